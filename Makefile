@@ -1,0 +1,59 @@
+# Every target sets up what it needs in .venv; a bare clone needs Python 3.11 or newer, make, and the package index.
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint types bless docs bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and what a broken kernel is told
+	@$(RUN) examples/demo.py
+
+test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
+	@$(RUN) -m pytest -n $(JOBS) --cov --cov-report=term
+
+lint: $(VENV)/ready-to-develop ## ruff: rules and layout
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+
+types: $(VENV)/ready-to-develop ## mypy, strict
+	@$(RUN) -m mypy
+
+bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output; read the difference before you commit
+	@GIRIH_BLESS=1 $(RUN) -m pytest tests/golden
+
+docs: $(VENV)/ready-to-run ## write docs/errors.md and docs/language.md from the op registry
+	@$(RUN) tools/generate_docs.py
+
+bench: $(VENV)/ready-to-run ## measure, as ratios
+	@$(RUN) benchmarks/run.py
+
+clean: ## remove everything that make and the tools made
+	@rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* htmlcov docs/_build
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps make the second call instant; a change of pyproject.toml installs again.
+$(RUN):
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "girih needs Python 3.11 or newer; there is no '$(PYTHON)' here. Try: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "girih needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+	       "Try: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Setting up $(VENV) (once, about a minute) ..."
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu the package python3-venv is missing."; exit 1; }
+
+$(VENV)/ready-to-run: pyproject.toml | $(RUN)
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/ready-to-develop: pyproject.toml | $(RUN)
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/ready-to-run

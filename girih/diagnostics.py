@@ -1,0 +1,174 @@
+"""What the user is told: diagnostics of programs and launches, findings of runs, and the exceptions that carry them.
+
+Every error of a user's making is a `CompileError`, a `LaunchError` or a `KernelError`; an `InternalError` is ours.
+Codes are `mnemonic.rule-id`, or start with `syntax`, `name`, `type`, `definition`, `bind` or `run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from girih.source import Span, excerpt
+
+SHOWN = 100
+"""How many diagnostics are printed in full; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing that is wrong (`error`) or doubtful (`warning`) in a program or in the arguments of a launch."""
+
+    code: str
+    message: str
+    span: Span
+    severity: Literal["error", "warning"] = "error"
+    labels: tuple[tuple[Span, str], ...] = ()
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def render(self) -> str:
+        """The diagnostic with source lines and carets, as printed in a terminal."""
+        lines = [f"{self.severity}[{self.code}]: {self.message}"]
+        labels = self.labels or ((self.span, ""),)
+        place: tuple[str, int] | None = None
+        for span, text in labels:
+            here = (span.file, span.line)
+            shown, carets = excerpt(span)
+            gutter = f"{span.line:>5} | "
+            if here != place:
+                lines += [f"  --> {span}", gutter + shown]
+            lines.append(" " * (len(gutter) - 2) + f"| {carets} {text}".rstrip())
+            place = here
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The diagnostic as plain values; lines and columns are 1-based, columns count code points."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            **_place(self.span),
+            "labels": [{**_place(span), "text": text} for span, text in self.labels],
+            "hint": self.hint,
+        }
+
+
+def _place(span: Span) -> dict[str, object]:
+    return {
+        "file": span.file,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }
+
+
+def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Only the errors among diagnostics."""
+    return [d for d in diagnostics if d.severity == "error"]
+
+
+def render_all(diagnostics: Sequence[Diagnostic]) -> str:
+    """All diagnostics as text: the first 100 in full, the rest as a count."""
+    shown = [d.render() for d in diagnostics[:SHOWN]]
+    if len(diagnostics) > SHOWN:
+        shown.append(f"... and {len(diagnostics) - SHOWN} more")
+    return "\n\n".join(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that checked execution found: the first occurrence, and how many there were.
+
+    `index` and `shape` count elements in mode order, `work_group` is (x, y, z), `subgroup` and `lane` number the
+    subgroup in its work-group and the work-item in its subgroup; each is None where it does not apply.
+    """
+
+    code: str
+    message: str
+    span: Span
+    argument: str | None = None
+    index: tuple[int, ...] | None = None
+    shape: tuple[int, ...] | None = None
+    work_group: tuple[int, int, int] | None = None
+    subgroup: int | None = None
+    lane: int | None = None
+    count: int = 1
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def render(self) -> str:
+        """The finding with its source line."""
+        shown, carets = excerpt(self.span)
+        gutter = f"{self.span.line:>5} | "
+        lines = [f"finding[{self.code}]: {self.message}", f"  --> {self.span}", gutter + shown]
+        lines.append(" " * (len(gutter) - 2) + "| " + carets)
+        where = []
+        if self.work_group is not None:
+            where.append("work-group ({}, {}, {})".format(*self.work_group))
+        if self.subgroup is not None:
+            where.append(f"subgroup {self.subgroup}")
+        if self.lane is not None:
+            where.append(f"lane {self.lane}")
+        if where:
+            lines.append("  first in " + ", ".join(where))
+        if self.count > 1:
+            lines.append(f"  {self.count} times in all")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The finding as plain values."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            **_place(self.span),
+            "argument": self.argument,
+            "index": self.index,
+            "shape": self.shape,
+            "work_group": self.work_group,
+            "subgroup": self.subgroup,
+            "lane": self.lane,
+            "count": self.count,
+        }
+
+
+class GirihError(Exception):
+    """The base of every exception that girih raises on purpose."""
+
+
+class CompileError(GirihError):
+    """A program was refused; `.diagnostics` says everything that is wrong with it."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(render_all(diagnostics))
+        self.diagnostics = tuple(diagnostics)
+
+
+class LaunchError(GirihError):
+    """A launch was refused before anything ran; `.diagnostics` names the arguments. No array was changed."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(render_all(diagnostics))
+        self.diagnostics = tuple(diagnostics)
+
+
+class KernelError(GirihError):
+    """A kernel did something wrong while it ran; `.findings` says what. The caller's arrays are as before."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__("\n\n".join(f.render() for f in findings))
+        self.findings = tuple(findings)
+
+
+class InternalError(GirihError):
+    """A fault of girih itself."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}\nThis is a defect of girih, not of your program: please report it with the program.")

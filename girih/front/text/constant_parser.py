@@ -1,0 +1,284 @@
+"""Constants, attributes and `$name` definitions (003 "Constants", "Attributes")."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from girih.front.text.cursor import SyntaxFault, kind_of
+from girih.front.text.definitions import OPERATORS, CalculationError, Definition, apply
+from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL, STRING, WORD
+from girih.front.text.spelling import nearest
+from girih.front.text.type_parser import TypeParser
+from girih.ir.core import Dictionary, Entry
+from girih.ir.types import Type
+from girih.recursion import NESTING_LIMIT
+from girih.source import Source, Span
+
+ATTRIBUTE_NAMES = ("alignment", "shape_gcd", "stride_gcd", "subgroup_size", "unroll", "work_group_size")
+"""The attribute names that stand without quotes (003 "Attributes")."""
+
+Scalar = bool | int | float | complex
+AttributeValue = bool | int | str | tuple[object, ...] | Dictionary
+Value = Scalar | str | tuple[object, ...] | Dictionary | Type
+
+
+class ConstantParser(TypeParser):
+    """Reads constants and attributes, and keeps definitions."""
+
+    def constant(self) -> Scalar:
+        """A boolean, integer, floating or complex constant, or a definition that holds one."""
+        lexer = self.lexer
+        if lexer.kind == INTEGER:
+            return self.integer()
+        if lexer.kind == FLOAT:
+            return self._float()
+        if lexer.kind == WORD:
+            if lexer.text in ("true", "false"):
+                return self._take_boolean()
+            if lexer.text in ("inf", "nan"):
+                return self._float()
+        if self.at("["):
+            return self._complex()
+        if lexer.kind == DEFINITION:
+            span = lexer.span
+            value = self.definition().value
+            if not isinstance(value, bool | int | float | complex):
+                self.fail("definition.kind", f"expected a constant, `{span.text}` holds {kind_of(value)}", span)
+            return value
+        self.expected("a constant")
+
+    def _take_boolean(self) -> bool:
+        value = self.lexer.text == "true"
+        self.lexer.advance()
+        return value
+
+    def _float(self) -> float:
+        lexer = self.lexer
+        span, text = lexer.span, lexer.text
+        lexer.advance()
+        try:
+            value = float.fromhex(text) if "x" in text.lower() else float(text)
+        except OverflowError:
+            value = math.inf
+        if math.isinf(value) and "inf" not in text:
+            self.fail("syntax.float_range", "the number is too large for double precision", span)
+        return value
+
+    def _float_part(self) -> float:
+        lexer = self.lexer
+        span = lexer.span
+        if lexer.kind == INTEGER:
+            self.fail("syntax.complex", "the parts of a complex number are floating-point constants",
+                      hint=f"write {lexer.text}.0")  # fmt: skip
+        value = self.constant()
+        if not isinstance(value, float):
+            self.fail("syntax.complex", "the parts of a complex number are floating-point constants", span)
+        return value
+
+    def _complex(self) -> complex:
+        self.expect("[")
+        real = self._float_part()
+        self.expect(",")
+        imaginary = self._float_part()
+        self.expect("]")
+        return complex(real, imaginary)
+
+    # --- attributes ----------------------------------------------------------------------
+
+    def attribute(self, depth: int = 0) -> AttributeValue:
+        """An attribute: boolean, integer, string, array or dictionary."""
+        lexer = self.lexer
+        if depth > NESTING_LIMIT:
+            self.fail("syntax.nesting", f"attributes nest at most {NESTING_LIMIT} deep")
+        if lexer.kind == STRING:
+            text = lexer.text[1:-1]
+            lexer.advance()
+            return text
+        if lexer.kind == INTEGER:
+            return self.integer()
+        if lexer.kind == WORD and lexer.text in ("true", "false"):
+            return self._take_boolean()
+        if self.accept("["):
+            return self._array(depth)
+        if self.at("{"):
+            return self.dictionary(depth + 1)
+        if lexer.kind == DEFINITION:
+            span = lexer.span
+            value = self.definition().value
+            if isinstance(value, float | complex | Type):
+                self.fail("definition.kind", f"expected an attribute, `{span.text}` holds {kind_of(value)}", span)
+            return value
+        self.expected("an attribute: true, false, an integer, a string, [...] or {...}")
+
+    def _array(self, depth: int) -> tuple[object, ...]:
+        entries: list[object] = []
+        if not self.at("]"):
+            entries.append(self.attribute(depth + 1))
+            while self.accept(","):
+                entries.append(self.attribute(depth + 1))
+        self.expect("]")
+        return tuple(entries)
+
+    def dictionary(self, depth: int = 0) -> Dictionary:
+        """`{ name = attribute, ... }`, or a definition that holds one."""
+        lexer = self.lexer
+        start = lexer.start
+        if lexer.kind == DEFINITION:
+            span = lexer.span
+            value = self.definition().value
+            if not isinstance(value, Dictionary):
+                self.fail("definition.kind", f"expected a dictionary, `{span.text}` holds {kind_of(value)}", span)
+            return value
+        self.expect("{")
+        entries: list[Entry] = []
+        try:
+            if not self.at("}"):
+                self._entry(entries, depth)
+                while self.accept(","):
+                    self._entry(entries, depth)
+            self.expect("}")
+        except SyntaxFault:
+            self._leave_dictionary()
+            raise
+        return Dictionary(tuple(entries), lexer.since(start))
+
+    def _leave_dictionary(self) -> None:
+        """Go behind the closing brace, if it stands on this line, so that it does not close a region."""
+        lexer = self.lexer
+        while lexer.kind != END and not self.at("{") and not lexer.starts_line:
+            if self.accept("}"):
+                return
+            lexer.advance()
+
+    def _entry(self, entries: list[Entry], depth: int) -> None:
+        lexer = self.lexer
+        start, span = lexer.start, lexer.span
+        quoted = lexer.kind == STRING
+        if not quoted and lexer.kind != WORD:
+            self.expected("an attribute name")
+        key = lexer.text[1:-1] if quoted else lexer.text
+        lexer.advance()
+        self.expect("=")
+        value = self.attribute(depth)
+        earlier = next((e for e in entries if e.key == key and e.quoted == quoted), None)
+        if not quoted and key not in ATTRIBUTE_NAMES:
+            close = nearest(key, ATTRIBUTE_NAMES)
+            hint = f"did you mean `{close}`?" if close else f'a name of your own is written in quotes: "{key}"'
+            self.report("syntax.attribute", f"there is no attribute `{key}`", span, hint)
+        elif earlier is not None:
+            labels = ((span, "given again"), (earlier.span, "first given here"))
+            self.report("syntax.duplicate_attribute", f"attribute `{key}` is given twice", span, labels=labels)
+        else:
+            entries.append(Entry(key, value, quoted, lexer.since(start)))
+
+    # --- definitions ---------------------------------------------------------------------
+
+    def define(self, scope: list[str], *, outermost: bool) -> None:
+        """`$name = ...`: enters the name; names of the scope are listed so that they can be forgotten."""
+        lexer = self.lexer
+        span = lexer.span
+        name = lexer.text[1:]
+        lexer.advance()
+        self.expect("=")
+        value = self._right_hand_side()
+        if outermost and name in self.given:
+            self.used_definitions.add(name)
+            return
+        earlier = self.definitions.get(name)
+        if earlier is not None:
+            labels = ((span, "defined again"), (earlier.span, "first defined here"))
+            self.report("definition.redefined", f"`${name}` is defined twice", span, labels=labels)
+            return
+        self.definitions[name] = Definition(value, span)
+        scope.append(name)
+
+    def _right_hand_side(self) -> Value:
+        lexer = self.lexer
+        if lexer.kind == CALC:
+            return self._calculation()
+        if lexer.kind == DEFINITION:
+            return self.definition().value
+        if lexer.kind in (INTEGER, FLOAT) or (lexer.kind == WORD and lexer.text in ("true", "false", "inf", "nan")):
+            return self.constant()
+        if self.at("[") and self._complex_follows():
+            return self._complex()
+        if lexer.kind == STRING or self.at("[") or self.at("{"):
+            return self.attribute()
+        if lexer.kind == WORD:
+            return self.type()
+        self.expected("a constant, a type, an attribute or `!calc(...)`")
+
+    def _complex_follows(self) -> bool:
+        """Whether `[` opens a complex constant, which needs a look at the token behind it."""
+        lexer = self.lexer
+        begin = lexer.start
+        lexer.advance()
+        found = lexer.kind == FLOAT or (lexer.kind == WORD and lexer.text in ("inf", "nan"))
+        lexer.end = begin
+        lexer.advance()
+        return found
+
+    def _calculation(self) -> int:
+        lexer = self.lexer
+        start = lexer.start
+        lexer.advance()
+        self.expect("(")
+        stack: list[int] = []
+        while not self.at(")"):
+            if lexer.kind == END:
+                self.expected("`)`")
+            if lexer.text in OPERATORS and lexer.kind not in (INTEGER, LOCAL):
+                self._calculate(stack)
+            elif lexer.kind in (INTEGER, DEFINITION):
+                stack.append(self.integer())
+            else:
+                self.expected("an integer, a definition or one of " + " ".join(OPERATORS))
+        lexer.advance()
+        if len(stack) != 1:
+            what = "no value" if not stack else f"{len(stack)} values"
+            hint = "reverse Polish notation: `1 2 +` is 3"
+            self.fail("definition.calculation", f"the expression leaves {what}", lexer.since(start), hint)
+        return stack[0]
+
+    def _calculate(self, stack: list[int]) -> None:
+        lexer = self.lexer
+        span, operator = lexer.span, lexer.text
+        if len(stack) < 2:
+            self.fail("definition.calculation", f"`{operator}` needs two values before it", span)
+        b, a = stack.pop(), stack.pop()
+        try:
+            stack.append(apply(operator, a, b))
+        except CalculationError as error:
+            self.fail("definition.calculation", str(error), span)
+        lexer.advance()
+
+
+def parse_definition(name: str, value: object) -> Value:
+    """What a definition given from outside stands for: a Python number as it is, a string as the language writes it.
+
+    Raises `ValueError` where that is not possible.
+    """
+    if isinstance(value, bool | int | float | complex):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"expected a number, or a string as the language writes it, found {type(value).__name__}")
+    parser = ConstantParser(Source(value, f"${name}"))
+    try:
+        found = parser._right_hand_side()
+    except SyntaxFault:
+        raise ValueError(parser.diagnostics[0].message) from None
+    if parser.lexer.kind != END:
+        raise ValueError(f"there is more than one value in {value!r}")
+    return found
+
+
+def given_definitions(values: Mapping[str, object]) -> dict[str, Definition]:
+    """Definitions given from outside; raises `ValueError` with the name in its words."""
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = Definition(parse_definition(name, value), Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1))
+        except ValueError as error:
+            raise ValueError(f"definition {name!r}: {error}") from None
+    return found

@@ -1,0 +1,143 @@
+"""What every part of the parser shares: the current token, expectations, diagnostics and definitions."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from girih.diagnostics import Diagnostic
+from girih.front.text.definitions import Definition
+from girih.front.text.lexer import BAD, DEFINITION, END, INTEGER, LOCAL, PUNCTUATION, WORD, Lexer
+from girih.front.text.spelling import nearest
+from girih.source import Source, Span
+
+MOST_DIAGNOSTICS = 1000
+"""After so many diagnostics the rest of a text is not read."""
+
+_WORDS = {
+    LOCAL: "a local value such as `%x`",
+    INTEGER: "an integer",
+    WORD: "a word",
+}
+
+
+class SyntaxFault(Exception):
+    """The instruction, function or definition in hand cannot be read on; its diagnostic has been noted."""
+
+
+class Cursor:
+    """A position in a text."""
+
+    def __init__(self, source: Source) -> None:
+        self.lexer = Lexer(source)
+        self.diagnostics: list[Diagnostic] = []
+        self.definitions: dict[str, Definition] = {}
+        self.given: frozenset[str] = frozenset()
+        self.used_definitions: set[str] = set()
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        hint: str | None = None,
+        labels: tuple[tuple[Span, str], ...] = (),
+    ) -> None:
+        """Note an error and go on."""
+        self.diagnostics.append(Diagnostic(code, message, span, labels=labels, hint=hint))
+
+    def fail(self, code: str, message: str, span: Span | None = None, hint: str | None = None) -> NoReturn:
+        """Note an error that ends the reading of what is in hand."""
+        if span is None:
+            span = self.lexer.span
+        self.report(code, message, span, hint)
+        raise SyntaxFault
+
+    def describe(self) -> str:
+        """The current token in words."""
+        lexer = self.lexer
+        if lexer.kind == END:
+            return "the end of the text"
+        if lexer.kind == BAD:
+            shown = lexer.text if lexer.text.isprintable() else ascii(lexer.text)[1:-1]
+            return f"`{shown[:20]}`, which has no meaning here"
+        return f"`{lexer.text[:60]}`"
+
+    def expected(self, what: str, hint: str | None = None) -> NoReturn:
+        """Say what should stand here."""
+        self.fail("syntax.expected", f"expected {what}, found {self.describe()}", hint=hint)
+
+    def at(self, text: str) -> bool:
+        """Whether the current token is a punctuation or word."""
+        lexer = self.lexer
+        return lexer.text == text and lexer.kind in (PUNCTUATION, WORD)
+
+    def accept(self, text: str) -> bool:
+        """Take a punctuation or word if it stands here."""
+        if self.at(text):
+            self.lexer.advance()
+            return True
+        return False
+
+    def expect(self, text: str, hint: str | None = None) -> None:
+        """Take a punctuation or word that must stand here."""
+        lexer = self.lexer
+        if lexer.text == text and lexer.kind in (PUNCTUATION, WORD):
+            lexer.advance()
+            return
+        if text == "x" and lexer.kind == WORD and lexer.text.startswith("x"):
+            lexer.split(1)
+            lexer.advance()
+            return
+        self.expected(f"`{text}`", hint)
+
+    def take(self, kind: str) -> str:
+        """Take a token of a kind that must stand here."""
+        lexer = self.lexer
+        if lexer.kind != kind:
+            self.expected(_WORDS.get(kind, f"a {kind}"))
+        text = lexer.text
+        lexer.advance()
+        return text
+
+    def definition(self) -> Definition:
+        """Take a `$name` and give what it stands for."""
+        lexer = self.lexer
+        name = lexer.text[1:]
+        found = self.definitions.get(name)
+        if found is None:
+            close = nearest(name, self.definitions)
+            hint = f"did you mean `${close}`?" if close else f"define it before: `${name} = 64`, or give it when loading"
+            self.fail("definition.undefined", f"`${name}` is not defined", hint=hint)
+        self.used_definitions.add(name)
+        lexer.advance()
+        return found
+
+    def at_x(self) -> bool:
+        """Whether an `x` between sizes stands here, alone or at the start of a word such as `x8`."""
+        lexer = self.lexer
+        return lexer.kind == WORD and lexer.text.startswith("x")
+
+    def integer(self, what: str = "an integer") -> int:
+        """An integer constant, or a definition that holds one."""
+        lexer = self.lexer
+        span = lexer.span
+        if lexer.kind == DEFINITION:
+            value = self.definition().value
+            if isinstance(value, bool) or not isinstance(value, int):
+                self.fail("definition.kind", f"expected {what}, `{span.text}` holds {kind_of(value)}", span)
+            return value
+        if lexer.kind != INTEGER:
+            self.expected(what)
+        value = int(lexer.text) if len(lexer.text) <= 20 else 2**64
+        lexer.advance()
+        if abs(value) > 2**63 - 1:
+            self.fail("syntax.integer_range", "an integer lies between -2^63 + 1 and 2^63 - 1", span)
+        return value
+
+
+def kind_of(value: object) -> str:
+    """What a definition holds, in words."""
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {int: "an integer", float: "a floating-point number", complex: "a complex number", str: "a string"}
+    return names.get(type(value), "an array, a dictionary or a type")

@@ -1,0 +1,356 @@
+"""One instruction, read as its `Spec` says: results, mnemonic, modifiers, then the words of the format."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sized
+from typing import Any
+
+from girih.front.text.lexer import DEFINITION, INTEGER, LOCAL, MODIFIER, WORD
+from girih.front.text.names import NameParser, canonical_name
+from girih.front.text.spelling import OLD_PREFIXES, nearest, today
+from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
+from girih.ir.define import OPS, Attributes, Binding, Body, Integer, Literal, Operand, Result, Role, Slices, Spec
+from girih.ir.types import ERROR, Type
+from girih.source import Source, Span
+
+Name = tuple[str, Span]
+
+
+class Draft:
+    """An instruction while it is read."""
+
+    __slots__ = ("bindings", "fields", "names", "spec", "uses")
+
+    def __init__(self, spec: Spec, names: list[Name]) -> None:
+        self.spec = spec
+        self.names = names
+        self.fields: dict[str, Any] = {}
+        self.uses: dict[str, tuple[Span, ...]] = {}
+        self.bindings: dict[str, list[Name]] = {}
+
+
+class InstructionParser(NameParser):
+    """Reads instructions; regions are read by the class that knows functions."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.kinds: list[RegionKind] = []
+
+    @abstractmethod
+    def region(self, kind: RegionKind, bindings: list[tuple[str, Type, Span]]) -> tuple[Region, list[Value]]:
+        """A region, with values defined for it."""
+
+    def instruction(self) -> Op:
+        """An instruction; its results become visible behind it."""
+        lexer = self.lexer
+        start = lexer.start
+        names = self._results()
+        try:
+            spec = self._mnemonic(names)
+            draft = Draft(spec, names)
+            self._modifiers(draft)
+            self._words(draft, 0, len(spec.format))
+            self._complete(draft)
+        except Exception:
+            for name, span in names:
+                if name not in self.visible:
+                    self.define_local(name, ERROR, span)
+            raise
+        header = self._header_end if spec.regions else lexer.previous_end
+        op = OPS[spec.mnemonic](span=Span(lexer.source, start, header), uses=draft.uses, **draft.fields)
+        for value in op.results:
+            if value.name:
+                self._publish(value)
+        return op
+
+    def _publish(self, value: Value) -> None:
+        earlier = self.visible.get(value.name)
+        if earlier is not None and value.name not in self.missing:
+            labels = ((value.span, "defined again"), (earlier.span, f"%{value.name} first defined here"))
+            hint = "every value has one definition, also across nested regions: choose another name"
+            self.report("name.redefined", f"%{value.name} is defined twice", value.span, hint, labels)
+            return
+        if earlier is None:
+            self.scopes[-1].append(value.name)
+        self.missing.discard(value.name)
+        self.visible[value.name] = value
+
+    def _results(self) -> list[Name]:
+        lexer = self.lexer
+        if lexer.kind != LOCAL:
+            return []
+        names = self._names()
+        self.expect("=", "an instruction is written `%result = mnemonic operands : type`")
+        return names
+
+    def _names(self) -> list[Name]:
+        names = [self._name()]
+        while self.accept(","):
+            names.append(self._name())
+        return names
+
+    def _name(self) -> Name:
+        span = self.lexer.span
+        return canonical_name(self.take(LOCAL)), span
+
+    def _mnemonic(self, names: list[Name]) -> Spec:
+        lexer = self.lexer
+        if lexer.kind != WORD:
+            self.expected("an instruction")
+        found = OPS.get(lexer.text)
+        if found is not None:
+            lexer.advance()
+            return found.spec
+        word, span = lexer.text, lexer.span
+        lexer.advance()
+        if word in OLD_PREFIXES and lexer.kind == MODIFIER:
+            now = today(word, lexer.text[1:])
+            hint = f"today it is written `{now}`" if now in OPS else None
+            self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
+                      Span(span.source, span.start, lexer.end), hint)  # fmt: skip
+        close = nearest(word, OPS)
+        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span,
+                  f"did you mean `{close}`?" if close else None)  # fmt: skip
+
+    def _modifiers(self, draft: Draft) -> None:
+        lexer = self.lexer
+        for role in draft.spec.modifiers:
+            spelling = lexer.text[1:] if lexer.kind == MODIFIER else None
+            if spelling is not None and spelling in role.choices:
+                draft.fields[role.name] = role.choices[spelling]
+                draft.uses[role.name] = (lexer.span,)
+                lexer.advance()
+            elif role.required:
+                choices = ", ".join("." + c for c in role.choices)
+                self.expected(f"one of {choices} after `{draft.spec.mnemonic}`")
+            else:
+                draft.fields[role.name] = role.default
+        if lexer.kind == MODIFIER:
+            self._wrong_modifier(draft.spec)
+
+    def _wrong_modifier(self, spec: Spec) -> None:
+        lexer = self.lexer
+        groups = ["|".join("." + c for c in role.choices) for role in spec.modifiers]
+        order = " then ".join(groups)
+        known = {"." + c for role in spec.modifiers for c in role.choices}
+        what = "is misplaced or given twice" if lexer.text in known else "is no modifier of this instruction"
+        hint = f"the modifiers of `{spec.mnemonic}` are, in this order: {order}" if groups else "it has no modifiers"
+        self.fail("syntax.modifier", f"`{lexer.text}` {what}", hint=hint)
+
+    # --- the words of the format ------------------------------------------------------------
+
+    def _words(self, draft: Draft, begin: int, end: int) -> None:
+        words = draft.spec.format
+        position = begin
+        while position < end:
+            word = words[position]
+            if word == "<<":
+                close = words.index(">>", position)
+                if self._option_follows(draft, words[position + 1]):
+                    self._words(draft, position + 1, close)
+                position = close + 1
+                continue
+            role = draft.spec.roles.get(word)
+            if role is not None:
+                self._field(draft, word, role)
+            elif "=" in word[1:-1]:
+                self._pairs(draft, *word.split("="))
+            else:
+                self.expect(word)
+            position += 1
+
+    def _option_follows(self, draft: Draft, word: str) -> bool:
+        role = draft.spec.roles.get(word)
+        if isinstance(role, Attributes):
+            return self.at("{") or self.lexer.kind == DEFINITION
+        return self.at(word)
+
+    def _field(self, draft: Draft, name: str, role: Role) -> None:
+        match role:
+            case Operand():
+                self._operand(draft, name, role)
+            case Result():
+                self._result(draft, name, role)
+            case Integer():
+                self._integers(draft, name, many=role.many)
+            case Binding():
+                found = self._names() if role.many else [self._name()]
+                draft.bindings[name] = found
+                draft.uses[name] = tuple(span for _, span in found)
+            case Body():
+                self._body(draft, name, role)
+            case Slices():
+                self._slices(draft, name)
+            case Attributes():
+                span = self.lexer.span
+                found_dictionary = self.dictionary()
+                draft.fields[name] = found_dictionary
+                draft.uses[name] = (found_dictionary.span if found_dictionary.entries else span,)
+            case Literal():
+                start = self.lexer.start
+                draft.fields[name] = self.constant()
+                draft.uses[name] = (self.lexer.since(start),)
+
+    def _value(self, *, literal: bool = False) -> tuple[Value | int, Span]:
+        lexer = self.lexer
+        span = lexer.span
+        if lexer.kind == LOCAL:
+            name = canonical_name(lexer.text)
+            lexer.advance()
+            return self.local(name, span), span
+        if literal and lexer.kind in (INTEGER, DEFINITION):
+            return self.integer(), span
+        if lexer.kind in (INTEGER, DEFINITION) and not literal:
+            hint = f"define it first: `%c = constant {lexer.text} : index`"
+            self.expected("a local value such as `%x`", hint)
+        self.expected("a local value such as `%x`" + (" or an integer" if literal else ""))
+
+    def _operand(self, draft: Draft, name: str, role: Operand) -> None:
+        if not role.many:
+            draft.fields[name], span = self._value(literal=role.literal)
+            draft.uses[name] = (span,)
+            return
+        values: list[Value | int] = []
+        spans: list[Span] = []
+        if not (self.at("]") or self.at(")")):
+            while True:
+                value, span = self._value(literal=role.literal)
+                values.append(value)
+                spans.append(span)
+                if role.separator == "x" and self.at_x():
+                    self.expect("x")
+                elif role.separator == "x" or not self.accept(role.separator):
+                    break
+        draft.fields[name] = tuple(values)
+        draft.uses[name] = tuple(spans)
+
+    def _integers(self, draft: Draft, name: str, *, many: bool) -> None:
+        start = self.lexer.start
+        values = [self.integer()]
+        while many and self.accept(","):
+            values.append(self.integer())
+        draft.fields[name] = tuple(values) if many else values[0]
+        draft.uses[name] = (self.lexer.since(start),)
+
+    def _slices(self, draft: Draft, name: str) -> None:
+        found: list[Slice] = []
+        spans: list[Span] = []
+        while not self.at("]"):
+            start = self.lexer.start
+            offset, _ = self._value(literal=True)
+            size = self._value(literal=True)[0] if self.accept(":") else None
+            found.append(Slice(offset, size))
+            spans.append(self.lexer.since(start))
+            if not self.accept(","):
+                break
+        draft.fields[name] = tuple(found)
+        draft.uses[name] = tuple(spans)
+
+    def _pairs(self, draft: Draft, binding: str, operand: str) -> None:
+        names: list[Name] = []
+        values: list[Value | int] = []
+        spans: list[Span] = []
+        while True:
+            names.append(self._name())
+            self.expect("=")
+            value, span = self._value()
+            values.append(value)
+            spans.append(span)
+            if not self.accept(","):
+                break
+        draft.bindings[binding] = names
+        draft.fields[operand] = tuple(values)
+        draft.uses[binding] = tuple(span for _, span in names)
+        draft.uses[operand] = tuple(spans)
+
+    def _result(self, draft: Draft, name: str, role: Result) -> None:
+        lexer = self.lexer
+        types: list[Type] = []
+        spans: list[Span] = []
+        while True:
+            start = lexer.start
+            types.append(self.type())
+            spans.append(lexer.since(start))
+            if not role.many or not self.accept(","):
+                break
+        draft.uses[name] = tuple(spans)
+        if not role.many:
+            self._one_name(draft)
+            result, span = draft.names[0]
+            draft.fields[name] = Value(result, types[0], span)
+            return
+        if draft.names and len(draft.names) != len(types):
+            self.fail("syntax.results", f"`{draft.spec.mnemonic}` returns {_count(types, 'value')}, "
+                      f"{_count(draft.names, 'name')} stand before `=`", draft.names[0][1])  # fmt: skip
+        names = draft.names or [("", span) for span in spans]
+        draft.fields[name] = tuple(Value(n, t, span) for (n, span), t in zip(names, types, strict=True))
+
+    def _one_name(self, draft: Draft) -> None:
+        mnemonic = draft.spec.mnemonic
+        if not draft.names:
+            self.fail("syntax.results", f"`{mnemonic}` returns a value that needs a name", draft.uses["result"][0],
+                      f"write `%x = {mnemonic} ...`")  # fmt: skip
+        if len(draft.names) > 1:
+            self.fail("syntax.results", f"`{mnemonic}` returns one value, {_count(draft.names, 'name')} stand before `=`",
+                      draft.names[1][1])  # fmt: skip
+
+    def _body(self, draft: Draft, name: str, role: Body) -> None:
+        spec = draft.spec
+        self._finish_options(draft)
+        types = {}
+        if spec.binding_types is not None:
+            counts = {b: len(draft.bindings[b]) for b in spec.bindings}
+            types = spec.binding_types(draft.fields, counts)
+        wanted = [(n, t, span) for b in spec.bindings
+                  for (n, span), t in zip(draft.bindings[b], types[b], strict=True)]  # fmt: skip
+        kind = role.kind or self.kinds[-1]
+        header = self.lexer.previous_end
+        region, values = self.region(kind, wanted)
+        if name == spec.regions[0].name:
+            self._header_end = header
+        draft.fields[name] = region
+        draft.uses[name] = (region.span,)
+        position = 0
+        for b in spec.bindings:
+            count = len(draft.bindings[b])
+            held = values[position : position + count]
+            position += count
+            binding_role = spec.roles[b]
+            many = isinstance(binding_role, Binding) and binding_role.many
+            draft.fields[b] = tuple(held) if many else held[0]
+
+    def _finish_options(self, draft: Draft) -> None:
+        """Give the lists that were left out before a region their empty value."""
+        for name, role in draft.spec.roles.items():
+            if isinstance(role, Binding) and name not in draft.bindings:
+                draft.bindings[name] = []
+            if isinstance(role, Operand | Result) and role.many and name not in draft.fields:
+                draft.fields[name] = ()
+
+    def _complete(self, draft: Draft) -> None:
+        """Fill in what was left out, and refuse names where nothing is returned."""
+        spec = draft.spec
+        if draft.names and not spec.results:
+            self.fail("syntax.results", f"`{spec.mnemonic}` returns no value", draft.names[0][1],
+                      f"write `{spec.mnemonic} ...` without a name before it")  # fmt: skip
+        for name, role in spec.roles.items():
+            if name in draft.fields:
+                continue
+            match role:
+                case Attributes():
+                    draft.fields[name] = EMPTY
+                case Result(many=True) | Operand(many=True):
+                    draft.fields[name] = ()
+                case Operand(optional=True) | Body(optional=True):
+                    draft.fields[name] = None
+        if draft.names and not draft.fields[spec.results[0]]:
+            self.fail("syntax.results", f"this `{spec.mnemonic}` returns no value", draft.names[0][1],
+                      "give the types of the values: `-> (f32)`")  # fmt: skip
+
+    _header_end = 0
+
+
+def _count(items: Sized, noun: str) -> str:
+    number = len(items)
+    return f"{number} {noun}" + ("" if number == 1 else "s")

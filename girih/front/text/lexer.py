@@ -1,0 +1,99 @@
+"""From characters to tokens, one at a time, on demand (003 "Core rules").
+
+The parser drives: it may ask for the current token to be split, since `f32x4x8` is one word for the lexer and five
+tokens where a shape is meant. White space and comments separate tokens and mean nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+
+from girih.source import Source, Span
+
+SKIP = re.compile(r"(?:[ \t\r\n\f\v]+|;[^\n]*)+")
+
+_HEX = r"[0-9A-Fa-f]"
+_TOKEN = re.compile(
+    rf"""
+      (?P<local>   %(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+))
+    | (?P<word>    [A-Za-z][A-Za-z0-9_]*)
+    | (?P<float>   [+-]?0[xX](?:(?:{_HEX}*\.{_HEX}+|{_HEX}+\.)(?:[pP][+-]?[0-9]+)?|{_HEX}+[pP][+-]?[0-9]+)
+                 | [+-]?(?:[0-9]*\.[0-9]+|[0-9]+\.)(?:[eE][+-]?[0-9]+)?
+                 | [+-]?[0-9]+[eE][+-]?[0-9]+
+                 | [+-](?:inf|nan)\b)
+    | (?P<integer> [+-]?[0-9]+)
+    | (?P<modifier>\.[A-Za-z0-9_]+)
+    | (?P<punctuation> -> | <= | [{{}}()\[\]<>,:=?*/^%+-])
+    | (?P<global>  @(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+))
+    | (?P<definition> \$(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+))
+    | (?P<string>  "[\x20-\x21\x23-\x7e]*")
+    | (?P<calc>    !calc\b)
+    """,
+    re.VERBOSE | re.ASCII,
+)
+
+LOCAL, WORD, FLOAT, INTEGER, MODIFIER, PUNCTUATION, GLOBAL, DEFINITION, STRING, CALC = (
+    "local", "word", "float", "integer", "modifier", "punctuation", "global", "definition", "string", "calc",
+)  # fmt: skip
+END, BAD = "end", "bad"
+
+_BAD_RUN = re.compile(r"[^\sA-Za-z0-9%@$;{}()\[\]<>,:=?.]+")
+
+
+class Lexer:
+    """The current token of a source: `kind`, `text`, `start`, `end`; `previous_end` is where the last one ended."""
+
+    __slots__ = ("end", "kind", "previous_end", "source", "start", "string", "text")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.string = source.text
+        self.end = 0
+        self.advance()
+
+    def advance(self) -> None:
+        """Go to the next token."""
+        self.previous_end = self.end
+        self._lex(self.end)
+
+    def _lex(self, position: int) -> None:
+        string = self.string
+        skipped = SKIP.match(string, position)
+        if skipped is not None:
+            position = skipped.end()
+        found = _TOKEN.match(string, position)
+        self.start = position
+        if found is not None:
+            self.kind = found.lastgroup or BAD
+            self.text = found.group()
+            self.end = found.end()
+        elif position >= len(string):
+            self.kind, self.text, self.end = END, "", position
+        else:
+            run = _BAD_RUN.match(string, position)
+            self.end = run.end() if run else position + 1
+            self.kind, self.text = BAD, string[position : self.end]
+
+    def split(self, length: int) -> None:
+        """Make the current token its first characters; what is left is read again."""
+        self.text = self.text[:length]
+        self.end = self.start + length
+
+    def jump(self, end: int) -> None:
+        """Treat everything from the current token to a position as one token and go on behind it."""
+        self.end = end
+        self.advance()
+
+    @property
+    def span(self) -> Span:
+        return Span(self.source, self.start, self.end)
+
+    def since(self, start: int) -> Span:
+        """From a position to the end of the last token consumed."""
+        return Span(self.source, start, max(start, self.previous_end))
+
+    @property
+    def starts_line(self) -> bool:
+        """Whether only white space stands before the token on its line."""
+        begin = self.string.rfind("\n", 0, self.start) + 1
+        return not self.string[begin : self.start].strip()

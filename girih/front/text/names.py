@@ -1,0 +1,77 @@
+"""Which names are visible: static single assignment with nested scopes (003 "Regions")."""
+
+from __future__ import annotations
+
+from girih.front.text.constant_parser import ConstantParser
+from girih.front.text.spelling import nearest
+from girih.ir.core import Value
+from girih.ir.types import ERROR, Type
+from girih.source import Source, Span
+
+
+def canonical_name(text: str) -> str:
+    """The name of `%text` or `@text`, without its first character and without leading zeros of a number."""
+    name = text[1:]
+    return str(int(name)) if name.isdigit() and len(name) < 1000 else name
+
+
+class NameParser(ConstantParser):
+    """Resolves local names."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.visible: dict[str, Value] = {}
+        self.scopes: list[list[str]] = []
+        self.definition_scopes: list[list[str]] = []
+        self.ended: dict[str, Span] = {}
+        self.missing: set[str] = set()
+
+    def open_scope(self) -> None:
+        """Names defined from here on belong to a region."""
+        self.scopes.append([])
+        self.definition_scopes.append([])
+
+    def close_scope(self) -> None:
+        """The names of the innermost region are forgotten."""
+        for name in self.scopes.pop():
+            value = self.visible.pop(name, None)
+            if value is not None:
+                self.ended[name] = value.span
+        for name in self.definition_scopes.pop():
+            self.definitions.pop(name, None)
+
+    def define_local(self, name: str, type: Type, span: Span) -> Value:
+        """A new value; a name that is taken is an error, and the new value is then not visible."""
+        value = Value(name, type, span)
+        earlier = self.visible.get(name)
+        if earlier is not None and name not in self.missing:
+            labels = ((span, "defined again"), (earlier.span, f"%{name} first defined here"))
+            hint = "every value has one definition, also across nested regions: choose another name"
+            self.report("name.redefined", f"%{name} is defined twice", span, hint, labels)
+            return value
+        self.missing.discard(name)
+        if earlier is None:
+            self.scopes[-1].append(name)
+        self.visible[name] = value
+        return value
+
+    def local(self, name: str, span: Span) -> Value:
+        """The value of a name; an unknown one is reported once and stands for an error."""
+        value = self.visible.get(name)
+        if value is not None:
+            return value
+        labels: tuple[tuple[Span, str], ...] = ((span, "not defined here"),)
+        hint = None
+        if name in self.ended:
+            labels += ((self.ended[name], f"%{name} was defined here, in a region that has ended"),)
+            hint = "a region's values are not visible outside: return them with `yield`"
+        else:
+            close = nearest(name, (n for n in self.visible if n not in self.missing))
+            hint = f"did you mean %{close}?" if close else None
+        self.report("name.undefined", f"%{name} is not defined", span, hint, labels)
+        value = Value(name, ERROR, span)
+        self.visible[name] = value
+        self.missing.add(name)
+        if self.scopes:
+            self.scopes[-1].append(name)
+        return value

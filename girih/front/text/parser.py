@@ -1,0 +1,220 @@
+"""From text to a module (003): functions, regions and names; what an instruction looks like follows from its `Spec`.
+
+`parse_text` reads all of a text and reports every error: after a fault it goes on at the next instruction. Values
+whose definition could not be read have the type `ERROR` and cause no further errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+import girih.ops  # noqa: F401  (fills the registry)
+from girih.diagnostics import Diagnostic
+from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
+from girih.front.text.constant_parser import given_definitions
+from girih.front.text.instruction_parser import InstructionParser
+from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, WORD
+from girih.front.text.spelling import nearest
+from girih.ir.core import EMPTY, Function, Module, Op, Parameter, Region, RegionKind, Value
+from girih.ir.define import OPS
+from girih.ir.types import Type
+from girih.recursion import NESTING_LIMIT, recursion_room
+from girih.source import Source, Span
+
+LARGEST_TEXT = 8 * 1024 * 1024
+"""Texts with more bytes than this are refused."""
+
+
+class Parser(InstructionParser):
+    """Reads modules, functions and regions."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.file_definitions: list[str] = []
+        self.functions: dict[str, Span] = {}
+
+    def module(self) -> Module:
+        """All functions of the text."""
+        functions: list[Function] = []
+        lexer = self.lexer
+        while lexer.kind != END and len(self.diagnostics) < MOST_DIAGNOSTICS:
+            begin = lexer.start
+            try:
+                if lexer.kind == DEFINITION:
+                    self.define(self.file_definitions, outermost=True)
+                elif self.at("func"):
+                    functions.append(self.function())
+                else:
+                    self._no_function()
+            except SyntaxFault:
+                self._to_next_function(begin)
+        return Module(tuple(functions))
+
+    def _no_function(self) -> NoReturn:
+        lexer = self.lexer
+        hint = None
+        if lexer.kind == WORD:
+            hint = "did you mean `func`?" if nearest(lexer.text, ["func"]) else None
+            if lexer.text in OPS:
+                hint = "instructions stand in the body of a function: func @name() { ... }"
+        self.expected("`func` or a definition `$name = ...`", hint)
+
+    def _to_next_function(self, failed: int) -> None:
+        lexer = self.lexer
+        while lexer.kind != END:
+            if lexer.start > failed and (self.at("func") or (lexer.kind == DEFINITION and lexer.starts_line)):
+                return
+            lexer.advance()
+
+    def function(self) -> Function:
+        """`func @name(parameters) attributes {...} { ... }`."""
+        lexer = self.lexer
+        start = lexer.start
+        self.expect("func")
+        name_span = lexer.span
+        if lexer.kind in (LOCAL, WORD):
+            self.expected("a function name such as `@f`", f"write `@{lexer.text.lstrip('%')}`")
+        name = canonical_global(self.take(GLOBAL))
+        self._new_function(name, name_span)
+        self.visible, self.scopes, self.ended, self.missing = {}, [], {}, set()
+        self.open_scope()
+        try:
+            parameters = self._parameters()
+            attributes = EMPTY
+            if self.accept("attributes"):
+                attributes = self.dictionary()
+            header = lexer.previous_end
+            body, _ = self.region(RegionKind.COLLECTIVE, [])
+        finally:
+            self.close_scope()
+        return Function(name, parameters, body, attributes, Span(lexer.source, start, header))
+
+    def _new_function(self, name: str, span: Span) -> None:
+        earlier = self.functions.setdefault(name, span)
+        if earlier is not span:
+            labels = ((span, "defined again"), (earlier, f"@{name} first defined here"))
+            self.report("name.redefined", f"@{name} is defined twice", span, "choose another name", labels)
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        self.expect("(")
+        found: list[Parameter] = []
+        if not self.accept(")"):
+            found.append(self._parameter())
+            while self.accept(","):
+                found.append(self._parameter())
+            self.expect(")")
+        return tuple(found)
+
+    def _parameter(self) -> Parameter:
+        lexer = self.lexer
+        start = lexer.start
+        if lexer.kind != LOCAL:
+            self.expected("a parameter such as `%A: memref<f32x4x4>`")
+        (name, _) = self._name()
+        self.expect(":")
+        type = self.type()
+        span = lexer.since(start)
+        attributes = EMPTY
+        if self.at("{") or lexer.kind == DEFINITION:
+            attributes = self.dictionary()
+        return Parameter(self.define_local(name, type, span), attributes)
+
+    # --- regions ---------------------------------------------------------------------------
+
+    def region(self, kind: RegionKind, bindings: list[tuple[str, Type, Span]]) -> tuple[Region, list[Value]]:
+        """`{ ... }`: its instructions see the values defined for it and those around it."""
+        lexer = self.lexer
+        start = lexer.start
+        if len(self.kinds) >= NESTING_LIMIT and self.at("{"):
+            self.report("syntax.nesting", f"regions nest at most {NESTING_LIMIT} deep", lexer.span)
+            self._skip_braces()
+            return Region(kind, (), lexer.since(start)), [Value(n, t, s) for n, t, s in bindings]
+        self.expect("{")
+        self.open_scope()
+        self.kinds.append(kind)
+        values = [self.define_local(*b) for b in bindings]
+        ops: list[Op] = []
+        while not self.at("}") and self._in_region():
+            begin = lexer.start
+            try:
+                if lexer.kind == DEFINITION:
+                    self.define(self.definition_scopes[-1], outermost=False)
+                else:
+                    ops.append(self.instruction())
+            except SyntaxFault:
+                self._to_next_instruction(begin)
+        self.kinds.pop()
+        self.close_scope()
+        if not self.accept("}"):
+            opening = Span(lexer.source, start, start + 1)
+            if len(self.diagnostics) < MOST_DIAGNOSTICS:
+                labels = ((lexer.span, "`}` expected here"), (opening, "to close this `{`"))
+                self.report("syntax.brace", f"expected `}}`, found {self.describe()}", lexer.span, labels=labels)
+            raise SyntaxFault
+        return Region(kind, tuple(ops), lexer.since(start)), values
+
+    def _in_region(self) -> bool:
+        """Whether the region goes on; a `func` at the start of a line means that a brace is missing."""
+        lexer = self.lexer
+        if lexer.kind == END or len(self.diagnostics) >= MOST_DIAGNOSTICS:
+            return False
+        return not (self.at("func") and lexer.starts_line)
+
+    def _skip_braces(self) -> None:
+        """Leave out a balanced `{ ... }`."""
+        lexer = self.lexer
+        depth = 0
+        while lexer.kind != END:
+            if lexer.kind == PUNCTUATION:
+                depth += {"{": 1, "}": -1}.get(lexer.text, 0)
+            lexer.advance()
+            if depth == 0:
+                return
+
+    def _to_next_instruction(self, failed: int) -> None:
+        """Skip the rest of the instruction that started at `failed`, its regions too."""
+        lexer = self.lexer
+        while lexer.kind != END and not self.at("}"):
+            if self.at("{"):
+                self._skip_braces()
+                continue
+            if lexer.start > failed and lexer.starts_line and self._may_start_instruction():
+                return
+            lexer.advance()
+
+    def _may_start_instruction(self) -> bool:
+        lexer = self.lexer
+        return lexer.kind in (LOCAL, DEFINITION) or lexer.text in OPS or self.at("func")
+
+
+def canonical_global(text: str) -> str:
+    """The name of `@text`."""
+    return text[1:]
+
+
+def parse_text(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
+    """A module of what could be read, and every error of reading it, in source order.
+
+    `definitions` replace definitions at file level: numbers, or strings as the language writes the value. Raises
+    nothing for a bad text; a bad definition is a diagnostic.
+    """
+    start = Span(source, 0, 0)
+    if len(source.text) > LARGEST_TEXT or len(source.text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT:
+        message = f"the text has more than {LARGEST_TEXT // 2**20} MB"
+        return Module(()), [Diagnostic("syntax.size", message, start, hint="split it into several files")]
+    parser = Parser(source)
+    try:
+        given = given_definitions(definitions or {})
+    except ValueError as error:
+        return Module(()), [Diagnostic("definition.given", str(error), start)]
+    parser.definitions.update(given)
+    parser.given = frozenset(given)
+    with recursion_room():
+        module = parser.module()
+    for name in sorted(parser.given - parser.used_definitions):
+        close = nearest(name, parser.file_definitions)
+        hint = f"did you mean `{close}`?" if close else None
+        message = f"the text has no definition `${name}` to replace"
+        parser.diagnostics.append(Diagnostic("definition.unused", message, start, hint=hint))
+    return module, sorted(parser.diagnostics, key=lambda d: d.span.start)

@@ -1,0 +1,187 @@
+"""Types as text (003 "Types"); white space is free between all tokens, also around `x`."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from girih.front.text.cursor import Cursor, kind_of
+from girih.front.text.lexer import DEFINITION, INTEGER, WORD
+from girih.front.text.spelling import nearest
+from girih.ir.types import (
+    NUMBERS,
+    SCALARS,
+    AddressSpace,
+    CoopMatrix,
+    Extent,
+    Group,
+    MemRef,
+    Number,
+    Type,
+    Use,
+    packed_strides,
+)
+from girih.source import Source
+
+_KEYWORDS = ("memref", "group", "coopmatrix")
+_ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
+_PLAIN = re.compile(r"(?:memref|group|coopmatrix)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>")
+_CACHE_LIMIT = 10_000
+
+
+class TypeParser(Cursor):
+    """Reads types; a type that was read before is looked up by its text."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.known_types: dict[str, Type] = {}
+
+    def type(self) -> Type:
+        """A type, or a definition that holds one."""
+        lexer = self.lexer
+        scalar = SCALARS.get(lexer.text)
+        if scalar is not None and lexer.kind == WORD:
+            lexer.advance()
+            return scalar
+        if lexer.kind == DEFINITION:
+            span = lexer.span
+            value = self.definition().value
+            if not isinstance(value, Type):
+                self.fail("definition.kind", f"expected a type, `{span.text}` holds {kind_of(value)}", span)
+            return value
+        if lexer.text not in _KEYWORDS or lexer.kind != WORD:
+            self._no_type()
+        plain = _PLAIN.match(lexer.string, lexer.start)
+        text = plain.group() if plain else None
+        if text is not None and text in self.known_types:
+            lexer.jump(lexer.start + len(text))
+            return self.known_types[text]
+        start = lexer.start
+        found = self._composite()
+        if text is not None and lexer.string[start : lexer.previous_end] == text and len(self.known_types) < _CACHE_LIMIT:
+            self.known_types[text] = found
+        return found
+
+    def _no_type(self) -> NoReturn:
+        lexer = self.lexer
+        if lexer.kind != WORD:
+            self.expected("a type")
+        if lexer.text == "void":
+            self.fail("type.void", "no value has type void", hint="leave the type out")
+        close = nearest(lexer.text, (*SCALARS, *_KEYWORDS))
+        hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join((*SCALARS, *_KEYWORDS))
+        self.fail("type.unknown", f"there is no type `{lexer.text}`", hint=hint)
+
+    def _composite(self) -> Type:
+        lexer = self.lexer
+        keyword = lexer.text
+        lexer.advance()
+        self.expect("<")
+        match keyword:
+            case "memref":
+                return self._memref()
+            case "group":
+                return self._group()
+            case _:
+                return self._coopmatrix()
+
+    def element(self) -> Number:
+        """The element type in front of a shape; `f32x4` is one word, of which only `f32` is taken."""
+        lexer = self.lexer
+        span = lexer.span
+        if lexer.kind == DEFINITION:
+            value = self.definition().value
+            if not isinstance(value, Number):
+                self.fail("type.element", f"expected a number type, `{span.text}` holds something else", span)
+            return value
+        if lexer.kind != WORD:
+            self.expected("a number type")
+        found = _ELEMENT.match(lexer.text)
+        rest = lexer.text[found.end() :] if found else ""
+        if found is None or (rest and rest[0] != "x"):
+            hint = "the number types are " + ", ".join(NUMBERS)
+            self.fail("type.element", f"expected a number type, found `{lexer.text}`", hint=hint)
+        if found.group() not in NUMBERS:
+            self.fail("type.element", "bool is no element type", hint="use i8 and compare with 0")
+        if rest:
+            lexer.split(found.end())
+        lexer.advance()
+        return NUMBERS[found.group()]
+
+    def extent(self, what: str) -> Extent:
+        """An integer or `?`."""
+        if self.accept("?"):
+            return None
+        lexer = self.lexer
+        if lexer.kind not in (INTEGER, DEFINITION):
+            self.expected(f"{what}: an integer or `?`")
+        return self.integer(what)
+
+    def _memref(self) -> MemRef:
+        element = self.element()
+        shape: list[Extent] = []
+        while self.at_x():
+            self.expect("x")
+            shape.append(self.extent("a mode size"))
+        strides: tuple[Extent, ...] | None = None
+        space = AddressSpace.GLOBAL
+        if self.accept(","):
+            if self.accept("strided"):
+                strides = self._strides()
+                if self.accept(","):
+                    space = self._space()
+            else:
+                space = self._space()
+        self.expect(">", "a shape is written f32x4x8: `x` before each size")
+        return MemRef(element, tuple(shape), packed_strides(shape) if strides is None else strides, space)
+
+    def _strides(self) -> tuple[Extent, ...]:
+        self.expect("<")
+        strides: list[Extent] = []
+        if not self.at(">"):
+            strides.append(self.extent("a stride"))
+            while self.accept(","):
+                strides.append(self.extent("a stride"))
+        self.expect(">")
+        return tuple(strides)
+
+    def _space(self) -> AddressSpace:
+        for space in AddressSpace:
+            if self.accept(space.value):
+                return space
+        self.expected("`global` or `local`", "the order is element and shape, strided<...>, address space")
+
+    def _group(self) -> Group:
+        lexer = self.lexer
+        span = lexer.span
+        if lexer.kind == WORD and lexer.text != "memref":
+            self.fail("type.group", f"a group holds memrefs, found `{lexer.text}`", span, "group<memref<f32x16>x8>")
+        memref = self.type()
+        if not isinstance(memref, MemRef):
+            self.fail("type.group", f"a group holds memrefs, `{span.text}` is {memref}", span)
+        self.expect("x", "a group has a size: group<memref<f32x16>x8> or x?")
+        size = self.extent("a group size")
+        offset: Extent = 0
+        if self.accept(","):
+            self.expect("offset")
+            self.expect(":")
+            offset = self.extent("an offset")
+        self.expect(">")
+        return Group(memref, size, offset)
+
+    def _coopmatrix(self) -> CoopMatrix:
+        component = self.element()
+        self.expect("x")
+        rows = self.integer("the number of rows")
+        self.expect("x")
+        columns = self.integer("the number of columns")
+        self.expect(",")
+        lexer = self.lexer
+        for use in Use:
+            if self.accept(use.value):
+                self.expect(">")
+                return CoopMatrix(component, rows, columns, use)
+        close = nearest(lexer.text, [u.value for u in Use])
+        self.expected("matrix_a, matrix_b or matrix_acc", f"did you mean `{close}`?" if close else None)
+
+

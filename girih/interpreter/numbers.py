@@ -1,0 +1,417 @@
+"""The scalar meaning of the tensor language on NumPy arrays: arithmetic, comparison, functions, casts, sums, products.
+
+Guarantees:
+- Every function takes arrays with at least one axis, broadcasts as NumPy does, keeps no state and changes no operand;
+  a result may be an operand itself where the operation is a no-op.
+- The dtype of a result is `dtype(type)` of its type in the language; both operands of an operation have one type.
+- Every operation rounds once to its type, f16 and bf16 included; integers are two's complement and wrap around.
+- Nothing here sets NumPy's error state, because that costs more than the operation on one element. The caller holds
+  `with quiet():` around a run of calls; outside of it the results are the same, but NumPy may warn.
+- Integer division by zero and shifts by a negative or too large width give 0; finding them is the caller's work.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from girih.diagnostics import InternalError
+from girih.ir import types
+from girih.ir.types import Boolean, Number
+
+Array = npt.NDArray[Any]
+Scalar = Number | Boolean
+
+DTYPES: dict[Scalar, np.dtype[Any]] = {
+    types.BOOL: np.dtype(np.bool_),
+    types.I8: np.dtype(np.int8),
+    types.I16: np.dtype(np.int16),
+    types.I32: np.dtype(np.int32),
+    types.I64: np.dtype(np.int64),
+    types.INDEX: np.dtype(np.int64),
+    types.BF16: np.dtype(ml_dtypes.bfloat16),
+    types.F16: np.dtype(np.float16),
+    types.F32: np.dtype(np.float32),
+    types.F64: np.dtype(np.float64),
+    types.C32: np.dtype(np.complex64),
+    types.C64: np.dtype(np.complex128),
+}
+"""The NumPy type of every scalar type (003 "Scalar types")."""
+
+# Looking up by name is five times as fast as by type, whose hash Python computes anew each time.
+_DTYPES_BY_NAME = {str(type): found for type, found in DTYPES.items()}
+_BFLOAT16 = DTYPES[types.BF16]
+_INT64 = DTYPES[types.I64]
+_FLOAT32 = DTYPES[types.F32]
+_FLOAT64 = DTYPES[types.F64]
+_COMPLEX128 = DTYPES[types.C64]
+
+quiet = functools.partial(np.errstate, all="ignore")
+"""The error state in which the functions of this module are called: `with quiet(): ...`."""
+
+
+def dtype(type: Scalar) -> np.dtype[Any]:
+    """The NumPy type that holds values of `type`."""
+    return _DTYPES_BY_NAME[type.name if isinstance(type, Number) else "bool"]
+
+
+def limits(type: Number) -> tuple[int, int] | tuple[float, float]:
+    """The identity of max and the identity of min: the smallest and largest integer, or -inf and inf.
+
+    Raises InternalError for complex types, which have no order.
+    """
+    if type.family == "integer":
+        return _INTEGER_LIMITS[type.size]
+    if type.family == "floating":
+        return -math.inf, math.inf
+    raise InternalError(f"limits of the unordered type {type}")
+
+
+_INTEGER_LIMITS = {size: (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4, 8)}
+
+
+# Arithmetic: 003 "Arithmetic (binary)", "Arithmetic (unary)", "Comparison".
+
+
+def _any_type(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array, Scalar], Array]:
+    """An operation that is one NumPy function for all types it is allowed for."""
+
+    def operation(a: Array, b: Array, type: Scalar) -> Array:
+        return function(a, b)
+
+    return operation
+
+
+def _by_family(
+    integer: Callable[[Array, Array], Array], floating: Callable[[Array, Array], Array]
+) -> Callable[[Array, Array, Scalar], Array]:
+    """An operation that differs between integers and the other numbers."""
+
+    def operation(a: Array, b: Array, type: Scalar) -> Array:
+        return integer(a, b) if isinstance(type, Number) and type.family == "integer" else floating(a, b)
+
+    return operation
+
+
+def _truncated_quotient(a: Array, b: Array) -> Array:
+    # Without its remainder the dividend is a multiple of the divisor, so that rounding down does not round at all.
+    quotient: Array = np.floor_divide(np.subtract(a, np.fmod(a, b)), b)
+    return quotient
+
+
+def _shifted(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    def shift(a: Array, b: Array) -> Array:
+        result = function(a, b)
+        # Seen as unsigned, a negative width is too large as well.
+        np.copyto(result, 0, where=b.view(_UNSIGNED[b.itemsize]) >= 8 * b.itemsize)
+        return result
+
+    return shift
+
+
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+BINARY: dict[str, Callable[[Array, Array, Scalar], Array]] = {
+    "add": _any_type(np.add),
+    "sub": _any_type(np.subtract),
+    "mul": _any_type(np.multiply),
+    "div": _by_family(_truncated_quotient, np.divide),
+    "rem": _any_type(np.fmod),
+    "max": _by_family(np.maximum, np.fmax),
+    "min": _by_family(np.minimum, np.fmin),
+    "shl": _any_type(_shifted(np.left_shift)),
+    "shr": _any_type(_shifted(np.right_shift)),
+    "and": _any_type(np.bitwise_and),
+    "or": _any_type(np.bitwise_or),
+    "xor": _any_type(np.bitwise_xor),
+}
+"""Mnemonic to function of two arrays and their type (003 "Arithmetic (binary)").
+
+div truncates and rem takes the sign of the dividend; the smallest integer by -1 is itself, remainder 0. On floats, max
+and min prefer a number over NaN, and rem is C's fmod. shr is arithmetic.
+"""
+
+
+def _of_one(function: Callable[[Array], Array]) -> Callable[[Array, Scalar], Array]:
+    def operation(a: Array, type: Scalar) -> Array:
+        return function(a)
+
+    return operation
+
+
+UNARY: dict[str, Callable[[Array, Scalar], Array]] = {
+    "abs": _of_one(np.absolute),
+    "neg": _of_one(np.negative),
+    "not": _of_one(np.invert),
+    "conj": _of_one(np.conjugate),
+    "im": _of_one(lambda a: a.imag.copy()),
+    "re": _of_one(lambda a: a.real.copy()),
+}
+"""Mnemonic to function of an array and its type (003 "Arithmetic (unary)").
+
+abs, im and re of a complex type give its part type. abs and neg of the smallest integer are itself.
+"""
+
+COMPARE: dict[str, Callable[[Array, Array], Array]] = {
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "greater_than": np.greater,
+    "greater_than_equal": np.greater_equal,
+    "less_than": np.less,
+    "less_than_equal": np.less_equal,
+}
+"""Mnemonic to function of two arrays that gives a bool array (003 "Comparison"); NaN compares as in IEEE 754."""
+
+
+# Casts: 003 "Cast".
+
+
+def cast(array: Array, source: Number, target: Number) -> Array:
+    """The values of `array`, of type `source`, in type `target` (003 "Cast"); equal types give the array itself.
+
+    Integers wrap around; floats become integers by truncation, saturating, NaN giving 0; everything that becomes a
+    float or complex rounds once, to nearest even. Raises InternalError for complex to real, which 003 forbids.
+    """
+    if source == target:
+        return array
+    conversion = _CONVERSIONS.get((source.family, target.family))
+    if conversion is None:
+        raise InternalError(f"cast from {source} to {target}")
+    return conversion(array, target)
+
+
+def _convert(array: Array, target: Number) -> Array:
+    return array.astype(dtype(target), copy=False)
+
+
+def _to_integer(array: Array, target: Number) -> Array:
+    # f32 holds the bounds of i8 and i16, f64 those of i32; the upper bound of i64 is none, and is put right after.
+    low, high = _INTEGER_LIMITS[target.size]
+    wide = array.astype(_FLOAT32 if target.size < 4 and array.itemsize < 8 else _FLOAT64, copy=False)
+    inside = np.fmax(wide, low)
+    np.fmin(inside, high, out=inside)
+    result: Array = inside.astype(dtype(target))
+    if target.size == 8:
+        np.copyto(result, high, where=wide >= 2.0**63)
+    np.copyto(result, 0, where=np.isnan(wide))
+    return result
+
+
+def _to_floating(array: Array, target: Number) -> Array:
+    """Round integers or floats once to a floating type."""
+    if target.name != "bf16":
+        return array.astype(dtype(target), copy=False)
+    # ml_dtypes goes through f32, which would round f64, i32 and i64 twice.
+    if array.dtype == _INT64:
+        return _double_to_bfloat16(_round_to_odd(array))
+    if array.dtype == _FLOAT64 or array.dtype == np.int32:
+        return _double_to_bfloat16(array.astype(_FLOAT64, copy=False))
+    return array.astype(_FLOAT32, copy=False).astype(_BFLOAT16)
+
+
+def _double_to_bfloat16(array: Array) -> Array:
+    single = array.astype(_FLOAT32)
+    bits = single.view(np.uint32)
+    midway = (bits & 0xFFFF) == 0x8000
+    if midway.any():
+        # Rounding to f32 hit the middle of two bf16 numbers: a step back to the side of the true value decides.
+        exact, rounded = np.absolute(array), np.absolute(single.astype(_FLOAT64))
+        bits += midway & (exact > rounded)
+        bits -= midway & (exact < rounded)
+    return single.astype(_BFLOAT16)
+
+
+def _round_to_odd(array: Array) -> Array:
+    """i64 to f64, where what does not fit sets the last bit, so that rounding again to fewer bits is right."""
+    top = array >> 53
+    large = (top != 0) & (top != -1)
+    if not large.any():
+        return array.astype(_FLOAT64)
+    odd = ((array >> 11) | ((array & 0x7FF) != 0)) << 11
+    return np.where(large, odd, array).astype(_FLOAT64)
+
+
+def _to_complex(array: Array, target: Number) -> Array:
+    return _to_floating(array, types.PARTS[target]).astype(dtype(target))
+
+
+_CONVERSIONS: dict[tuple[str, str], Callable[[Array, Number], Array]] = {
+    ("integer", "integer"): _convert,
+    ("integer", "floating"): _to_floating,
+    ("integer", "complex"): _to_complex,
+    ("floating", "integer"): _to_integer,
+    ("floating", "floating"): _to_floating,
+    ("floating", "complex"): _to_complex,
+    ("complex", "complex"): _convert,
+}
+
+
+def constant(value: bool | int | float | complex, type: Scalar) -> Array:
+    """A constant as an array of shape (1, 1, 1), rounded once to `type` (003 "Constant").
+
+    Raises InternalError where the checker should have refused the constant: its kind does not go with the type, or an
+    integer is out of the range of the type.
+    """
+    if isinstance(type, Boolean) and isinstance(value, bool):
+        return np.full((1, 1, 1), value)
+    source = None if isinstance(value, bool) else _LITERAL_TYPES.get(value.__class__)
+    if source is None or isinstance(type, Boolean) or (source.family, type.family) not in _CONSTANTS:
+        raise InternalError(f"the constant {value!r} for the type {type}")
+    if type.family == "integer" and not _INTEGER_LIMITS[type.size][0] <= value.real <= _INTEGER_LIMITS[type.size][1]:
+        raise InternalError(f"the constant {value!r} out of the range of {type}")
+    return cast(np.full((1, 1, 1), value, dtype(source)), source, type)
+
+
+_LITERAL_TYPES: dict[type, Number] = {int: types.I64, float: types.F64, complex: types.C64}
+_CONSTANTS = frozenset(_CONVERSIONS) - {("floating", "integer")}
+
+
+# Functions: 003 "Math (unary)".
+
+
+def _exp2(a: Array) -> Array:
+    return _complex_exp2(a) if a.dtype == _COMPLEX128 else np.exp2(a)
+
+
+def _complex_exp2(a: Array) -> Array:
+    """2^(x + iy) = 2^x (cos(y ln 2) + i sin(y ln 2)) for complex128, right where 2^x alone overflows."""
+    # The clip keeps infinities out of the products below; beyond it every result is infinite or zero.
+    exponent = np.clip(a.real, -4000.0, 4000.0)
+    whole = np.rint(exponent)
+    scale = np.exp2(exponent - whole)
+    whole = np.nan_to_num(whole).astype(np.int32)
+    cosine, sine = _turn_by_ln2(a.imag)
+    result: Array = np.empty(a.shape, _COMPLEX128)
+    result.real = np.ldexp(scale * cosine, whole)
+    result.imag = np.ldexp(scale * sine, whole)
+    return result
+
+
+# ln 2 as an f64 and what that lacks: 106 bits together.
+_LN2 = math.log(2.0)
+_LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")
+
+
+def _turn_by_ln2(y: Array) -> tuple[Array, Array]:
+    """Cosine and sine of y ln 2; the product is carried in two f64, since both lose what an angle of f64 rounds off."""
+    angle = y * _LN2
+    y_high, ln2_high = _leading_half(y), _leading_half(_LN2)
+    y_low, ln2_low = y - y_high, _LN2 - ln2_high
+    lost = y_high * ln2_high - angle + y_high * ln2_low + y_low * ln2_high + y_low * ln2_low
+    rest = lost + y * _LN2_REST
+    rest = np.where(np.isfinite(rest), rest, 0.0)
+    cosine, sine, cosine_rest, sine_rest = np.cos(angle), np.sin(angle), np.cos(rest), np.sin(rest)
+    return cosine * cosine_rest - sine * sine_rest, sine * cosine_rest + cosine * sine_rest
+
+
+def _leading_half(x: Any) -> Any:
+    """The leading 26 bits of f64 (Dekker 1971), so that products of halves are exact."""
+    shifted = x * 134217729.0
+    return shifted - (shifted - x)
+
+
+def _through_double(function: Callable[[Array], Array]) -> Callable[[Array, Number], Array]:
+    """A function evaluated in f64 or c64 and rounded once: far within the bounds, correct but for near-ties."""
+
+    def evaluate(array: Array, type: Number) -> Array:
+        if type.family == "complex":
+            return function(array.astype(_COMPLEX128, copy=False)).astype(dtype(type), copy=False)
+        return _to_floating(function(array.astype(_FLOAT64, copy=False)), type)
+
+    return evaluate
+
+
+_FUNCTIONS: dict[str, Callable[[Array, Number], Array]] = {
+    "cos": _through_double(np.cos),
+    "sin": _through_double(np.sin),
+    "exp": _through_double(np.exp),
+    "exp2": _through_double(_exp2),
+    "log": _through_double(np.log),
+    "log2": _through_double(np.log2),
+}
+
+MATH: dict[str, Callable[[Array, Number], Array]] = {
+    **_FUNCTIONS,
+    **{f"native_{name}": function for name, function in _FUNCTIONS.items()},
+}
+"""Mnemonic to function of an array and its type (003 "Math (unary)"); exp and exp2 take complex types, too.
+
+native_* are the accurate functions: 003 leaves their error to the implementation.
+"""
+
+
+# Sums and products: 003 "GEMM", "Sum", "Cumsum", "Cooperative matrix mul add", "Cooperative matrix reduce".
+
+
+def accumulator(type: Number) -> Number:
+    """The type in which sums of `type` accumulate: f32 for f16 and bf16, otherwise the type itself."""
+    return types.F32 if type.name in ("f16", "bf16") else type
+
+
+def total(a: Array, axis: int | tuple[int, ...], accumulator: Number) -> Array:
+    """The sum of `a` along `axis`, which is removed, in the accumulator's dtype; integers wrap around."""
+    result: Array = np.add.reduce(_accumulated(a, accumulator), axis=axis, dtype=dtype(accumulator))
+    return result
+
+
+def cumulative(a: Array, axis: int, accumulator: Number) -> Array:
+    """The running sums of `a` along `axis`, of the shape of `a`, in the accumulator's dtype (003 "Cumsum")."""
+    result: Array = np.add.accumulate(_accumulated(a, accumulator), axis=axis, dtype=dtype(accumulator))
+    return result
+
+
+def _accumulated(a: Array, accumulator: Number) -> Array:
+    # f32 takes bf16 and f16 exactly; NumPy's reductions convert other types block by block, without a copy.
+    return a.astype(_FLOAT32) if a.dtype == _BFLOAT16 else a
+
+
+def matmul(a: Array, b: Array, accumulator: Number) -> Array:
+    """a[..., m, k] times b[..., k, n] in the accumulator's dtype, of shape [..., m, n]; k of 0 gives zeros.
+
+    Products and sums of floats are of the accumulator's type, in the order and with the fused operations of the BLAS;
+    integers wrap around. Views with one contiguous matrix axis, such as transposes, are not copied.
+    """
+    if accumulator.family == "integer":
+        return _integer_matmul(a, b, dtype(accumulator))
+    result: Array = np.matmul(_operand(a, accumulator), _operand(b, accumulator))
+    return result
+
+
+def _operand(a: Array, accumulator: Number) -> Array:
+    wanted = dtype(accumulator)
+    if a.dtype != wanted:
+        real = a.astype(_FLOAT32) if a.dtype == _BFLOAT16 else a
+        return real.astype(wanted, copy=False)
+    # Without a contiguous axis NumPy may multiply by plain loops, far slower than copying first.
+    row, column = a.strides[-2:]
+    return a if column == a.itemsize or row == a.itemsize else np.ascontiguousarray(a)
+
+
+def _integer_matmul(a: Array, b: Array, wanted: np.dtype[Any]) -> Array:
+    """Through the float units where no sum can exceed what they hold exactly, otherwise NumPy's wrapping loops."""
+    terms = a.shape[-1]
+    small = terms == 0 or a.size == 0 or b.size == 0 or a.shape[-2] * terms * b.shape[-1] < _SMALL_PRODUCT
+    bound = 0 if small else terms * _largest(a) * _largest(b)
+    if small or bound > _EXACT_DOUBLE:
+        result: Array = np.matmul(a.astype(wanted, copy=False), b.astype(wanted, copy=False))
+        return result
+    unit = _FLOAT32 if bound <= _EXACT_SINGLE else _FLOAT64
+    # The sum may exceed a narrow result type: through i64, so that it wraps instead of being undefined.
+    exact: Array = np.matmul(a.astype(unit), b.astype(unit)).astype(_INT64)
+    return exact.astype(wanted, copy=False)
+
+
+def _largest(a: Array) -> int:
+    """A bound on the magnitudes in `a`: that of its type if it is good enough, otherwise the true one."""
+    return 1 << 8 * a.itemsize - 1 if a.itemsize < 4 else max(int(a.max()), -int(a.min()))
+
+
+_SMALL_PRODUCT = 2048
+_EXACT_SINGLE = 1 << 24
+_EXACT_DOUBLE = 1 << 53

@@ -1,0 +1,169 @@
+"""The checker: applies every row of every instruction and reports all that fail, in source order.
+
+Guarantees: it never raises for a bad program; a value in error causes no further diagnostics; a module without errors
+is safe to give to any executor. Its time is linear in the number of instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from girih.diagnostics import Diagnostic
+from girih.ir.core import Function, Module, Op, Region, Value
+from girih.ir.define import RULES
+from girih.ir.facts import Constant, DeviceLimits, Facts
+from girih.ir.predicates import Row, Subject, Undetermined
+from girih.ir.types import ErrorType, Type
+from girih.recursion import recursion_room
+from girih.source import Span
+
+Problems = list[Diagnostic]
+
+CONSTANT_FIELD = "value"
+"""The field in which a `constant` holds its value."""
+
+
+def check_module(module: Module, limits: DeviceLimits | None = None) -> list[Diagnostic]:
+    """Every error and warning of a module, in source order."""
+    with recursion_room():
+        checker = _Checker(limits or DeviceLimits())
+        for function in module.functions:
+            checker.function(function)
+    return sorted(checker.problems, key=lambda d: (d.span.start, d.span.end))
+
+
+class _Checker:
+    def __init__(self, limits: DeviceLimits) -> None:
+        self.limits = limits
+        self.problems: Problems = []
+        self.sound_types: set[Type] = set()
+
+    def function(self, function: Function) -> None:
+        facts = Facts(function, self.limits)
+        self._rows("func", function, facts, function.span)
+        visible: set[Value] = set()
+        for parameter in function.parameters:
+            self._type(parameter.type, parameter.span, facts)
+            self._rows("parameter", parameter, facts, parameter.span)
+            visible.add(parameter.value)
+        self._region(function.body, facts, visible)
+
+    def _region(self, region: Region, facts: Facts, visible: set[Value]) -> None:
+        outer, outer_last = facts.region, facts.last
+        facts.region = region
+        added: list[Value] = []
+        final = len(region.ops) - 1
+        for position, op in enumerate(region.ops):
+            facts.last = position == final
+            self._op(op, facts, visible)
+            for value in op.results:
+                facts.definitions[value] = op
+                visible.add(value)
+                added.append(value)
+        visible.difference_update(added)
+        facts.region, facts.last = outer, outer_last
+
+    def _op(self, op: Op, facts: Facts, visible: set[Value]) -> None:
+        for value in op.operands:
+            if value not in visible and not isinstance(value.type, ErrorType):
+                self._invisible(op, value)
+        spec = op.spec
+        if spec.mnemonic == "constant":
+            facts.constants[op.results[0]] = constant_of(op)
+        for name in spec.results:
+            self._result_types(op, name, facts)
+        self._rows(spec.mnemonic, op, facts, op.span)
+        if not spec.regions:
+            return
+        facts.parents.append(op)
+        bindings = tuple(op.bindings)
+        visible.update(bindings)
+        for region in op.regions:
+            self._region(region, facts, visible)
+        visible.difference_update(bindings)
+        facts.parents.pop()
+
+    def _result_types(self, op: Op, name: str, facts: Facts) -> None:
+        spans = op.uses.get(name, ())
+        for number, value in enumerate(op.results):
+            self._type(value.type, spans[number] if number < len(spans) else op.span, facts)
+
+    def _type(self, type: Type, span: Span, facts: Facts) -> None:
+        if type in self.sound_types:
+            return
+        before = len(self.problems)
+        self._rows("type", type, facts, span)
+        if len(self.problems) == before:
+            self.sound_types.add(type)
+
+    def _invisible(self, op: Op, value: Value) -> None:
+        message = f"%{value.name} is not visible here"
+        labels = ((op.span, "used here"), (value.span, "defined here"))
+        self.problems.append(Diagnostic("name.undefined", message, op.span, labels=labels))
+
+    def _rows(self, mnemonic: str, subject: object, facts: Facts, span: Span) -> None:
+        applied = Subject(subject, facts)
+        wrong: set[str] = set()
+        for row in RULES[mnemonic]:
+            if wrong and not wrong.isdisjoint(row.blames.split()):
+                continue
+            try:
+                if row.holds.holds(applied):
+                    continue
+                self.problems.append(diagnose(mnemonic, row, applied, span))
+            except Undetermined:
+                continue
+            if row.severity == "error":
+                wrong.update(row.blames.split())
+
+
+def diagnose(mnemonic: str, row: Row, subject: Subject, span: Span) -> Diagnostic:
+    """The diagnostic of a row that does not hold."""
+    labels: list[tuple[Span, str]] = []
+    place = row.at(subject) if row.at is not None else None
+    op = subject.op
+    if place is not None:
+        labels.append((place, ""))
+    elif isinstance(op, Op):
+        labels += _operand_labels(op, row.blames.split())
+    came = row.holds.came(subject)
+    message = row.says + (f": {came}" if came else "")
+    hint = row.hint(subject) if callable(row.hint) else row.hint
+    first = labels[0][0] if labels else span
+    labels += _definition_labels(op, row.blames.split()) if isinstance(op, Op) else ()
+    return Diagnostic(
+        f"{mnemonic}.{row.id}", message, first, row.severity, tuple(labels), hint or row.holds.hint(subject)
+    )
+
+
+def _operand_labels(op: Op, names: Iterable[str]) -> list[tuple[Span, str]]:
+    found: list[tuple[Span, str]] = []
+    for name in names:
+        spans = op.uses.get(name)
+        if not spans:
+            continue
+        held = getattr(op, name)
+        for span, value in zip(spans, held if isinstance(held, tuple) else (held,), strict=False):
+            text = f"{name}: {value.type}" if isinstance(value, Value) else name
+            found.append((span, text))
+    return sorted(found, key=lambda label: label[0].start)
+
+
+def _definition_labels(op: Op, names: Iterable[str]) -> list[tuple[Span, str]]:
+    """Where the guilty operands are defined, unless that is on the same line."""
+    found: dict[Value, tuple[Span, str]] = {}
+    defined = set(op.results)
+    for name in names:
+        held = getattr(op, name)
+        for value in held if isinstance(held, tuple) else (held,):
+            if not isinstance(value, Value) or value in defined or not value.span.source.text:
+                continue
+            if value.span.line != op.span.line:
+                found[value] = (value.span, f"%{value.name} defined here")
+    return list(found.values())
+
+
+def constant_of(op: Op) -> Constant:
+    """The value of a `constant`."""
+    held: Constant = getattr(op, CONSTANT_FIELD)
+    return held

@@ -1,0 +1,238 @@
+"""Modules, functions, regions, operations and values: the immutable program that every part of girih works on.
+
+A `Value` is compared by identity; an `Op` is a frozen dataclass whose class says what it is (`girih.ir.define`).
+Equality of modules (`==`) is structural: names and spans do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+from girih.ir.types import Type
+from girih.source import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from girih.ir.define import Spec
+
+
+class RegionKind(Enum):
+    """How a region is executed (003 "Execution model")."""
+
+    COLLECTIVE = "collective"
+    SPMD = "SPMD"
+
+
+class Value:
+    """A local value: its name without `%`, its type, and where it is defined."""
+
+    __slots__ = ("name", "span", "type")
+
+    def __init__(self, name: str, type: Type, span: Span = NOWHERE) -> None:
+        self.name = name
+        self.type = type
+        self.span = span
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.type}"
+
+
+Index = Value | int
+"""An index operand: a value of index type, or a literal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`offset : size` of a subview; without a size (or with the literal 0) the mode is dropped (003 "Subview")."""
+
+    offset: Index
+    size: Index | None = None
+
+    @property
+    def drops_mode(self) -> bool:
+        return self.size is None or (isinstance(self.size, int) and self.size == 0)
+
+
+AttributeValue = "bool | int | str | tuple[AttributeValue, ...] | Dictionary"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`key = value` of a dictionary attribute; `quoted` where the key is a string, which girih does not interpret."""
+
+    key: str
+    value: bool | int | str | tuple[object, ...] | Dictionary
+    quoted: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """A dictionary attribute (003 "Attributes")."""
+
+    entries: tuple[Entry, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def entry(self, key: str) -> Entry | None:
+        """The entry of an unquoted key."""
+        return next((e for e in self.entries if e.key == key and not e.quoted), None)
+
+    def get(self, key: str) -> bool | int | str | tuple[object, ...] | Dictionary | None:
+        """The value of an unquoted key, None where it is absent."""
+        found = self.entry(key)
+        return found.value if found else None
+
+
+EMPTY = Dictionary()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """A list of instructions and how it is executed."""
+
+    kind: RegionKind
+    ops: tuple[Op, ...]
+    span: Span = NOWHERE
+
+    @property
+    def terminator(self) -> Op | None:
+        """The last instruction if there is one."""
+        return self.ops[-1] if self.ops else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """The base of all instructions; subclasses are made by `girih.ir.define.op`."""
+
+    spec: ClassVar[Spec]
+
+    span: Span = field(default=NOWHERE, kw_only=True)
+    uses: Mapping[str, tuple[Span, ...]] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The values that the instruction defines for what follows it."""
+        return tuple(self._values(self.spec.results))
+
+    @property
+    def operands(self) -> Iterator[Value]:
+        """The values that the instruction reads, in the order of its fields; literals are left out."""
+        return self._values(self.spec.operands)
+
+    @property
+    def bindings(self) -> Iterator[Value]:
+        """The values that the instruction defines for its own regions."""
+        return self._values(self.spec.bindings)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions that are present."""
+        if not self.spec.regions:
+            return ()
+        return tuple(r for f in self.spec.regions if (r := getattr(self, f.name)) is not None)
+
+    def _values(self, names: tuple[str, ...]) -> Iterator[Value]:
+        for name in names:
+            held = getattr(self, name)
+            if isinstance(held, Value):
+                yield held
+            elif isinstance(held, tuple):
+                yield from _flatten(held)
+
+    def use_span(self, name: str) -> Span:
+        """Where a field stands in the text; the whole instruction where that is not known."""
+        spans = self.uses.get(name)
+        if not spans:
+            return self.span
+        return spans[0] if len(spans) == 1 else Span(spans[0].source, spans[0].start, spans[-1].end)
+
+
+def _flatten(held: tuple[object, ...]) -> Iterator[Value]:
+    for item in held:
+        if isinstance(item, Value):
+            yield item
+        elif isinstance(item, Slice):
+            yield from _flatten((item.offset, item.size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A parameter of a function and its promises (003 "Parameter attributes")."""
+
+    value: Value
+    attributes: Dictionary = EMPTY
+
+    @property
+    def name(self) -> str:
+        return self.value.name
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+    @property
+    def span(self) -> Span:
+        return self.value.span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A kernel (003 "Functions")."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: Region
+    attributes: Dictionary = EMPTY
+    span: Span = NOWHERE
+
+    @property
+    def subgroup_size(self) -> int | None:
+        """The subgroup size that the attributes ask for."""
+        size = self.attributes.get("subgroup_size")
+        return size if isinstance(size, int) and not isinstance(size, bool) else None
+
+    @property
+    def work_group_size(self) -> tuple[int, int] | None:
+        """The work-group size that the attributes ask for, in work-items."""
+        size = self.attributes.get("work_group_size")
+        if not isinstance(size, tuple) or len(size) != 2:
+            return None
+        rows, columns = size
+        return (rows, columns) if isinstance(rows, int) and isinstance(columns, int) else None
+
+    def walk(self) -> Iterator[Op]:
+        """All instructions, outer before inner, in program order."""
+        stack = list(reversed(self.body.ops))
+        while stack:
+            op = stack.pop()
+            yield op
+            for region in reversed(op.regions):
+                stack.extend(reversed(region.ops))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Module:
+    """A file of kernels."""
+
+    functions: tuple[Function, ...]
+
+    def __str__(self) -> str:
+        from girih.ir.print import print_module
+
+        return print_module(self)
+
+    def __eq__(self, other: object) -> bool:
+        from girih.ir.compare import same_module
+
+        return same_module(self, other) if isinstance(other, Module) else NotImplemented
+
+    __hash__ = object.__hash__
+
+    def function(self, name: str) -> Function | None:
+        """The function of a name, without `@`."""
+        return next((f for f in self.functions if f.name == name), None)

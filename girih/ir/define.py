@@ -1,0 +1,334 @@
+"""How an instruction is declared: one class, its fields, its text format, and its restrictions as rows.
+
+`@op` turns a class into a frozen dataclass, reads the roles of its fields into a `Spec` and enters it in the registry
+`OPS`. The parser, the printer, the checker, the reference and `girih explain` all follow from the `Spec`.
+
+The format is a list of words separated by blanks: a field name stands for the field, `<<` and `>>` enclose what may be
+left out, `a=b` for two fields is a list of pairs, anything else stands for itself. Modifiers follow the mnemonic in the
+order of their fields and are not part of the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from typing import Any, TypeVar, dataclass_transform
+
+from girih.ir.core import EMPTY, Entry, Op, RegionKind, Value
+from girih.ir.predicates import Holds, InRegion, IsKind, Kind, Row, Subject
+from girih.ir.types import Type
+
+
+class Where(Enum):
+    """The regions that an instruction may stand in (003 "Execution model")."""
+
+    COLLECTIVE = "collective"
+    SPMD = "SPMD"
+    MIXED = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a field of an instruction is; `name` is filled in by `op`."""
+
+    name: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Modifier(Role):
+    """`.spelling` after the mnemonic; left out it means `default`, unless it is required."""
+
+    choices: Mapping[str, object] = field(default_factory=dict)
+    default: object = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operand(Role):
+    """A value that is read; `literal` where an integer may stand for it, `many` for a list."""
+
+    kind: Kind | None = None
+    many: bool = False
+    literal: bool = False
+    optional: bool = False
+    reads: bool = False
+    writes: bool = False
+    separator: str = ","
+
+
+@dataclass(frozen=True, slots=True)
+class Slices(Role):
+    """The `offset : size` list of a subview."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Role):
+    """An integer constant; `many` for a list."""
+
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Role):
+    """A constant of any type."""
+
+
+class Expect(Enum):
+    """What a dictionary entry must hold."""
+
+    INTEGER = "an integer"
+    INTEGERS = "an array of integers"
+    BOOLEAN_OR_INTEGER = "true, false or an integer"
+
+    def accepts(self, value: object) -> bool:
+        integer = isinstance(value, int) and not isinstance(value, bool)
+        match self:
+            case Expect.INTEGER:
+                return integer
+            case Expect.INTEGERS:
+                return isinstance(value, tuple) and all(Expect.INTEGER.accepts(v) for v in value)
+            case Expect.BOOLEAN_OR_INTEGER:
+                return integer or isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes(Role):
+    """A dictionary of named attributes and the keys that mean something here."""
+
+    known: Mapping[str, Expect] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding(Role):
+    """A value that the instruction defines for its regions; `many` for a list."""
+
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body(Role):
+    """A region; `kind` None means the kind of the enclosing region."""
+
+    kind: RegionKind | None = None
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Role):
+    """A value that the instruction returns; `many` for a list of types in the text."""
+
+    kind: Kind | None = None
+    many: bool = False
+
+
+def _field(role: Role, **options: Any) -> Any:
+    return field(metadata={"role": role}, **options)
+
+
+def flag(spelling: str, doc: str = "") -> Any:
+    """`.spelling`, present or not."""
+    return _field(Modifier(doc=doc, choices={spelling: True}, default=False), default=False)
+
+
+def modifier(choices: Mapping[str, object], default: object = None, *, required: bool = False, doc: str = "") -> Any:
+    """One of several spellings."""
+    return _field(Modifier(doc=doc, choices=choices, default=default, required=required))
+
+
+def operand(kind: Kind, doc: str = "", *, reads: bool = False, writes: bool = False, optional: bool = False) -> Any:
+    """A value; `reads` and `writes` say what happens to the memory behind it."""
+    role = Operand(doc=doc, kind=kind, reads=reads, writes=writes, optional=optional)
+    return _field(role, **({"default": None} if optional else {}))
+
+
+def operands(kind: Kind, doc: str = "", *, literal: bool = False, separator: str = ",") -> Any:
+    """A list of values, or of literals too."""
+    return _field(Operand(doc=doc, kind=kind, many=True, literal=literal, separator=separator))
+
+
+def slices(doc: str = "") -> Any:
+    """A list of `offset : size`."""
+    return _field(Slices(doc=doc))
+
+
+def integer(doc: str = "") -> Any:
+    """An integer constant."""
+    return _field(Integer(doc=doc))
+
+
+def integers(doc: str = "") -> Any:
+    """A list of integer constants."""
+    return _field(Integer(doc=doc, many=True))
+
+
+def literal(doc: str = "") -> Any:
+    """A constant."""
+    return _field(Literal(doc=doc))
+
+
+def attributes(known: Mapping[str, Expect], doc: str = "") -> Any:
+    """A dictionary attribute."""
+    return _field(Attributes(doc=doc, known=known), default=EMPTY)
+
+
+def binding(doc: str = "", *, many: bool = False) -> Any:
+    """A value, or a list of them, defined for the region."""
+    return _field(Binding(doc=doc, many=many))
+
+
+def body(kind: RegionKind | None = None, doc: str = "", *, optional: bool = False) -> Any:
+    """A region."""
+    return _field(Body(doc=doc, kind=kind, optional=optional), **({"default": None} if optional else {}))
+
+
+def result(kind: Kind, doc: str = "") -> Any:
+    """The value that is returned."""
+    return _field(Result(doc=doc, kind=kind))
+
+
+def results(kind: Kind, doc: str = "") -> Any:
+    """The values that are returned."""
+    return _field(Result(doc=doc, kind=kind, many=True))
+
+
+BindingTypes = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, tuple[Type, ...]]]
+"""From the fields parsed so far and the number of names of each binding to the types of the bindings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Everything the parser, printer, checker and reference know about an instruction."""
+
+    mnemonic: str
+    where: Where
+    section: str
+    doc: str
+    format: tuple[str, ...]
+    roles: Mapping[str, Role]
+    modifiers: tuple[Modifier, ...]
+    operands: tuple[str, ...]
+    bindings: tuple[str, ...]
+    results: tuple[str, ...]
+    regions: tuple[Body, ...]
+    binding_types: BindingTypes | None
+    tangled: bool
+    terminator: bool
+
+
+OPS: dict[str, type[Op]] = {}
+"""The registry: every instruction by its mnemonic."""
+
+RULES: dict[str, tuple[Row, ...]] = {}
+"""The rows of every instruction, and of `func` and `type`, by mnemonic."""
+
+T = TypeVar("T", bound=type[Op])
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(
+    flag, modifier, operand, operands, slices, integer, integers, literal, attributes, binding, body, result, results,
+))
+def node(cls: T) -> T:
+    """The base of a family of instructions: a frozen dataclass without a mnemonic of its own."""
+    made: T = dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
+    return made
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(
+    flag, modifier, operand, operands, slices, integer, integers, literal, attributes, binding, body, result, results,
+))
+def op(
+    mnemonic: str,
+    where: Where,
+    section: str,
+    format: str,
+    *,
+    binding_types: BindingTypes | None = None,
+    tangled: bool = False,
+    terminator: bool = False,
+) -> Callable[[T], T]:
+    """Declare an instruction.
+
+    `section` names the part of a specification that defines it. `tangled` instructions need all work-items of a
+    subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`.
+    """
+
+    def declare(cls: T) -> T:
+        made: T = cls if "__slots__" in cls.__dict__ else dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
+        roles = {}
+        for f in fields(made):
+            role = f.metadata.get("role")
+            if role is not None:
+                roles[f.name] = replace(role, name=f.name)
+        names = {kind: tuple(n for n, r in roles.items() if isinstance(r, kind)) for kind in (Binding, Result)}
+        made.spec = Spec(
+            mnemonic=mnemonic,
+            where=where,
+            section=section,
+            doc=(cls.__doc__ or "").strip(),
+            format=tuple(format.split()),
+            roles=roles,
+            modifiers=tuple(r for r in roles.values() if isinstance(r, Modifier)),
+            operands=tuple(n for n, r in roles.items() if isinstance(r, Operand | Slices)),
+            bindings=names[Binding],
+            results=names[Result],
+            regions=tuple(r for r in roles.values() if isinstance(r, Body)),
+            binding_types=binding_types,
+            tangled=tangled,
+            terminator=terminator,
+        )
+        OPS[mnemonic] = made
+        RULES[mnemonic] = tuple(_structural_rows(made.spec))
+        return made
+
+    return declare
+
+
+def _structural_rows(spec: Spec) -> list[Row]:
+    rows = []
+    if spec.where is not Where.MIXED:
+        kind = RegionKind(spec.where.value)
+        rows.append(Row("region", "", InRegion(kind), f"stands in a {kind.value} region only", '003 "Execution model"'))
+    for name, role in spec.roles.items():
+        if isinstance(role, Operand | Result) and role.kind is not None:
+            many = role.many
+            verb = "must each be" if many else "must be"
+            rows.append(Row(name, name, IsKind(name, role.kind), f"`{name}` {verb} {role.kind.words}", spec.section))
+        if isinstance(role, Attributes):
+            rows.append(attributes_row(name, role, spec.section))
+    return rows
+
+
+def attributes_row(name: str, role: Attributes, section: str) -> Row:
+    """The row that holds a dictionary to the keys that mean something, and their values to what they hold."""
+
+    def wrong(subject: Subject) -> list[Entry]:
+        entries = [e for e in getattr(subject.op, name).entries if not e.quoted]
+        return [e for e in entries if e.key not in role.known or not role.known[e.key].accepts(e.value)]
+
+    def came(subject: Subject) -> str:
+        entry = wrong(subject)[0]
+        if entry.key not in role.known:
+            return f"`{entry.key}` means nothing here"
+        return f"`{entry.key}` is not {role.known[entry.key].value}"
+
+    known = ", ".join(f"{key} ({expect.value})" for key, expect in role.known.items())
+    return Row(name, name, Holds(f"the attributes are {known}", lambda s: not wrong(s), came),
+               f"the attributes are {known}", section, at=lambda s: wrong(s)[0].span)  # fmt: skip
+
+
+def rules(target: type[Op] | str, *rows: Row) -> None:
+    """Add restrictions to an instruction, or to the pseudo-mnemonics `func` and `type`."""
+    mnemonic = target if isinstance(target, str) else target.spec.mnemonic
+    known = {row.id for row in RULES.get(mnemonic, ())}
+    for row in rows:
+        if row.id in known:
+            raise ValueError(f"rule {mnemonic}.{row.id} is declared twice")
+        known.add(row.id)
+    RULES[mnemonic] = RULES.get(mnemonic, ()) + rows
+
+
+def value_type(held: object) -> Type | None:
+    """The type of an operand field; None for literals and lists."""
+    return held.type if isinstance(held, Value) else None

@@ -1,0 +1,224 @@
+"""The printer: canonical text of a module, which parses to the same module up to spans.
+
+What an instruction looks like follows from its `Spec`, as in the parser. Values keep their names; a value without a
+name, or with one that is taken around it, gets a fresh number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from girih.ir.core import Dictionary, Function, Module, Op, Region, Slice, Value
+from girih.ir.define import Attributes, Body, Literal, Modifier, Operand, Role
+from girih.recursion import recursion_room
+
+INDENT = "  "
+
+
+def print_module(module: Module) -> str:
+    """The text of a module."""
+    with recursion_room():
+        return "\n".join(_Printer().function(f) for f in module.functions)
+
+
+def print_function(function: Function) -> str:
+    """The text of a function."""
+    with recursion_room():
+        return _Printer().function(function)
+
+
+class _Printer:
+    """Prints one function."""
+
+    def __init__(self) -> None:
+        self.names: dict[Value, str] = {}
+        self.taken: set[str] = set()
+        self.number = 0
+
+    def function(self, function: Function) -> str:
+        """The text of the function."""
+        shown = ", ".join(
+            f"{self._define(p.value)}: {p.type}" + (f" {show_dictionary(p.attributes)}" if p.attributes else "")
+            for p in function.parameters
+        )
+        attributes = f" attributes {show_dictionary(function.attributes)}" if function.attributes else ""
+        body = self._region(function.body, "")
+        return f"func @{function.name}({shown}){attributes} {body}\n"
+
+    # --- names ---------------------------------------------------------------------------
+
+    def _define(self, value: Value) -> str:
+        name = value.name
+        if not name or name in self.taken:
+            while str(self.number) in self.taken:
+                self.number += 1
+            name = str(self.number)
+        self.names[value] = name
+        self.taken.add(name)
+        return "%" + name
+
+    def _forget(self, values: list[Value]) -> None:
+        self.taken.difference_update(self.names[v] for v in values)
+
+    # --- regions and instructions --------------------------------------------------------
+
+    def _region(self, region: Region, indent: str) -> str:
+        if not region.ops:
+            return "{\n" + indent + "}"
+        lines: list[str] = []
+        defined: list[Value] = []
+        for op in region.ops:
+            lines.append(indent + INDENT + self._op(op, indent + INDENT, defined))
+        self._forget(defined)
+        return "{\n" + "\n".join(lines) + "\n" + indent + "}"
+
+    def _op(self, op: Op, indent: str, defined: list[Value]) -> str:
+        """The instruction; its results get their names behind its regions, where they become visible."""
+        spec = op.spec
+        bindings = list(op.bindings)
+        for value in bindings:
+            self._define(value)
+        words = self._words(op, 0, len(spec.format), indent)
+        self._forget(bindings)
+        text = join_words(["".join([spec.mnemonic, *_modifiers(op)]), *words])
+        results = op.results
+        if not results or (spec.regions and not any(v.name for v in results)):
+            return text
+        names = ", ".join(map(self._define, results))
+        defined.extend(results)
+        return f"{names} = {text}"
+
+    def _words(self, op: Op, begin: int, end: int, indent: str) -> list[str]:
+        spec = op.spec
+        words = spec.format
+        parts: list[str] = []
+        position = begin
+        while position < end:
+            word = words[position]
+            if word == "<<":
+                close = words.index(">>", position)
+                if _option_present(op, words[position + 1 : close]):
+                    parts += self._words(op, position + 1, close, indent)
+                position = close + 1
+                continue
+            role = spec.roles.get(word)
+            if role is not None:
+                parts.append(self._field(getattr(op, word), role, indent))
+            elif "=" in word[1:-1]:
+                names, values = (getattr(op, field) for field in word.split("="))
+                pairs = zip(names, values, strict=True)
+                parts.append(", ".join(f"{self._value(n)}={self._value(v)}" for n, v in pairs))
+            else:
+                parts.append(word)
+            position += 1
+        return parts
+
+    def _field(self, held: Any, role: Role, indent: str) -> str:
+        match role:
+            case Body():
+                return self._region(held, indent)
+            case Attributes():
+                return show_dictionary(held)
+            case Literal():
+                return show_constant(held)
+            case _ if role.name in ("result", "results"):
+                return ", ".join(str(v.type) for v in (held if isinstance(held, tuple) else (held,)))
+        separator = " x " if isinstance(role, Operand) and role.separator == "x" else ", "
+        return separator.join(map(self._value, held)) if isinstance(held, tuple) else self._value(held)
+
+    def _value(self, held: Value | Slice | int) -> str:
+        match held:
+            case Value():
+                return "%" + self.names.get(held, held.name)
+            case Slice(offset, None):
+                return self._value(offset)
+            case Slice(offset, size):
+                return f"{self._value(offset)}:{self._value(size)}" if size is not None else self._value(offset)
+            case _:
+                return str(held)
+
+
+def _option_present(op: Op, words: tuple[str, ...]) -> bool:
+    """Whether any field between `<<` and `>>` holds something."""
+    names = [part for word in words for part in word.split("=") if part in op.spec.roles]
+    return any(_is_given(getattr(op, name)) for name in names)
+
+
+def _is_given(held: object) -> bool:
+    return held is not None and held != () and not (isinstance(held, Dictionary) and not held)
+
+
+def _modifiers(op: Op) -> list[str]:
+    """`.spelling` for each modifier that is not at its default, or that a later one of the same spellings needs."""
+    roles = op.spec.modifiers
+    found: list[str] = []
+    for position, role in enumerate(roles):
+        value = getattr(op, role.name)
+        later = any(r.choices == role.choices and getattr(op, r.name) != r.default for r in roles[position + 1 :])
+        if role.required or value != role.default or later:
+            found.append("." + _spelling(role, value))
+    return found
+
+
+def _spelling(role: Modifier, value: object) -> str:
+    return next(spelling for spelling, meaning in role.choices.items() if meaning == value)
+
+
+_TIGHT_BEFORE = {",", "]", ")", "["}
+_TIGHT_AFTER = {"[", "("}
+
+
+def join_words(words: list[str]) -> str:
+    """Words with blanks between them, but none inside brackets and before commas."""
+    text = ""
+    for word in words:
+        if not word:
+            continue
+        tight = not text or word in _TIGHT_BEFORE or text[-1] in _TIGHT_AFTER
+        text += word if tight else " " + word
+    return text
+
+
+def show_dictionary(held: Dictionary) -> str:
+    """A dictionary attribute as text."""
+    entries = (f'"{e.key}"={show_attribute(e.value)}' if e.quoted else f"{e.key}={show_attribute(e.value)}"
+               for e in held.entries)  # fmt: skip
+    return "{" + ", ".join(entries) + "}"
+
+
+def show_attribute(held: object) -> str:
+    """An attribute as text."""
+    match held:
+        case bool():
+            return "true" if held else "false"
+        case str():
+            return f'"{held}"'
+        case tuple():
+            return "[" + ", ".join(map(show_attribute, held)) + "]"
+        case Dictionary():
+            return show_dictionary(held)
+        case _:
+            return str(held)
+
+
+def show_constant(value: bool | int | float | complex) -> str:
+    """A constant as text; floating-point numbers are the shortest decimal that reads back to the same value."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return show_float(value)
+        case _:
+            return f"[{show_float(value.real)}, {show_float(value.imag)}]"
+
+
+def show_float(value: float) -> str:
+    """A floating-point number as text."""
+    if math.isnan(value):
+        return "-nan" if math.copysign(1.0, value) < 0 else "nan"
+    return repr(value)
+
+

@@ -1,0 +1,200 @@
+"""The types of the tensor language (003 "Types"): immutable values that print as they are written.
+
+A mode size or stride is an int, or None where the text has `?` (known only at run time). The packed layout and the
+strides that say the same are one type, as 003 "Memref type" asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+Extent = int | None
+"""A mode size, stride, group size or offset; None is `?`."""
+
+
+class Type:
+    """The base of all types."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Type):
+    """`bool`; one byte in memory."""
+
+    def __str__(self) -> str:
+        return "bool"
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Type):
+    """A number type: its name, what it counts as, and its size in bytes (003 "Scalar types")."""
+
+    name: str
+    family: Literal["integer", "floating", "complex"]
+    size: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL = Boolean()
+I8 = Number("i8", "integer", 1)
+I16 = Number("i16", "integer", 2)
+I32 = Number("i32", "integer", 4)
+I64 = Number("i64", "integer", 8)
+INDEX = Number("index", "integer", 8)
+BF16 = Number("bf16", "floating", 2)
+F16 = Number("f16", "floating", 2)
+F32 = Number("f32", "floating", 4)
+F64 = Number("f64", "floating", 8)
+C32 = Number("c32", "complex", 8)
+C64 = Number("c64", "complex", 16)
+
+NUMBERS = {t.name: t for t in (I8, I16, I32, I64, INDEX, BF16, F16, F32, F64, C32, C64)}
+"""Every number type by name."""
+
+SCALARS: dict[str, Number | Boolean] = {**NUMBERS, "bool": BOOL}
+"""Every scalar type by name."""
+
+PARTS = {C32: F32, C64: F64}
+"""The type of the real and imaginary part of a complex type."""
+
+# 003 "Scalar types", the relation matrix; its blank cells, and index, as settled for girih: i32 is not exact in f32.
+_PROMOTIONS = {
+    "i8": "i8 i16 i32 i64 index bf16 f16 f32 f64 c32 c64",
+    "i16": "i16 i32 i64 index f32 f64 c32 c64",
+    "i32": "i32 i64 index f64 c64",
+    "i64": "i64",
+    "index": "index",
+    "bf16": "bf16 f32 f64 c32 c64",
+    "f16": "f16 f32 f64 c32 c64",
+    "f32": "f32 f64 c32 c64",
+    "f64": "f64 c64",
+    "c32": "c32 c64",
+    "c64": "c64",
+}
+_PROMOTABLE = frozenset((NUMBERS[a], NUMBERS[b]) for a, row in _PROMOTIONS.items() for b in row.split())
+
+
+def promotable(a: Number, b: Number) -> bool:
+    """Whether every value of `a` is exact in `b` (003 "Scalar types", the partial order)."""
+    return (a, b) in _PROMOTABLE
+
+
+def promote(a: Number, b: Number) -> Number | None:
+    """The larger of two comparable number types; None where neither promotes to the other."""
+    return b if promotable(a, b) else a if promotable(b, a) else None
+
+
+def _extent(value: Extent) -> str:
+    return "?" if value is None else str(value)
+
+
+def packed_strides(shape: Sequence[Extent]) -> tuple[Extent, ...]:
+    """The strides of the packed dense layout, first mode contiguous (003 "Strided layout")."""
+    strides: list[Extent] = []
+    stride: Extent = 1
+    for size in shape:
+        strides.append(stride)
+        stride = None if stride is None or size is None else stride * size
+    return tuple(strides)
+
+
+class AddressSpace(Enum):
+    """Where a memref lies (003 "Memref type")."""
+
+    GLOBAL = "global"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class MemRef(Type):
+    """`memref<...>`: element type, mode sizes, strides in elements, address space."""
+
+    element: Number
+    shape: tuple[Extent, ...]
+    strides: tuple[Extent, ...]
+    space: AddressSpace = AddressSpace.GLOBAL
+
+    @staticmethod
+    def packed(element: Number, shape: Sequence[Extent], space: AddressSpace = AddressSpace.GLOBAL) -> MemRef:
+        """A memref in the packed dense layout."""
+        return MemRef(element, tuple(shape), packed_strides(shape), space)
+
+    @property
+    def order(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        text = "memref<" + "x".join([self.element.name, *map(_extent, self.shape)])
+        if self.strides != packed_strides(self.shape):
+            text += f",strided<{','.join(map(_extent, self.strides))}>"
+        if self.space is AddressSpace.LOCAL:
+            text += ",local"
+        return text + ">"
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Type):
+    """`group<memref x size, offset: n>`: pointers to memrefs, each moved by `offset` elements (003 "Group type")."""
+
+    memref: MemRef
+    size: Extent
+    offset: Extent = 0
+
+    def __str__(self) -> str:
+        offset = "" if self.offset == 0 else f",offset:{_extent(self.offset)}"
+        return f"group<{self.memref}x{_extent(self.size)}{offset}>"
+
+
+class Use(Enum):
+    """The position of a cooperative matrix in a multiplication (003 "Cooperative matrix type")."""
+
+    A = "matrix_a"
+    B = "matrix_b"
+    ACC = "matrix_acc"
+
+
+@dataclass(frozen=True, slots=True)
+class CoopMatrix(Type):
+    """`coopmatrix<...>`: a matrix that the work-items of a subgroup hold together."""
+
+    component: Number
+    rows: int
+    columns: int
+    use: Use
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+    def __str__(self) -> str:
+        return f"coopmatrix<{self.component}x{self.rows}x{self.columns},{self.use.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorType(Type):
+    """What stands where a type could not be known because of an error already reported."""
+
+    def __str__(self) -> str:
+        return "<error>"
+
+
+ERROR = ErrorType()
+
+
+def element_type(type: Type) -> Number | Boolean | None:
+    """The scalar inside a type: itself, a memref's element, a matrix's component; None for the others."""
+    match type:
+        case Number() | Boolean():
+            return type
+        case MemRef():
+            return type.element
+        case CoopMatrix():
+            return type.component
+        case _:
+            return None

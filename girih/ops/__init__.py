@@ -1,0 +1,9 @@
+"""The specification: every instruction of the tensor language, its text format and its restrictions.
+
+Importing this package fills the registries `girih.ir.define.OPS` and `RULES`; nothing else imports it but the front
+end, the checker's callers and the executors.
+"""
+
+from girih.ops import arith, builtin, control, coopmatrix, function, linalg, math, memory, subgroup
+
+__all__ = ["arith", "builtin", "control", "coopmatrix", "function", "linalg", "math", "memory", "subgroup"]

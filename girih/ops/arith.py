@@ -1,0 +1,307 @@
+"""Arithmetic, comparisons, casts and constants on scalars and cooperative matrices (003 "Mixed instructions")."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from girih.ir.core import Value
+from girih.ir.define import Where, literal, node, op, operand, result, rules
+from girih.ir.core import Op
+from girih.ir.predicates import (
+    BOOLEAN,
+    CARRIED,
+    NUMBER,
+    NUMBER_OR_COOPMATRIX,
+    Constantly,
+    Equal,
+    Holds,
+    Row,
+    Satisfies,
+    Subject,
+    Undetermined,
+    element,
+    shape,
+    type_of,
+    use,
+)
+from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, PARTS, Boolean, CoopMatrix, Number, Use, element_type
+
+BINARY = '003 "Arithmetic (binary)"'
+UNARY = '003 "Arithmetic (unary)"'
+COMPARISON = '003 "Comparison"'
+CAST = '003 "Cast"'
+CONSTANT = '003 "Constant"'
+
+
+@node
+class Binary(Op):
+    """The base of the binary operations: operands and result have one type."""
+
+    a: Value = operand(CARRIED, "first operand")
+    b: Value = operand(CARRIED, "second operand")
+    result: Value = result(CARRIED, "the type of both operands; component-wise on cooperative matrices")
+
+
+def _families(words: str, *families: str) -> Satisfies:
+    """The operand's scalar belongs to a family of types; `bool` counts as one."""
+    return Satisfies(
+        element("a"), f"is {words}", lambda t: ("bool" if isinstance(t, Boolean) else t.family) in families
+    )
+
+
+_ANY_NUMBER = _families("a number type", "integer", "floating", "complex")
+_REAL = _families("an integer or floating type", "integer", "floating")
+_INTEGER = _families("an integer type", "integer")
+_BITS = _families("bool or an integer type", "integer", "bool")
+
+
+def _nonzero(s: Subject) -> bool:
+    divisor = s.op.b
+    if not isinstance(divisor.type, Number) or divisor.type.family != "integer":
+        raise Undetermined
+    return s.facts.constants.get(divisor) != 0
+
+
+def _no_zero_divisor() -> Row:
+    return Row(
+        "zero", "b", Holds("b is not the constant 0", _nonzero), "an integer is not divided by the constant 0", BINARY
+    )
+
+
+def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Binary]:
+    made = type(mnemonic.capitalize(), (Binary,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.MIXED, BINARY, "a , b : result")(made)
+    rules(
+        declared,
+        Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
+        Row("result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BINARY),
+        Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", BINARY),
+        *more,
+    )
+    return declared
+
+
+def _convert_hint(s: Subject) -> str | None:
+    a, b = element_type(s.op.a.type), element_type(s.op.b.type)
+    if isinstance(a, Number) and isinstance(b, Number) and a != b and type(s.op.a.type) is type(s.op.b.type):
+        return f"convert one of them first: `%x = cast %{s.op.b.name} : {s.op.a.type}`"
+    if isinstance(s.op.a.type, CoopMatrix) != isinstance(s.op.b.type, CoopMatrix):
+        return "multiply a matrix by a scalar with `cooperative_matrix_scale`"
+    return None
+
+
+Add = _binary("add", _ANY_NUMBER, "Sum of the operands; integers wrap around.")
+Sub = _binary("sub", _ANY_NUMBER, "Difference of the operands; integers wrap around.")
+Mul = _binary("mul", _ANY_NUMBER, "Product of the operands; integers wrap around.")
+Div = _binary("div", _ANY_NUMBER, "Quotient of the operands; integers truncate towards zero.", _no_zero_divisor())
+Rem = _binary("rem", _REAL, "Remainder of the division, with the sign of the dividend.", _no_zero_divisor())
+Max = _binary("max", _REAL, "The larger operand; a number wins over NaN.")
+Min = _binary("min", _REAL, "The smaller operand; a number wins over NaN.")
+Shl = _binary("shl", _INTEGER, "`a` shifted left by `b` bits.")
+Shr = _binary("shr", _INTEGER, "`a` shifted right by `b` bits, keeping the sign.")
+And = _binary("and", _BITS, "Bitwise and.")
+Or = _binary("or", _BITS, "Bitwise or.")
+Xor = _binary("xor", _BITS, "Bitwise exclusive or.")
+
+
+@node
+class Unary(Op):
+    """The base of the unary operations."""
+
+    a: Value = operand(CARRIED, "operand")
+    result: Value = result(CARRIED, "the result; component-wise on cooperative matrices")
+
+
+def _part(s: Subject) -> bool:
+    source, target = s.op.a.type, s.op.result.type
+    found = element_type(source)
+    if not isinstance(found, Number):
+        raise Undetermined
+    wanted = PARTS.get(found, found)
+    if isinstance(source, CoopMatrix):
+        return bool(target == CoopMatrix(wanted, source.rows, source.columns, source.use))
+    return bool(target == wanted)
+
+
+def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -> type[Unary]:
+    made = type(mnemonic.capitalize(), (Unary,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.MIXED, UNARY, "a : result")(made)
+    words = "the result has the operand's type, or its floating-point part for a complex operand"
+    came = Holds(words, _part, lambda s: f"{s.op.a.type} gives {s.op.result.type}")
+    same = Equal(type_of("result"), type_of("a"))
+    says = words if part else "the result has the type of `a`"
+    rules(
+        declared,
+        Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", UNARY),
+        Row("result_type", "result", came if part else same, says, UNARY),
+    )
+    return declared
+
+
+_COMPLEX = _families("a complex type", "complex")
+
+Abs = _unary("abs", _ANY_NUMBER, "Absolute value; the smallest integer stays as it is.", part=True)
+Neg = _unary("neg", _ANY_NUMBER, "Negation.")
+Not = _unary("not", _BITS, "Bitwise not.")
+Conj = _unary("conj", _COMPLEX, "Complex conjugate.")
+Im = _unary("im", _COMPLEX, "Imaginary part.", part=True)
+Re = _unary("re", _COMPLEX, "Real part.", part=True)
+
+
+@node
+class Comparison(Op):
+    """The base of the comparisons."""
+
+    a: Value = operand(NUMBER, "first operand")
+    b: Value = operand(NUMBER, "second operand")
+    result: Value = result(BOOLEAN, "whether the comparison holds; false for NaN, but true for not_equal")
+
+
+def _comparison(mnemonic: str, allowed: Satisfies, doc: str) -> type[Comparison]:
+    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    made = type(name, (Comparison,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.MIXED, COMPARISON, "a , b : result")(made)
+    rules(
+        declared,
+        Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", COMPARISON, _convert_hint),
+        Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", COMPARISON),
+    )
+    return declared
+
+
+def _equality(mnemonic: str, doc: str) -> type[Comparison]:
+    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    made = type(name, (Comparison,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.MIXED, COMPARISON, "a , b : result")(made)
+    rules(
+        declared,
+        Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", COMPARISON, _convert_hint),
+    )
+    return declared
+
+
+EqualTo = _equality("equal", "Whether `a` equals `b`.")
+NotEqual = _equality("not_equal", "Whether `a` differs from `b`.")
+GreaterThan = _comparison("greater_than", _REAL, "Whether `a` is greater than `b`.")
+GreaterThanEqual = _comparison("greater_than_equal", _REAL, "Whether `a` is greater than or equal to `b`.")
+LessThan = _comparison("less_than", _REAL, "Whether `a` is less than `b`.")
+LessThanEqual = _comparison("less_than_equal", _REAL, "Whether `a` is less than or equal to `b`.")
+
+
+@op("cast", Where.MIXED, CAST, "a : result")
+class Cast(Op):
+    """Convert to another number type.
+
+    Rounds to nearest even; from floating to integer truncates, saturates, and turns NaN into 0; integers wrap.
+    """
+
+    a: Value = operand(NUMBER_OR_COOPMATRIX, "what to convert")
+    result: Value = result(NUMBER_OR_COOPMATRIX, "the converted value")
+
+
+def _both_or_neither(s: Subject) -> bool:
+    return isinstance(s.op.a.type, CoopMatrix) == isinstance(s.op.result.type, CoopMatrix)
+
+
+def _no_part_lost(s: Subject) -> bool:
+    source, target = element_type(s.op.a.type), element_type(s.op.result.type)
+    if not isinstance(source, Number) or not isinstance(target, Number):
+        raise Undetermined
+    return source.family != "complex" or target.family == "complex"
+
+
+def _use_converts(s: Subject) -> bool:
+    source, target = s.op.a.type, s.op.result.type
+    if not isinstance(source, CoopMatrix) or not isinstance(target, CoopMatrix):
+        raise Undetermined
+    return source.use is target.use or source.use is Use.ACC
+
+
+def _types(s: Subject) -> str:
+    return f"{s.op.a.type} to {s.op.result.type}"
+
+
+rules(
+    Cast,
+    Row("matrix", "a result", Holds("a and result are both matrices or both numbers", _both_or_neither, _types),
+        "a cooperative matrix is cast to a cooperative matrix, a number to a number", CAST),
+    Row("shape", "a result", Equal(shape("result"), shape("a")), "a cast keeps the shape", CAST),
+    Row("complex", "a result", Holds("complex goes to complex only", _no_part_lost, _types),
+        "a complex type is not cast to a type that is not complex", CAST, "take a part with `re`, `im` or `abs`"),
+    Row("use", "a result", Holds("use(a) = use(result), or use(a) = matrix_acc", _use_converts,
+        lambda s: f"{use('a').value(s).value} to {use('result').value(s).value}"),
+        "a cast keeps the use, or turns matrix_acc into matrix_a or matrix_b", CAST),
+)  # fmt: skip
+
+
+@op("constant", Where.MIXED, CONSTANT, "value : result")
+class Constant(Op):
+    """A value known in the text; every component of a cooperative matrix."""
+
+    value: bool | int | float | complex = literal("the constant")
+    result: Value = result(CARRIED, "a scalar type, or a cooperative matrix of it")
+
+
+_LITERALS: dict[type, str] = {bool: "boolean", int: "integer", float: "floating", complex: "complex"}
+
+
+def _literal_family(s: Subject) -> tuple[str, str]:
+    found = element_type(s.op.result.type)
+    if found is None:
+        raise Undetermined
+    return _LITERALS[type(s.op.value)], "boolean" if isinstance(found, Boolean) else found.family
+
+
+def _literal_hint(s: Subject) -> str | None:
+    came, wanted = _literal_family(s)
+    value = s.op.value
+    if came == "integer" and wanted == "floating":
+        return f"write {value}.0"
+    if came == "floating" and wanted == "integer" and float(value).is_integer():
+        return f"write {int(value)}"
+    if came in ("integer", "floating") and wanted == "complex":
+        return f"write [{float(value)}, 0.0]"
+    if came == "integer" and wanted == "boolean":
+        return "write true or false"
+    return None
+
+
+LARGEST = {BF16: float.fromhex("0x1.fep127"), F16: 65504.0, F32: struct.unpack("f", b"\xff\xff\x7f\x7f")[0]}
+"""The largest finite value of the floating types narrower than f64."""
+
+
+def _overflows(value: float, type: Number) -> bool:
+    """Whether a finite value rounds to infinity: from half a unit in the last place past the largest value on."""
+    largest = LARGEST.get(type)
+    if largest is None or not math.isfinite(value):
+        return False
+    unit = math.ulp(largest) * 2.0 ** (52 - {BF16: 7, F16: 10, F32: 23}[type])
+    return abs(value) >= largest + unit / 2
+
+
+def _in_range(s: Subject) -> bool:
+    came, wanted = _literal_family(s)
+    if came != wanted or wanted == "boolean":
+        raise Undetermined
+    found, value = element_type(s.op.result.type), s.op.value
+    if not isinstance(found, Number):
+        raise Undetermined
+    if wanted == "integer":
+        least = -(2 ** (8 * found.size - 1)) + (found.size == 8)
+        return bool(least <= value < 2 ** (8 * found.size - 1))
+    part = PARTS.get(found, found)
+    parts = (value.real, value.imag) if wanted == "complex" else (value,)
+    return not any(_overflows(v, part) for v in parts)
+
+
+rules(
+    Constant,
+    Row("literal", "value result", Holds("the literal fits the type", lambda s: len(set(_literal_family(s))) == 1,
+        lambda s: "a {} literal for a {} type".format(*_literal_family(s))),
+        "a boolean, integer, floating or complex type takes a literal of its own kind", CONSTANT, _literal_hint),
+    Row("range", "value result", Holds("the literal is in the range of the type", _in_range,
+        lambda s: f"{s.op.value} does not fit {element_type(s.op.result.type)}"),
+        "the constant is in the range of its type", '003 "Constants"'),
+)  # fmt: skip
+

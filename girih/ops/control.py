@@ -1,0 +1,304 @@
+"""Loops, branches and the regions that change how work is shared out (003 "For", "If", "Foreach", "Parallel")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from girih.ir.core import Dictionary, Op, Region, RegionKind, Value
+from girih.ir.define import (
+    Expect,
+    Where,
+    attributes,
+    binding,
+    body,
+    flag,
+    integers,
+    op,
+    operand,
+    operands,
+    results,
+    rules,
+)
+from girih.ir.predicates import (
+    BOOLEAN,
+    CARRIED,
+    INTEGER,
+    Equal,
+    Holds,
+    Row,
+
+    Subject,
+    Undetermined,
+
+    count,
+    each_at_least,
+    held,
+
+    yielded,
+)
+from girih.ir.types import ERROR, CoopMatrix, Type
+from girih.source import Span
+
+FOREACH = '003 "Foreach"'
+FOREACH_TILE = '003 "Foreach tile"'
+PARALLEL = '003 "Parallel"'
+FOR = '003 "For"'
+IF = '003 "If"'
+YIELD = '003 "Yield"'
+BARRIER = '003 "Barrier"'
+
+
+def _types_of(values: tuple[Value, ...], length: int) -> tuple[Type, ...]:
+    found = [v.type for v in values[:length]]
+    return (*found, *([ERROR] * (length - len(found))))
+
+
+def _foreach_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
+    return {binding: _types_of(fields["start"], length) for binding, length in names.items()}
+
+
+@op("foreach", Where.COLLECTIVE, FOREACH, "( variables ) = ( start ) , ( stop ) body", binding_types=_foreach_bindings)
+class Foreach(Op):
+    """Execute the region once for each point of start..stop, in any order, shared out over the work-items."""
+
+    variables: tuple[Value, ...] = binding("the point", many=True)
+    start: tuple[Value, ...] = operands(INTEGER, "first value of each variable")
+    stop: tuple[Value, ...] = operands(INTEGER, "end of each variable, not included")
+    body: Region = body(RegionKind.SPMD, "what a work-item does at a point")
+
+
+@op("foreach_tile", Where.COLLECTIVE, FOREACH_TILE,
+    "( variables ) = ( start ) , ( stop ) as ( sizes ) <= ( tile_shape ) body", binding_types=_foreach_bindings)
+class ForeachTile(Op):
+    """Cut start..stop into tiles and execute the region once for each, by a whole subgroup."""
+
+    variables: tuple[Value, ...] = binding("where the tile starts", many=True)
+    start: tuple[Value, ...] = operands(INTEGER, "first value of each variable")
+    stop: tuple[Value, ...] = operands(INTEGER, "end of each variable, not included")
+    sizes: tuple[Value, ...] = binding("the tile's size, smaller than tile_shape only at the end", many=True)
+    tile_shape: tuple[int, ...] = integers("the tile's full size")
+    body: Region = body(RegionKind.SPMD, "what a subgroup does with a tile")
+
+
+def _pairs_match(s: Subject) -> bool:
+    pairs = [(a.type, b.type) for a, b in zip(s.op.start, s.op.stop, strict=False)]
+    return all(a == b or ERROR in (a, b) for a, b in pairs)
+
+
+def _range_rows(section: str) -> tuple[Row, ...]:
+    return (
+        Row("count_start", "variables start", Equal(count("start"), count("variables")),
+            "there is one first value for each variable", section),
+        Row("count_stop", "variables stop", Equal(count("stop"), count("variables")),
+            "there is one end for each variable", section),
+        Row("pair", "start stop", Holds("type(start[i]) = type(stop[i])", _pairs_match,
+            lambda s: ", ".join(f"{a.type} and {b.type}" for a, b in zip(s.op.start, s.op.stop, strict=False)
+                                if a.type != b.type)),
+            "the two ends of a range have one integer type", section),
+    )  # fmt: skip
+
+
+def _tile_divides(s: Subject) -> bool:
+    size = s.facts.subgroup_size
+    if size is None or size <= 0 or not s.op.tile_shape or s.op.tile_shape[0] < 1:
+        raise Undetermined
+    return bool(s.op.tile_shape[0] % size == 0)
+
+
+rules(Foreach, *_range_rows(FOREACH))
+rules(
+    ForeachTile,
+    *_range_rows(FOREACH_TILE),
+    Row("count_sizes", "variables sizes", Equal(count("sizes"), count("variables")),
+        "there is one size for each variable", FOREACH_TILE),
+    Row("count_tile_shape", "variables tile_shape", Equal(count("tile_shape"), count("variables")),
+        "there is one entry of the tile shape for each variable", FOREACH_TILE),
+    Row("tile_shape", "tile_shape", each_at_least(held("tile_shape"), 1), "a tile has a positive size", FOREACH_TILE),
+    Row("subgroup_size", "tile_shape", Holds("tile_shape[0] mod subgroup_size = 0", _tile_divides,
+        lambda s: f"{s.op.tile_shape[0]} is no multiple of {s.facts.subgroup_size}"),
+        "the first entry of the tile shape is a multiple of the subgroup size", FOREACH_TILE, needs="subgroup_size"),
+)  # fmt: skip
+
+
+@op("parallel", Where.COLLECTIVE, PARALLEL, "body")
+class Parallel(Op):
+    """Execute the region by every work-item of the work-group."""
+
+    body: Region = body(RegionKind.SPMD, "what each work-item does")
+
+
+def _for_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
+    return {"variable": (fields["start"].type,), "carried": _types_of(fields.get("results", ()), names["carried"])}
+
+
+@op("for", Where.MIXED, FOR,
+    "variable = start , stop << , step >> << init ( carried=initial ) -> ( results ) >> body << attributes hints >>",
+    binding_types=_for_bindings)
+class For(Op):
+    """Execute the region for start, start + step, ... below stop, one after the other."""
+
+    variable: Value = binding("the trip count")
+    start: Value = operand(INTEGER, "first value")
+    stop: Value = operand(INTEGER, "end, not included")
+    carried: tuple[Value, ...] = binding("values that go from one iteration to the next", many=True)
+    initial: tuple[Value, ...] = operands(CARRIED, "their first values")
+    results: tuple[Value, ...] = results(CARRIED, "their last values")
+    body: Region = body(doc="one iteration")
+    step: Value | None = operand(INTEGER, "distance of two values, 1 if left out", optional=True)
+    hints: Dictionary = attributes({"unroll": Expect.BOOLEAN_OR_INTEGER}, "unroll: a hint")
+
+
+def _one_type(s: Subject) -> bool:
+    found = {v.type for v in (s.op.start, s.op.stop, s.op.step) if v is not None} - {ERROR}
+    return len(found) <= 1
+
+
+def _positive(s: Subject) -> bool:
+    step = s.facts.constants.get(s.op.step) if s.op.step is not None else None
+    if not isinstance(step, int):
+        raise Undetermined
+    return step > 0
+
+
+def _same_types(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
+    pairs = zip(left, right, strict=False)
+    return all(a.type == b.type or ERROR in (a.type, b.type) for a, b in pairs)
+
+
+def show_types(values: tuple[Value, ...]) -> str:
+    """Types in parentheses, as in the text."""
+    return "(" + ", ".join(str(v.type) for v in values) + ")"
+
+
+def yields(region: str) -> Holds:
+    """The region ends with a `yield` of values of the result types."""
+
+    def test(s: Subject) -> bool:
+        found: Region | None = getattr(s.op, region)
+        wanted = s.op.results
+        if found is None or any(o.spec.terminator for o in found.ops[:-1]):
+            raise Undetermined
+        last = yielded(found)
+        if last is None:
+            return not wanted
+        values = tuple(last.operands)
+        return len(values) == len(wanted) and _same_types(values, wanted)
+
+    def came(s: Subject) -> str:
+        last = yielded(getattr(s.op, region))
+        return f"yields {show_types(tuple(last.operands))}" if last else "it does not end with a yield"
+
+    def mend(s: Subject) -> str:
+        return f"end the region with a `yield` of {show_types(s.op.results)}"
+
+    return Holds(f"`{region}` yields the result types", test, came, mend)
+
+
+def yield_place(region: str) -> Callable[[Subject], Span | None]:
+    """The yield of a region, or its closing brace."""
+
+    def place(s: Subject) -> Span | None:
+        found: Region = getattr(s.op, region)
+        last = yielded(found)
+        if last is not None:
+            return last.span
+        end = found.span.end
+        return Span(found.span.source, max(found.span.start, end - 1), end)
+
+    return place
+
+
+rules(
+    For,
+    Row("range", "start stop step", Holds("start, stop and step have one type", _one_type,
+        lambda s: ", ".join(str(v.type) for v in (s.op.start, s.op.stop, s.op.step) if v is not None)),
+        "start, stop and step have one integer type", FOR),
+    Row("step_positive", "step", Holds("step > 0", _positive, lambda s: f"step is {s.facts.constants[s.op.step]}"),
+        "a constant step is positive", FOR),
+    Row("init_count", "carried initial", Equal(count("carried"), count("results")),
+        "there is one type for each carried value", FOR),
+    Row("init_type", "initial", Holds("type(initial[i]) = type(result[i])",
+        lambda s: _same_types(s.op.initial, s.op.results),
+        lambda s: f"{show_types(s.op.initial)} for {show_types(s.op.results)}"),
+        "a carried value starts with a value of its type", FOR),
+    Row("yield", "", yields("body"), "the region yields one value of each carried type", FOR, at=yield_place("body")),
+)  # fmt: skip
+
+
+@op("if", Where.MIXED, IF, "condition << -> ( results ) >> then << else otherwise >>")
+class If(Op):
+    """Execute one of two regions."""
+
+    condition: Value = operand(BOOLEAN, "which region")
+    results: tuple[Value, ...] = results(CARRIED, "what the region yields")
+    then: Region = body(doc="executed where the condition is true")
+    otherwise: Region | None = body(doc="executed where it is false", optional=True)
+
+
+rules(
+    If,
+    Row("else", "results", Holds("an `if` with results has an `else`",
+        lambda s: not s.op.results or s.op.otherwise is not None, lambda s: "there is none"),
+        "an `if` that returns values has both regions", IF, "add `else { ... yield (...) }`"),
+    Row("then_yield", "", yields("then"), "the first region yields the result types", IF, at=yield_place("then")),
+    Row("else_yield", "", yields("otherwise"), "the second region yields the result types", IF,
+        at=yield_place("otherwise")),
+)  # fmt: skip
+
+YIELDING = ("for", "if", "cooperative_matrix_apply")
+"""The instructions whose regions end with a `yield`."""
+
+
+@op("yield", Where.MIXED, YIELD, "( values )", terminator=True)
+class Yield(Op):
+    """Return values from the region of a `for`, an `if` or a `cooperative_matrix_apply`."""
+
+    values: tuple[Value, ...] = operands(CARRIED, "what the region returns")
+
+
+def _yield_last(s: Subject) -> bool:
+    return s.facts.last
+
+
+def _yield_parent(s: Subject) -> bool:
+    parent = s.facts.parent
+    return parent is not None and parent.spec.mnemonic in YIELDING
+
+
+rules(
+    Yield,
+    Row("parent", "", Holds("the region belongs to for, if or cooperative_matrix_apply", _yield_parent),
+        "a `yield` ends the region of a `for`, `if` or `cooperative_matrix_apply`", YIELD),
+    Row("last", "", Holds("it is the last instruction of its region", _yield_last, lambda s: "others follow it"),
+        "a `yield` is the last instruction of its region", YIELD),
+)  # fmt: skip
+
+
+@op("barrier", Where.MIXED, BARRIER, "", tangled=True)
+class Barrier(Op):
+    """Wait until all work-items of the work-group are here; make memory accesses before it visible after it."""
+
+    global_fence: bool = flag("global", "global memory becomes visible to the work-group")
+    local_fence: bool = flag("local", "local memory becomes visible to the work-group")
+
+
+def _outside_foreach(s: Subject) -> bool:
+    return not any(p.spec.mnemonic in ("foreach", "foreach_tile") for p in s.facts.parents)
+
+
+rules(
+    Barrier,
+    Row("foreach", "", Holds("it is not inside foreach or foreach_tile", _outside_foreach),
+        "a work-item may have no point or tile of the loop and would never come to the barrier", BARRIER,
+        "share the work out by hand in `parallel`", severity="warning"),
+)  # fmt: skip
+
+
+
+def inside_apply(op: Op) -> bool:
+    """Whether an instruction involves a cooperative matrix or needs several work-items at once."""
+    values = (*op.operands, *op.results)
+    return op.spec.tangled or any(isinstance(v.type, CoopMatrix) for v in values)
+
+

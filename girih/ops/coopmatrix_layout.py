@@ -1,0 +1,53 @@
+"""Which element of a cooperative matrix a work-item holds (the layout that 003 refers to for extract and insert).
+
+With subgroup size S, rows M, columns N: I = min(M, S), J = the smallest n >= N with I*n divisible by S, K = M / I.
+Element (i + k*I, j), k = k1 + K1*k2, has the linear index i + k1*I + j*I*K1 + k2*I*K1*J; work-item p holds as component
+v the element with linear index p + v*S. What lies past column N is zero. K1 = 1, except 2 for matrix_b with one-byte
+components and M > S (where K is even: an odd K has no pairs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from girih.ir.types import CoopMatrix, Use
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The numbers of the layout."""
+
+    subgroup_size: int
+    rows: int
+    columns: int
+    block_rows: int
+    padded_columns: int
+    blocks: int
+    interleaved_blocks: int
+
+    @property
+    def components(self) -> int:
+        """The length of a work-item's vector."""
+        return self.block_rows * self.padded_columns * self.blocks // self.subgroup_size
+
+    def position(self, lane: int, component: int) -> tuple[int, int]:
+        """The row and column that a work-item holds as a component; the column may lie past the matrix."""
+        linear = lane + component * self.subgroup_size
+        span = self.block_rows * self.interleaved_blocks
+        outer, rest = divmod(linear, span * self.padded_columns)
+        column, rest = divmod(rest, span)
+        inner, row = divmod(rest, self.block_rows)
+        return row + (inner + self.interleaved_blocks * outer) * self.block_rows, column
+
+
+def layout_of(type: CoopMatrix, subgroup_size: int) -> Layout | None:
+    """The layout of a matrix type, None where its rows neither divide nor are a multiple of the subgroup size."""
+    block_rows = min(type.rows, subgroup_size)
+    if type.rows % block_rows:
+        return None
+    step = subgroup_size // gcd(block_rows, subgroup_size)
+    blocks = type.rows // block_rows
+    paired = type.use is Use.B and type.component.size == 1 and type.rows > subgroup_size and blocks % 2 == 0
+    interleaved = 2 if paired else 1
+    return Layout(subgroup_size, type.rows, type.columns, block_rows, -(-type.columns // step) * step, blocks, interleaved)

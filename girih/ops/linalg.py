@@ -1,0 +1,237 @@
+"""Collective linear algebra on memrefs (003 "Collective instructions")."""
+
+from __future__ import annotations
+
+from girih.ir.core import Op, Value
+from girih.ir.define import Where, flag, integer, modifier, op, operand, rules
+from girih.ir.predicates import (
+    MEMREF,
+    NUMBER,
+    Comparable,
+    Constantly,
+    Equal,
+    Holds,
+    Promotable,
+    Row,
+    Subject,
+    Term,
+    When,
+    at_least,
+    columns,
+    element,
+    memref_of_order,
+    order,
+    promote,
+    rows,
+    shape,
+)
+from girih.ir.types import MemRef, Number
+
+_TRANSPOSE = {"n": False, "t": True}
+VECTOR = memref_of_order(1)
+MATRIX = memref_of_order(2)
+
+
+def _alpha_hint(s: Subject) -> str | None:
+    alpha, target = s.op.alpha.type, s.op.a.type
+    if not isinstance(alpha, Number) or not isinstance(target, MemRef):
+        return None
+    return (
+        f"declare %{s.op.alpha.name} as {target.element}: alpha scales a product of {target.element} elements, "
+        "whatever the type of the result"
+    )
+
+
+def _beta_hint(s: Subject) -> str | None:
+    return "use `constant` 0 to overwrite or 1 to add, of the type of beta"
+
+
+def scaling(section: str, product: Term, target: str) -> tuple[Row, ...]:
+    """The rows that alpha, beta and the atomic flag share in every instruction of this file."""
+    return (
+        Row("alpha_type", "alpha", Promotable(element("alpha"), product),
+            "alpha promotes to the type of the product", section, _alpha_hint),
+        Row("element_type", target, Promotable(product, element(target)),
+            f"the product promotes to the element type of `{target}`", section),
+        Row("beta_type", "beta", Promotable(element("beta"), element(target)),
+            f"beta promotes to the element type of `{target}`", section),
+        Row("atomic_beta", "beta", When("atomic", Constantly("beta", (0, 1))),
+            "an atomic update has a beta that is the constant 0 or 1", section, _beta_hint),
+    )  # fmt: skip
+
+
+def _product(a: str, b: str, section: str) -> Row:
+    return Row("promote", f"{a} {b}", Comparable(element(a), element(b)),
+               f"the element type of `{a}` or `{b}` promotes to the other", section)  # fmt: skip
+
+
+AXPBY = '003 "Axpby"'
+
+
+@op("axpby", Where.COLLECTIVE, AXPBY, "alpha , a , beta , b")
+class Axpby(Op):
+    """b := alpha op(a) + beta b, for scalars, vectors and matrices."""
+
+    atomic: bool = flag("atomic", "update b atomically")
+    transpose: bool = modifier(_TRANSPOSE, False, doc=".t transposes a matrix `a`")
+    alpha: Value = operand(NUMBER, "factor of op(a)")
+    a: Value = operand(memref_of_order(0, 1, 2), "source", reads=True)
+    beta: Value = operand(NUMBER, "factor of b; the constant 0 does not read b")
+    b: Value = operand(memref_of_order(0, 1, 2), "target", reads=True, writes=True)
+
+
+rules(
+    Axpby,
+    Row("shape", "a b", Equal(shape("b"), shape("a", "transpose")), "b has the shape of op(a)", AXPBY),
+    *scaling(AXPBY, element("a"), "b"),
+)
+
+CUMSUM = '003 "Cumulative sum"'
+
+
+def _mode_exists(s: Subject) -> bool:
+    return bool(0 <= s.op.mode < order("a").value(s))
+
+
+@op("cumsum", Where.COLLECTIVE, CUMSUM, "alpha , a , mode , beta , b")
+class Cumsum(Op):
+    """b := alpha (cumulative sum of a along a mode) + beta b."""
+
+    atomic: bool = flag("atomic", "update b atomically")
+    alpha: Value = operand(NUMBER, "factor of the sum")
+    a: Value = operand(MEMREF, "source", reads=True)
+    mode: int = integer("the mode to sum along, counted from 0")
+    beta: Value = operand(NUMBER, "factor of b; the constant 0 does not read b")
+    b: Value = operand(MEMREF, "target", reads=True, writes=True)
+
+
+rules(
+    Cumsum,
+    Row("order", "a", at_least(order("a"), 1), "a has a mode to sum along", CUMSUM),
+    Row("mode", "mode a", Holds("0 ≤ mode < order(a)", lambda s: order("a").value(s) == 0 or _mode_exists(s),
+        lambda s: f"mode is {s.op.mode}, order(a) is {order('a').value(s)}"),
+        "the mode exists; modes are counted from 0", CUMSUM),
+    Row("shape", "a b", Equal(shape("b"), shape("a")), "b has the shape of a", CUMSUM),
+    *scaling(CUMSUM, element("a"), "b"),
+)  # fmt: skip
+
+SUM = '003 "Sum"'
+
+
+@op("sum", Where.COLLECTIVE, SUM, "alpha , a , beta , b")
+class Sum(Op):
+    """b := alpha op(a) 1 + beta b: the sum of each row of op(a), or of all entries of a vector."""
+
+    atomic: bool = flag("atomic", "update b atomically")
+    transpose: bool = modifier(_TRANSPOSE, False, doc=".t transposes a matrix `a`")
+    alpha: Value = operand(NUMBER, "factor of the sum")
+    a: Value = operand(memref_of_order(1, 2), "source", reads=True)
+    beta: Value = operand(NUMBER, "factor of b; the constant 0 does not read b")
+    b: Value = operand(memref_of_order(0, 1), "target", reads=True, writes=True)
+
+
+rules(
+    Sum,
+    Row("order", "a b", Holds("order(a) = order(b) + 1", lambda s: order("a").value(s) == order("b").value(s) + 1,
+        lambda s: f"order(a) is {order('a').value(s)}, order(b) is {order('b').value(s)}"),
+        "a has one mode more than b", SUM),
+    Row("rows", "a b", Equal(rows("b"), rows("a", "transpose")), "b has as many rows as op(a)", SUM),
+    *scaling(SUM, element("a"), "b"),
+)  # fmt: skip
+
+GEMM = '003 "GEMM"'
+
+
+@op("gemm", Where.COLLECTIVE, GEMM, "alpha , a , b , beta , c")
+class Gemm(Op):
+    """c := alpha op1(a) op2(b) + beta c."""
+
+    atomic: bool = flag("atomic", "update c atomically")
+    transpose_a: bool = modifier(_TRANSPOSE, False, doc="first: .t transposes a")
+    transpose_b: bool = modifier(_TRANSPOSE, False, doc="second: .t transposes b")
+    alpha: Value = operand(NUMBER, "factor of the product")
+    a: Value = operand(MATRIX, "M x K after op1", reads=True)
+    b: Value = operand(MATRIX, "K x N after op2", reads=True)
+    beta: Value = operand(NUMBER, "factor of c; the constant 0 does not read c")
+    c: Value = operand(MATRIX, "M x N", reads=True, writes=True)
+
+
+rules(
+    Gemm,
+    Row("k", "a b", Equal(columns("a", "transpose_a"), rows("b", "transpose_b")),
+        "columns of op1(a) equal rows of op2(b)", GEMM),
+    Row("m", "a c", Equal(rows("c"), rows("a", "transpose_a")), "rows of c equal rows of op1(a)", GEMM),
+    Row("n", "b c", Equal(columns("c"), columns("b", "transpose_b")), "columns of c equal columns of op2(b)", GEMM),
+    _product("a", "b", GEMM),
+    *scaling(GEMM, promote(element("a"), element("b")), "c"),
+)  # fmt: skip
+
+GEMV = '003 "GEMV"'
+
+
+@op("gemv", Where.COLLECTIVE, GEMV, "alpha , a , b , beta , c")
+class Gemv(Op):
+    """c := alpha op1(a) b + beta c."""
+
+    atomic: bool = flag("atomic", "update c atomically")
+    transpose: bool = modifier(_TRANSPOSE, False, doc=".t transposes a")
+    alpha: Value = operand(NUMBER, "factor of the product")
+    a: Value = operand(MATRIX, "M x K after op1", reads=True)
+    b: Value = operand(VECTOR, "K", reads=True)
+    beta: Value = operand(NUMBER, "factor of c; the constant 0 does not read c")
+    c: Value = operand(VECTOR, "M", reads=True, writes=True)
+
+
+rules(
+    Gemv,
+    Row("k", "a b", Equal(columns("a", "transpose"), rows("b")), "columns of op1(a) equal rows of b", GEMV),
+    Row("m", "a c", Equal(rows("c"), rows("a", "transpose")), "rows of c equal rows of op1(a)", GEMV),
+    _product("a", "b", GEMV),
+    *scaling(GEMV, promote(element("a"), element("b")), "c"),
+)
+
+GER = '003 "GER"'
+
+
+@op("ger", Where.COLLECTIVE, GER, "alpha , a , b , beta , c")
+class Ger(Op):
+    """c := alpha a b^T + beta c."""
+
+    atomic: bool = flag("atomic", "update c atomically")
+    alpha: Value = operand(NUMBER, "factor of the product")
+    a: Value = operand(VECTOR, "M", reads=True)
+    b: Value = operand(VECTOR, "N", reads=True)
+    beta: Value = operand(NUMBER, "factor of c; the constant 0 does not read c")
+    c: Value = operand(MATRIX, "M x N", reads=True, writes=True)
+
+
+rules(
+    Ger,
+    Row("m", "a c", Equal(rows("c"), rows("a")), "rows of c equal rows of a", GER),
+    Row("n", "b c", Equal(columns("c"), rows("b")), "columns of c equal rows of b", GER),
+    _product("a", "b", GER),
+    *scaling(GER, promote(element("a"), element("b")), "c"),
+)
+
+HADAMARD = '003 "Hadamard product"'
+
+
+@op("hadamard", Where.COLLECTIVE, HADAMARD, "alpha , a , b , beta , c")
+class Hadamard(Op):
+    """c := alpha a * b + beta c, entry by entry, for vectors and matrices."""
+
+    atomic: bool = flag("atomic", "update c atomically")
+    alpha: Value = operand(NUMBER, "factor of the product")
+    a: Value = operand(memref_of_order(1, 2), "first factor", reads=True)
+    b: Value = operand(memref_of_order(1, 2), "second factor", reads=True)
+    beta: Value = operand(NUMBER, "factor of c; the constant 0 does not read c")
+    c: Value = operand(memref_of_order(1, 2), "target", reads=True, writes=True)
+
+
+rules(
+    Hadamard,
+    Row("shape_b", "a b", Equal(shape("b"), shape("a")), "b has the shape of a", HADAMARD),
+    Row("shape_c", "a c", Equal(shape("c"), shape("a")), "c has the shape of a", HADAMARD),
+    _product("a", "b", HADAMARD),
+    *scaling(HADAMARD, promote(element("a"), element("b")), "c"),
+)

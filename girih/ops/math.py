@@ -1,0 +1,49 @@
+"""Mathematical functions of scalars (003 "Math (unary)")."""
+
+from __future__ import annotations
+
+from girih.ir.core import Op, Value
+from girih.ir.define import Where, node, op, operand, result, rules
+from girih.ir.predicates import NUMBER, Equal, Row, Satisfies, element, type_of
+
+SECTION = '003 "Math (unary)"'
+
+
+@node
+class Math(Op):
+    """The base of the mathematical functions."""
+
+    a: Value = operand(NUMBER, "argument")
+    result: Value = result(NUMBER, "the function's value")
+
+
+_FLOATING = Satisfies(element("a"), "is a floating type", lambda t: t.family == "floating")
+_EXPONENTIAL = Satisfies(
+    element("a"), "is a floating or complex type", lambda t: t.family in ("floating", "complex")
+)
+
+
+def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
+    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    made = type(name, (Math,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.MIXED, SECTION, "a : result")(made)
+    rules(
+        declared,
+        Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", SECTION),
+        Row("result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", SECTION),
+    )
+    return declared
+
+
+Cos = _function("cos", _FLOATING, "Cosine of an angle in radians, within 4 ulp.")
+Sin = _function("sin", _FLOATING, "Sine of an angle in radians, within 4 ulp.")
+Exp = _function("exp", _EXPONENTIAL, "e to the power of the argument, within 3 ulp.")
+Exp2 = _function("exp2", _EXPONENTIAL, "2 to the power of the argument, within 3 ulp.")
+Log = _function("log", _FLOATING, "Natural logarithm, within 3 ulp.")
+Log2 = _function("log2", _FLOATING, "Logarithm to base 2, within 3 ulp.")
+NativeCos = _function("native_cos", _FLOATING, "Cosine with a relative error of at most 2^-10.")
+NativeSin = _function("native_sin", _FLOATING, "Sine with a relative error of at most 2^-10.")
+NativeExp = _function("native_exp", _EXPONENTIAL, "e to the power of the argument, relative error at most 2^-10.")
+NativeExp2 = _function("native_exp2", _EXPONENTIAL, "2 to the power of the argument, relative error at most 2^-10.")
+NativeLog = _function("native_log", _FLOATING, "Natural logarithm with a relative error of at most 2^-10.")
+NativeLog2 = _function("native_log2", _FLOATING, "Logarithm to base 2 with a relative error of at most 2^-10.")

@@ -1,0 +1,540 @@
+"""Memrefs and groups: allocation, access, views, and atomics (003 "Alloca", "Load", "Store", "Subview", ...)."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+from girih.ir.core import Dictionary, Op, Slice, Value
+from girih.ir.define import (
+    Expect,
+    Where,
+    attributes,
+    integer,
+    modifier,
+    node,
+    op,
+    operand,
+    operands,
+    result,
+    rules,
+    slices,
+)
+from girih.ir.facts import DeviceLimits
+from girih.ir.predicates import (
+    BOOLEAN,
+    INDEXES,
+    MEMREF,
+    MEMREF_OR_GROUP,
+    NUMBER,
+    NUMBER_OR_MEMREF,
+    Equal,
+    Holds,
+    Row,
+    Satisfies,
+    Subject,
+    Undetermined,
+    computed,
+    count,
+    element,
+    order,
+    show,
+    type_of,
+)
+from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, Group, MemRef
+
+ALLOCA = '003 "Alloca"'
+LOAD = '003 "Load"'
+STORE = '003 "Store"'
+SUBVIEW = '003 "Subview"'
+EXPAND = '003 "Expand"'
+FUSE = '003 "Fuse"'
+SIZE = '003 "Size"'
+ASSOCIATED = '003 "Associated"'
+ATOMIC_LOAD = '003 "Atomic load"'
+ATOMIC_STORE = '003 "Atomic store"'
+ATOMIC_UPDATE = '003 "Atomic update"'
+
+
+class Scope(Enum):
+    """The work-items between which an atomic is one (003 "Atomic load")."""
+
+    CROSS_DEVICE = "cross_device"
+    DEVICE = "device"
+    WORK_GROUP = "work_group"
+    SUBGROUP = "subgroup"
+
+
+class Semantics(Enum):
+    """How an atomic orders the memory accesses around it (003 "Atomic load")."""
+
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQUIRE_RELEASE = "acquire_release"
+    SEQUENTIALLY_CONSISTENT = "sequentially_consistent"
+
+
+SCOPES = {s.value: s for s in Scope}
+SEMANTICS = {s.value: s for s in Semantics}
+
+
+def memref(s: Subject, name: str) -> MemRef:
+    """The memref type of an operand or result; undetermined for another type."""
+    found = getattr(s.op, name).type
+    if not isinstance(found, MemRef):
+        raise Undetermined
+    return found
+
+
+@op("alloca", Where.COLLECTIVE, ALLOCA, "<< attributes >> : result")
+class Alloca(Op):
+    """Local memory of the work-group, freed at the end of the region; its contents are undefined until written."""
+
+    attributes: Dictionary = attributes({"alignment": Expect.INTEGER}, "alignment: of the first element, in bytes")
+    result: Value = result(MEMREF, "the memory")
+
+
+def _alignment(s: Subject) -> int:
+    found = s.op.attributes.get("alignment")
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise Undetermined
+    return found
+
+
+def _alignment_fits(s: Subject) -> bool:
+    alignment = _alignment(s)
+    return alignment > 0 and alignment % memref(s, "result").element.size == 0
+
+
+def _alignment_bounded(s: Subject) -> bool:
+    return _alignment(s) <= s.facts.limits.alignment
+
+
+rules(
+    Alloca,
+    Row("static", "result", Holds("shape and strides have no `?`",
+        lambda s: None not in memref(s, "result").shape + memref(s, "result").strides,
+        lambda s: f"the type is {s.op.result.type}"),
+        "the size is known at compile time", ALLOCA),
+    Row("positive", "result", Holds("no mode has size 0", lambda s: 0 not in memref(s, "result").shape),
+        "allocated memory is not empty", ALLOCA),
+    Row("space", "result", Holds("the address space is local",
+        lambda s: memref(s, "result").space is AddressSpace.LOCAL, lambda s: "the address space is global"),
+        "allocated memory is local", ALLOCA, lambda s: f"write {str(s.op.result.type)[:-1]},local>"),
+    Row("alignment", "attributes", Holds("alignment is a positive multiple of the element size", _alignment_fits,
+        lambda s: f"alignment is {_alignment(s)}, an element has {memref(s, 'result').element.size} bytes"),
+        "the alignment is a positive multiple of the element size", ALLOCA),
+    Row("alignment_limit", "attributes", Holds(f"alignment ≤ {DeviceLimits().alignment}", _alignment_bounded,
+        lambda s: f"alignment is {_alignment(s)}, the default {s.facts.limits.alignment}"),
+        "the alignment is not larger than the default alignment", ALLOCA, needs="alignment"),
+)  # fmt: skip
+
+
+@op("lifetime_stop", Where.COLLECTIVE, '003 "Additional instructions"', "memory")
+class LifetimeStop(Op):
+    """Free the memory of an `alloca` before the end of its region."""
+
+    memory: Value = operand(MEMREF, "what an alloca returned")
+
+
+def _from_alloca(s: Subject) -> bool:
+    if isinstance(s.op.memory.type, ErrorType):
+        raise Undetermined
+    return isinstance(s.facts.definitions.get(s.op.memory), Alloca)
+
+
+rules(
+    LifetimeStop,
+    Row("alloca", "memory", Holds("memory is the result of an alloca", _from_alloca),
+        "only memory that an `alloca` returned is freed", '003 "Additional instructions"'),
+)  # fmt: skip
+
+
+def _expected_indices(s: Subject) -> int:
+    found = s.op.tensor.type
+    if isinstance(found, Group):
+        return 1
+    return memref(s, "tensor").order
+
+
+def _literals_in_bounds(s: Subject) -> bool:
+    found = s.op.tensor.type
+    shape: tuple[Extent, ...] = (found.size,) if isinstance(found, Group) else memref(s, "tensor").shape
+    pairs = zip(s.op.indices, shape, strict=False)
+    return all(not isinstance(i, int) or (i >= 0 and (n is None or i < n)) for i, n in pairs)
+
+
+def _index_rows(section: str, *, literal: bool = False) -> tuple[Row, ...]:
+    needed = computed("number of modes", _expected_indices)
+    rows = [Row("count", "tensor indices", Equal(count("indices"), needed),
+                "there is one index for each mode, and one for a group", section)]  # fmt: skip
+    if literal:
+        rows.append(Row("bounds", "indices", Holds("a literal index is in bounds", _literals_in_bounds,
+                        lambda s: f"the type is {s.op.tensor.type}"),
+                        "a literal index is inside the shape", section, severity="warning"))  # fmt: skip
+    return tuple(rows)
+
+
+def _value_row(section: str) -> Row:
+    return Row("type", "value tensor", Equal(type_of("value"), element("tensor")),
+               "the value has the element type of the memref", section, _cast_hint)  # fmt: skip
+
+
+def _cast_hint(s: Subject) -> str | None:
+    return f"convert it first: `%x = cast %{s.op.value.name} : {memref(s, 'tensor').element}`"
+
+
+@op("load", Where.MIXED, LOAD, "tensor [ indices ] : result")
+class Load(Op):
+    """An element of a memref, or a memref of a group."""
+
+    tensor: Value = operand(MEMREF_OR_GROUP, "memref or group", reads=True)
+    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode", literal=True)
+    result: Value = result(NUMBER_OR_MEMREF, "the element")
+
+
+def _loaded(s: Subject) -> object:
+    found = s.op.tensor.type
+    return found.memref if isinstance(found, Group) else memref(s, "tensor").element
+
+
+rules(
+    Load,
+    *_index_rows(LOAD, literal=True),
+    Row("result_type", "result tensor", Equal(type_of("result"), computed("the type of an element", _loaded)),
+        "the result has the element type of the memref, or the memref type of the group", LOAD),
+)  # fmt: skip
+
+
+@op("store", Where.MIXED, STORE, "value , tensor [ indices ]")
+class Store(Op):
+    """Write an element of a memref. In a collective region every work-item writes the same value."""
+
+    value: Value = operand(NUMBER, "what is written")
+    tensor: Value = operand(MEMREF, "where to", writes=True)
+    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode", literal=True)
+
+
+rules(Store, *_index_rows(STORE, literal=True), _value_row(STORE))
+
+
+@op("atomic_load", Where.MIXED, ATOMIC_LOAD, "tensor [ indices ] : result")
+class AtomicLoad(Op):
+    """An element of a memref, read atomically."""
+
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
+    tensor: Value = operand(MEMREF, "memref", reads=True)
+    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode")
+    result: Value = result(NUMBER, "the element")
+
+
+rules(
+    AtomicLoad,
+    *_index_rows(ATOMIC_LOAD),
+    Row("result_type", "result tensor", Equal(type_of("result"), element("tensor")),
+        "the result has the element type of the memref", ATOMIC_LOAD),
+)  # fmt: skip
+
+
+@op("atomic_store", Where.MIXED, ATOMIC_STORE, "value , tensor [ indices ]")
+class AtomicStore(Op):
+    """Write an element of a memref atomically; the parts of a complex number one by one."""
+
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
+    value: Value = operand(NUMBER, "what is written")
+    tensor: Value = operand(MEMREF, "where to", writes=True)
+    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode")
+
+
+rules(AtomicStore, *_index_rows(ATOMIC_STORE), _value_row(ATOMIC_STORE))
+
+
+@node
+class AtomicUpdate(Op):
+    """The base of the atomic updates."""
+
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
+    value: Value = operand(NUMBER, "second operand of the update")
+    tensor: Value = operand(MEMREF, "where to", reads=True, writes=True)
+    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode")
+    result: Value = result(NUMBER, "the element before the update")
+
+
+def _once(s: Subject) -> bool:
+    return s.facts.kind.value != "collective"
+
+
+_ORDERED = Satisfies(element("value"), "is an integer or floating type", lambda t: t.family != "complex")
+
+
+def _atomic_update(mnemonic: str, doc: str, *more: Row) -> type[AtomicUpdate]:
+    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    made = type(name, (AtomicUpdate,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.MIXED, ATOMIC_UPDATE, "value , tensor [ indices ] : result")(made)
+    rules(
+        declared,
+        *_index_rows(ATOMIC_UPDATE),
+        _value_row(ATOMIC_UPDATE),
+        Row("result_type", "result tensor", Equal(type_of("result"), element("tensor")),
+            "the result has the element type of the memref", ATOMIC_UPDATE),
+        *more,
+        Row("collective", "", Holds("it stands in an SPMD region", _once),
+            "in a collective region every work-item updates once", ATOMIC_UPDATE,
+            "put it into `parallel` and let one work-item do it, if once per work-group is meant", severity="warning"),
+    )  # fmt: skip
+    return declared
+
+
+_NO_COMPLEX = Row("ordered", "value", _ORDERED, "complex numbers have no maximum and minimum", ATOMIC_UPDATE)
+AtomicAdd = _atomic_update("atomic_add", "Add to an element atomically; a complex number part by part.")
+AtomicMin = _atomic_update("atomic_min", "Replace an element by the smaller one, atomically.", _NO_COMPLEX)
+AtomicMax = _atomic_update("atomic_max", "Replace an element by the larger one, atomically.", _NO_COMPLEX)
+
+
+@op("associated", Where.MIXED, ASSOCIATED, "tensor : result")
+class Associated(Op):
+    """Whether a memref or group has memory behind it."""
+
+    tensor: Value = operand(MEMREF_OR_GROUP, "memref or group")
+    result: Value = result(BOOLEAN, "false where the base address is null")
+
+
+@op("size", Where.MIXED, SIZE, "tensor [ mode ] : result")
+class Size(Op):
+    """The size of a mode, or of a group."""
+
+    tensor: Value = operand(MEMREF_OR_GROUP, "memref or group")
+    mode: int = integer("the mode, counted from 0; 0 for a group")
+    result: Value = result(INDEXES, "its size")
+
+
+def _mode_exists(s: Subject) -> bool:
+    return bool(0 <= s.op.mode < _expected_indices(s))
+
+
+rules(
+    Size,
+    Row("mode", "mode tensor", Holds("0 ≤ mode < order(tensor)", _mode_exists,
+        lambda s: f"mode is {s.op.mode}, there are {_expected_indices(s)}"),
+        "the mode exists; modes are counted from 0", SIZE),
+)  # fmt: skip
+
+
+# --- views: what the result's type must be ----------------------------------------------
+
+
+def _same_memory(section: str) -> tuple[Row, ...]:
+    space = computed("address space of result", lambda s: memref(s, "result").space.value)
+    of_tensor = computed("address space of tensor", lambda s: memref(s, "tensor").space.value)
+    return (
+        Row("element_type", "result tensor", Equal(element("result"), element("tensor")),
+            "a view has the element type of what it shows", section),
+        Row("space", "result tensor", Equal(space, of_tensor), "a view stays in its address space", section),
+    )  # fmt: skip
+
+
+def _strides_follow(result: tuple[Extent, ...], expected: tuple[Extent, ...]) -> bool:
+    """Each stride is as computed or `?`."""
+    return len(result) == len(expected) and all(r is None or r == e for r, e in zip(result, expected, strict=True))
+
+
+@op("subview", Where.MIXED, SUBVIEW, "tensor [ slices ] : result")
+class Subview(Op):
+    """A view of a part of a memref: `offset : size` for each mode; a mode given by an offset alone is dropped."""
+
+    tensor: Value = operand(MEMREF, "memref")
+    slices: tuple[Slice, ...] = slices("offset and size for each mode")
+    result: Value = result(MEMREF, "the part")
+
+
+def _subview_slices(s: Subject) -> tuple[Slice, ...]:
+    if len(s.op.slices) != memref(s, "tensor").order:
+        raise Undetermined
+    return tuple(s.op.slices)
+
+
+def subview_shape(s: Subject) -> tuple[Extent, ...]:
+    """The shape that the slices give."""
+    kept = (x for x in _subview_slices(s) if not x.drops_mode)
+    return tuple(x.size if isinstance(x.size, int) else None for x in kept)
+
+
+def subview_strides(s: Subject) -> tuple[Extent, ...]:
+    """The strides of the modes that are kept."""
+    pairs = zip(_subview_slices(s), memref(s, "tensor").strides, strict=True)
+    return tuple(stride for x, stride in pairs if not x.drops_mode)
+
+
+def _slices_are_index(s: Subject) -> bool:
+    found = [v.type for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, Value)]
+    return all(t == INDEX or isinstance(t, ErrorType) for t in found)
+
+
+def _slices_not_negative(s: Subject) -> bool:
+    return all(v >= 0 for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, int))
+
+
+def _slices_in_bounds(s: Subject) -> bool:
+    def fits(x: Slice, n: Extent) -> bool:
+        if n is None or not isinstance(x.offset, int):
+            return True
+        size = x.size if isinstance(x.size, int) else 1
+        return x.offset + max(size, 1) <= n
+
+    return all(map(fits, _subview_slices(s), memref(s, "tensor").shape))
+
+
+rules(
+    Subview,
+    Row("count", "tensor slices", Equal(count("slices"), order("tensor")), "there is one slice for each mode", SUBVIEW),
+    Row("slices", "slices", Holds("offsets and sizes are of index type or literals", _slices_are_index),
+        "offsets and sizes are of index type or literals", SUBVIEW),
+    Row("negative", "slices", Holds("offset ≥ 0 and size ≥ 0", _slices_not_negative),
+        "a literal offset or size is not negative", SUBVIEW),
+    Row("bounds", "slices tensor", Holds("literal slices are inside the shape", _slices_in_bounds,
+        lambda s: f"the shape is {show(memref(s, 'tensor').shape)}"),
+        "a literal slice is inside the shape", SUBVIEW, severity="warning"),
+    *_same_memory(SUBVIEW),
+    Row("shape", "result", Equal(computed("shape(result)", lambda s: memref(s, "result").shape),
+        computed("the shape of the slices", subview_shape)),
+        "the result has one mode for each slice with a size: the literal size, or `?`", SUBVIEW),
+    Row("stride", "result", Holds("each stride is the tensor's or `?`",
+        lambda s: len(subview_shape(s)) != memref(s, "result").order
+        or _strides_follow(memref(s, "result").strides, subview_strides(s)),
+        lambda s: f"strided<{show(memref(s, 'result').strides).replace('x', ',')}> "
+                  f"for strided<{show(subview_strides(s)).replace('x', ',')}>"),
+        "a view keeps the strides, or says `?`", SUBVIEW,
+        lambda s: f"write {MemRef(memref(s, 'result').element, subview_shape(s), subview_strides(s), memref(s, 'result').space)}"),
+)  # fmt: skip
+
+
+@op("expand", Where.MIXED, EXPAND, "tensor [ mode -> sizes ] : result")
+class Expand(Op):
+    """A view in which one mode is seen as several."""
+
+    tensor: Value = operand(MEMREF, "memref")
+    mode: int = integer("the mode, counted from 0")
+    sizes: tuple[Value | int, ...] = operands(INDEXES, "sizes of the new modes", literal=True, separator="x")
+    result: Value = result(MEMREF, "the view")
+
+
+def _expanded_mode(s: Subject) -> int:
+    if not 0 <= s.op.mode < memref(s, "tensor").order:
+        raise Undetermined
+    return int(s.op.mode)
+
+
+def expand_shape(s: Subject) -> tuple[Extent, ...]:
+    """The shape with the mode replaced."""
+    mode, shape = _expanded_mode(s), memref(s, "tensor").shape
+    return (*shape[:mode], *(x if isinstance(x, int) else None for x in s.op.sizes), *shape[mode + 1 :])
+
+
+def expand_strides(s: Subject) -> tuple[Extent, ...]:
+    """The strides with those of the new modes put in."""
+    mode, strides = _expanded_mode(s), memref(s, "tensor").strides
+    new: list[Extent] = []
+    stride = strides[mode]
+    for size in s.op.sizes:
+        new.append(stride)
+        stride = stride * size if stride is not None and isinstance(size, int) else None
+    return (*strides[:mode], *new, *strides[mode + 1 :])
+
+
+def _product_fits(s: Subject) -> bool:
+    size = memref(s, "tensor").shape[_expanded_mode(s)]
+    if size is None or not all(isinstance(x, int) for x in s.op.sizes) or min(s.op.sizes, default=1) < 1:
+        raise Undetermined
+    return math.prod(s.op.sizes) == size
+
+
+rules(
+    Expand,
+    Row("mode", "mode tensor", Holds("0 ≤ mode < order(tensor)",
+        lambda s: 0 <= s.op.mode < memref(s, "tensor").order,
+        lambda s: f"mode is {s.op.mode}, order(tensor) is {memref(s, 'tensor').order}"),
+        "the mode exists; modes are counted from 0", EXPAND),
+    Row("positive", "sizes", Holds("each literal size ≥ 1",
+        lambda s: all(x >= 1 for x in s.op.sizes if isinstance(x, int))), "a new mode is not empty", EXPAND),
+    Row("count", "sizes", Holds("there are at least two new modes", lambda s: len(s.op.sizes) >= 2),
+        "a mode is expanded into two or more", EXPAND),
+    Row("product", "mode sizes", Holds("the product of the sizes is the mode's size", _product_fits,
+        lambda s: f"{show(s.op.sizes)} is {math.prod(s.op.sizes)}, "
+                  f"the mode has {memref(s, 'tensor').shape[s.op.mode]}"),
+        "the product of the new sizes equals the size of the mode", EXPAND),
+    *_same_memory(EXPAND),
+    Row("shape", "result", Equal(computed("shape(result)", lambda s: memref(s, "result").shape),
+        computed("the expanded shape", expand_shape)),
+        "the result has the new sizes in place of the mode, `?` for a value", EXPAND),
+    Row("stride", "result", Holds("each stride is as computed, or `?`",
+        lambda s: len(expand_shape(s)) != memref(s, "result").order
+        or _strides_follow(memref(s, "result").strides, expand_strides(s)),
+        lambda s: f"strided<{show(memref(s, 'result').strides).replace('x', ',')}> "
+                  f"for strided<{show(expand_strides(s)).replace('x', ',')}>"),
+        "the new modes have canonical strides, or `?`", EXPAND),
+)  # fmt: skip
+
+
+@op("fuse", Where.MIXED, FUSE, "tensor [ first , last ] : result")
+class Fuse(Op):
+    """A view in which adjacent modes are seen as one."""
+
+    tensor: Value = operand(MEMREF, "memref")
+    first: int = integer("first fused mode, counted from 0")
+    last: int = integer("last fused mode")
+    result: Value = result(MEMREF, "the view")
+
+
+def _fused_modes(s: Subject) -> tuple[int, int]:
+    if not 0 <= s.op.first < s.op.last < memref(s, "tensor").order:
+        raise Undetermined
+    return s.op.first, s.op.last
+
+
+def fuse_shape(s: Subject) -> tuple[Extent, ...]:
+    """The shape with the fused modes multiplied."""
+    (first, last), shape = _fused_modes(s), memref(s, "tensor").shape
+    sizes = shape[first : last + 1]
+    fused = None if None in sizes else math.prod(x for x in sizes if x is not None)
+    return (*shape[:first], fused, *shape[last + 1 :])
+
+
+def fuse_strides(s: Subject) -> tuple[Extent, ...]:
+    """The strides without those of the modes that vanish."""
+    (first, last), strides = _fused_modes(s), memref(s, "tensor").strides
+    return (*strides[: first + 1], *strides[last + 1 :])
+
+
+def _adjacent(s: Subject) -> bool:
+    (first, last), found = _fused_modes(s), memref(s, "tensor")
+    for k in range(first, last):
+        stride, size, following = found.strides[k], found.shape[k], found.strides[k + 1]
+        if stride is not None and size is not None and following is not None and stride * size != following:
+            return False
+    return True
+
+
+rules(
+    Fuse,
+    Row("modes", "first last tensor", Holds("0 ≤ first < last < order(tensor)",
+        lambda s: 0 <= s.op.first < s.op.last < memref(s, "tensor").order,
+        lambda s: f"first is {s.op.first}, last is {s.op.last}, order(tensor) is {memref(s, 'tensor').order}"),
+        "the modes exist and the first comes before the last", FUSE),
+    Row("adjacent", "tensor first last", Holds("stride[k] * size[k] = stride[k + 1]", _adjacent,
+        lambda s: f"the type is {s.op.tensor.type}"),
+        "fused modes lie without gaps in memory", FUSE),
+    *_same_memory(FUSE),
+    Row("shape", "result", Equal(computed("shape(result)", lambda s: memref(s, "result").shape),
+        computed("the fused shape", fuse_shape)),
+        "the fused mode has the product of the sizes, `?` if one is dynamic", FUSE),
+    Row("stride", "result", Holds("each stride is the tensor's or `?`",
+        lambda s: len(fuse_shape(s)) != memref(s, "result").order
+        or _strides_follow(memref(s, "result").strides, fuse_strides(s)),
+        lambda s: f"strided<{show(memref(s, 'result').strides).replace('x', ',')}> "
+                  f"for strided<{show(fuse_strides(s)).replace('x', ',')}>"),
+        "a view keeps the strides, or says `?`", FUSE),
+)  # fmt: skip

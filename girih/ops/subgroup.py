@@ -1,0 +1,64 @@
+"""Operations between the work-items of a subgroup (003 "Subgroup broadcast", "Subgroup operation")."""
+
+from __future__ import annotations
+
+from girih.ir.core import Op, Value
+from girih.ir.define import Where, node, op, operand, result, rules
+from girih.ir.predicates import NUMBER, Equal, Row, Satisfies, element, exactly, type_of
+from girih.ir.types import I32
+
+BROADCAST = '003 "Subgroup broadcast"'
+OPERATION = '003 "Subgroup operation"'
+
+
+@op("subgroup_broadcast", Where.SPMD, BROADCAST, "a , lane : result", tangled=True)
+class SubgroupBroadcast(Op):
+    """The value of one work-item, given to all of the subgroup."""
+
+    a: Value = operand(NUMBER, "the value")
+    lane: Value = operand(exactly(I32), "the work-item that has it; the same in the whole subgroup")
+    result: Value = result(NUMBER, "that work-item's value")
+
+
+rules(
+    SubgroupBroadcast,
+    Row("result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BROADCAST),
+)
+
+
+@node
+class SubgroupOperation(Op):
+    """The base of scans and reductions over a subgroup."""
+
+    a: Value = operand(NUMBER, "each work-item's contribution")
+    result: Value = result(NUMBER, "what each work-item gets")
+
+
+_REAL = Satisfies(element("a"), "is an integer or floating type", lambda t: t.family in ("integer", "floating"))
+
+_SHAPES = {
+    "exclusive_scan": "{what} over the work-items before this one; the identity for the first",
+    "inclusive_scan": "{what} over the work-items up to this one",
+    "reduce": "{what} over all work-items, the same for each",
+}
+_WHAT = {"add": "Sum", "max": "Maximum", "min": "Minimum"}
+
+
+def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
+    mnemonic = f"subgroup_{shape}_{operator}"
+    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    doc = _SHAPES[shape].format(what=_WHAT[operator]) + "."
+    made = type(name, (SubgroupOperation,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+    declared = op(mnemonic, Where.SPMD, OPERATION, "a : result", tangled=True)(made)
+    same = Row(
+        "result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
+    )
+    ordered = Row("type", "a", _REAL, "complex numbers have no maximum and minimum", OPERATION)
+    rules(declared, same, *(() if operator == "add" else (ordered,)))
+    return declared
+
+
+OPERATIONS = {
+    (shape, operator): _operation(shape, operator) for shape in _SHAPES for operator in _WHAT
+}
+"""The nine classes by their two parts."""

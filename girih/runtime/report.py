@@ -1,0 +1,73 @@
+"""What can be wrong with the arguments of a launch, and the list in which it is collected.
+
+Every code that binding uses stands in `BIND_CODES`; `Report.add` refuses any other. Nothing here needs NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from girih.diagnostics import Diagnostic, InternalError
+from girih.source import Span
+
+BIND_CODES: dict[str, str] = {
+    "bind.count": "as many arguments as parameters must be given",
+    "bind.type": "the argument must be of the kind that the parameter takes: a number, an array, or a list of arrays",
+    "bind.null": "only a memref or a group can be None; a scalar needs a value",
+    "bind.range": "the number must fit the scalar type",
+    "bind.device": "the array must lie in host memory",
+    "bind.dtype": "the element type of the array must be exactly the element type of the memref",
+    "bind.byte_order": "the elements must be in the byte order of this machine",
+    "bind.order": "the array must have as many axes as the memref has modes",
+    "bind.shape": "the size of an axis must equal the size that the type of the memref gives its mode",
+    "bind.stride": "the stride of an axis must equal the stride that the type of the memref gives its mode",
+    "bind.layout": "strides must be positive whole elements, and an axis must not start before the previous one ends",
+    "bind.alignment": "the data must start at a multiple of the promised alignment, and of the element's own",
+    "bind.shape_gcd": "mode sizes must be multiples of what shape_gcd promises",
+    "bind.stride_gcd": "strides must be multiples of what stride_gcd promises",
+    "bind.read_only": "an array that the kernel writes must be writeable",
+    "bind.group_size": "a group must have as many members as its type says",
+    "bind.group_offset": "the offset of a group must be given where its type has `?`, and equal its type elsewhere",
+    "bind.uninitialized": "an array marked uninitialized may share memory only with arrays of the same element size",
+}
+"""Every code of a `LaunchError` diagnostic, and the rule that was broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The argument that is spoken of: its name without `%` (a member of a group is `G[3]`), counted from 1."""
+
+    name: str
+    position: int
+    span: Span
+
+    def member(self, index: int) -> Place:
+        """The place of one member of a group argument."""
+        return Place(f"{self.name}[{index}]", self.position, self.span)
+
+    def __str__(self) -> str:
+        return f"argument {self.position}, %{self.name}"
+
+
+@dataclass(slots=True)
+class Report:
+    """The diagnostics of one launch, in the order of its arguments."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, code: str, place: Place, message: str, hint: str | None = None) -> None:
+        """Record one problem of one argument."""
+        self.add_at(code, place.span, f"{place}: {message}", hint)
+
+    def add_at(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
+        """Record one problem of the launch as a whole."""
+        if code not in BIND_CODES:
+            raise InternalError(f"binding has no code {code}")
+        self.diagnostics.append(Diagnostic(code, message, span, hint=hint))
+
+
+def numbers(values: Iterable[int | None]) -> str:
+    """Sizes or strides as a tuple is written; None is `?`."""
+    shown = ["?" if value is None else str(value) for value in values]
+    return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"

@@ -1,0 +1,68 @@
+"""What all tests share: where the repository is, commands run as a user would, and golden files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# No example fails for being slow: speed lives in benchmarks/.
+settings.register_profile("girih", deadline=None)
+settings.load_profile("girih")
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+Golden = Callable[[str, str], None]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def run_command() -> Command:
+    """`run_command(*arguments, cwd=..., timeout=...)`: a process that sees this tree's girih, and no terminal.
+
+    Output is text; standard error goes into standard output. Coverage does not follow into the process, so that what
+    it imports and how long it takes are its own.
+    """
+
+    def run(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))}
+        environment = kept | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
+        return subprocess.run(
+            arguments,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=timeout,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def golden() -> Golden:
+    """`golden(name, text)`: text equals tests/golden/NAME; `make bless` writes the file instead."""
+
+    def compare(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if os.environ.get("GIRIH_BLESS") == "1":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.exists(), f"{path} is missing; `make bless` writes it"
+        assert text == path.read_text(encoding="utf-8"), f"differs from {path}; if that is meant, run `make bless`"
+
+    return compare
