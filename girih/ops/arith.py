@@ -75,8 +75,10 @@ def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Bin
     rules(
         declared,
         Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
-        Row("result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BINARY),
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", BINARY),
+        Row(
+            "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BINARY
+        ),
         *more,
     )
     return declared
@@ -134,7 +136,7 @@ def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -
     rules(
         declared,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", UNARY),
-        Row("result_type", "result", came if part else same, says, UNARY),
+        Row("result_type", "result a", came if part else same, says, UNARY),
     )
     return declared
 

@@ -30,7 +30,9 @@ def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
     rules(
         declared,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", SECTION),
-        Row("result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", SECTION),
+        Row(
+            "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", SECTION
+        ),
     )
     return declared
 

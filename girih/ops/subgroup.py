@@ -22,7 +22,7 @@ class SubgroupBroadcast(Op):
 
 rules(
     SubgroupBroadcast,
-    Row("result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BROADCAST),
+    Row("result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BROADCAST),
 )
 
 
@@ -51,10 +51,10 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     made = type(name, (SubgroupOperation,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
     declared = op(mnemonic, Where.SPMD, OPERATION, "a : result", tangled=True)(made)
     same = Row(
-        "result_type", "result", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
+        "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
     )
     ordered = Row("type", "a", _REAL, "complex numbers have no maximum and minimum", OPERATION)
-    rules(declared, same, *(() if operator == "add" else (ordered,)))
+    rules(declared, *(() if operator == "add" else (ordered,)), same)
     return declared
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from girih.runtime.bound import BoundMemRef, Memory
+from girih.interpreter.bound import BoundMemRef, Memory
 from girih.runtime.report import Place
 from girih.runtime.views import address
 

@@ -1,0 +1,83 @@
+"""girih: tile kernels in the tensor language, checked and run on NumPy arrays.
+
+Public names are loaded when they are first used; `import girih` alone imports neither NumPy nor the language.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "load": "girih.api",
+    "loads": "girih.api",
+    "check": "girih.program",
+    "parse": "girih.program",
+    "Kernel": "girih.api",
+    "Program": "girih.api",
+    "Group": "girih.runtime.arrays",
+    "uninitialized": "girih.runtime.arrays",
+    "Uninitialized": "girih.runtime.arrays",
+    "Choices": "girih.interpreter.choices",
+    "Diagnostic": "girih.diagnostics",
+    "Finding": "girih.diagnostics",
+    "GirihError": "girih.diagnostics",
+    "CompileError": "girih.diagnostics",
+    "LaunchError": "girih.diagnostics",
+    "KernelError": "girih.diagnostics",
+    "InternalError": "girih.diagnostics",
+    "Source": "girih.source",
+    "Span": "girih.source",
+}
+
+if TYPE_CHECKING:
+    from girih.api import Kernel, Program, load, loads
+    from girih.diagnostics import (
+        CompileError,
+        Diagnostic,
+        Finding,
+        GirihError,
+        InternalError,
+        KernelError,
+        LaunchError,
+    )
+    from girih.interpreter.choices import Choices
+    from girih.program import check, parse
+    from girih.runtime.arrays import Group, Uninitialized, uninitialized
+    from girih.source import Source, Span
+
+__all__ = [
+    "Choices",
+    "CompileError",
+    "Diagnostic",
+    "Finding",
+    "GirihError",
+    "Group",
+    "InternalError",
+    "Kernel",
+    "KernelError",
+    "LaunchError",
+    "Program",
+    "Source",
+    "Span",
+    "Uninitialized",
+    "check",
+    "load",
+    "loads",
+    "parse",
+    "uninitialized",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'girih' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

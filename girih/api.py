@@ -1,0 +1,175 @@
+"""Loading programs and launching their kernels.
+
+`load` and `loads` parse, check and compile for a target; a launch binds the arguments, runs, and changes the caller's
+arrays only if nothing was found wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import index
+from os import PathLike
+from typing import TYPE_CHECKING, SupportsIndex
+
+from girih.diagnostics import CompileError, Diagnostic, LaunchError
+from girih.ir.core import Function, Module
+from girih.program import compile_source, read_source
+from girih.source import NOWHERE, Source
+
+if TYPE_CHECKING:
+    from girih.interpreter.choices import Choices
+    from girih.runtime.launch import Progress
+
+TARGETS = ("interpreter",)
+"""The targets that exist."""
+
+DEFAULT_TARGET = "interpreter"
+
+Grid = int | tuple[int, ...]
+
+
+def load(
+    path: str | PathLike[str], target: str = DEFAULT_TARGET, definitions: Mapping[str, object] | None = None
+) -> Program:
+    """The kernels of a file, ready to be launched on a target.
+
+    `definitions` replace `$name` definitions at file level: numbers, or strings as the language writes the value.
+    Raises `CompileError` for a program in error, `ValueError` for an unknown target, `OSError` as `open` does.
+    """
+    return _compile(read_source(path), target, definitions)
+
+
+def loads(
+    text: str,
+    target: str = DEFAULT_TARGET,
+    definitions: Mapping[str, object] | None = None,
+    filename: str | None = None,
+) -> Program:
+    """The kernels of a text, ready to be launched on a target; see `load`."""
+    return _compile(Source(text, filename or "<text>"), target, definitions)
+
+
+def _compile(source: Source, target: str, definitions: Mapping[str, object] | None) -> Program:
+    if target not in TARGETS:
+        raise ValueError(f"there is no target {target!r}; the targets are {', '.join(TARGETS)}")
+    module, warnings = compile_source(source, definitions)
+    return Program(module, target, tuple(warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Mapping[str, "Kernel"]):
+    """The kernels of a text by name; `warnings` holds what the checker was in doubt about."""
+
+    module: Module
+    target: str = DEFAULT_TARGET
+    warnings: tuple[Diagnostic, ...] = ()
+
+    def __getitem__(self, name: str) -> Kernel:
+        found = self.module.function(name.removeprefix("@"))
+        if found is None:
+            known = ", ".join(f.name for f in self.module.functions) or "none"
+            raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
+        return Kernel(found, self.target)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(f.name for f in self.module.functions)
+
+    def __len__(self) -> int:
+        return len(self.module.functions)
+
+    def __str__(self) -> str:
+        return str(self.module)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel, to be launched as `kernel[grid](arguments)`; `kernel(arguments)` launches one work-group."""
+
+    ir: Function
+    target: str = DEFAULT_TARGET
+    grid: tuple[int, int, int] = field(default=(1, 1, 1))
+
+    def __getitem__(self, grid: Grid) -> Kernel:
+        """The kernel on a grid: an int or up to three, x first; missing ones are 1."""
+        return Kernel(self.ir, self.target, normalized_grid(grid))
+
+    @property
+    def name(self) -> str:
+        return self.ir.name
+
+    @property
+    def signature(self) -> str:
+        """Name and parameters, as the language writes them."""
+        shown = ", ".join(f"%{p.name}: {p.type}" for p in self.ir.parameters)
+        return f"@{self.ir.name}({shown})"
+
+    def __repr__(self) -> str:
+        return f"<girih kernel {self.signature} on {self.target}>"
+
+    def __call__(
+        self,
+        *arguments: object,
+        choices: Choices | None = None,
+        max_steps: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Launch the kernel and wait for it; arrays are changed in place.
+
+        `choices` varies what the language leaves open. `max_steps` bounds the instructions that a batch of
+        work-groups executes. `progress` is called with the number of finished work-groups and of all.
+        Raises `LaunchError` for wrong arguments and `KernelError` for what checked execution found; both leave all
+        arrays as they were.
+        """
+        from girih.runtime.launch import launch
+
+        launch(self.ir, self.grid, arguments, choices=choices, max_steps=max_steps, progress=progress)
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the kernel."""
+        return self._not_emitted("LLVM IR")
+
+    @property
+    def assembly(self) -> str:
+        """The machine code of the kernel as assembly."""
+        return self._not_emitted("assembly")
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of the kernel."""
+        return self._not_emitted("PTX")
+
+    @property
+    def spirv(self) -> bytes:
+        """The SPIR-V module of the kernel."""
+        return self._not_emitted("SPIR-V").encode("utf-8")
+
+    def _not_emitted(self, what: str) -> str:
+        message = f"the target {self.target!r} emits no {what}"
+        raise CompileError([Diagnostic("run.emit", message, self.ir.span, hint="`str(kernel.ir)` shows the program")])
+
+
+def normalized_grid(grid: Grid) -> tuple[int, int, int]:
+    """Three positive or zero sizes. Raises `LaunchError`."""
+    sizes = grid if isinstance(grid, tuple) else (grid,)
+    try:
+        numbers = [_size(n) for n in sizes]
+    except TypeError:
+        raise _bad_grid(grid, "sizes are integers") from None
+    if not 1 <= len(numbers) <= 3:
+        raise _bad_grid(grid, "a grid has one to three sizes")
+    if min(numbers) < 0 or max(numbers) >= 2**31:
+        raise _bad_grid(grid, "sizes lie between 0 and 2^31 - 1")
+    x, y, z = [*numbers, 1, 1][:3]
+    return x, y, z
+
+
+def _size(value: SupportsIndex) -> int:
+    if isinstance(value, bool):
+        raise TypeError
+    return index(value)
+
+
+def _bad_grid(grid: object, says: str) -> LaunchError:
+    return LaunchError([Diagnostic("bind.grid", f"the grid is {grid!r}; {says}", NOWHERE)])

@@ -1,0 +1,182 @@
+"""The `girih` command: parsing arguments and printing; what a subcommand does is in `girih.commands`.
+
+Exit status: 0 fine (warnings too), 1 the input is wrong or a finding occurred, 2 the call is wrong, 130 interrupted. No
+exception is shown raw: an unforeseen one is reported as a defect (with its traceback where GIRIH_TRACEBACK is set).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from girih import __version__
+from girih.commands.calls import definitions_of, grid_of
+
+INTERRUPTED = 130
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+_definitions = click.option(
+    "-D", "--define", "definitions", multiple=True, metavar="NAME=VALUE",
+    callback=lambda _context, _option, value: definitions_of(value),
+    help="Replace the definition `$NAME = ...` of the file, for instance -D headdim=64. May be repeated.",
+)  # fmt: skip
+_format = click.option(
+    "--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="Text for people, JSON for programs.",
+)  # fmt: skip
+
+
+class Commands(click.Group):
+    """The group of subcommands; turns what must not reach the user raw into words and an exit status."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the subcommand."""
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(INTERRUPTED) from None
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except MemoryError:
+            raise click.ClickException("there is not enough memory for this") from None
+        except Exception as error:
+            if os.environ.get("GIRIH_TRACEBACK"):
+                raise
+            raise click.ClickException(_defect(error)) from error
+
+
+def _defect(error: Exception) -> str:
+    from girih.diagnostics import InternalError
+
+    known = error if isinstance(error, InternalError) else InternalError(f"{type(error).__name__}: {error}")
+    return f"internal error: {known}\nSet GIRIH_TRACEBACK=1 to see where it happened."
+
+
+@click.group(cls=Commands, context_settings=_SETTINGS)
+@click.version_option(__version__, prog_name="girih", message="%(prog)s %(version)s")
+def main() -> None:
+    """Check, explain and run kernels in the tensor language.
+
+    \b
+    Exit status: 0 fine (warnings too), 1 the input is wrong or a finding
+    occurred, 2 the call is wrong.
+    """
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_definitions
+@_format
+@click.pass_context
+def check(ctx: click.Context, files: tuple[str, ...], definitions: dict[str, str], format: str) -> None:
+    """Say everything that is wrong with one or more files; `-` reads standard input."""
+    from girih.commands.check import check_files
+
+    ctx.exit(check_files(files, definitions, as_json=format == "json"))
+
+
+@main.command(
+    epilog="""\b
+Values of arguments:
+  2, -1.5, 1e-3, inf, true, 1+2j   a number; for a 0-d memref its element
+  null                             no memory behind the memref or group
+  a.npy                            an array from a file, axis i is mode i
+  zeros, ones, random, arange, uninitialized
+                                   an array of the parameter's type, or
+  random:f32:64x64                 ... of this element type and shape
+  [a.npy,zeros:f32:4]              a group; [...]@3 gives its offset
+random draws floating-point numbers from [0, 1) and integers from 0..99; arange counts 0, 1, 2, ... along the first mode
+first. Arrays are copied into the layout that the parameter asks for; saved files are in C order.
+"""
+)
+@click.argument("file", metavar="FILE")
+@click.argument("function", metavar="FUNCTION")
+@click.argument("arguments", nargs=-1, metavar="NAME=VALUE...")
+@click.option("--grid", default="1", metavar="X[,Y[,Z]]", show_default=True, help="Number of work-groups.",
+              callback=lambda _context, _option, value: grid_of(value))  # fmt: skip
+@_definitions
+@click.option(
+    "--save",
+    "saves",
+    multiple=True,
+    metavar="NAME=FILE.npy",
+    help="Write an argument to a file if nothing was wrong; a group to [FILE.npy,...]. May be repeated.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds `random` arguments.")
+@click.option(
+    "--choices",
+    type=click.IntRange(0),
+    metavar="SEED",
+    help="Vary what the language leaves open: order and batches of work-groups, order of sums and the like.",
+)
+@click.option(
+    "--max-steps", type=click.IntRange(1), metavar="N", help="Stop a batch of work-groups after so many instructions."
+)
+@_format
+@click.pass_context
+def run(
+    ctx: click.Context,
+    file: str,
+    function: str,
+    arguments: tuple[str, ...],
+    grid: tuple[int, ...],
+    definitions: dict[str, str],
+    saves: tuple[str, ...],
+    seed: int,
+    choices: int | None,
+    max_steps: int | None,
+    format: str,
+) -> None:
+    """Run a kernel on arrays, every access checked."""
+    from girih.commands.run import Request, run_kernel
+
+    request = Request(file, function, arguments, grid, definitions, saves, seed, choices, max_steps, format == "json")
+    ctx.exit(run_kernel(request))
+
+
+@main.command()
+@click.argument("file", metavar="FILE")
+@click.option("--as", "form", required=True, type=click.Choice(["ir", "llvm", "asm", "ptx", "spirv"]),
+              help="What to write; today there is only `ir`, the canonical text.")  # fmt: skip
+@click.option("--target", default=None, help="The machine to write it for.")
+@_definitions
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.pass_context
+def emit(
+    ctx: click.Context, file: str, form: str, target: str | None, definitions: dict[str, str], output: str | None
+) -> None:
+    """Write a checked file in another form."""
+    from girih.commands.emit import emit_file
+
+    ctx.exit(emit_file(file, form, target, definitions, output))
+
+
+@main.command()
+@click.argument("topic", metavar="CODE|MNEMONIC")
+@_format
+@click.pass_context
+def explain(ctx: click.Context, topic: str, format: str) -> None:
+    """Explain a code such as `axpby.shape`, or an instruction such as `axpby`."""
+    from girih.commands.explain import explain_topic
+
+    ctx.exit(explain_topic(topic, as_json=format == "json"))
+
+
+@main.command()
+@click.argument("file", metavar="FILE")
+@click.argument("function", metavar="[FUNCTION]", required=False)
+@_definitions
+@_format
+@click.pass_context
+def show(ctx: click.Context, file: str, function: str | None, definitions: dict[str, str], format: str) -> None:
+    """Show what is in a file: regions, values with types and uses, memory read and written."""
+    from girih.commands.show import show_file
+
+    ctx.exit(show_file(file, function, definitions, as_json=format == "json"))

@@ -1,0 +1,1 @@
+"""What each subcommand of `girih` does, given parsed arguments: one file per subcommand."""

@@ -1,0 +1,98 @@
+"""What a call of the command says: sources, definitions, grids, names. A wrong call is a `click.UsageError`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
+
+import click
+
+from girih.diagnostics import CompileError, Diagnostic
+from girih.ir.core import Module
+from girih.source import Source
+
+LARGEST_SIZE = 2**31 - 1
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[0-9]+", re.ASCII)
+
+
+def definitions_of(texts: Iterable[str]) -> dict[str, str]:
+    """`NAME=VALUE`, also `$NAME=VALUE`, by name."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip().removeprefix("$")
+        if not equals or not _NAME.fullmatch(name) or not value.strip():
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-D")
+        if name in found:
+            raise click.BadParameter(f"${name} is given twice", param_hint="-D")
+        _refuse_bad_value(name, value)
+        found[name] = value.strip()
+    return found
+
+
+def _refuse_bad_value(name: str, value: str) -> None:
+    from girih.front.text.constant_parser import parse_definition
+
+    try:
+        parse_definition(name, value)
+    except ValueError as error:
+        raise click.BadParameter(f"the value of ${name}, {value!r}: {error}", param_hint="-D") from None
+
+
+def grid_of(text: str) -> tuple[int, ...]:
+    """`X`, `X,Y` or `X,Y,Z`."""
+    parts = text.replace("x", ",").split(",")
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\s*[0-9]{1,10}\s*", part, re.ASCII) for part in parts):
+        raise click.BadParameter(f"{text!r} is not one to three sizes such as 8,4", param_hint="--grid")
+    sizes = tuple(int(part) for part in parts)
+    if max(sizes) > LARGEST_SIZE:
+        raise click.BadParameter(f"{text!r}: sizes lie between 0 and 2^31 - 1", param_hint="--grid")
+    return sizes
+
+
+def read_program(path: str) -> Source:
+    """The text of a file, of standard input for `-`. Raises `CompileError` where it is no text."""
+    from girih.front.text.parser import LARGEST_TEXT
+    from girih.program import read_source, source_of_bytes
+
+    try:
+        if path == "-":
+            return source_of_bytes(sys.stdin.buffer.read(LARGEST_TEXT + 1), "<stdin>")
+        return read_source(path)
+    except (OSError, ValueError) as error:
+        refuse_file(path, error)
+
+
+def refuse_file(path: str, error: Exception) -> NoReturn:
+    """Say in words why a file cannot be read or written."""
+    shown = click.format_filename(path)
+    reasons: dict[type[Exception], str] = {
+        FileNotFoundError: "there is no such file",
+        IsADirectoryError: "it is a directory",
+        PermissionError: "no permission",
+    }
+    why = reasons.get(type(error)) or getattr(error, "strerror", None) or str(error)
+    raise click.UsageError(f"{shown}: {why}") from None
+
+
+def analyzed(path: str, definitions: Mapping[str, object]) -> tuple[Module | None, list[Diagnostic]]:
+    """What could be read of a file, None where it is no text, and every error and warning."""
+    from girih.program import analyze
+
+    try:
+        return analyze(read_program(path), definitions)
+    except CompileError as error:
+        return None, list(error.diagnostics)
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> NoReturn:
+    """Refuse a name, and say which was probably meant."""
+    from girih.front.text.spelling import nearest
+
+    names = list(known)
+    close = nearest(name, names)
+    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    hint = f"did you mean {close!r}?" if close else f"there is: {listed}" if names else "there is none"
+    raise click.UsageError(f"there is no {what} {name!r}; {hint}")

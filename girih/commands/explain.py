@@ -1,0 +1,99 @@
+"""`girih explain`: a rule in words, its source and examples; an instruction with its syntax, operands and rules."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any, NoReturn
+
+import click
+
+from girih.commands.reference import all_codes, describe_code, describe_rules
+from girih.commands.report import print_json
+from girih.front.text.spelling import nearest
+from girih.ir.define import RULES
+
+WIDTH = 100
+
+
+def explain_topic(topic: str, *, as_json: bool) -> int:
+    """Print what is known of a code, an instruction, or a family of codes such as `syntax`."""
+    topic = topic.strip().strip("`[]")
+    codes = all_codes()
+    family = [code for name, code in codes.items() if name.startswith(topic + ".")]
+    described: object
+    if topic in RULES:
+        text = _instruction(described := describe_rules(topic))
+    elif topic in codes:
+        text = _code(described := describe_code(codes[topic]))
+    elif family:
+        text = _family(described := [describe_code(code) for code in family])
+    else:
+        _unknown(topic, [*RULES, *codes])
+    if as_json:
+        print_json(described)
+    else:
+        click.echo(text)
+    return 0
+
+
+def _unknown(topic: str, known: list[str]) -> NoReturn:
+    owner = topic.split(".")[0]
+    pool = [name for name in known if name.startswith(owner + ".")] if owner in RULES and "." in topic else known
+    close = nearest(topic, pool) or nearest(topic.split(".")[-1], known)
+    if close is None and pool is not known:
+        raise click.UsageError(f"{owner} has no rule {topic!r}; its codes: {', '.join(pool)}")
+    hint = f"did you mean {close!r}?" if close else "docs/errors.md lists all codes, docs/language.md all instructions"
+    raise click.UsageError(f"there is no code or instruction {topic!r}; {hint}")
+
+
+def _code(d: dict[str, Any]) -> str:
+    lines = [f"{d['code']} ({d['severity']})", "", *_wrapped(d["says"]), ""]
+    for title in ("rule", "blames", "source", "needs"):
+        if d[title]:
+            lines += _entry(title, d[title])
+    return "\n".join([*lines, *_examples(d)]).rstrip()
+
+
+def _instruction(d: dict[str, Any]) -> str:
+    lines = [f"{d['mnemonic']}", "", *_wrapped(d["doc"]), ""]
+    for title in ("region", "source", "syntax"):
+        if title in d:
+            lines += _entry(title, d[title])
+    if d.get("operands"):
+        lines += ["", "operands"]
+        width = max(len(field["name"]) for field in d["operands"] if len(field["name"]) < 30)
+        for field in d["operands"]:
+            told = "; ".join(part for part in (field["kind"], field["doc"], field["access"]) if part)
+            name = field["name"]
+            if len(name) > width:
+                lines += textwrap.wrap(name, WIDTH, initial_indent="  ", subsequent_indent="  ")
+                name = ""
+            lines += textwrap.wrap(told, WIDTH, initial_indent=f"  {name:<{width}}  ",
+                                   subsequent_indent=" " * (width + 4))  # fmt: skip
+    lines += ["", "rules"]
+    for rule in d["rules"]:
+        severity = "" if rule["severity"] == "error" else f" ({rule['severity']})"
+        lines += textwrap.wrap(f"{rule['code']}{severity}: {rule['says']}", WIDTH, initial_indent="  ",
+                               subsequent_indent="      ")  # fmt: skip
+    return "\n".join([*lines, *_examples(d)]).rstrip()
+
+
+def _family(found: list[dict[str, Any]]) -> str:
+    return "\n".join(f"{d['code']}: {d['says']}" for d in found)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _entry(title: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=f"  {title:<8}", subsequent_indent=" " * 10,
+                         break_long_words=False)  # fmt: skip
+
+
+def _examples(d: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for title in ("accepted", "rejected"):
+        if d[title]:
+            lines += ["", title, textwrap.indent(d[title].rstrip(), "  ")]
+    return lines

@@ -1,0 +1,139 @@
+"""`girih run`: a kernel on arrays from files or made on the spot. Files are written only after success, all or none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from girih.commands.arrays import ArrayMaker, InputError
+from girih.commands.calls import read_program, unknown
+from girih.commands.progress import Bar
+from girih.commands.report import counted, plural, print_items, print_json
+from girih.commands.save import Save, checked_saves, save_all
+from girih.commands.specifications import Specification, parse_argument
+from girih.commands.summary import Summary
+from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError
+from girih.ir.core import Function
+
+if TYPE_CHECKING:
+    from girih.api import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call of `girih run`."""
+
+    file: str
+    function: str
+    arguments: tuple[str, ...]
+    grid: tuple[int, ...]
+    definitions: Mapping[str, object]
+    saves: tuple[str, ...]
+    seed: int
+    choices: int | None
+    max_steps: int | None
+    as_json: bool
+
+
+def run_kernel(request: Request) -> int:
+    """Run a kernel and print a summary; 1 if the program or an argument is wrong, or the run found something."""
+    try:
+        return _run(request)
+    except (CompileError, LaunchError) as error:
+        return _refused(request, error.diagnostics, [])
+    except KernelError as error:
+        return _refused(request, [], error.findings)
+    except InputError as error:
+        return _refused(request, [], [], str(error))
+
+
+def _run(request: Request) -> int:
+    kernel, warnings = _kernel(request)
+    if not request.as_json:
+        print_items(warnings, to_stderr=True)
+    function = kernel.ir
+    given = _given(function, request.arguments)
+    saves = checked_saves(function, given, request.saves)
+    maker = ArrayMaker(request.seed)
+    values = [maker.value(p, given[p.name]) for p in function.parameters]
+    summary = Summary(function, values)
+    seconds = _launch(kernel, request, values)
+    save_all(_arrays(saves, function, values))
+    if request.as_json:
+        print_json({"diagnostics": [d.to_json() for d in warnings], "findings": [],
+                    "summary": summary.to_json(kernel.grid, seconds)})  # fmt: skip
+    else:
+        click.echo(summary.render(kernel.grid, seconds))
+        for save in saves:
+            click.echo(f"saved {save.name} to {', '.join(save.paths)}")
+    return 0
+
+
+def _kernel(request: Request) -> tuple[Kernel, tuple[Diagnostic, ...]]:
+    from girih.api import Program
+    from girih.program import compile_source
+
+    module, warnings = compile_source(read_program(request.file), request.definitions)
+    program = Program(module, warnings=tuple(warnings))
+    name = request.function.removeprefix("@")
+    if name not in program:
+        unknown("kernel", name, program)
+    return program[name][request.grid], program.warnings
+
+
+def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]:
+    """The specification of every parameter by name."""
+    known = [p.name for p in function.parameters]
+    given: dict[str, Specification] = {}
+    for text in texts:
+        name, value = parse_argument(text)
+        if name not in known:
+            unknown("argument", name, known)
+        if name in given:
+            raise click.UsageError(f"the argument {name!r} is given twice")
+        given[name] = value
+    missing = [f"{p.name} ({p.type})" for p in function.parameters if p.name not in given]
+    if missing:
+        noun = "a value for" if len(missing) == 1 else "values for"
+        raise click.UsageError(f"@{function.name} needs {noun} {', '.join(missing)}")
+    return given
+
+
+def _launch(kernel: Kernel, request: Request, values: Sequence[object]) -> float:
+    from girih.interpreter.choices import Choices
+
+    choices = None if request.choices is None else Choices(request.choices)
+    start = time.perf_counter()
+    with Bar(f"@{kernel.name}") as bar:
+        kernel(*values, choices=choices, max_steps=request.max_steps, progress=bar)
+    return time.perf_counter() - start
+
+
+def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object]) -> list[tuple[str, object]]:
+    from girih.commands.summary import arrays_of
+
+    by_name = {p.name: value for p, value in zip(function.parameters, values, strict=True)}
+    return [pair for save in saves for pair in zip(save.paths, arrays_of(by_name[save.name]), strict=True)]
+
+
+def _refused(
+    request: Request, diagnostics: Sequence[Diagnostic], findings: Sequence[Finding], message: str | None = None
+) -> int:
+    if request.as_json:
+        print_json({
+            "diagnostics": [d.to_json() for d in diagnostics],
+            "findings": [f.to_json() for f in findings],
+            "summary": None if message is None else {"error": message},
+        })  # fmt: skip
+        return 1
+    if message is not None:
+        click.echo(f"error: {message}")
+        return 1
+    print_items([*diagnostics, *findings])
+    nothing = f"; nothing was saved ({plural(len(request.saves), 'file')})" if request.saves else ""
+    click.echo(f"{request.file}: {counted([*diagnostics, *findings])}{nothing}")
+    return 1

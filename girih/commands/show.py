@@ -1,0 +1,140 @@
+"""`girih show`: the structure of kernels: memory read and written, regions, values with types, lines and uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from girih.commands.calls import analyzed, unknown
+from girih.commands.memory import MemoryUse, memory_use
+from girih.commands.report import counted, plural, print_items, print_json
+from girih.diagnostics import errors
+from girih.ir.core import Function, Op, Region, Value
+from girih.ir.print import show_dictionary
+from girih.ir.types import MemRef
+from girih.recursion import recursion_room
+
+
+def show_file(path: str, name: str | None, definitions: Mapping[str, object], *, as_json: bool) -> int:
+    """Print the kernels of a file, or one of them; 1 if the program has an error."""
+    module, problems = analyzed(path, definitions)
+    if module is None or errors(problems):
+        print_items(problems, to_stderr=as_json)
+        click.echo(f"{path}: {counted(problems)}", err=as_json)
+        return 1
+    functions = list(module.functions)
+    if name is not None:
+        found = module.function(name.removeprefix("@"))
+        if found is None:
+            unknown("kernel", name, [f.name for f in functions])
+        functions = [found]
+    with recursion_room():
+        structures = [Structure.of(function).to_json() for function in functions]
+        if as_json:
+            print_json(structures)
+        else:
+            click.echo("\n\n".join(render(structure) for structure in structures) or f"{path}: no kernels")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A kernel and what its memory and values are used for."""
+
+    function: Function
+    use: MemoryUse
+
+    @staticmethod
+    def of(function: Function) -> Structure:
+        """The structure of a kernel."""
+        return Structure(function, memory_use(function))
+
+    def to_json(self) -> dict[str, object]:
+        """The structure as plain values."""
+        function = self.function
+        return {
+            "kernel": function.name,
+            "line": function.span.line,
+            "attributes": show_dictionary(function.attributes) if function.attributes else "",
+            "parameters": [self._parameter(p.value, show_dictionary(p.attributes) if p.attributes else "")
+                           for p in function.parameters],
+            "local_memory_bytes": sum(local_bytes(op) for op in function.walk()),
+            "instructions": sum(1 for _ in function.walk()),
+            "body": self._region(function.body),
+        }  # fmt: skip
+
+    def _value(self, value: Value) -> dict[str, object]:
+        return {"name": value.name, "type": str(value.type), "uses": self.use.uses[value]}
+
+    def _parameter(self, value: Value, attributes: str) -> dict[str, object]:
+        memory = self.use.memory.get(value)
+        shown = self._value(value) | {"attributes": attributes}
+        return shown if memory is None else shown | {"reads": memory.reads, "writes": memory.writes}
+
+    def _region(self, region: Region) -> dict[str, object]:
+        return {"kind": region.kind.value, "instructions": [self._op(op) for op in region.ops]}
+
+    def _op(self, op: Op) -> dict[str, object]:
+        shown: dict[str, object] = {
+            "line": op.span.line,
+            "text": header(op),
+            "results": [self._value(v) for v in op.results if v.name],
+        }
+        if op.regions:
+            shown["bindings"] = [self._value(v) for v in op.bindings]
+            shown["regions"] = [self._region(region) for region in op.regions]
+        return shown
+
+
+def header(op: Op) -> str:
+    """The source text of an instruction up to its first region, on one line."""
+    lines = (line.split(";")[0].strip() for line in op.span.text.splitlines())
+    return " ".join(line for line in lines if line)
+
+
+def local_bytes(op: Op) -> int:
+    """The bytes that an `alloca` takes, from its first to its last element."""
+    if op.spec.mnemonic != "alloca" or not isinstance(op.results[0].type, MemRef):
+        return 0
+    found = op.results[0].type
+    steps = zip(found.shape, found.strides, strict=True)
+    return found.element.size * (1 + sum((size - 1) * stride for size, stride in steps if size and stride))
+
+
+# --- as text ---------------------------------------------------------------------------------
+
+
+def render(kernel: dict[str, Any]) -> str:
+    """A kernel as text: a line number, then an instruction, then its values with types and numbers of uses."""
+    attributes = f" attributes {kernel['attributes']}" if kernel["attributes"] else ""
+    size, local = plural(kernel["instructions"], "instruction"), plural(kernel["local_memory_bytes"], "byte")
+    lines = [f"@{kernel['kernel']}{attributes}, line {kernel['line']}: {size}, {local} of local memory"]
+    lines += ["  parameters"] if kernel["parameters"] else []
+    lines += ["    " + _parameter(parameter) for parameter in kernel["parameters"]]
+    _region(kernel["body"], "  ", lines)
+    return "\n".join(lines)
+
+
+def _parameter(p: dict[str, Any]) -> str:
+    text = f"%{p['name']}: {p['type']}" + (f" {p['attributes']}" if p["attributes"] else "")
+    if "reads" not in p:
+        return f"{text}, {plural(p['uses'], 'use')}"
+    accesses = [plural(p[kind], noun) for kind, noun in (("reads", "read"), ("writes", "write")) if p[kind]]
+    return f"{text}, {plural(p['uses'], 'use')}: {', '.join(accesses) or 'never read or written'}"
+
+
+def _region(region: dict[str, Any], indent: str, lines: list[str]) -> None:
+    lines.append(f"{indent}{region['kind']} region" + ("" if region["instructions"] else ", empty"))
+    for op in region["instructions"]:
+        lines.append(f"{op['line']:>5} {indent[2:]}  {op['text']}")
+        lines += [f"      {indent[2:]}    {_value(value)}" for value in (*op.get("bindings", ()), *op["results"])]
+        for inner in op.get("regions", ()):
+            _region(inner, "  " + indent + "    ", lines)
+
+
+def _value(value: dict[str, Any]) -> str:
+    used = plural(value["uses"], "use") if value["uses"] else "never used"
+    return f"%{value['name']}: {value['type']}, {used}"

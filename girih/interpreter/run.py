@@ -1,0 +1,154 @@
+"""A launch from the machine's side: the plan of a kernel, and its work-groups batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+import girih.interpreter.arith
+import girih.interpreter.atomics
+import girih.interpreter.builtin
+import girih.interpreter.control
+import girih.interpreter.coopmatrix
+import girih.interpreter.linalg
+import girih.interpreter.memory
+import girih.interpreter.subgroup  # noqa: F401  (these fill MEANINGS)
+from girih.diagnostics import Finding
+from girih.interpreter import numbers
+from girih.interpreter.choices import Choices
+from girih.interpreter.findings import Findings
+from girih.interpreter.machine import BudgetSpent, Geometry, Machine
+from girih.interpreter.values import Array, GroupValue, MemRefValue
+from girih.ir import core
+from girih.ir.core import Function, Op
+from girih.ir.facts import DeviceLimits
+from girih.ir.types import CoopMatrix, Group, MemRef
+from girih.ops.control import ForeachTile
+from girih.ops.coopmatrix import (
+    CooperativeMatrixExtract,
+    CooperativeMatrixInsert,
+    CooperativeMatrixMulAdd,
+    Reduce,
+)
+from girih.ops.coopmatrix_layout import layout_of
+from girih.ops.memory import Alloca, Expand, Fuse, Load, Subview
+
+DEFAULT_STEPS = 10_000_000
+"""Instructions that a batch of work-groups may execute, if the launch does not say."""
+
+_BATCH_BYTES = 16 * 2**20
+_BATCH_LANES = 2**15
+_BATCH_GROUPS = 2**12
+_BYTES_PER_LANE = 64
+
+Progress = Callable[[int, int], None]
+
+
+def written_parameters(function: Function) -> set[core.Value]:
+    """The parameters whose memory the kernel may write, also through views and groups."""
+    root: dict[core.Value, core.Value] = {p.value: p.value for p in function.parameters}
+    found: set[core.Value] = set()
+    for op in function.walk():
+        if isinstance(op, Subview | Expand | Fuse) or (isinstance(op, Load) and isinstance(op.tensor.type, Group)):
+            root[op.result] = root.get(op.tensor, op.tensor)
+        for name in op.spec.operands:
+            role = op.spec.roles[name]
+            value = getattr(op, name)
+            if getattr(role, "writes", False) and isinstance(value, core.Value):
+                found.add(root.get(value, value))
+    return found
+
+
+def _fits_subgroup(op: Op, size: int) -> bool:
+    """Whether an instruction can be executed with a subgroup size (the rules that need one)."""
+    match op:
+        case ForeachTile():
+            return op.tile_shape[0] % size == 0
+        case CooperativeMatrixMulAdd():
+            return all(isinstance(t, CoopMatrix) and t.rows % size == 0 for t in (op.a.type, op.c.type))
+        case Reduce():
+            return isinstance(op.a.type, CoopMatrix) and op.a.type.rows % size == 0
+        case CooperativeMatrixExtract() | CooperativeMatrixInsert():
+            layout = layout_of(op.matrix.type, size) if isinstance(op.matrix.type, CoopMatrix) else None
+            return layout is not None and op.index < layout.components
+        case _:
+            return True
+
+
+def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
+    """The subgroup sizes that suit the kernel."""
+    wanted = function.subgroup_size
+    sizes = limits.subgroup_sizes if wanted is None else (wanted,)
+    if function.work_group_size is not None:
+        sizes = tuple(n for n in sizes if function.work_group_size[0] % n == 0)
+    ops = list(function.walk())
+    return [n for n in sizes if all(_fits_subgroup(op, n) for op in ops)]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a launch executes, once its arguments are bound."""
+
+    function: Function
+    geometry: Geometry
+    arguments: Sequence[Array | MemRefValue | GroupValue]
+    choices: Choices
+    max_steps: int
+
+
+def execute(run: Run, progress: Progress | None = None) -> Sequence[Finding]:
+    """Run all work-groups and return what was found; changes the memories behind the arguments."""
+    findings = Findings()
+    constants: dict[core.Value, object] = {}
+    total = prod(run.geometry.grid)
+    done = 0
+    with numbers.quiet():
+        for groups in _batches(run, total):
+            machine = Machine(
+                run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants
+            )
+            machine.env.update(zip((p.value for p in run.function.parameters), run.arguments, strict=True))
+            try:
+                machine.run()
+            except BudgetSpent:
+                findings.add(_budget(run, machine))
+                break
+            done += len(groups)
+            if progress is not None:
+                progress(done, total)
+    return findings.all()
+
+
+def _batches(run: Run, total: int) -> Iterator[Array]:
+    most = batch_size(run.function, run.geometry)
+    order = run.choices.order(total) if run.choices.varies else None
+    begin = 0
+    while begin < total:
+        end = min(total, begin + run.choices.batch(most))
+        yield np.arange(begin, end) if order is None else order[begin:end]
+        begin = end
+
+
+def batch_size(function: Function, geometry: Geometry) -> int:
+    """How many work-groups fit a batch, so that what they hold stays within a few megabytes."""
+    lanes = geometry.subgroups * geometry.subgroup_size
+    held = lanes * _BYTES_PER_LANE
+    for op in function.walk():
+        for value in op.results:
+            if isinstance(value.type, CoopMatrix):
+                held += geometry.subgroups * value.type.rows * value.type.columns * value.type.component.size
+            elif isinstance(op, Alloca) and isinstance(value.type, MemRef):
+                held += value.type.element.size * prod(n or 0 for n in value.type.shape)
+    return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // held))
+
+
+def _budget(run: Run, machine: Machine) -> Finding:
+    message = (
+        f"@{run.function.name} executed more than {run.max_steps} instructions; "
+        "if it is meant to, launch it with a larger max_steps"
+    )
+    x, y, z = (int(i[0, 0, 0]) for i in machine.group_ids)
+    return Finding("run.budget", message, run.function.span, work_group=(x, y, z))

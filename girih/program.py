@@ -1,0 +1,74 @@
+"""From text to a checked module: `check`, `parse`, and what `load` builds on. Imports neither NumPy nor a back end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+
+from girih.diagnostics import CompileError, Diagnostic, errors
+from girih.front.text.parser import LARGEST_TEXT, parse_text
+from girih.ir.check import check_module
+from girih.ir.core import Module
+from girih.source import Source, Span
+
+
+def check(
+    text: str, filename: str | None = None, *, definitions: Mapping[str, object] | None = None
+) -> list[Diagnostic]:
+    """Every error and warning of a text, syntax and rules, in source order.
+
+    Never raises for a bad program. The program is accepted when no diagnostic has the severity "error".
+    """
+    return analyze(Source(text, filename or "<text>"), definitions)[1]
+
+
+def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, object] | None = None) -> Module:
+    """The module of a text; `str(module)` is its canonical text.
+
+    Looks at syntax and names, not at the rules of the instructions. Raises `CompileError`.
+    """
+    module, problems = parse_text(Source(text, filename or "<text>"), definitions)
+    if errors(problems):
+        raise CompileError(problems)
+    return module
+
+
+def analyze(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
+    """What could be read of a source, and every error and warning, in source order."""
+    module, problems = parse_text(source, definitions)
+    problems += check_module(module)
+    return module, sorted(problems, key=lambda d: (d.span.start, d.span.end))
+
+
+def compile_source(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
+    """A module without errors, and its warnings. Raises `CompileError`."""
+    module, problems = analyze(source, definitions)
+    if errors(problems):
+        raise CompileError(problems)
+    return module, problems
+
+
+def read_source(path: str | PathLike[str]) -> Source:
+    """The text of a file. Raises `CompileError` where it is no text in UTF-8 or too long, `OSError` as `open` does."""
+    with open(path, "rb") as file:
+        return source_of_bytes(file.read(LARGEST_TEXT + 1), fspath(path))
+
+
+def source_of_bytes(data: bytes, name: str) -> Source:
+    """The text that bytes stand for. Raises `CompileError` where they are no text in UTF-8 or too many."""
+    if len(data) > LARGEST_TEXT:
+        raise CompileError([_whole_file(name, "syntax.size", f"the file has more than {LARGEST_TEXT // 2**20} MB",
+                                        "split it into several files")])  # fmt: skip
+    try:
+        return Source(data.decode("utf-8-sig"), name)
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8", "replace")
+        source = Source(before + "\N{REPLACEMENT CHARACTER}", name)
+        span = Span(source, len(before), len(before) + 1)
+        message = f"byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8"
+        hint = "this looks like a binary file" if b"\0" in data[:4096] else "save the file as UTF-8"
+        raise CompileError([Diagnostic("syntax.encoding", message, span, hint=hint)]) from None
+
+
+def _whole_file(name: str, code: str, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(code, message, Span(Source("", name), 0, 0), hint=hint)

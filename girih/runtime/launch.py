@@ -1,0 +1,151 @@
+"""A launch: arguments are bound, the interpreter runs on private memory, and results are written back at the end.
+
+Whatever goes wrong before that, the caller's arrays stay as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.diagnostics import Diagnostic, GirihError, InternalError, KernelError, LaunchError
+from girih.interpreter import numbers
+from girih.interpreter.bound import BoundGroup, BoundMemRef
+from girih.interpreter.choices import Choices
+from girih.interpreter.machine import Geometry
+from girih.interpreter.run import (
+    DEFAULT_STEPS,
+    Progress,
+    Run,
+    execute,
+    possible_subgroup_sizes,
+    written_parameters,
+)
+from girih.interpreter.values import (
+    Array,
+    GroupValue,
+    MemRefValue,
+    Scatter,
+    group_value,
+    groups_share_memory,
+    memref_value,
+)
+from girih.ir.core import Function, Parameter
+from girih.ir.facts import DeviceLimits
+from girih.ir.types import Group
+from girih.recursion import recursion_room
+from girih.runtime.arrays import Bound, ParameterSpec, bind
+
+__all__ = ["Progress", "launch"]
+
+
+def launch(
+    function: Function,
+    grid: tuple[int, int, int],
+    arguments: Sequence[object],
+    *,
+    choices: Choices | None = None,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Run a kernel on a grid of work-groups in the interpreter.
+
+    Raises `LaunchError` before anything ran and `KernelError` for what was found; both leave the arrays as they were.
+    """
+    chosen = (choices or Choices()).again()
+    geometry = _geometry(function, grid, chosen)
+    bound = bind([_spec(p, written_parameters(function)) for p in function.parameters], arguments)
+    values, scatters = _values(function, bound)
+    run = Run(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
+    try:
+        with recursion_room():
+            findings = execute(run, progress)
+    except GirihError:
+        raise
+    except MemoryError:
+        message = "there is not enough memory to run the kernel"
+        raise LaunchError([Diagnostic("bind.memory", message, function.span)]) from None
+    except Exception as error:
+        if progress is not None and _raised_by(progress, error):
+            raise
+        raise InternalError(f"the interpreter failed in @{function.name}: {type(error).__name__}: {error}") from error
+    if findings:
+        raise KernelError(findings)
+    for group, members in scatters:
+        for member in members:
+            member.write_back(group.memory)
+    bound.commit()
+
+
+def _raised_by(progress: Progress, error: Exception) -> bool:
+    """Whether an exception comes out of the caller's own function."""
+    code = getattr(progress, "__code__", None)
+    trace = error.__traceback__
+    while trace is not None:
+        if code is not None and trace.tb_frame.f_code is code:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) -> Geometry:
+    limits = DeviceLimits()
+    possible = possible_subgroup_sizes(function, limits)
+    if not possible:
+        message = f"no subgroup size of {', '.join(map(str, limits.subgroup_sizes))} suits all instructions of @{function.name}"
+        hint = "rows of matrices in mul_add and reduce and the first entry of a tile shape are multiples of it"
+        raise LaunchError([Diagnostic("bind.subgroup_size", message, function.span, hint=hint)])
+    subgroup_size = choices.subgroup_size(possible)
+    work_group_size = function.work_group_size or choices.work_group_size(subgroup_size, limits.work_group_items)
+    return Geometry(grid, work_group_size, subgroup_size)
+
+
+def _spec(parameter: Parameter, written: set[object]) -> ParameterSpec:
+    alignment = parameter.attributes.get("alignment")
+    return ParameterSpec(
+        parameter.name,
+        parameter.type,
+        parameter.span,
+        alignment if isinstance(alignment, int) else None,
+        _integers(parameter, "shape_gcd"),
+        _integers(parameter, "stride_gcd"),
+        parameter.value in written,
+    )
+
+
+def _integers(parameter: Parameter, key: str) -> tuple[int, ...]:
+    found = parameter.attributes.get(key)
+    return tuple(x for x in found if isinstance(x, int)) if isinstance(found, tuple) else ()
+
+
+def _values(
+    function: Function, bound: Bound
+) -> tuple[list[Array | MemRefValue | GroupValue], list[tuple[GroupValue, list[Scatter]]]]:
+    """What the machine computes with, from what was bound."""
+    _refuse_shared_groups(function, bound)
+    values: list[Array | MemRefValue | GroupValue] = []
+    scatters: list[tuple[GroupValue, list[Scatter]]] = []
+    for parameter, held in zip(function.parameters, bound.values, strict=True):
+        match held:
+            case BoundMemRef():
+                values.append(memref_value(held, parameter.name))
+            case BoundGroup():
+                type_ = parameter.type
+                assert isinstance(type_, Group)
+                memref = type_.memref
+                group, members = group_value(held, parameter.name, memref.order, numbers.dtype(memref.element))
+                values.append(group)
+                scatters.append((group, members))
+            case _:
+                values.append(held)
+    return values, scatters
+
+
+def _refuse_shared_groups(function: Function, bound: Bound) -> None:
+    """The members of a group are laid side by side, which must not part what overlaps."""
+    groups = [v for v in bound.values if isinstance(v, BoundGroup)]
+    if not groups or not written_parameters(function):
+        return
+    if groups_share_memory(groups, [v for v in bound.values if isinstance(v, BoundMemRef)]):
+        message = "a member of a group shares memory with another member or argument, and the kernel writes"
+        hint = "pass arrays that do not overlap, or one array with a memref parameter of one order more"
+        raise LaunchError([Diagnostic("bind.overlap", message, function.span, hint=hint)])
