@@ -171,4 +171,6 @@ class InternalError(GirihError):
     """A fault of girih itself."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"{message}\nThis is a defect of girih, not of your program: please report it with the program.")
+        super().__init__(
+            f"{message}\nThis is a defect of girih, not of your program: please report it with the program."
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from girih.commands.memory import memory_use
 from girih.ir.core import Function
 
 
@@ -30,8 +29,10 @@ class Summary:
     def __init__(self, function: Function, values: Sequence[object]) -> None:
         self.function = function
         self.values = values
-        memory = memory_use(function).memory
-        written = [p.value in memory and memory[p.value].writes > 0 for p in function.parameters]
+        from girih.interpreter.run import written_parameters
+
+        found = written_parameters(function)
+        written = [p.value in found for p in function.parameters]
         self.before = [[array.copy() for array in arrays_of(value)] if is_written else []
                        for value, is_written in zip(values, written, strict=True)]  # fmt: skip
 

@@ -10,7 +10,6 @@ from girih.interpreter.values import Array, Mask
 from girih.ir.core import Op
 from girih.ir.define import OPS
 from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
-
 from girih.ops.arith import Binary, Cast, Comparison, Constant, Unary
 from girih.ops.math import Math
 
@@ -56,7 +55,7 @@ def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
 def per_lane(machine: Machine, bad: Mask) -> Mask:
     """A condition per work-item, or per component of a matrix, as one per active work-item."""
     if bad.ndim == 4:
-        bad = bad.any(axis=(2, 3))[:, :, None]
+        bad = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
     return bad if machine.mask is None else bad & machine.mask
 
 
@@ -99,5 +98,3 @@ def constant(machine: Machine, op: Constant) -> None:
             held = np.broadcast_to(held[..., None], (1, 1, *op.result.type.shape))
         machine.constants[op.result] = held
     machine.env[op.result] = held
-
-

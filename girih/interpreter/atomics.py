@@ -59,8 +59,6 @@ def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
     machine.set(op.result, result)
 
 
-
-
 def update(machine: Machine, data: Array, flat: Array, values: Array, operator: str, type: Number) -> Array:
     """Apply updates one after the other and return what each found."""
     order = machine.choices.points(flat.size)

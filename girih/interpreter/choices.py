@@ -72,4 +72,3 @@ class Choices:
     def summands(self, count: int) -> Indices | None:
         """The order of a sum; None for the natural one."""
         return self.points(count)
-

@@ -175,7 +175,9 @@ def _wide(held: Array) -> Array:
     return held.astype(np.int64, copy=False)
 
 
-def _points(machine: Machine, counts: list[Array], workers: int, worker: Array) -> Iterator[tuple[list[Array], Mask | None]]:
+def _points(
+    machine: Machine, counts: list[Array], workers: int, worker: Array
+) -> Iterator[tuple[list[Array], Mask | None]]:
     """Rounds of a loop over the points of a box: each worker's point, counted from 0, and the mask of the round."""
     sizes = [np.maximum(c, 0) for c in counts]
     total = np.ones((1, 1, 1), np.int64)
@@ -227,4 +229,3 @@ def foreach_tile(machine: Machine, op: ForeachTile) -> None:
             machine.env[variable] = offset.astype(first.dtype, copy=False)
             machine.env[size] = np.minimum(tile, _wide(stops[number]) - offset).astype(first.dtype, copy=False)
         machine.under(mask, op.body)
-

@@ -77,7 +77,7 @@ class Tile:
         if mask is not None:
             found &= mask[:, :, 0]
         if bad is not None:
-            found &= ~bad.any(axis=2)
+            found &= ~np.any(bad, axis=2, keepdims=True)[:, :, 0]
         return found
 
     @property
@@ -125,7 +125,11 @@ class Tile:
             wanted = wanted & row_inside
         if self.op.checked.columns:
             wanted = wanted & column_inside
-        flat = _matrix_axes(self.memref.offset) + row * _matrix_axes(self.strides[0]) + column * _matrix_axes(self.strides[1])
+        flat = (
+            _matrix_axes(self.memref.offset)
+            + row * _matrix_axes(self.strides[0])
+            + column * _matrix_axes(self.strides[1])
+        )
         good = row_inside & column_inside & (flat >= 0) & (flat < self.memref.memory.data.size)
         if self.memref.memory.elements is not None and self.memref.memory.data.size:
             good = good & self.memref.memory.elements[np.where(good, flat, 0)]
@@ -140,8 +144,9 @@ class Tile:
         row = int(np.broadcast_to(self.row, (*self.full, 1))[w, s, 0]) + i
         column = int(np.broadcast_to(self.column, (*self.full, 1))[w, s, 0]) + j
         index = (column, row) if self.op.transpose else (row, column)
-        self.machine.find(code, self.op, bad.any(axis=(2, 3))[:, :, None], message, argument=self.memref.name,
-                          index=index, shape=self.memref.shape)  # fmt: skip
+        tiles = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
+        self.machine.find(code, self.op, tiles, message, argument=self.memref.name,
+                          index=index, shape=self.memref.shape, by_lane=False)  # fmt: skip
 
     def check_written(self, offsets: Array) -> None:
         """Find elements of whole tiles that were never written."""
@@ -217,7 +222,9 @@ def atomic_update(machine: Machine, op: MatrixAtomicUpdate) -> None:
     values = np.broadcast_to(machine.array(op.matrix), flat.shape)
     result = np.zeros(flat.shape, tile.memref.memory.data.dtype)
     picked = flat[usable]
-    result[usable] = update(machine, tile.memref.memory.data, picked, values[usable], _OPERATORS[type(op)], element.element)
+    result[usable] = update(
+        machine, tile.memref.memory.data, picked, values[usable], _OPERATORS[type(op)], element.element
+    )
     if tile.memref.memory.written is not None:
         tile.memref.memory.written[picked] = True
     machine.set(op.result, result)
@@ -367,5 +374,3 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     machine.env.update(outer)
     full = np.broadcast_to(result, (*result.shape[:2], count))
     machine.set(op.result, full.reshape(*result.shape[:2], *type_.shape))
-
-

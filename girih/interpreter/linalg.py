@@ -81,9 +81,7 @@ def _operand(machine: Machine, op: Op, name: str) -> MemRefValue:
     return machine.memref(value)
 
 
-def _team(
-    machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]
-) -> Iterator[Team]:
+def _team(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
     """The team, without the work-groups whose boxes miss the memory behind a group with an offset."""
     offsets = [_per_group(machine, m.offset)[groups] for m in memrefs]
     fits = np.ones(groups.size, np.bool_)
@@ -122,7 +120,8 @@ def fetch(machine: Machine, op: Op, team: Team, box: Box) -> Array:
         where = np.argwhere(missing)[0]
         index = tuple(int(i) for i in where[1:])
         guilty = _at(machine, team.groups[missing.reshape(len(team.groups), -1).any(axis=1)])
-        machine.find("run.uninitialized", op, guilty, f"`{op.spec.mnemonic}` of %{box.memref.name} before it is written",
+        message = f"`{op.spec.mnemonic}` of %{box.memref.name} before it is written"
+        machine.find("run.uninitialized", op, guilty, message,
                      argument=box.memref.name, index=index, shape=box.shape)  # fmt: skip
     return read_boxes(box.memref.memory.data, box.offsets, box.shape, box.strides)
 
@@ -166,8 +165,12 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
             continue
         if not overwrite:
             old = numbers.cast(fetch(machine, op, team, goal), element, accumulator)
-            picked = _BINARY["add"](picked, _BINARY["mul"](old, _of_team(beta, team).reshape(lead), accumulator), accumulator)
-        write_boxes(goal.memref.memory, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element))
+            picked = _BINARY["add"](
+                picked, _BINARY["mul"](old, _of_team(beta, team).reshape(lead), accumulator), accumulator
+            )
+        write_boxes(
+            goal.memref.memory, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element)
+        )
 
 
 _BINARY = numbers.BINARY
@@ -266,8 +269,8 @@ def gemm(machine: Machine, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
 
     def check(machine: Machine, op: Gemm, team: Team) -> bool:
-        (m, k), (l, n) = _turned(team.boxes[0].shape, op.transpose_a), _turned(team.boxes[1].shape, op.transpose_b)
-        return fits(machine, op, team, (k,), (l,), "columns of op1(a) and rows of op2(b) differ") and fits(
+        (m, k), (depth, n) = _turned(team.boxes[0].shape, op.transpose_a), _turned(team.boxes[1].shape, op.transpose_b)
+        return fits(machine, op, team, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ") and fits(
             machine, op, team, (m, n), team.boxes[2].shape, "op1(a) op2(b) and c differ in shape"
         )
 

@@ -170,7 +170,8 @@ class Machine:
             return mask
         active = self.active()
         over = (2,) if axes == 1 else (1, 2)
-        some, every = active.any(axis=over, keepdims=True), active.all(axis=over, keepdims=True)
+        some: Mask = np.any(active, axis=over, keepdims=True)
+        every: Mask = np.all(active, axis=over, keepdims=True)
         divided = some & ~every
         if divided.any():
             scope = "subgroup" if axes == 1 else "work-group"
@@ -178,8 +179,7 @@ class Machine:
                       f"`{op.spec.mnemonic}` is met by some work-items of the {scope} only")  # fmt: skip
         if every.all():
             return None
-        found: Mask = every
-        return found
+        return every
 
     # --- findings ------------------------------------------------------------------------
 
@@ -193,8 +193,12 @@ class Machine:
         argument: str | None = None,
         index: tuple[Array | int, ...] | None = None,
         shape: tuple[Array | int, ...] | None = None,
+        by_lane: bool = True,
     ) -> None:
-        """Note what is wrong where `bad`, an array like a scalar value that is already under the mask, is true."""
+        """Note what is wrong where `bad`, an array like a scalar value that is already under the mask, is true.
+
+        `by_lane` is false for what a subgroup does as one.
+        """
         where = np.unravel_index(int(bad.argmax()), bad.shape)
         at = (int(where[0]), int(where[1]), int(where[2]))
         spmd = self.kind is RegionKind.SPMD
@@ -213,14 +217,14 @@ class Machine:
                 extent,
                 (x, y, z),
                 at[1] if spmd else None,
-                at[2] if spmd and not self.inside_apply else None,
-                self._occurrences(bad, spmd),
+                at[2] if spmd and by_lane and not self.inside_apply else None,
+                self._occurrences(bad, (self.subgroups if spmd else 1, self.lanes if spmd and by_lane else 1)),
             )
         )
 
-    def _occurrences(self, bad: Mask, spmd: bool) -> int:
+    def _occurrences(self, bad: Mask, inner: tuple[int, int]) -> int:
         times = 1
-        for size, full in zip(bad.shape, self.shape if spmd else (self.work_groups, 1, 1), strict=True):
+        for size, full in zip(bad.shape, (self.work_groups, *inner), strict=True):
             times *= full if size == 1 else 1
         return int(np.count_nonzero(bad)) * times
 
@@ -242,4 +246,3 @@ def split_group(groups: Array, grid: tuple[int, int, int]) -> tuple[Array, Array
     x, y, _ = grid
     ids = groups.astype(np.int64)[:, None, None]
     return ids % x, ids // x % y, ids // (x * y)
-

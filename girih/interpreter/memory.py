@@ -224,8 +224,8 @@ def expand(machine: Machine, op: Expand) -> None:
         stride = stride * size
         product = product * size
         negative = negative | (size < 0)
-    bad = _note(machine, op, "run.expand", negative | (product != extent),
-                f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}", memref.name)  # fmt: skip
+    message = f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}"
+    bad = _note(machine, op, "run.expand", negative | (product != extent), message, memref.name)
     before, after = slice(None, op.mode), slice(op.mode + 1, None)
     shape = (*memref.shape[before], *sizes, *memref.shape[after])
     strides = (*memref.strides[before], *new, *memref.strides[after])
@@ -247,4 +247,3 @@ def fuse(machine: Machine, op: Fuse) -> None:
     shape = (*memref.shape[: op.first], fused, *memref.shape[op.last + 1 :])
     strides = (*memref.strides[: op.first + 1], *memref.strides[op.last + 1 :])
     machine.set(op.result, _view(memref, memref.offset, shape, strides, bad))
-

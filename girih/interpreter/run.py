@@ -107,9 +107,7 @@ def execute(run: Run, progress: Progress | None = None) -> Sequence[Finding]:
     done = 0
     with numbers.quiet():
         for groups in _batches(run, total):
-            machine = Machine(
-                run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants
-            )
+            machine = Machine(run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants)
             machine.env.update(zip((p.value for p in run.function.parameters), run.arguments, strict=True))
             try:
                 machine.run()

@@ -23,12 +23,13 @@ def windows(data: Array, shape: Ints, strides: Ints, *, writeable: bool = False)
     """
     span = span_of(shape, strides)
     size = data.itemsize
-    return as_strided(
+    found = as_strided(
         data,
         (max(0, data.size - span + 1), *reversed(shape)),
         (size, *(stride * size for stride in reversed(strides))),
         writeable=writeable and data.flags.writeable,
     )
+    return np.asarray(found)
 
 
 def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bool = False) -> Array:
@@ -39,10 +40,8 @@ def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy:
     if 0 in shape:
         return np.zeros((*offsets.shape, *shape), data.dtype)
     view = windows(data, shape, strides)
-    if offsets.size == 1 and not copy:
-        found = view[int(offsets.flat[0])][(None,) * offsets.ndim]
-    else:
-        found = view[offsets]
+    single = offsets.size == 1 and not copy
+    found = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
     lead = offsets.ndim
     return found.transpose(*range(lead), *range(found.ndim - 1, lead - 1, -1))
 

@@ -8,6 +8,7 @@ offsets, sizes and strides are ints, or arrays like scalars where they vary.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def groups_share_memory(groups: list[BoundGroup], others: list[BoundMemRef]) -> 
     if any(len(found) > 1 for found in owners.values()):
         return True
     spans = sorted(_address_range(m) for m in memories.values())
-    return any(a[1] > b[0] for a, b in zip(spans, spans[1:], strict=False))
+    return any(a[1] > b[0] for a, b in pairwise(spans))
 
 
 def _address_range(memory: Memory) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 from girih.ir.core import EMPTY, Entry, Op, RegionKind, Value
 from girih.ir.predicates import Holds, InRegion, IsKind, Kind, Row, Subject
@@ -223,21 +223,54 @@ OPS: dict[str, type[Op]] = {}
 RULES: dict[str, tuple[Row, ...]] = {}
 """The rows of every instruction, and of `func` and `type`, by mnemonic."""
 
-T = TypeVar("T", bound=type[Op])
+Declared = TypeVar("Declared", bound=Op)
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(
-    flag, modifier, operand, operands, slices, integer, integers, literal, attributes, binding, body, result, results,
-))
-def node(cls: T) -> T:
+@dataclass_transform(
+    frozen_default=True,
+    eq_default=False,
+    kw_only_default=True,
+    field_specifiers=(
+        flag,
+        modifier,
+        operand,
+        operands,
+        slices,
+        integer,
+        integers,
+        literal,
+        attributes,
+        binding,
+        body,
+        result,
+        results,
+    ),
+)
+def node(cls: type[Declared]) -> type[Declared]:
     """The base of a family of instructions: a frozen dataclass without a mnemonic of its own."""
-    made: T = dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
-    return made
+    return dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(
-    flag, modifier, operand, operands, slices, integer, integers, literal, attributes, binding, body, result, results,
-))
+@dataclass_transform(
+    frozen_default=True,
+    eq_default=False,
+    kw_only_default=True,
+    field_specifiers=(
+        flag,
+        modifier,
+        operand,
+        operands,
+        slices,
+        integer,
+        integers,
+        literal,
+        attributes,
+        binding,
+        body,
+        result,
+        results,
+    ),
+)
 def op(
     mnemonic: str,
     where: Where,
@@ -247,15 +280,15 @@ def op(
     binding_types: BindingTypes | None = None,
     tangled: bool = False,
     terminator: bool = False,
-) -> Callable[[T], T]:
+) -> Callable[[type[Declared]], type[Declared]]:
     """Declare an instruction.
 
     `section` names the part of a specification that defines it. `tangled` instructions need all work-items of a
     subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`.
     """
 
-    def declare(cls: T) -> T:
-        made: T = cls if "__slots__" in cls.__dict__ else dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
+    def declare(cls: type[Declared]) -> type[Declared]:
+        made = cls if "__slots__" in cls.__dict__ else dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
         roles = {}
         for f in fields(made):
             role = f.metadata.get("role")
@@ -283,6 +316,16 @@ def op(
         return made
 
     return declare
+
+
+def family(
+    base: type[Declared], mnemonic: str, doc: str, where: Where, section: str, format: str, *, tangled: bool = False
+) -> type[Declared]:
+    """Declare an instruction that differs from its like only in mnemonic and meaning; `base` is made by `node`."""
+    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    members = {"__slots__": (), "__doc__": doc, "__module__": base.__module__}
+    made = cast(type[Declared], type(name, (base,), members))
+    return op(mnemonic, where, section, format, tangled=tangled)(made)
 
 
 def _structural_rows(spec: Spec) -> list[Row]:

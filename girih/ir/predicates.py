@@ -295,9 +295,7 @@ def show(value: object) -> str:
 
 # --- predicates ----------------------------------------------------------------------
 
-DYNAMIC_HINT = (
-    "`?` matches only `?`: give both the same static size, or make the static one dynamic with a subview of dynamic size"
-)
+DYNAMIC_HINT = "`?` matches only `?`: give both the same static size, or make the static one dynamic with a subview of dynamic size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +317,9 @@ class Equal:
 
     def hint(self, subject: Subject) -> str | None:
         left, right = self.left.value(subject), self.right.value(subject)
-        pairs = zip(left, right, strict=False) if isinstance(left, tuple) and isinstance(right, tuple) else [(left, right)]
+        pairs = (
+            zip(left, right, strict=False) if isinstance(left, tuple) and isinstance(right, tuple) else [(left, right)]
+        )
         dynamic = [(a is None) != (b is None) for a, b in pairs if a != b]
         return DYNAMIC_HINT if dynamic and all(dynamic) else None
 

@@ -220,5 +220,3 @@ def show_float(value: float) -> str:
     if math.isnan(value):
         return "-nan" if math.copysign(1.0, value) < 0 else "nan"
     return repr(value)
-
-

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import struct
 
-from girih.ir.core import Value
-from girih.ir.define import Where, literal, node, op, operand, result, rules
-from girih.ir.core import Op
+from girih.ir.core import Op, Value
+from girih.ir.define import Where, family, literal, node, op, operand, result, rules
 from girih.ir.predicates import (
     BOOLEAN,
     CARRIED,
     NUMBER,
     NUMBER_OR_COOPMATRIX,
-    Constantly,
     Equal,
     Holds,
     Row,
@@ -25,7 +23,7 @@ from girih.ir.predicates import (
     type_of,
     use,
 )
-from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, PARTS, Boolean, CoopMatrix, Number, Use, element_type
+from girih.ir.types import BF16, F16, F32, PARTS, Boolean, CoopMatrix, Number, Use, element_type
 
 BINARY = '003 "Arithmetic (binary)"'
 UNARY = '003 "Arithmetic (unary)"'
@@ -70,8 +68,7 @@ def _no_zero_divisor() -> Row:
 
 
 def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Binary]:
-    made = type(mnemonic.capitalize(), (Binary,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.MIXED, BINARY, "a , b : result")(made)
+    declared = family(Binary, mnemonic, doc, Where.MIXED, BINARY, "a , b : result")
     rules(
         declared,
         Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
@@ -127,8 +124,7 @@ def _part(s: Subject) -> bool:
 
 
 def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -> type[Unary]:
-    made = type(mnemonic.capitalize(), (Unary,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.MIXED, UNARY, "a : result")(made)
+    declared = family(Unary, mnemonic, doc, Where.MIXED, UNARY, "a : result")
     words = "the result has the operand's type, or its floating-point part for a complex operand"
     came = Holds(words, _part, lambda s: f"{s.op.a.type} gives {s.op.result.type}")
     same = Equal(type_of("result"), type_of("a"))
@@ -160,31 +156,18 @@ class Comparison(Op):
     result: Value = result(BOOLEAN, "whether the comparison holds; false for NaN, but true for not_equal")
 
 
-def _comparison(mnemonic: str, allowed: Satisfies, doc: str) -> type[Comparison]:
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
-    made = type(name, (Comparison,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.MIXED, COMPARISON, "a , b : result")(made)
-    rules(
-        declared,
-        Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", COMPARISON, _convert_hint),
-        Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", COMPARISON),
-    )
+def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comparison]:
+    declared = family(Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result")
+    same = Equal(type_of("a"), type_of("b"))
+    rules(declared, Row("same", "a b", same, "both operands have one type", COMPARISON, _convert_hint))
+    if allowed is not None:
+        says = f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}"
+        rules(declared, Row("type", "a", allowed, says, COMPARISON))
     return declared
 
 
-def _equality(mnemonic: str, doc: str) -> type[Comparison]:
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
-    made = type(name, (Comparison,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.MIXED, COMPARISON, "a , b : result")(made)
-    rules(
-        declared,
-        Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", COMPARISON, _convert_hint),
-    )
-    return declared
-
-
-EqualTo = _equality("equal", "Whether `a` equals `b`.")
-NotEqual = _equality("not_equal", "Whether `a` differs from `b`.")
+EqualTo = _comparison("equal", None, "Whether `a` equals `b`.")
+NotEqual = _comparison("not_equal", None, "Whether `a` differs from `b`.")
 GreaterThan = _comparison("greater_than", _REAL, "Whether `a` is greater than `b`.")
 GreaterThanEqual = _comparison("greater_than_equal", _REAL, "Whether `a` is greater than or equal to `b`.")
 LessThan = _comparison("less_than", _REAL, "Whether `a` is less than `b`.")
@@ -279,7 +262,7 @@ def _overflows(value: float, type: Number) -> bool:
     if largest is None or not math.isfinite(value):
         return False
     unit = math.ulp(largest) * 2.0 ** (52 - {BF16: 7, F16: 10, F32: 23}[type])
-    return abs(value) >= largest + unit / 2
+    return bool(abs(value) >= largest + unit / 2)
 
 
 def _in_range(s: Subject) -> bool:
@@ -306,4 +289,3 @@ rules(
         lambda s: f"{s.op.value} does not fit {element_type(s.op.result.type)}"),
         "the constant is in the range of its type", '003 "Constants"'),
 )  # fmt: skip
-

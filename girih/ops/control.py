@@ -27,14 +27,11 @@ from girih.ir.predicates import (
     Equal,
     Holds,
     Row,
-
     Subject,
     Undetermined,
-
     count,
     each_at_least,
     held,
-
     yielded,
 )
 from girih.ir.types import ERROR, CoopMatrix, Type
@@ -68,8 +65,13 @@ class Foreach(Op):
     body: Region = body(RegionKind.SPMD, "what a work-item does at a point")
 
 
-@op("foreach_tile", Where.COLLECTIVE, FOREACH_TILE,
-    "( variables ) = ( start ) , ( stop ) as ( sizes ) <= ( tile_shape ) body", binding_types=_foreach_bindings)
+@op(
+    "foreach_tile",
+    Where.COLLECTIVE,
+    FOREACH_TILE,
+    "( variables ) = ( start ) , ( stop ) as ( sizes ) <= ( tile_shape ) body",
+    binding_types=_foreach_bindings,
+)
 class ForeachTile(Op):
     """Cut start..stop into tiles and execute the region once for each, by a whole subgroup."""
 
@@ -132,9 +134,13 @@ def _for_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[s
     return {"variable": (fields["start"].type,), "carried": _types_of(fields.get("results", ()), names["carried"])}
 
 
-@op("for", Where.MIXED, FOR,
+@op(
+    "for",
+    Where.MIXED,
+    FOR,
     "variable = start , stop << , step >> << init ( carried=initial ) -> ( results ) >> body << attributes hints >>",
-    binding_types=_for_bindings)
+    binding_types=_for_bindings,
+)
 class For(Op):
     """Execute the region for start, start + step, ... below stop, one after the other."""
 
@@ -295,10 +301,7 @@ rules(
 )  # fmt: skip
 
 
-
 def inside_apply(op: Op) -> bool:
     """Whether an instruction involves a cooperative matrix or needs several work-items at once."""
     values = (*op.operands, *op.results)
     return op.spec.tangled or any(isinstance(v.type, CoopMatrix) for v in values)
-
-

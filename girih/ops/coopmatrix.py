@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.define import Where, binding, body, integer, modifier, node, op, operand, result, rules
+from girih.ir.define import Where, binding, body, family, integer, modifier, node, op, operand, result, rules
 from girih.ir.predicates import (
     COOPMATRIX,
     INDEXES,
@@ -188,9 +188,9 @@ _ORDERED = Satisfies(component("matrix"), "is an integer or floating type", lamb
 
 
 def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpdate]:
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
-    made = type(name, (MatrixAtomicUpdate,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.SPMD, ATOMIC_UPDATE, _STORE_FORMAT + " : result", tangled=True)(made)
+    declared = family(
+        MatrixAtomicUpdate, mnemonic, doc, Where.SPMD, ATOMIC_UPDATE, _STORE_FORMAT + " : result", tangled=True
+    )
     same = Equal(type_of("result"), type_of("matrix"))
     rules(
         declared,
@@ -213,8 +213,13 @@ CooperativeMatrixAtomicMin = _matrix_update(
 PREFETCH = '003 "Cooperative matrix prefetch"'
 
 
-@op("cooperative_matrix_prefetch", Where.SPMD, PREFETCH, "level , memory [ row , column ] , rows , columns",
-    tangled=True)
+@op(
+    "cooperative_matrix_prefetch",
+    Where.SPMD,
+    PREFETCH,
+    "level , memory [ row , column ] , rows , columns",
+    tangled=True,
+)
 class CooperativeMatrixPrefetch(Op):
     """Ask for a tile to be brought into a cache. A hint: it changes no value, and the interpreter does nothing."""
 
@@ -404,9 +409,7 @@ def _reduced(s: Subject) -> tuple[int, int]:
 
 
 def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
-    made = type(name, (Reduce,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.SPMD, REDUCE, "a : result", tangled=True)(made)
+    declared = family(Reduce, mnemonic, doc, Where.SPMD, REDUCE, "a : result", tangled=True)
     rules(
         declared,
         _rows_multiple("a", rows("a"), REDUCE),
@@ -437,8 +440,14 @@ def _apply_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict
     return {"row": (I32,), "column": (I32,), "element": (found if found is not None else ERROR,)}
 
 
-@op("cooperative_matrix_apply", Where.SPMD, APPLY, "( row , column , element ) = matrix -> result body",
-    binding_types=_apply_bindings, tangled=True)
+@op(
+    "cooperative_matrix_apply",
+    Where.SPMD,
+    APPLY,
+    "( row , column , element ) = matrix -> result body",
+    binding_types=_apply_bindings,
+    tangled=True,
+)
 class CooperativeMatrixApply(Op):
     """A matrix whose components the region computes from row, column and component, in any order."""
 
@@ -472,7 +481,7 @@ def _yielded_words(s: Subject) -> str:
 def _tangled_op(s: Subject) -> Op | None:
     stack = list(reversed(s.op.body.ops))
     while stack:
-        found = stack.pop()
+        found: Op = stack.pop()
         if inside_apply(found):
             return found
         for region in found.regions:

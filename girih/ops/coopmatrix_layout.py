@@ -50,4 +50,6 @@ def layout_of(type: CoopMatrix, subgroup_size: int) -> Layout | None:
     blocks = type.rows // block_rows
     paired = type.use is Use.B and type.component.size == 1 and type.rows > subgroup_size and blocks % 2 == 0
     interleaved = 2 if paired else 1
-    return Layout(subgroup_size, type.rows, type.columns, block_rows, -(-type.columns // step) * step, blocks, interleaved)
+    return Layout(
+        subgroup_size, type.rows, type.columns, block_rows, -(-type.columns // step) * step, blocks, interleaved
+    )

@@ -1,4 +1,4 @@
-"""Functions, their parameters, and types: the restrictions that are not those of an instruction (003 "Functions", "Types")."""
+"""Functions, parameters and types: the restrictions that no instruction has (003 "Functions", "Types")."""
 
 from __future__ import annotations
 
@@ -109,9 +109,7 @@ rules(
 
 # --- parameters ------------------------------------------------------------------------------
 
-_PROMISES = Attributes(
-    known={"alignment": Expect.INTEGER, "shape_gcd": Expect.INTEGERS, "stride_gcd": Expect.INTEGERS}
-)
+_PROMISES = Attributes(known={"alignment": Expect.INTEGER, "shape_gcd": Expect.INTEGERS, "stride_gcd": Expect.INTEGERS})
 
 
 def _memory_type(parameter: Parameter) -> MemRef | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, node, op, operand, result, rules
+from girih.ir.define import Where, family, node, operand, result, rules
 from girih.ir.predicates import NUMBER, Equal, Row, Satisfies, element, type_of
 
 SECTION = '003 "Math (unary)"'
@@ -18,15 +18,11 @@ class Math(Op):
 
 
 _FLOATING = Satisfies(element("a"), "is a floating type", lambda t: t.family == "floating")
-_EXPONENTIAL = Satisfies(
-    element("a"), "is a floating or complex type", lambda t: t.family in ("floating", "complex")
-)
+_EXPONENTIAL = Satisfies(element("a"), "is a floating or complex type", lambda t: t.family in ("floating", "complex"))
 
 
 def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
-    made = type(name, (Math,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.MIXED, SECTION, "a : result")(made)
+    declared = family(Math, mnemonic, doc, Where.MIXED, SECTION, "a : result")
     rules(
         declared,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", SECTION),

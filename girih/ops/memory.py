@@ -10,6 +10,7 @@ from girih.ir.define import (
     Expect,
     Where,
     attributes,
+    family,
     integer,
     modifier,
     node,
@@ -272,9 +273,7 @@ _ORDERED = Satisfies(element("value"), "is an integer or floating type", lambda 
 
 
 def _atomic_update(mnemonic: str, doc: str, *more: Row) -> type[AtomicUpdate]:
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
-    made = type(name, (AtomicUpdate,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.MIXED, ATOMIC_UPDATE, "value , tensor [ indices ] : result")(made)
+    declared = family(AtomicUpdate, mnemonic, doc, Where.MIXED, ATOMIC_UPDATE, "value , tensor [ indices ] : result")
     rules(
         declared,
         *_index_rows(ATOMIC_UPDATE),
@@ -369,6 +368,12 @@ def subview_strides(s: Subject) -> tuple[Extent, ...]:
     return tuple(stride for x, stride in pairs if not x.drops_mode)
 
 
+def _subview_type(s: Subject) -> MemRef:
+    """The most precise type of a subview."""
+    tensor = memref(s, "tensor")
+    return MemRef(tensor.element, subview_shape(s), subview_strides(s), tensor.space)
+
+
 def _slices_are_index(s: Subject) -> bool:
     found = [v.type for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, Value)]
     return all(t == INDEX or isinstance(t, ErrorType) for t in found)
@@ -408,7 +413,7 @@ rules(
         lambda s: f"strided<{show(memref(s, 'result').strides).replace('x', ',')}> "
                   f"for strided<{show(subview_strides(s)).replace('x', ',')}>"),
         "a view keeps the strides, or says `?`", SUBVIEW,
-        lambda s: f"write {MemRef(memref(s, 'result').element, subview_shape(s), subview_strides(s), memref(s, 'result').space)}"),
+        lambda s: f"write {_subview_type(s)}"),
 )  # fmt: skip
 
 
@@ -449,7 +454,7 @@ def _product_fits(s: Subject) -> bool:
     size = memref(s, "tensor").shape[_expanded_mode(s)]
     if size is None or not all(isinstance(x, int) for x in s.op.sizes) or min(s.op.sizes, default=1) < 1:
         raise Undetermined
-    return math.prod(s.op.sizes) == size
+    return bool(math.prod(s.op.sizes) == size)
 
 
 rules(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, node, op, operand, result, rules
+from girih.ir.define import Where, family, node, op, operand, result, rules
 from girih.ir.predicates import NUMBER, Equal, Row, Satisfies, element, exactly, type_of
 from girih.ir.types import I32
 
@@ -46,10 +46,8 @@ _WHAT = {"add": "Sum", "max": "Maximum", "min": "Minimum"}
 
 def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     mnemonic = f"subgroup_{shape}_{operator}"
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
     doc = _SHAPES[shape].format(what=_WHAT[operator]) + "."
-    made = type(name, (SubgroupOperation,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
-    declared = op(mnemonic, Where.SPMD, OPERATION, "a : result", tangled=True)(made)
+    declared = family(SubgroupOperation, mnemonic, doc, Where.SPMD, OPERATION, "a : result", tangled=True)
     same = Row(
         "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
     )
@@ -58,7 +56,5 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     return declared
 
 
-OPERATIONS = {
-    (shape, operator): _operation(shape, operator) for shape in _SHAPES for operator in _WHAT
-}
+OPERATIONS = {(shape, operator): _operation(shape, operator) for shape in _SHAPES for operator in _WHAT}
 """The nine classes by their two parts."""

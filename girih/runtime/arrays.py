@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.diagnostics import InternalError, LaunchError
+from girih.interpreter.bound import BoundGroup, BoundMemRef, Memory
 from girih.ir.types import Boolean, Extent, MemRef, Number, Type
 from girih.ir.types import Group as GroupType
 from girih.runtime import memory
-from girih.interpreter.bound import BoundGroup, BoundMemRef, Memory
 from girih.runtime.layout import claim_array, null_claim
 from girih.runtime.memory import Claim
 from girih.runtime.report import BIND_CODES, Place, Report, numbers

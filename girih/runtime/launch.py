@@ -29,7 +29,7 @@ from girih.interpreter.values import (
     groups_share_memory,
     memref_value,
 )
-from girih.ir.core import Function, Parameter
+from girih.ir.core import Function, Parameter, Value
 from girih.ir.facts import DeviceLimits
 from girih.ir.types import Group
 from girih.recursion import recursion_room
@@ -91,7 +91,8 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) 
     limits = DeviceLimits()
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
-        message = f"no subgroup size of {', '.join(map(str, limits.subgroup_sizes))} suits all instructions of @{function.name}"
+        sizes = ", ".join(map(str, limits.subgroup_sizes))
+        message = f"no subgroup size of {sizes} suits all instructions of @{function.name}"
         hint = "rows of matrices in mul_add and reduce and the first entry of a tile shape are multiples of it"
         raise LaunchError([Diagnostic("bind.subgroup_size", message, function.span, hint=hint)])
     subgroup_size = choices.subgroup_size(possible)
@@ -99,7 +100,7 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) 
     return Geometry(grid, work_group_size, subgroup_size)
 
 
-def _spec(parameter: Parameter, written: set[object]) -> ParameterSpec:
+def _spec(parameter: Parameter, written: set[Value]) -> ParameterSpec:
     alignment = parameter.attributes.get("alignment")
     return ParameterSpec(
         parameter.name,

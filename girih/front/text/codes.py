@@ -24,6 +24,7 @@ FRONT_CODES: dict[str, str] = {
     "type.unknown": "the type must exist",
     "type.void": "no value has type void",
     "type.element": "elements and components are numbers",
+    "type.size": "a memref has at most 2^63 - 1 elements",
     "type.group": "a group holds memrefs",
     "definition.undefined": "a `$name` must be defined before it is used, or given when the program is loaded",
     "definition.redefined": "a `$name` is defined once in a scope and the scopes inside it",

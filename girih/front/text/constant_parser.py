@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from girih.front.text.cursor import SyntaxFault, kind_of
+from girih.front.text.cursor import SyntaxFault, brief, kind_of
 from girih.front.text.definitions import OPERATORS, CalculationError, Definition, apply
 from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL, STRING, WORD
 from girih.front.text.spelling import nearest
@@ -17,6 +17,8 @@ from girih.source import Source, Span
 
 ATTRIBUTE_NAMES = ("alignment", "shape_gcd", "stride_gcd", "subgroup_size", "unroll", "work_group_size")
 """The attribute names that stand without quotes (003 "Attributes")."""
+
+_PARTS = "the parts of a complex number are floating-point constants"
 
 Scalar = bool | int | float | complex
 AttributeValue = bool | int | str | tuple[object, ...] | Dictionary
@@ -62,18 +64,17 @@ class ConstantParser(TypeParser):
         except OverflowError:
             value = math.inf
         if math.isinf(value) and "inf" not in text:
-            self.fail("syntax.float_range", "the number is too large for double precision", span)
+            self.fail("syntax.float_range", f"`{brief(text)}` is too large for double precision", span)
         return value
 
     def _float_part(self) -> float:
         lexer = self.lexer
         span = lexer.span
         if lexer.kind == INTEGER:
-            self.fail("syntax.complex", "the parts of a complex number are floating-point constants",
-                      hint=f"write {lexer.text}.0")  # fmt: skip
+            self.fail("syntax.complex", f"{_PARTS}, `{brief(lexer.text)}` is an integer", hint=f"write {lexer.text}.0")
         value = self.constant()
         if not isinstance(value, float):
-            self.fail("syntax.complex", "the parts of a complex number are floating-point constants", span)
+            self.fail("syntax.complex", f"{_PARTS}, `{brief(span.text)}` is {kind_of(value)}", span)
         return value
 
     def _complex(self) -> complex:
@@ -278,7 +279,9 @@ def given_definitions(values: Mapping[str, object]) -> dict[str, Definition]:
     found = {}
     for name, value in values.items():
         try:
-            found[name] = Definition(parse_definition(name, value), Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1))
+            found[name] = Definition(
+                parse_definition(name, value), Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1)
+            )
         except ValueError as error:
             raise ValueError(f"definition {name!r}: {error}") from None
     return found

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from girih.diagnostics import Diagnostic
 from girih.front.text.definitions import Definition
-from girih.front.text.lexer import BAD, DEFINITION, END, INTEGER, LOCAL, PUNCTUATION, WORD, Lexer
+from girih.front.text.lexer import BAD, DEFINITION, END, GLOBAL, INTEGER, LOCAL, PUNCTUATION, WORD, Lexer
 from girih.front.text.spelling import nearest
 from girih.source import Source, Span
 
@@ -15,6 +15,7 @@ MOST_DIAGNOSTICS = 1000
 
 _WORDS = {
     LOCAL: "a local value such as `%x`",
+    GLOBAL: "a function name such as `@f`",
     INTEGER: "an integer",
     WORD: "a word",
 }
@@ -57,6 +58,8 @@ class Cursor:
         lexer = self.lexer
         if lexer.kind == END:
             return "the end of the text"
+        if lexer.kind == BAD and lexer.text.startswith('"'):
+            return "a string that does not end on its line, or holds more than printable ASCII characters"
         if lexer.kind == BAD:
             shown = lexer.text if lexer.text.isprintable() else ascii(lexer.text)[1:-1]
             return f"`{shown[:20]}`, which has no meaning here"
@@ -106,7 +109,9 @@ class Cursor:
         found = self.definitions.get(name)
         if found is None:
             close = nearest(name, self.definitions)
-            hint = f"did you mean `${close}`?" if close else f"define it before: `${name} = 64`, or give it when loading"
+            hint = (
+                f"did you mean `${close}`?" if close else f"define it before: `${name} = 64`, or give it when loading"
+            )
             self.fail("definition.undefined", f"`${name}` is not defined", hint=hint)
         self.used_definitions.add(name)
         lexer.advance()
@@ -131,8 +136,14 @@ class Cursor:
         value = int(lexer.text) if len(lexer.text) <= 20 else 2**64
         lexer.advance()
         if abs(value) > 2**63 - 1:
-            self.fail("syntax.integer_range", "an integer lies between -2^63 + 1 and 2^63 - 1", span)
+            message = f"`{brief(span.text)}` is out of range: an integer lies between -2^63 + 1 and 2^63 - 1"
+            self.fail("syntax.integer_range", message, span)
         return value
+
+
+def brief(text: str) -> str:
+    """A text as messages quote it: long ones are cut."""
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def kind_of(value: object) -> str:

@@ -31,7 +31,7 @@ class CalculationError(ValueError):
 
 def _divide(a: int, b: int) -> int:
     if b == 0:
-        raise CalculationError("division by zero")
+        raise CalculationError(f"division of {a} by zero")
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
 
@@ -44,7 +44,7 @@ def _power(a: int, b: int) -> int:
     if b < 0:
         raise CalculationError(f"{a} to the negative power {b} is no integer")
     if abs(a) > 1 and b > 64:
-        raise CalculationError(f"{a} to the power {b} is out of range")
+        raise CalculationError(f"`{a} {b} ^` is out of range")
     return int(a**b)
 
 
@@ -65,5 +65,5 @@ def apply(operator: str, a: int, b: int) -> int:
     """One step of the calculator; raises `CalculationError` where there is no value."""
     value = OPERATORS[operator](a, b)
     if abs(value) > LARGEST:
-        raise CalculationError(f"{a} {b} {operator} is out of range")
+        raise CalculationError(f"`{a} {b} {operator}` is out of range")
     return value

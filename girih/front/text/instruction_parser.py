@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from girih.front.text.lexer import DEFINITION, INTEGER, LOCAL, MODIFIER, WORD
@@ -292,13 +292,13 @@ class InstructionParser(NameParser):
             self.fail("syntax.results", f"`{mnemonic}` returns a value that needs a name", draft.uses["result"][0],
                       f"write `%x = {mnemonic} ...`")  # fmt: skip
         if len(draft.names) > 1:
-            self.fail("syntax.results", f"`{mnemonic}` returns one value, {_count(draft.names, 'name')} stand before `=`",
-                      draft.names[1][1])  # fmt: skip
+            message = f"`{mnemonic}` returns one value, {_count(draft.names, 'name')} stand before `=`"
+            self.fail("syntax.results", message, draft.names[1][1])
 
     def _body(self, draft: Draft, name: str, role: Body) -> None:
         spec = draft.spec
         self._finish_options(draft)
-        types = {}
+        types: Mapping[str, tuple[Type, ...]] = {}
         if spec.binding_types is not None:
             counts = {b: len(draft.bindings[b]) for b in spec.bindings}
             types = spec.binding_types(draft.fields, counts)

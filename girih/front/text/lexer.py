@@ -12,6 +12,9 @@ from girih.source import Source, Span
 
 SKIP = re.compile(r"(?:[ \t\r\n\f\v]+|;[^\n]*)+")
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What some editors put in front of a text; it means nothing."""
+
 _HEX = r"[0-9A-Fa-f]"
 _TOKEN = re.compile(
     rf"""
@@ -48,7 +51,7 @@ class Lexer:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.string = source.text
-        self.end = 0
+        self.end = int(self.string.startswith(BYTE_ORDER_MARK))
         self.advance()
 
     def advance(self) -> None:

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 import girih.ops  # noqa: F401  (fills the registry)
 from girih.diagnostics import Diagnostic
-from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
 from girih.front.text.constant_parser import given_definitions
+from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
 from girih.front.text.instruction_parser import InstructionParser
 from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, WORD
 from girih.front.text.spelling import nearest
@@ -33,6 +33,7 @@ class Parser(InstructionParser):
         super().__init__(source)
         self.file_definitions: list[str] = []
         self.functions: dict[str, Span] = {}
+        self.brace_missing_at = -1
 
     def module(self) -> Module:
         """All functions of the text."""
@@ -148,7 +149,9 @@ class Parser(InstructionParser):
         self.close_scope()
         if not self.accept("}"):
             opening = Span(lexer.source, start, start + 1)
-            if len(self.diagnostics) < MOST_DIAGNOSTICS:
+            # One missing brace leaves every region around it open too: it is reported once.
+            if len(self.diagnostics) < MOST_DIAGNOSTICS and lexer.start != self.brace_missing_at:
+                self.brace_missing_at = lexer.start
                 labels = ((lexer.span, "`}` expected here"), (opening, "to close this `{`"))
                 self.report("syntax.brace", f"expected `}}`, found {self.describe()}", lexer.span, labels=labels)
             raise SyntaxFault

@@ -6,6 +6,7 @@ import re
 from typing import NoReturn
 
 from girih.front.text.cursor import Cursor, kind_of
+from girih.front.text.definitions import LARGEST
 from girih.front.text.lexer import DEFINITION, INTEGER, WORD
 from girih.front.text.spelling import nearest
 from girih.ir.types import (
@@ -58,7 +59,11 @@ class TypeParser(Cursor):
             return self.known_types[text]
         start = lexer.start
         found = self._composite()
-        if text is not None and lexer.string[start : lexer.previous_end] == text and len(self.known_types) < _CACHE_LIMIT:
+        if (
+            text is not None
+            and lexer.string[start : lexer.previous_end] == text
+            and len(self.known_types) < _CACHE_LIMIT
+        ):
             self.known_types[text] = found
         return found
 
@@ -119,10 +124,7 @@ class TypeParser(Cursor):
 
     def _memref(self) -> MemRef:
         element = self.element()
-        shape: list[Extent] = []
-        while self.at_x():
-            self.expect("x")
-            shape.append(self.extent("a mode size"))
+        shape = self._shape()
         strides: tuple[Extent, ...] | None = None
         space = AddressSpace.GLOBAL
         if self.accept(","):
@@ -134,6 +136,18 @@ class TypeParser(Cursor):
                 space = self._space()
         self.expect(">", "a shape is written f32x4x8: `x` before each size")
         return MemRef(element, tuple(shape), packed_strides(shape) if strides is None else strides, space)
+
+    def _shape(self) -> list[Extent]:
+        start = self.lexer.start
+        shape: list[Extent] = []
+        elements = 1
+        while self.at_x():
+            self.expect("x")
+            shape.append(self.extent("a mode size"))
+            elements *= max(1, shape[-1] or 1)
+            if elements > LARGEST:
+                self.fail("type.size", "the static modes have more than 2^63 - 1 elements", self.lexer.since(start))
+        return shape
 
     def _strides(self) -> tuple[Extent, ...]:
         self.expect("<")
@@ -183,5 +197,3 @@ class TypeParser(Cursor):
                 return CoopMatrix(component, rows, columns, use)
         close = nearest(lexer.text, [u.value for u in Use])
         self.expected("matrix_a, matrix_b or matrix_acc", f"did you mean `{close}`?" if close else None)
-
-
