@@ -105,7 +105,7 @@ class Region:
         return self.ops[-1] if self.ops else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Op:
     """The base of all instructions; subclasses are made by `girih.ir.define.op`."""
 
@@ -113,6 +113,10 @@ class Op:
 
     span: Span = field(default=NOWHERE, kw_only=True)
     uses: Mapping[str, tuple[Span, ...]] = field(default_factory=dict, kw_only=True)
+
+    def __repr__(self) -> str:
+        defined = ", ".join(f"%{v.name}" for v in self.results)
+        return f"<{defined + ' = ' if defined else ''}{self.spec.mnemonic} at {self.span}>"
 
     @property
     def results(self) -> tuple[Value, ...]:

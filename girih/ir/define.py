@@ -226,6 +226,12 @@ RULES: dict[str, tuple[Row, ...]] = {}
 Declared = TypeVar("Declared", bound=Op)
 
 
+# A printed form of every class would cost a third of the time that the first parse spends on importing the registry.
+_OPTIONS: dict[str, bool] = {
+    "frozen": True, "slots": True, "eq": False, "kw_only": True, "repr": False, "match_args": False,
+}  # fmt: skip
+
+
 @dataclass_transform(
     frozen_default=True,
     eq_default=False,
@@ -248,7 +254,7 @@ Declared = TypeVar("Declared", bound=Op)
 )
 def node(cls: type[Declared]) -> type[Declared]:
     """The base of a family of instructions: a frozen dataclass without a mnemonic of its own."""
-    return dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
+    return dataclass(**_OPTIONS)(cls)
 
 
 @dataclass_transform(
@@ -288,7 +294,7 @@ def op(
     """
 
     def declare(cls: type[Declared]) -> type[Declared]:
-        made = cls if "__slots__" in cls.__dict__ else dataclass(frozen=True, slots=True, eq=False, kw_only=True)(cls)
+        made = cls if "__slots__" in cls.__dict__ else dataclass(**_OPTIONS)(cls)
         roles = {}
         for f in fields(made):
             role = f.metadata.get("role")

@@ -9,7 +9,7 @@
       ; run: f(A=[0.1]) ~ A=[0.3]                         within 4 ulp; `ulp=` or `relative=` before the arrays
       ; run: f(A=[1.0], i=7) finds run.out_of_bounds      exactly these findings, and no array changes
 
-  A vector whose brackets are open goes on in the comment line below it.
+  A vector goes on in the comment lines below it until its brackets are closed and its right side is there.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ Vector = tuple[int, str]
 
 _MARK = re.compile(r";\s*(error|warning):\s*([\w.]+(?:\s*,\s*[\w.]+)*)")
 _RUN = re.compile(r";\s*run:\s*(.*)")
+_RIGHT_SIDE = re.compile(r"\)\s*(==|~|finds)\s+\S")
 _FUNCTION = re.compile(r"\w+")
 
 
@@ -104,16 +105,17 @@ def _vectors(text: str) -> Iterator[Vector]:
         if match is None:
             continue
         found = match.group(1)
-        while _open_brackets(found):
+        while not _finished(found):
             _, more = next(lines, (0, ""))
             if not more.startswith(";"):
-                raise ValueError(f"line {number}: a bracket of the vector is not closed: {found}")
+                raise ValueError(f"line {number}: the vector has no end: {found}")
             found += " " + more.lstrip("; ")
         yield number, found.strip()
 
 
-def _open_brackets(text: str) -> int:
-    return sum(text.count(c) for c in "([{") - sum(text.count(c) for c in ")]}")
+def _finished(text: str) -> bool:
+    opened = sum(text.count(c) for c in "([{") - sum(text.count(c) for c in ")]}")
+    return opened == 0 and _RIGHT_SIDE.search(text) is not None and not text.endswith(",")
 
 
 def rule_codes() -> set[str]:

@@ -65,9 +65,17 @@ class Cursor:
             return f"`{shown[:20]}`, which has no meaning here"
         return f"`{lexer.text[:60]}`"
 
-    def expected(self, what: str, hint: str | None = None) -> NoReturn:
-        """Say what should stand here."""
-        self.fail("syntax.expected", f"expected {what}, found {self.describe()}", hint=hint)
+    def expected(self, what: str, hint: str | None = None, *, begins: bool = False) -> NoReturn:
+        """Say what should stand here; where a line ends too early, that is behind its last token.
+
+        `begins` where nothing of what is in hand has been read yet.
+        """
+        lexer = self.lexer
+        span, place = lexer.span, ""
+        if not begins and lexer.starts_line:
+            span = Span(lexer.source, lexer.previous_end, lexer.previous_end)
+            place = "" if lexer.kind == END else f" in line {lexer.span.line}"
+        self.fail("syntax.expected", f"expected {what}, found {self.describe()}{place}", span, hint)
 
     def at(self, text: str) -> bool:
         """Whether the current token is a punctuation or word."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sized
 from typing import Any
 
 from girih.front.text.lexer import DEFINITION, INTEGER, LOCAL, MODIFIER, WORD
 from girih.front.text.names import NameParser, canonical_name
-from girih.front.text.spelling import OLD_PREFIXES, nearest, today
+from girih.front.text.spelling import COMPARISONS, OLD_PREFIXES, nearest, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
 from girih.ir.define import OPS, Attributes, Binding, Body, Integer, Literal, Operand, Result, Role, Slices, Spec
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
 
 Name = tuple[str, Span]
+
+_ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
+"""What follows the first result of an instruction, up to the mnemonic."""
 
 
 class Draft:
@@ -97,7 +101,7 @@ class InstructionParser(NameParser):
     def _mnemonic(self, names: list[Name]) -> Spec:
         lexer = self.lexer
         if lexer.kind != WORD:
-            self.expected("an instruction")
+            self.expected("an instruction", begins=not names)
         found = OPS.get(lexer.text)
         if found is not None:
             lexer.advance()
@@ -109,7 +113,7 @@ class InstructionParser(NameParser):
             hint = f"today it is written `{now}`" if now in OPS else None
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
-        close = nearest(word, OPS)
+        close = COMPARISONS.get(word) or nearest(word, OPS)
         self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span,
                   f"did you mean `{close}`?" if close else None)  # fmt: skip
 
@@ -195,7 +199,7 @@ class InstructionParser(NameParser):
     def _value(self, *, literal: bool = False) -> tuple[Value | int, Span]:
         lexer = self.lexer
         span = lexer.span
-        if lexer.kind == LOCAL:
+        if lexer.kind == LOCAL and not self._next_instruction():
             name = canonical_name(lexer.text)
             lexer.advance()
             return self.local(name, span), span
@@ -205,6 +209,13 @@ class InstructionParser(NameParser):
             hint = f"define it first: `%c = constant {lexer.text} : index`"
             self.expected("a local value such as `%x`", hint)
         self.expected("a local value such as `%x`" + (" or an integer" if literal else ""))
+
+    def _next_instruction(self) -> bool:
+        """Whether `%x =` on a new line begins the next instruction, where this one still lacks an operand."""
+        lexer = self.lexer
+        if "\n" not in lexer.string[lexer.previous_end : lexer.start]:
+            return False
+        return _ASSIGNMENT.match(lexer.string, lexer.end) is not None
 
     def _operand(self, draft: Draft, name: str, role: Operand) -> None:
         if not role.many:

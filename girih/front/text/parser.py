@@ -59,7 +59,7 @@ class Parser(InstructionParser):
             hint = "did you mean `func`?" if nearest(lexer.text, ["func"]) else None
             if lexer.text in OPS:
                 hint = "instructions stand in the body of a function: func @name() { ... }"
-        self.expected("`func` or a definition `$name = ...`", hint)
+        self.expected("`func` or a definition `$name = ...`", hint, begins=True)
 
     def _to_next_function(self, failed: int) -> None:
         lexer = self.lexer

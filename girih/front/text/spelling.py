@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_COMPARISONS = {
+COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "gt": "greater_than", "ge": "greater_than_equal",
     "lt": "less_than", "le": "less_than_equal",
 }  # fmt: skip
@@ -17,7 +17,7 @@ def today(prefix: str, suffix: str) -> str | None:
     """Today's spelling of `prefix.suffix`, None where there is none."""
     if prefix not in OLD_PREFIXES:
         return None
-    return _COMPARISONS.get(suffix, suffix) if prefix == "cmp" else suffix
+    return COMPARISONS.get(suffix, suffix) if prefix == "cmp" else suffix
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

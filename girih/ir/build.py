@@ -1,0 +1,86 @@
+"""Building programs without a text.
+
+    body = RegionBuilder(RegionKind.COLLECTIVE)
+    (size,) = body.add("size", INDEX, tensor=a.value, mode=0)
+    function = body.function("f", [a])
+
+Fields have the names that the instruction's class gives them; what may be left out in the text may be left out here.
+What is built is not checked: `girih.ir.check.check_module` does that. The mnemonics are there once `girih.ops` is
+imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from girih.ir.core import EMPTY, Dictionary, Function, Op, Parameter, Region, RegionKind, Value
+from girih.ir.define import OPS, Attributes, Binding, Body, Modifier, Operand, Result, Role
+from girih.ir.types import Type
+
+NOTHING = object()
+
+
+class RegionBuilder:
+    """A region to which instructions are added one after the other."""
+
+    def __init__(self, kind: RegionKind) -> None:
+        self.kind = kind
+        self.ops: list[Op] = []
+
+    def add(self, mnemonic: str, *types: Type, names: Sequence[str] = (), **fields: Any) -> tuple[Value, ...]:
+        """Add an instruction and return its results, one for each type, named or to be numbered when printed.
+
+        Raises `KeyError` for an unknown mnemonic and `TypeError` for a field that is missing or does not exist.
+        """
+        cls = OPS[mnemonic]
+        spec = cls.spec
+        results = tuple(Value(names[k] if k < len(names) else "", t) for k, t in enumerate(types))
+        values: dict[str, Any] = {}
+        for name, role in spec.roles.items():
+            held = fields.pop(name, NOTHING)
+            if isinstance(role, Result):
+                held = results if role.many else _single(mnemonic, results)
+            values[name] = _default(mnemonic, name, role) if held is NOTHING else held
+        if fields:
+            raise TypeError(f"`{mnemonic}` has no field {', '.join(fields)}; it has {', '.join(spec.roles)}")
+        self.ops.append(cls(**values))
+        return results
+
+    def inner(self, kind: RegionKind | None = None) -> RegionBuilder:
+        """A builder for a region inside this one, of the same kind unless another is given."""
+        return RegionBuilder(kind or self.kind)
+
+    def region(self) -> Region:
+        """The region with what was added so far."""
+        return Region(self.kind, tuple(self.ops))
+
+    def function(self, name: str, parameters: Sequence[Parameter], attributes: Dictionary = EMPTY) -> Function:
+        """A function whose body is the region."""
+        return Function(name, tuple(parameters), self.region(), attributes)
+
+
+def parameter(name: str, type: Type, attributes: Dictionary = EMPTY) -> Parameter:
+    """A parameter of a function to be built."""
+    return Parameter(Value(name, type), attributes)
+
+
+def _single(mnemonic: str, results: tuple[Value, ...]) -> Value:
+    if len(results) != 1:
+        raise TypeError(f"`{mnemonic}` returns one value; give it one type, not {len(results)}")
+    return results[0]
+
+
+def _default(mnemonic: str, name: str, role: Role) -> Any:
+    """What a field holds that was not given."""
+    match role:
+        case Modifier(required=False):
+            return role.default
+        case Attributes():
+            return EMPTY
+        case Operand(many=True) | Binding(many=True):
+            return ()
+        case Operand(optional=True) | Body(optional=True):
+            return None
+        case _:
+            raise TypeError(f"`{mnemonic}` needs the field {name}")
