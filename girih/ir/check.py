@@ -127,7 +127,7 @@ def diagnose(mnemonic: str, row: Row, subject: Subject, span: Span) -> Diagnosti
     elif isinstance(op, Op):
         labels += _operand_labels(op, row.blames.split())
     came = row.holds.came(subject)
-    message = row.says + (f": {came}" if came else "")
+    message = f"expected: {row.says}" + (f"; found: {came}" if came else "")
     hint = row.hint(subject) if callable(row.hint) else row.hint
     first = labels[0][0] if labels else span
     labels += _definition_labels(op, row.blames.split()) if isinstance(op, Op) else ()

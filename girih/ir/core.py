@@ -24,6 +24,11 @@ class RegionKind(Enum):
     COLLECTIVE = "collective"
     SPMD = "SPMD"
 
+    @property
+    def with_article(self) -> str:
+        """The kind in front of the word region."""
+        return ("an " if self is RegionKind.SPMD else "a ") + self.value
+
 
 class Value:
     """A local value: its name without `%`, its type, and where it is defined."""

@@ -338,11 +338,11 @@ def _structural_rows(spec: Spec) -> list[Row]:
     rows = []
     if spec.where is not Where.MIXED:
         kind = RegionKind(spec.where.value)
-        rows.append(Row("region", "", InRegion(kind), f"stands in a {kind.value} region only", '003 "Execution model"'))
+        rows.append(Row("region", "", InRegion(kind), f"it stands in {kind.with_article} region", '003 "Execution model"'))
     for name, role in spec.roles.items():
         if isinstance(role, Operand | Result) and role.kind is not None:
             many = role.many
-            verb = "must each be" if many else "must be"
+            verb = "are each" if many else "is"
             rows.append(Row(name, name, IsKind(name, role.kind), f"`{name}` {verb} {role.kind.words}", spec.section))
         if isinstance(role, Attributes):
             rows.append(attributes_row(name, role, spec.section))

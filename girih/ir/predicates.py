@@ -548,7 +548,7 @@ class InRegion:
         return subject.facts.kind is self.kind
 
     def came(self, subject: Subject) -> str:
-        return f"this region is {subject.facts.kind.value}"
+        return f"{subject.facts.kind.with_article} region"
 
     def hint(self, subject: Subject) -> str | None:
         if self.kind is RegionKind.SPMD:

@@ -238,6 +238,10 @@ def _literal_family(s: Subject) -> tuple[str, str]:
     return _LITERALS[type(s.op.value)], "boolean" if isinstance(found, Boolean) else found.family
 
 
+def _article(word: str) -> str:
+    return ("an " if word[0] in "aeiou" else "a ") + word
+
+
 def _literal_hint(s: Subject) -> str | None:
     came, wanted = _literal_family(s)
     value = s.op.value
@@ -283,7 +287,7 @@ def _in_range(s: Subject) -> bool:
 rules(
     Constant,
     Row("literal", "value result", Holds("the literal fits the type", lambda s: len(set(_literal_family(s))) == 1,
-        lambda s: "a {} literal for a {} type".format(*_literal_family(s))),
+        lambda s: "{} literal for {} type".format(*map(_article, _literal_family(s)))),
         "a boolean, integer, floating or complex type takes a literal of its own kind", CONSTANT, _literal_hint),
     Row("range", "value result", Holds("the literal is in the range of the type", _in_range,
         lambda s: f"{s.op.value} does not fit {element_type(s.op.result.type)}"),

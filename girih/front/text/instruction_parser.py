@@ -24,7 +24,7 @@ _ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
 class Draft:
     """An instruction while it is read."""
 
-    __slots__ = ("bindings", "fields", "names", "spec", "uses")
+    __slots__ = ("bindings", "fields", "header", "names", "spec", "uses")
 
     def __init__(self, spec: Spec, names: list[Name]) -> None:
         self.spec = spec
@@ -32,6 +32,7 @@ class Draft:
         self.fields: dict[str, Any] = {}
         self.uses: dict[str, tuple[Span, ...]] = {}
         self.bindings: dict[str, list[Name]] = {}
+        self.header: int | None = None
 
 
 class InstructionParser(NameParser):
@@ -61,7 +62,7 @@ class InstructionParser(NameParser):
                 if name not in self.visible:
                     self.define_local(name, ERROR, span)
             raise
-        header = self._header_end if spec.regions else lexer.previous_end
+        header = lexer.previous_end if draft.header is None else draft.header
         op = OPS[spec.mnemonic](span=Span(lexer.source, start, header), uses=draft.uses, **draft.fields)
         for value in op.results:
             if value.name:
@@ -318,8 +319,8 @@ class InstructionParser(NameParser):
         kind = role.kind or self.kinds[-1]
         header = self.lexer.previous_end
         region, values = self.region(kind, wanted)
-        if name == spec.regions[0].name:
-            self._header_end = header
+        if draft.header is None:
+            draft.header = header
         draft.fields[name] = region
         draft.uses[name] = (region.span,)
         position = 0
@@ -358,8 +359,6 @@ class InstructionParser(NameParser):
         if draft.names and not draft.fields[spec.results[0]]:
             self.fail("syntax.results", f"this `{spec.mnemonic}` returns no value", draft.names[0][1],
                       "give the types of the values: `-> (f32)`")  # fmt: skip
-
-    _header_end = 0
 
 
 def _count(items: Sized, noun: str) -> str:

@@ -1,0 +1,125 @@
+"""Whatever the text is, the answer is a list of diagnostics: no exception, no endless reading."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from girih import check
+from girih.diagnostics import Diagnostic, errors, render_all
+
+VALID = """$n = 16
+func @f(%alpha: f32, %A: memref<f32x$n x?> {alignment=64}, %G: group<memref<f32x4>x?, offset: 2>)
+        attributes {subgroup_size=16, work_group_size=[32, 1]} {
+    %zero = constant 0 : index
+    %m = alloca : memref<f32x16x16,local>
+    %c = constant [0x1p0, -1.5] : c32
+    gemm.n.t %alpha, %A, %A, %alpha, %m ; comment
+    foreach (%i, %j)=(%zero,%zero),(%zero,%zero) {
+        %s = for %k=%zero,%zero init(%t=%alpha) -> (f32) {
+            %u = add %t, %alpha : f32
+            yield (%u)
+        } attributes {unroll=true}
+        store %s, %A[%i,%j]
+    }
+}
+"""
+
+
+def diagnosed(text: str) -> list[Diagnostic]:
+    """The diagnostics of a text that is not accepted; all can be shown."""
+    before = sys.getrecursionlimit()
+    found = check(text)
+    assert sys.getrecursionlimit() == before
+    assert errors(found)
+    render_all(found)
+    assert all(isinstance(d.to_json(), dict) for d in found[:10])
+    return found
+
+
+DEEP = 10_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * DEEP,
+        "func @f() " + "{" * DEEP,
+        "func @f() {" + "parallel {" * DEEP,
+        "func @f() {" + "parallel {" * DEEP + "}" * (DEEP + 1),
+        "func @f(%n: index) {\n" + "".join(f"for %i{k}=%n,%n {{\n" for k in range(DEEP)) + "}" * (DEEP + 1),
+        "func @f(%n: bool) {\n" + "if %n { } else " * DEEP,
+        "$a = " + "[" * DEEP,
+        "$a = " + "{x=" * DEEP,
+        "func @f(%a: " + "group<" * DEEP,
+        "func @f(%a: memref<f32" + "x4" * 100_000 + ">) {\n}\n",
+        "func @f() {\n%x = constant " + "9" * 1_000_000 + " : i64\n}\n",
+        "func @f() {\n%x = constant " + "9" * 1_000_000 + ".0 : f64\n}\n",
+        "func @f() {\nstore %" + "9" * 1_000_000 + "\n}\n",
+        "$a = !calc(" + "9 " * DEEP + "^ " * (DEEP - 1) + ")",
+        "\0" * 100_000,
+        "\ud800" * 1000,
+        "func @f() {\n\0\ud800\uffff\n}\n",
+        "%" * 100_000,
+        "@ " * 100_000,
+        '"' * 100_000,
+        "func @f(){}\n" * 20_000,
+        "x\n" * 200_000,
+        "func " * 100_000,
+        "; comment \n" * 100_000 + "!",
+    ],
+    ids=lambda text: ascii(text[:30]),
+)
+def test_hostile_texts(text: str) -> None:
+    assert len(diagnosed(text)) <= 1100
+
+
+def test_nine_megabytes() -> None:
+    assert [d.code for d in diagnosed("func @f() {\n}\n" * (9 * 2**20 // 14))] == ["syntax.size"]
+    assert [d.code for d in diagnosed("\N{EURO SIGN}" * (3 * 2**20))] == ["syntax.size"]
+
+
+def test_random_bytes() -> None:
+    for seed in range(20):
+        data = random.Random(seed).randbytes(5000)
+        diagnosed(data.decode("latin-1"))
+        diagnosed(data.decode("utf-8", "replace"))
+
+
+TOKENS = [*VALID.split(), "{", "}", "(", ")", "[", "]", "<", ">", "func @f() {\n", "\n", "%", "$", "!calc(", '"', "x", "yield"]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(TOKENS), max_size=60))
+@example(["func @f() {\n", "for", "%x", "=", "\n"])
+def test_tokens_in_any_order(tokens: list[str]) -> None:
+    for diagnostic in check(" ".join(tokens)):
+        diagnostic.render()
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, len(VALID) - 1), st.integers(0, 12), st.text(max_size=4))
+def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> None:
+    for diagnostic in check(VALID[:start] + replacement + VALID[start + length :]):
+        diagnostic.render()
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=200))
+def test_any_text(text: str) -> None:
+    for diagnostic in check(text):
+        diagnostic.render()
+
+
+def test_every_prefix_of_a_program() -> None:
+    for end in range(len(VALID)):
+        for diagnostic in check(VALID[:end]):
+            assert 0 <= diagnostic.span.start <= diagnostic.span.end <= end
+
+
+def test_the_program_itself_is_right() -> None:
+    assert check(VALID) == []

@@ -1,0 +1,223 @@
+"""Tokens, numbers, types and names as text: what is accepted, as what, and which hints the rest gets."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import pytest
+
+from girih import check, parse
+
+
+def constant(text: str, type: str = "f64") -> Any:
+    op: Any = parse(f"func @f() {{\n%x = constant {text} : {type}\n}}\n").functions[0].body.ops[0]
+    return op.value
+
+
+def parameter(type: str) -> str:
+    return str(parse(f"func @f(%a: {type}) {{\n}}\n").functions[0].parameters[0].type)
+
+
+def codes(text: str) -> list[str]:
+    return [d.code for d in check(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.5", 1.5),
+        ("+1.5", 1.5),
+        ("-1.5", -1.5),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("-.5e-3", -0.0005),
+        ("1e3", 1000.0),
+        ("1E+3", 1000.0),
+        ("1.e3", 1000.0),
+        ("inf", math.inf),
+        ("+inf", math.inf),
+        ("-inf", -math.inf),
+        ("-0.0", -0.0),
+        ("0x1.8p3", 12.0),
+        ("0X1.8P3", 12.0),
+        ("-0x1p-2", -0.25),
+        ("0x.8", 0.5),
+        ("0x8.", 8.0),
+        ("0xAbp0", 171.0),
+        ("5e-324", 5e-324),
+        ("0x1p-1074", 5e-324),
+        ("1e-400", 0.0),
+        ("1.7976931348623157e308", 1.7976931348623157e308),
+        ("0x1.fffffffffffffp1023", 1.7976931348623157e308),
+    ],
+)
+def test_floating_constants(text: str, value: float) -> None:
+    assert struct.pack("d", constant(text)) == struct.pack("d", value)
+
+
+@pytest.mark.parametrize(("text", "sign"), [("nan", 1.0), ("+nan", 1.0), ("-nan", -1.0)])
+def test_not_a_number(text: str, sign: float) -> None:
+    assert math.isnan(constant(text)) and math.copysign(1.0, constant(text)) == sign
+
+
+@pytest.mark.parametrize("text", ["1e309", "-1e400", "0x1p1024", "9" * 400 + ".0"])
+def test_floating_constants_out_of_range(text: str) -> None:
+    assert codes(f"func @f() {{\n%x = constant {text} : f64\n}}\n") == ["syntax.float_range"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0), ("+42", 42), ("-42", -42), ("007", 7), ("9223372036854775807", 2**63 - 1)]
+)
+def test_integer_constants(text: str, value: int) -> None:
+    assert constant(text, "i64") == value
+
+
+@pytest.mark.parametrize("text", ["9223372036854775808", "-9223372036854775808", "1" * 100_000])
+def test_integer_constants_out_of_range(text: str) -> None:
+    (found,) = check(f"func @f() {{\n%x = constant {text} : i64\n}}\n")
+    assert found.code == "syntax.integer_range"
+    assert text[:30] in found.message or text in found.message
+    assert len(found.message) < 120
+
+
+@pytest.mark.parametrize("text", ["1.0f", "1_000", "0x10", "1e", "Inf", "NaN", "TRUE", "1.2.3", "--1", "[1.0]", "[1.0,]"])
+def test_what_is_no_constant(text: str) -> None:
+    found = codes(f"func @f() {{\n%x = constant {text} : f64\n}}\n")
+    assert found in (["syntax.expected"], ["syntax.modifier"])
+
+
+def test_complex_constants() -> None:
+    assert constant("[1.0, -2.5]", "c64") == complex(1.0, -2.5)
+    assert constant("[ inf ,0x1p1]", "c64") == complex(math.inf, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("memref< f32 x 4 >", "memref<f32x4>"),
+        ("memref<f32 x4 x8>", "memref<f32x4x8>"),
+        ("memref<f32x4 x8>", "memref<f32x4x8>"),
+        ("memref<\n  f32\n  x\n  4\n>", "memref<f32x4>"),
+        ("memref<f32 ; the elements\n x 4 ; the rows\n x ?>", "memref<f32x4x?>"),
+        ("memref<f32x+4>", "memref<f32x4>"),
+        ("memref<f32x0>", "memref<f32x0>"),
+        ("memref<f32>", "memref<f32>"),
+        ("memref<bf16x?x?,strided<1,?>>", "memref<bf16x?x?>"),
+        ("memref<f32x4x4, strided< 1 , 8 > >", "memref<f32x4x4,strided<1,8>>"),
+        ("memref<f32x4x4,strided<1,4>>", "memref<f32x4x4>"),
+        ("memref<f32,strided<>>", "memref<f32>"),
+        ("memref<f32x4,global>", "memref<f32x4>"),
+        ("group<memref<f32x4>x8>", "group<memref<f32x4>x8>"),
+        ("group< memref<f32x4> x ? , offset : ? >", "group<memref<f32x4>x?,offset:?>"),
+        ("group<memref<f32x4>x8,offset:0>", "group<memref<f32x4>x8>"),
+    ],
+)
+def test_white_space_and_comments_in_types(text: str, type: str) -> None:
+    assert parameter(text) == type
+
+
+def test_a_type_that_is_read_again_from_its_text_is_the_same() -> None:
+    text = "func @f(%a: memref<f32x4x4>, %b: memref<f32x4x4>, %c: memref<f32x4x4,strided<1,5>>) {\n}\n"
+    a, b, c = (p.type for p in parse(text).functions[0].parameters)
+    assert a == b != c
+
+
+def test_the_x_between_sizes_of_expand() -> None:
+    text = "func @f(%A: memref<f32x8>, %4: index, %c4x2: index) {\n%{0} = expand %A[0->{1}] : memref<f32x?x2>\n}\n"
+    for number, sizes in enumerate(["%4 x 2", "%4x2", "%4 x2", "%4\nx\n2"]):
+        shown = str(parse(text.replace("{0}", f"r{number}").replace("{1}", sizes)))
+        assert "expand %A[0 -> %4 x 2]" in shown
+    assert "expand %A[0 -> %c4x2 x 2]" in str(parse(text.replace("{0}", "r").replace("{1}", "%c4x2 x 2")))
+
+
+def test_no_white_space_at_all() -> None:
+    text = "func@f(%A:memref<f32x4>){%0=constant 1:index foreach(%i)=(%0),(%0){%1=load%A[%i]:f32 store%1,%A[%i]}}"
+    assert check(text) == []
+    assert check(text.replace(" ", "\r\n\t")) == []
+
+
+def test_names() -> None:
+    assert check("func @0(%007: f32) {\n%8 = neg %7 : f32\n%for = neg %8 : f32\n%x = neg %for : f32\n}\n") == []
+    assert codes("func @f(%7: f32, %007: f32) {\n}\n") == ["name.redefined"]
+    assert codes("func @f(%a_: f32, %_a: f32) {\n}\n") == ["syntax.expected"]
+
+
+def test_a_byte_order_mark_and_line_ends_of_other_systems() -> None:
+    assert check("\N{ZERO WIDTH NO-BREAK SPACE}func @f(%a: f32) {\r\n%b = neg %a : f32 ; comment\r\n}\r\n") == []
+    (found,) = check("func @f(%a: f32) {\r\n%b = neg %c : f32\r\n}\r\n")
+    assert (found.span.line, found.span.column) == (2, 10)
+    assert "%b = neg %c : f32\n" in found.render()
+
+
+HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "hint"),
+    [
+        ("%v = cmp.lt %i, %i : bool", "today it is written `less_than`"),
+        ("%v = cmp.le %i, %i : bool", "today it is written `less_than_equal`"),
+        ("%v = lt %i, %i : bool", "did you mean `less_than`?"),
+        ("%v = arith.add %i, %i : index", "today it is written `add`"),
+        ("%v = math.native_exp %a : f32", "today it is written `native_exp`"),
+        ("%v = builtin.group_id : index", "today it is written `group_id`"),
+        ("%v = less_then %i, %i : bool", "did you mean `less_than`?"),
+        ("%v = loda %A[%i,%i] : f32", "did you mean `load`?"),
+        ("%v = neg %alhpa : f32", "did you mean %alpha?"),
+        ("%v = neg %a : f23", "did you mean `f32`?"),
+        ("%v = neg %a : float", "did you mean"),
+        ("%v = add 1, %i : index", "define it first: `%c = constant 1 : index`"),
+        ("%v = constant 0.0 : coopmatrix<f32x8x8,matrix_c>", "did you mean `matrix_acc`?"),
+        ("%v = alloca : memref<f32,4>", "the order is element and shape, strided<...>, address space"),
+        ("%v = alloca : memref<f32 4>", "a shape is written f32x4x8: `x` before each size"),
+        ("add %i, %i : index", "write `%x = add ...`"),
+        ("gemm.t.t.t %a, %A, %A, %a, %A", "the modifiers of `gemm` are, in this order: .atomic then .n|.t then .n|.t"),
+        ("barrier.locl", "the modifiers of `barrier` are, in this order: .global then .local"),
+        ("%v = neg.fast %a : f32", "it has no modifiers"),
+        ("%v = constant [1, 2.0] : c32", "write 1.0"),
+        ("%v = if %i { }", "give the types of the values: `-> (f32)`"),
+    ],
+)
+def test_hints(instruction: str, hint: str) -> None:
+    (found,) = check(HEAD + instruction + "\n}\n")
+    assert hint in (found.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("fnc @f() {\n}\n", "did you mean `func`?"),
+        ("barrier\n", "instructions stand in the body of a function: func @name() { ... }"),
+        ("func f() {\n}\n", "write `@f`"),
+        ("func %f() {\n}\n", "write `@f`"),
+        ("func @f(%A: memref<f32x4> {alignmnt=4}) {\n}\n", "did you mean `alignment`?"),
+        ("func @f(%A: memref<f32x4> {author=4}) {\n}\n", 'a name of your own is written in quotes: "author"'),
+        ("func @f(%G: group<f32x4>) {\n}\n", "group<memref<f32x16>x8>"),
+        ("func @f(%G: group<memref<f32x4>>) {\n}\n", "a group has a size"),
+        ("func @f(%a: void) {\n}\n", "leave the type out"),
+    ],
+)
+def test_hints_outside_of_bodies(text: str, hint: str) -> None:
+    assert hint in (check(text)[0].hint or "")
+
+
+def test_a_value_of_a_region_that_has_ended() -> None:
+    (found,) = check("func @f() {\nparallel {\n%q = constant 1 : i32\n}\n%r = neg %q : i32\n}\n")
+    assert [text for _, text in found.labels] == ["not defined here", "%q was defined here, in a region that has ended"]
+    assert found.hint == "a region's values are not visible outside: return them with `yield`"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("func @f() {\n\0\n}\n", "found `\\x00`, which has no meaning here"),
+        ("func @f() {\n\N{LATIN SMALL LETTER E WITH ACUTE}\n}\n", "found `\N{LATIN SMALL LETTER E WITH ACUTE}`"),
+        ('func @f(%a: f32) attributes {"name} {\n}\n', "found a string that does not end on its line"),
+        ("func @f(", "found the end of the text"),
+        ("func @\ud800() {\n}\n", "expected a function name such as `@f`, found `@`"),
+    ],
+)
+def test_what_was_found_is_quoted(text: str, found: str) -> None:
+    assert found in check(text)[0].message
