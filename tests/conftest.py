@@ -66,3 +66,12 @@ def golden() -> Golden:
         assert text == path.read_text(encoding="utf-8"), f"differs from {path}; if that is meant, run `make bless`"
 
     return compare
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much of the specification the rejected programs show, where the tests of instructions were asked for."""
+    if not any("tests/ops/" in report.nodeid for report in terminalreporter.getreports("passed")):
+        return
+    from tests.ops.corpus import summary
+
+    terminalreporter.write_line(summary())

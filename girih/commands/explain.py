@@ -70,7 +70,7 @@ def _instruction(d: dict[str, Any]) -> str:
                 name = ""
             lines += textwrap.wrap(told, WIDTH, initial_indent=f"  {name:<{width}}  ",
                                    subsequent_indent=" " * (width + 4))  # fmt: skip
-    lines += ["", "rules"]
+    lines += ["", "rules"] if lines[-1] else ["rules"]
     for rule in d["rules"]:
         severity = "" if rule["severity"] == "error" else f" ({rule['severity']})"
         lines += textwrap.wrap(f"{rule['code']}{severity}: {rule['says']}", WIDTH, initial_indent="  ",

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from girih.ir.core import Dictionary, Function, Module, Op, Region, Slice, Value
-from girih.ir.define import Attributes, Body, Literal, Modifier, Operand, Role
+from girih.ir.define import Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec
 from girih.recursion import recursion_room
 
 INDENT = "  "
@@ -83,7 +83,7 @@ class _Printer:
         self._forget(bindings)
         text = join_words(["".join([spec.mnemonic, *_modifiers(op)]), *words])
         results = op.results
-        if not results or (spec.regions and not any(v.name for v in results)):
+        if not results or (_may_be_ignored(spec) and not any(v.name for v in results)):
             return text
         names = ", ".join(map(self._define, results))
         defined.extend(results)
@@ -137,6 +137,12 @@ class _Printer:
                 return f"{self._value(offset)}:{self._value(size)}" if size is not None else self._value(offset)
             case _:
                 return str(held)
+
+
+def _may_be_ignored(spec: Spec) -> bool:
+    """Whether the instruction may stand without names for its results: those that return a list of values."""
+    role = spec.roles[spec.results[0]]
+    return isinstance(role, Result) and role.many
 
 
 def _option_present(op: Op, words: tuple[str, ...]) -> bool:

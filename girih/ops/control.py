@@ -224,7 +224,7 @@ rules(
         "a constant step is positive", FOR),
     Row("init_count", "carried initial", Equal(count("carried"), count("results")),
         "there is one type for each carried value", FOR),
-    Row("init_type", "initial", Holds("type(initial[i]) = type(result[i])",
+    Row("init_type", "initial results", Holds("type(initial[i]) = type(result[i])",
         lambda s: _same_types(s.op.initial, s.op.results),
         lambda s: f"{show_types(s.op.initial)} for {show_types(s.op.results)}"),
         "a carried value starts with a value of its type", FOR),

@@ -195,7 +195,7 @@ def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpda
     rules(
         declared,
         _element_row("matrix", ATOMIC_UPDATE),
-        Row("result_type", "result", same, "the result has the type of the matrix", ATOMIC_UPDATE),
+        Row("result_type", "result matrix", same, "the result has the type of the matrix", ATOMIC_UPDATE),
         *more,
     )
     return declared
@@ -282,7 +282,7 @@ def _element_rows(section: str) -> tuple[Row, ...]:
             lambda s: s.op.index < 0 or s.op.index < _components(s),
             lambda s: f"with subgroup size {s.facts.subgroup_size} a work-item holds {_components(s)} components"),
             "the index is inside the work-item's vector", section, needs="subgroup_size"),
-        Row("layout", "matrix", Holds("rows divide, or are a multiple of, the subgroup size",
+        Row("layout", "matrix", Holds("rows ≤ subgroup_size, or rows mod subgroup_size = 0",
             lambda s: layout_of(*_layout(s)) is not None,
             lambda s: f"{s.op.matrix.type.rows} rows, subgroup size {s.facts.subgroup_size}"),
             "the matrix has a layout for the subgroup size", section, needs="subgroup_size"),
@@ -321,7 +321,7 @@ rules(
     *_element_rows(INSERT),
     Row("component_type", "a matrix", Equal(type_of("a"), component("matrix")),
         "the number has the component type of the matrix", INSERT),
-    Row("result_type", "result", Equal(type_of("result"), type_of("matrix")),
+    Row("result_type", "result matrix", Equal(type_of("result"), type_of("matrix")),
         "the result has the type of the matrix", INSERT),
 )  # fmt: skip
 
@@ -385,7 +385,7 @@ rules(
     CooperativeMatrixScale,
     Row("component_type", "a matrix", Equal(type_of("a"), component("matrix")),
         "the number has the component type of the matrix", SCALE),
-    Row("result_type", "result", Equal(type_of("result"), type_of("matrix")),
+    Row("result_type", "result matrix", Equal(type_of("result"), type_of("matrix")),
         "the result has the type of the matrix", SCALE),
 )  # fmt: skip
 

@@ -42,7 +42,7 @@ class Layout:
 
 
 def layout_of(type: CoopMatrix, subgroup_size: int) -> Layout | None:
-    """The layout of a matrix type, None where its rows neither divide nor are a multiple of the subgroup size."""
+    """The layout of a matrix type, None where it has more rows than the subgroup size and no multiple of it."""
     block_rows = min(type.rows, subgroup_size)
     if type.rows % block_rows:
         return None

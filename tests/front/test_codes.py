@@ -52,6 +52,7 @@ SPANS = {
     "syntax.results": "%b",
     "syntax.attribute": "alignmnet",
     "syntax.duplicate_attribute": "alignment",
+    "syntax.string_attribute": '"author"',
     "syntax.integer_range": "-9223372036854775808",
     "syntax.float_range": "1e400",
     "syntax.complex": "1",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from girih.ir.define import OPS, RULES
@@ -50,6 +52,7 @@ def test_rejected_line_for_each_rule(mnemonic: str) -> None:
 
 
 def test_meaning() -> None:
+    import_module("girih.interpreter.run")  # this fills the registry
     from girih.interpreter.machine import MEANINGS
 
     missing = [mnemonic for mnemonic, op in OPS.items() if op not in MEANINGS]

@@ -2,7 +2,7 @@
 
 Arguments are Python expressions over `NAMES`. A list is an array `x[i][j]`, mode 0 first, in the layout that the
 parameter's type asks for; a scalar given for a memref is an array without axes; a list given for a group is a list of
-arrays. Equal means the same value and, for zeros that are written with a minus, the same sign; NaN equals NaN.
+arrays. Equal means the same value and, for real zeros that are written with a minus, the same sign; NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import girih
 from girih.interpreter.numbers import dtype
 from girih.ir.core import Function
-from girih.ir.types import F16, BF16, F32, F64, PARTS, Group, MemRef, Number, Type
+from girih.ir.types import BF16, F16, F32, F64, PARTS, Group, MemRef, Number, Type
 
 Array = NDArray[Any]
 
@@ -264,17 +264,20 @@ def difference(type: Type, found: object, wanted: object, expected: Expected) ->
 
 
 def _equal(found: Array, wanted: Array) -> Array:
-    parts = [(found, wanted)]
     if found.dtype.kind == "c":
-        parts = [(found.real, wanted.real), (found.imag, wanted.imag)]
-    right = np.full(found.shape, True)
-    for f, w in parts:
-        right &= (f == w) | ((f != f) & (w != w))
-        if f.dtype.kind not in "iu":
-            # A zero that is written with a minus has one; one that is written without may have either.
-            minus = np.signbit(w.astype(np.float64)) & (w == 0)
-            right &= ~minus | np.signbit(f.astype(np.float64))
+        # No signs of zeros here: Python writes `-3j` for a number whose real part is -0.0.
+        return _same(found.real, wanted.real) & _same(found.imag, wanted.imag)
+    right = _same(found, wanted)
+    if found.dtype.kind not in "iu":
+        # A zero that is written with a minus has one; one that is written without may have either.
+        minus = np.signbit(wanted.astype(np.float64)) & (wanted == 0)
+        right &= ~minus | np.signbit(found.astype(np.float64))
     return right
+
+
+def _same(found: Array, wanted: Array) -> Array:
+    same: Array = (found == wanted) | ((found != found) & (wanted != wanted))
+    return same
 
 
 def _near(element: Number, found: Array, wanted: object, expected: Expected) -> Array:
@@ -286,7 +289,7 @@ def _near(element: Number, found: Array, wanted: object, expected: Expected) -> 
     right = np.full(found.shape, True)
     for f, w in ((got.real, exact.real), (got.imag, exact.imag)):
         with np.errstate(invalid="ignore"):
-            right &= (f == w) | ((f != f) & (w != w)) | (np.isfinite(w) & (np.abs(f - w) <= allowed))
+            right &= _same(f, w) | (np.isfinite(w) & (np.abs(f - w) <= allowed))
     return right
 
 
@@ -294,4 +297,5 @@ def _spacing(element: Number, size: Array) -> Array:
     """The unit in the last place of numbers of a size."""
     bits, least = PRECISIONS[PARTS.get(element, element)]
     exponent = np.maximum(np.frexp(size)[1] - 1, least)
-    return np.ldexp(1.0, exponent - (bits - 1))
+    units: Array = np.ldexp(1.0, exponent - (bits - 1))
+    return units

@@ -15,6 +15,7 @@ FRONT_CODES: dict[str, str] = {
     "syntax.modifier": "an instruction takes only its own modifiers, in their order, each once",
     "syntax.results": "as many names stand before `=` as the instruction returns values",
     "syntax.attribute": "an attribute without quotes must be one that the language knows",
+    "syntax.string_attribute": "an attribute in quotes is kept, and means nothing (a warning)",
     "syntax.duplicate_attribute": "a dictionary has each key once",
     "syntax.integer_range": "an integer constant lies between -2^63 + 1 and 2^63 - 1",
     "syntax.float_range": "a floating-point constant must not overflow double precision",

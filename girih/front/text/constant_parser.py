@@ -172,6 +172,9 @@ class ConstantParser(TypeParser):
             self.report("syntax.duplicate_attribute", f"attribute `{key}` is given twice", span, labels=labels)
         else:
             entries.append(Entry(key, value, quoted, lexer.since(start)))
+            if quoted:
+                hint = f"write {key} without quotes" if key in ATTRIBUTE_NAMES else None
+                self.warn("syntax.string_attribute", f'"{key}" is kept but means nothing to girih', span, hint)
 
     # --- definitions ---------------------------------------------------------------------
 

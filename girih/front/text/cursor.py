@@ -46,6 +46,10 @@ class Cursor:
         """Note an error and go on."""
         self.diagnostics.append(Diagnostic(code, message, span, labels=labels, hint=hint))
 
+    def warn(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        """Note a doubt."""
+        self.diagnostics.append(Diagnostic(code, message, span, "warning", hint=hint))
+
     def fail(self, code: str, message: str, span: Span | None = None, hint: str | None = None) -> NoReturn:
         """Note an error that ends the reading of what is in hand."""
         if span is None:
@@ -72,7 +76,7 @@ class Cursor:
         """
         lexer = self.lexer
         span, place = lexer.span, ""
-        if not begins and lexer.starts_line:
+        if not begins and "\n" in lexer.string[lexer.previous_end : lexer.start]:
             span = Span(lexer.source, lexer.previous_end, lexer.previous_end)
             place = "" if lexer.kind == END else f" in line {lexer.span.line}"
         self.fail("syntax.expected", f"expected {what}, found {self.describe()}{place}", span, hint)

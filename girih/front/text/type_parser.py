@@ -27,6 +27,7 @@ from girih.source import Source
 _KEYWORDS = ("memref", "group", "coopmatrix")
 _ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
 _PLAIN = re.compile(r"(?:memref|group|coopmatrix)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>")
+_ORDER = "the order is element and shape, strided<...>, address space"
 _CACHE_LIMIT = 10_000
 
 
@@ -134,7 +135,7 @@ class TypeParser(Cursor):
                     space = self._space()
             else:
                 space = self._space()
-        self.expect(">", "a shape is written f32x4x8: `x` before each size")
+        self.expect(">", _ORDER if self.at(",") else "a shape is written f32x4x8: `x` before each size")
         return MemRef(element, tuple(shape), packed_strides(shape) if strides is None else strides, space)
 
     def _shape(self) -> list[Extent]:
@@ -163,7 +164,7 @@ class TypeParser(Cursor):
         for space in AddressSpace:
             if self.accept(space.value):
                 return space
-        self.expected("`global` or `local`", "the order is element and shape, strided<...>, address space")
+        self.expected("`global` or `local`", _ORDER)
 
     def _group(self) -> Group:
         lexer = self.lexer

@@ -1,0 +1,128 @@
+"""`girih emit` writes canonical text; `girih show` tells what is in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from girih import parse
+from tests.cli.helpers import AXPBY, girih, write
+
+SHIFT = """$n = 4
+func @shift(%A: memref<f32x?>, %B: memref<f32x?> {alignment=64}, %G: group<memref<f32x4>x2>, %s: f32, %Z: memref<f32>)
+        attributes {subgroup_size=16} {
+    %zero = constant 0 : index
+    %n = size %A[0] : index
+    %tile = alloca : memref<f32x4x$n,strided<1,8>,local> ; local
+    foreach (%i)=(%zero),(%n) {
+        %a = load
+            %A[%i] : f32
+        %V = subview %B[%i:1] : memref<f32x1>
+        store %a, %V[0]
+        %g = load %G[0] : memref<f32x4>
+        %q = equal %a, %s : bool
+        %r = if %q -> (f32) { yield (%a) } else { yield (%s) }
+        store %r, %g[%zero]
+    }
+}
+func @empty() {
+}
+"""
+
+
+def test_canonical_text(tmp_path: Path) -> None:
+    path = write(tmp_path, "func @f( %a : f32 )\n{ %b=neg %a:f32 } ; comment")
+    done = girih("emit", path, "--as", "ir")
+    assert (done.status, done.output) == (0, "func @f(%a: f32) {\n  %b = neg %a : f32\n}\n")
+
+
+def test_emitted_text_is_the_same_program(tmp_path: Path) -> None:
+    path, target = write(tmp_path, SHIFT), tmp_path / "out.tl"
+    assert girih("emit", path, "--as", "ir", "-D", "n=8", "-o", target).status == 0
+    text = target.read_text(encoding="utf-8")
+    assert "memref<f32x4x8,strided<1,8>,local>" in text
+    assert parse(text) == parse(SHIFT, definitions={"n": 8})
+    assert girih("emit", target, "--as", "ir").output == text
+
+
+def test_a_wrong_program_is_not_emitted(tmp_path: Path) -> None:
+    path, target = write(tmp_path, AXPBY.replace("%beta,", "%bet,")), tmp_path / "out.tl"
+    done = girih("emit", path, "--as", "ir", "-o", target)
+    assert (done.status, done.output, target.exists()) == (1, "", False)
+    assert "error[name.undefined]" in done.errors and done.errors.endswith(": 1 error\n")
+
+
+@pytest.mark.parametrize("form", ["llvm", "asm", "ptx", "spirv"])
+def test_other_forms_are_not_there_yet(form: str, tmp_path: Path) -> None:
+    done = girih("emit", write(tmp_path, AXPBY), "--as", form)
+    assert done.status == 2
+    assert f"--as {form}" in done.message and "not there yet" in done.message
+
+
+def test_other_targets_are_not_there_yet(tmp_path: Path) -> None:
+    path = write(tmp_path, AXPBY)
+    assert "not there yet" in girih("emit", path, "--as", "ir", "--target", "cuda:sm_90a").message
+    assert girih("emit", path, "--as", "ir", "--target", "interpreter").status == 0
+
+
+def test_an_unknown_form(tmp_path: Path) -> None:
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "wasm")
+    assert done.status == 2 and "'wasm' is not one of" in done.message
+    assert girih("emit", write(tmp_path, AXPBY)).status == 2
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "ir", "-o", tmp_path)
+    assert (done.status, done.message) == (2, f"{tmp_path}: it is a directory")
+
+
+def test_the_structure_of_a_file(tmp_path: Path, golden: Callable[[str, str], None]) -> None:
+    done = girih("show", write(tmp_path, SHIFT))
+    assert done.status == 0
+    golden("cli_show.txt", done.output)
+
+
+def test_memory_that_is_read_and_written(tmp_path: Path) -> None:
+    (shown,) = girih("show", write(tmp_path, SHIFT), "shift", "--format", "json").json
+    assert {p["name"]: (p.get("reads"), p.get("writes")) for p in shown["parameters"]} == {
+        "A": (1, 0),
+        "B": (0, 1),
+        "G": (0, 1),
+        "s": (None, None),
+        "Z": (0, 0),
+    }
+    assert shown["local_memory_bytes"] == 4 * (3 + 3 * 8 + 1)
+    assert shown["attributes"] == "{subgroup_size=16}"
+
+
+def test_lines_and_uses(tmp_path: Path) -> None:
+    (shown,) = girih("show", write(tmp_path, SHIFT), "@shift", "--format", "json").json
+    zero, size, _, loop = shown["body"]["instructions"]
+    assert zero["results"] == [{"name": "zero", "type": "index", "uses": 2}]
+    assert (size["line"], loop["line"]) == (5, 7)
+    assert loop["bindings"] == [{"name": "i", "type": "index", "uses": 2}]
+    (region,) = loop["regions"]
+    assert region["kind"] == "SPMD"
+    assert region["instructions"][0]["text"] == "%a = load %A[%i] : f32"
+
+
+def test_an_unknown_kernel(tmp_path: Path) -> None:
+    path = write(tmp_path, SHIFT)
+    assert girih("show", path, "shft").message == "there is no kernel 'shft'; did you mean 'shift'?"
+    assert girih("show", path, "zzz").message == "there is no kernel 'zzz'; there is: shift, empty"
+    assert girih("show", path, "zzz").status == 2
+    assert girih("show", write(tmp_path, ""), "f").message == "there is no kernel 'f'; there is none"
+
+
+def test_a_wrong_program_is_not_shown(tmp_path: Path) -> None:
+    done = girih("show", write(tmp_path, "func @f() {\n"))
+    assert done.status == 1 and "error[syntax.brace]" in done.output
+    assert girih("show", write(tmp_path, "func @f() {\n"), "--format", "json").output == ""
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "")
+    assert girih("show", path).output == f"{path}: no kernels\n"
+    assert girih("show", path, "--format", "json").json == []

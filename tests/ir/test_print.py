@@ -1,0 +1,106 @@
+"""What is printed reads back to the same module, and is canonical: printing that again changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from girih import parse
+from girih.ir.core import Module
+from tests.ir.modules import modules
+
+HERE = Path(__file__).resolve().parent
+CORPUS = [path for pattern in ("ok.tl", "run.tl") for path in sorted(HERE.parent.glob(f"ops/*/{pattern}"))]
+KERNELS = sorted((HERE.parents[1] / "girih" / "kernels").glob("*.tl"))
+
+
+@pytest.mark.parametrize("path", [*CORPUS, *KERNELS], ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_program_reads_back(path: Path) -> None:
+    module = parse(path.read_text(encoding="utf-8"))
+    text = str(module)
+    assert parse(text) == module
+    assert str(parse(text)) == text
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(modules())
+def test_a_made_module_reads_back(module: Module) -> None:
+    text = str(module)
+    again = parse(text)
+    assert again == module
+    assert str(again) == text
+
+
+GOLDENS = {
+    "print_names.tl": """
+func @names(%007: f32, %x: memref<f32 x ? x 4, strided<1, ?>> {"note" = "a b", alignment=64}) attributes {subgroup_size=16} {
+  ; comments go
+  %8 = neg %7 : f32   %9=add %8,%7:f32
+  parallel { %inner = constant 0x1.8p1 : f32 }
+  parallel { %inner = constant -0.0 : f64 %b = constant [inf,-nan] : c32 }
+}
+func @empty() { }
+""",
+    "print_regions.tl": """
+func @regions(%n: index, %A: memref<f32x?>, %c: bool) {
+  %z = constant 0 : index
+  %s, %t = for %i = %z, %n, %n init(%p=%z, %q=%c) -> (index, bool) {
+    %v = if %q -> (index) { yield (%p) } else { yield (%i) }
+    if %c { } else { barrier.global }
+    yield (%v, %q)
+  } attributes {unroll=4}
+  for %i=%z,%n { }
+  foreach_tile (%i,%j)=(%z,%z),(%n,%n) as (%si,%sj) <= (16,8) { }
+  foreach (%i) = (%z),(%n) { %a = load %A[%i] : f32 store %a, %A[0] }
+}
+""",
+    "print_instructions.tl": """
+func @instructions(%a: f32, %A: memref<f32x8x8>, %G: group<memref<f32x8x8>x?,offset:?>, %i: index) {
+  gemm %a, %A, %A, %a, %A   gemm.t %a, %A, %A, %a, %A   gemm.n.t %a, %A, %A, %a, %A   gemm.atomic.n.n %a,%A,%A,%a,%A
+  %B = load %G[%i] : memref<f32x8x8>
+  %V = subview %B[0:%i, 3] : memref<f32x?>
+  %W = subview %B[%i:4, 0:0] : memref<f32x4>
+  %E = expand %A[0 -> %i x 2] : memref<f32x?x2x8>
+  %F = fuse %A[0,1] : memref<f32x64>
+  %m = alloca {alignment=16} : memref<f32x8,local>
+  lifetime_stop %m
+  parallel {
+    %x = atomic_add.device.acquire_release %a, %A[%i,%i] : f32
+    %y = atomic_load.acquire %A[%i,%i] : f32
+    %t = cooperative_matrix_load.t.both_checked %A[%i,%i] : coopmatrix<f32x8x8,matrix_a>
+    %u = cooperative_matrix_apply (%r,%c,%e)=%t -> coopmatrix<f32x8x8,matrix_a> { yield (%e) }
+    %w = cooperative_matrix_reduce_add.row %u : coopmatrix<f32x8x1,matrix_acc>
+    %id = group_id.y : index
+    barrier.global.local
+  }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", sorted(GOLDENS))
+def test_canonical_text(name: str, golden: Callable[[str, str], None]) -> None:
+    module = parse(GOLDENS[name])
+    golden(name, str(module))
+    assert parse(str(module)) == module
+
+
+def test_equality_counts_structure_not_names() -> None:
+    text = "func @f(%a: f32, %b: f32) {\n%c = sub %a, %b : f32\n}\n"
+    assert parse(text) == parse(text.replace("%a", "%x"))
+    assert parse(text) != parse(text.replace("%a, %b :", "%b, %a :"))
+    assert parse(text) != parse(text.replace("@f", "@g"))
+    assert parse(text) != parse(text.replace("sub", "add"))
+    assert parse(text) != parse(text.replace("%c", "parallel {\n}\n%c"))
+
+
+def test_constants_are_compared_by_their_bits() -> None:
+    text = "func @f() {\n%c = constant 0.0 : f32\n}\n"
+    assert parse(text) != parse(text.replace("0.0", "-0.0"))
+    assert parse(text.replace("0.0", "nan")) == parse(text.replace("0.0", "nan"))
+    assert parse(text.replace("0.0", "nan")) != parse(text.replace("0.0", "-nan"))
+    assert parse(text.replace("0.0", "1")) != parse(text.replace("0.0", "1.0"))
+    assert parse(text.replace("0.0", "1")) != parse(text.replace("0.0", "true"))

@@ -1,0 +1,42 @@
+"""The syntax that the reference shows for an instruction."""
+
+from __future__ import annotations
+
+import pytest
+
+import girih.ops  # noqa: F401  (fills the registry)
+from girih.ir.define import OPS
+from girih.ir.syntax import syntax
+
+EXPECTED = {
+    "barrier": '"barrier" [".global"] [".local"]',
+    "axpby": '"axpby" [".atomic"] [".n" / ".t"] %alpha "," %a "," %beta "," %b',
+    "group_id": '%result "=" "group_id" (".x" / ".y" / ".z") ":" type',
+    "constant": '%result "=" "constant" constant ":" type',
+    "alloca": '%result "=" "alloca" [dictionary-attribute] ":" type',
+    "size": '%result "=" "size" %tensor "[" integer "]" ":" type',
+    "expand": '%result "=" "expand" %tensor "[" integer "->" (%sizes / integer) *("x" (%sizes / integer)) "]" ":" type',
+    "subview": '%result "=" "subview" %tensor "[" [(%offset / integer) [":" (%size / integer)] '
+    '*("," (%offset / integer) [":" (%size / integer)])] "]" ":" type',
+    "if": '[%results *("," %results) "="] "if" %condition ["->" "(" type *("," type) ")"] region ["else" region]',
+    "for": '[%results *("," %results) "="] "for" %variable "=" %start "," %stop ["," %step] '
+    '["init" "(" %carried "=" %initial *("," %carried "=" %initial) ")" "->" "(" type *("," type) ")"] region '
+    '["attributes" dictionary-attribute]',
+    "foreach": '"foreach" "(" %variables *("," %variables) ")" "=" "(" [%start *("," %start)] ")" "," '
+    '"(" [%stop *("," %stop)] ")" region',
+    "yield": '"yield" "(" [%values *("," %values)] ")"',
+}
+
+
+@pytest.mark.parametrize("mnemonic", sorted(EXPECTED))
+def test_syntax(mnemonic: str) -> None:
+    assert syntax(OPS[mnemonic].spec) == EXPECTED[mnemonic]
+
+
+@pytest.mark.parametrize("mnemonic", sorted(OPS))
+def test_every_instruction_has_a_balanced_syntax(mnemonic: str) -> None:
+    found = syntax(OPS[mnemonic].spec)
+    outside = " ".join(found.split('"')[::2])
+    assert f'"{mnemonic}"' in found
+    for opening, closing in ("[]", "()"):
+        assert outside.count(opening) == outside.count(closing)
