@@ -26,7 +26,7 @@ types: $(VENV)/ready-to-develop ## mypy, strict
 	@$(RUN) -m mypy
 
 bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output; read the difference before you commit
-	@GIRIH_BLESS=1 $(RUN) -m pytest tests/golden
+	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli
 
 docs: $(VENV)/ready-to-run ## write docs/errors.md and docs/language.md from the op registry
 	@$(RUN) tools/generate_docs.py

@@ -1,20 +1,25 @@
 """Write girih/data/examples.json: for `girih explain`, a short accepted and rejected program for each topic.
 
-They are taken from the tests: `tests/ops/MNEMONIC/ok.tl` and `bad.tl`, and `tests/front/codes/CODE.tl`. Of the
-functions that show a topic the shortest is taken. `python tools/generate_examples.py` writes the file.
+They are taken from the tests: `tests/ops/MNEMONIC/ok.tl`, `bad.tl` and `run.tl`, and `tests/front/codes/CODE.tl`.
+Of the functions that show a topic the shortest is taken, without what it does not need. `python
+tools/generate_examples.py` writes the file.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+import girih
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "girih" / "data" / "examples.json"
 
 _EXPECTED = re.compile(r";\s*(?:error|warning):\s*([\w., ]+)")
+_NAME = re.compile(r"func\s*@(\w+)")
+_FINDS = re.compile(r"^(; run: (\w+).* finds (run\.\w+))$", re.M)
 _PSEUDO = {"func", "parameter", "type"}
 
 
@@ -46,33 +51,134 @@ def codes_in(program: str) -> set[str]:
     return {code.strip() for found in _EXPECTED.findall(program) for code in found.split(",")}
 
 
-def shortest(programs: list[str]) -> str:
+def shortest(programs: Sequence[str]) -> str:
     """The shortest program; of equally short ones the first in the alphabet."""
     return min(programs, key=lambda program: (len(program), program))
 
 
+# --- making programs smaller -----------------------------------------------------------------
+
+
+def reduced(program: str, keeps: Callable[[str], bool]) -> str:
+    """A program without the lines, regions and parameters that are not needed to keep what it shows."""
+    found = False
+    while not found:
+        found = True
+        for smaller in (*_without_lines(program), *_without_parameters(program)):
+            if len(smaller) < len(program) and keeps(smaller):
+                program, found = smaller, False
+                break
+    tidy = re.sub(r"\(\s+\) \{", "() {", program)
+    return re.sub(r"[ \t]+(; (?:error|warning): )", r" \1", tidy)
+
+
+def _without_lines(program: str) -> Iterator[str]:
+    """The program without one of its regions, one of its lines, or the braces around a region."""
+    lines = program.splitlines(keepends=True)
+    blocks = [(k, end) for k in range(len(lines)) if (end := _end_of_block(lines, k)) is not None]
+    for begin, end in blocks:
+        yield "".join(lines[:begin] + lines[end + 1 :])
+    for k, line in enumerate(lines):
+        if not line.startswith("func") and line.strip() != "}":
+            yield "".join(lines[:k] + lines[k + 1 :])
+    for begin, end in blocks:
+        inner = [line.removeprefix("    ") for line in lines[begin + 1 : end]]
+        yield "".join(lines[:begin] + inner + lines[end + 1 :])
+
+
+def _end_of_block(lines: Sequence[str], begin: int) -> int | None:
+    """The line that closes the region which a line opens; None for a line that opens none, and for functions."""
+    if lines[begin].startswith("func"):
+        return None
+    depth = 0
+    for k in range(begin, len(lines)):
+        code = lines[k].split(";")[0]
+        depth += code.count("{") - code.count("}")
+        if depth <= 0:
+            return k if k > begin else None
+    return None
+
+
+def _without_parameters(program: str) -> Iterator[str]:
+    """The program without one of its parameters."""
+    head, bracket, rest = program.partition("(")
+    listed, closing, body = rest.partition(") {") if ") {" in rest.split("\n")[0] else rest.partition(") attributes")
+    parts = re.split(r"(?<=,)[ ]*(?:;[^\n]*)?\s*(?=%)", listed)
+    for k in range(len(parts)):
+        yield head + bracket + " ".join(parts[:k] + parts[k + 1 :]).rstrip(", ") + closing + body
+
+
+def codes_of(program: str) -> list[str]:
+    """What the checker says of a program, in order."""
+    return [d.code for d in girih.check(program)]
+
+
 def accepted(folder: Path) -> str | None:
-    """A program that uses the instruction of a folder."""
+    """A small program that uses the instruction of a folder."""
     path = folder / "ok.tl"
     if not path.exists():
         return None
     word = re.compile(rf"^(?!\s*;).*(?<![%$@.\w]){re.escape(folder.name)}(?!\w)", re.M)
-    found = [p for p in functions_of(path.read_text(encoding="utf-8")) if folder.name in _PSEUDO or word.search(p)]
-    return shortest(found) if found else None
+
+    def keeps(program: str) -> bool:
+        return word.search(program) is not None and not girih.check(program)
+
+    found = list(functions_of(path.read_text(encoding="utf-8")))
+    if folder.name in _PSEUDO:
+        return shortest(found) if found else None
+    using = [program for program in found if keeps(program)]
+    return reduced(shortest(using), keeps) if using else None
 
 
 def rejected(folder: Path) -> dict[str, str]:
-    """For each code of an instruction a program that is refused with it, with no other code if possible."""
+    """For each code of an instruction a small program that is refused with it, with no other code if possible."""
     path = folder / "bad.tl"
     if not path.exists():
         return {}
     by_code: dict[str, list[str]] = {}
     for program in functions_of(path.read_text(encoding="utf-8")):
         for code in codes_in(program):
-            by_code.setdefault(code, []).append(program)
-    own = {code: programs for code, programs in by_code.items() if code.startswith(folder.name + ".")}
-    alone = {code: [p for p in programs if codes_in(p) == {code}] for code, programs in own.items()}
-    return {code: shortest(alone[code] or programs) for code, programs in own.items()}
+            if code.startswith(folder.name + "."):
+                by_code.setdefault(code, []).append(program)
+    return {code: _smallest(programs, code) for code, programs in by_code.items()}
+
+
+def _only_first(program: str, code: str) -> str:
+    """The program without its guilty lines, but for the first with the code."""
+    kept: list[str] = []
+    shown = False
+    for line in program.splitlines(keepends=True):
+        guilty = codes_in(line)
+        first = code in guilty and not shown
+        shown = shown or first
+        if not guilty or first or re.search("[{}]", line.split(";")[0]):
+            kept.append(line)
+    return "".join(kept)
+
+
+def _smallest(programs: Sequence[str], code: str) -> str:
+    """The smallest program that is refused with the code, and with nothing that the whole one is not refused with."""
+    program = shortest(programs)
+    known = set(codes_of(program))
+
+    def keeps(smaller: str) -> bool:
+        found = set(codes_of(smaller))
+        return code in found and found <= known and code in codes_in(smaller)
+
+    start = _only_first(program, code)
+    return reduced(start if keeps(start) else program, keeps)
+
+
+def found_by_running() -> dict[str, str]:
+    """For each code of a run the shortest program that ends with it and no other, below the call that does."""
+    by_code: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "tests" / "ops").glob("*/run.tl")):
+        text = path.read_text(encoding="utf-8")
+        programs = {_NAME.findall(program)[0]: program for program in functions_of(text)}
+        for call, name, code in _FINDS.findall(text):
+            if name in programs:
+                by_code.setdefault(code, []).append(f"{call}\n{programs[name]}")
+    return {code: shortest(programs) for code, programs in by_code.items()}
 
 
 def collect() -> str:
@@ -83,6 +189,7 @@ def collect() -> str:
         if program is not None:
             found["accepted"][folder.name] = program
         found["rejected"] |= rejected(folder)
+    found["rejected"] |= found_by_running()
     for path in sorted((ROOT / "tests" / "front" / "codes").glob("*.tl")):
         found["rejected"][path.stem] = path.read_text(encoding="utf-8")
     return json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

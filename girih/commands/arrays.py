@@ -7,6 +7,7 @@ The data starts at a multiple of the promised alignment. What does not fit the t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,10 @@ import click
 
 from girih.commands.calls import refuse_file
 from girih.commands.specifications import FromFile, Made, Members, PythonNumber, Specification
+from girih.diagnostics import LaunchError
 from girih.ir.core import Parameter
 from girih.ir.types import Group, MemRef, Number
+from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,17 +40,19 @@ class Layout:
 
     name: str
     type: MemRef
+    position: int = 1
+    span: Span = NOWHERE
     alignment: int = _ALIGNMENT
     stride_gcd: tuple[int, ...] = ()
 
     @staticmethod
-    def of(parameter: Parameter, type: MemRef) -> Layout:
-        """The layout that a parameter asks for."""
-        alignment = parameter.attributes.get("alignment")
+    def of(parameter: Parameter, position: int, type: MemRef) -> Layout:
+        """The layout that a parameter asks for; `position` counts parameters from 1."""
+        given = parameter.attributes.get("alignment")
+        alignment = math.lcm(given, _ALIGNMENT) if isinstance(given, int) else _ALIGNMENT
         promised = parameter.attributes.get("stride_gcd")
         divisors = tuple(d for d in promised if isinstance(d, int)) if isinstance(promised, tuple) else ()
-        return Layout(parameter.name, type, max(alignment, _ALIGNMENT) if isinstance(alignment, int) else _ALIGNMENT,
-                      divisors)  # fmt: skip
+        return Layout(parameter.name, type, position, parameter.span, alignment, divisors)
 
     def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Strides in elements for a shape of the type's order."""
@@ -69,19 +74,20 @@ class ArrayMaker:
 
         self.random = np.random.default_rng(seed)
 
-    def value(self, parameter: Parameter, given: Specification) -> object:
-        """The Python argument for a parameter. Raises `InputError` for what a file holds."""
+    def value(self, parameter: Parameter, position: int, given: Specification) -> object:
+        """The Python argument for a parameter, counted from 1.
+
+        Raises `InputError` for what a file holds, `LaunchError` for a number that does not fit.
+        """
         match parameter.type:
             case MemRef() as type:
-                return self._memref(Layout.of(parameter, type), given)
+                return self._memref(Layout.of(parameter, position, type), given)
             case Group(memref=memref):
-                return self._group(Layout.of(parameter, memref), given)
+                return self._group(Layout.of(parameter, position, memref), given)
             case type:
                 return _scalar(parameter.name, type, given)
 
     def _memref(self, layout: Layout, given: Specification) -> object:
-        import numpy as np
-
         match given:
             case None:
                 return None
@@ -90,10 +96,7 @@ class ArrayMaker:
             case Members():
                 raise click.UsageError(f"{layout.name}: a list is for a group; its type is {layout.type}")
             case _ if layout.type.order == 0:
-                number = np.zeros((), _dtype(layout.type.element))
-                with np.errstate(all="ignore"):
-                    number[()] = _fitting(layout, given)
-                return number
+                return _element(layout, given)
         raise click.UsageError(f"{layout.name}={given}: {layout.type} takes an array, FILE.npy or zeros:f32:4x4")
 
     def _group(self, layout: Layout, given: Specification) -> object:
@@ -192,13 +195,16 @@ def _load(path: str, type: MemRef) -> Array:
     return array
 
 
-def _fitting(layout: Layout, number: object) -> object:
-    from girih.ir.types import NUMBERS
+def _element(layout: Layout, number: PythonNumber) -> Array:
+    """A 0-d array of a number. Raises `LaunchError` where the element type cannot hold it."""
+    from girih.runtime.report import Place, Report
+    from girih.runtime.scalars import bind_scalar
 
-    wrong = {"integer": float | complex, "floating": complex}.get(layout.type.element.family)
-    if isinstance(number, bool) or (wrong is not None and isinstance(number, wrong)):
-        raise click.UsageError(f"{layout.name}={number}: an element has type {NUMBERS[layout.type.element.name]}")
-    return number
+    report = Report()
+    found = bind_scalar(layout.type.element, number, Place(layout.name, layout.position, layout.span), report)
+    if found is None:
+        raise LaunchError(report.diagnostics)
+    return found.reshape(()).copy()
 
 
 def _scalar(name: str, type: object, given: Specification) -> PythonNumber | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Any, NoReturn
 
@@ -51,7 +52,7 @@ def _code(d: dict[str, Any]) -> str:
     for title in ("rule", "blames", "source", "needs"):
         if d[title]:
             lines += _entry(title, d[title])
-    return "\n".join([*lines, *_examples(d)]).rstrip()
+    return _page([*lines, *_examples(d)])
 
 
 def _instruction(d: dict[str, Any]) -> str:
@@ -70,16 +71,21 @@ def _instruction(d: dict[str, Any]) -> str:
                 name = ""
             lines += textwrap.wrap(told, WIDTH, initial_indent=f"  {name:<{width}}  ",
                                    subsequent_indent=" " * (width + 4))  # fmt: skip
-    lines += ["", "rules"] if lines[-1] else ["rules"]
+    lines += ["", "rules"]
     for rule in d["rules"]:
         severity = "" if rule["severity"] == "error" else f" ({rule['severity']})"
         lines += textwrap.wrap(f"{rule['code']}{severity}: {rule['says']}", WIDTH, initial_indent="  ",
                                subsequent_indent="      ")  # fmt: skip
-    return "\n".join([*lines, *_examples(d)]).rstrip()
+    return _page([*lines, *_examples(d)])
 
 
 def _family(found: list[dict[str, Any]]) -> str:
     return "\n".join(f"{d['code']}: {d['says']}" for d in found)
+
+
+def _page(lines: list[str]) -> str:
+    """The lines as text, with one empty line between paragraphs."""
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip()
 
 
 def _wrapped(text: str) -> list[str]:

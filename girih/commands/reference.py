@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 
 from girih import ops
-from girih.front.text.codes import FRONT_CODES
+from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
 from girih.ir.define import (
     OPS,
     RULES,
@@ -85,7 +85,7 @@ def other_codes() -> dict[str, list[Code]]:
         "Running a kernel": (RUN_CODES, "finding"),
     }
     return {
-        stage: [Code(code, severity, says) for code, says in table.items()]
+        stage: [Code(c, "warning" if c in FRONT_WARNINGS else severity, says) for c, says in table.items()]
         for stage, (table, severity) in stages.items()
     }
 

@@ -59,7 +59,7 @@ def _run(request: Request) -> int:
     given = _given(function, request.arguments)
     saves = checked_saves(function, given, request.saves)
     maker = ArrayMaker(request.seed)
-    values = [maker.value(p, given[p.name]) for p in function.parameters]
+    values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = Summary(function, values)
     seconds = _launch(kernel, request, values)
     save_all(_arrays(saves, function, values))

@@ -51,14 +51,38 @@ def unavailable(machine: Machine, op: Op, memref: MemRefValue) -> Mask | None:
         message = f"%{memref.name} has no memory behind it"
         machine.find("run.null", op, bad, message, argument=memref.name)
         found = bad
-    if memref.freed[0]:
-        everywhere = machine.active()
+    ended = memref.lifetime.ended
+    if ended is not None and (bad := restrict(machine, ended)).any():
         message = f"the lifetime of %{memref.name} has ended"
-        machine.find("run.lifetime", op, everywhere, message, argument=memref.name)
-        found = everywhere
+        machine.find("run.lifetime", op, bad, message, argument=memref.name)
+        found = bad if found is None else found | bad
     if memref.broken is not None:
         found = memref.broken if found is None else found | memref.broken
     return found
+
+
+def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) -> MemRefValue:
+    """A memref that the work-items along the last `axes` axes share, as `Machine.uniform` has it for numbers."""
+    held = (memref.offset, *memref.shape, *memref.strides, memref.null, memref.broken)
+    arrays = [x for x in held if isinstance(x, np.ndarray)]
+    if all(x.shape[2] == 1 and (axes == 1 or x.shape[1] == 1) for x in arrays):
+        return memref
+    differs: Mask | None = None
+
+    def common(x: Varying) -> Varying:
+        nonlocal differs
+        if not isinstance(x, np.ndarray):
+            return x
+        reference, found = machine.common(x, axes)
+        if found is not None:
+            differs = found if differs is None else differs | found
+        return reference
+
+    null, broken = (None if x is None else machine.common(x, axes)[0] for x in (memref.null, memref.broken))
+    offset, shape, strides = common(memref.offset), tuple(map(common, memref.shape)), tuple(map(common, memref.strides))
+    if differs is not None:
+        machine.find_varying(op, name, differs, axes)
+    return MemRefValue(memref.memory, offset, shape, strides, null, broken, memref.lifetime)
 
 
 def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> Place:
@@ -143,11 +167,14 @@ def targets(machine: Machine, place: Place, *values: Array) -> tuple[Array, list
 
 
 def write(machine: Machine, memref: MemRefValue, place: Place, value: Array) -> None:
-    """Store values at positions; of several work-items that store to one place, the last wins."""
+    """Store values at positions; of several work-items that store to one place, one wins, by default the last."""
     memory = memref.memory
     if memory.data.size == 0:
         return
     flat, (values,), _ = targets(machine, place, value)
+    order = machine.choices.points(flat.size)
+    if order is not None:
+        flat, values = flat.ravel()[order], values.ravel()[order]
     memory.data[flat] = values
     if memory.written is not None:
         memory.written[flat] = True

@@ -42,20 +42,23 @@ def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
     bad = b == 0 if dividing else (b < 0) | (b >= bits)
     if not bad.any():
         return
-    bad = per_lane(machine, bad)
+    bad = _under_mask(machine, bad)
     if not bad.any():
         return
     if dividing:
-        machine.find("run.division_by_zero", op, bad, "an integer is divided by zero", argument=op.b.name)
+        machine.find("run.division_by_zero", op, bad, "an integer is divided by zero",
+                     argument=op.b.name, by_lane=b.ndim == 3)  # fmt: skip
     else:
         machine.find("run.shift", op, bad, f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}",
-                     argument=op.b.name)  # fmt: skip
+                     argument=op.b.name, by_lane=b.ndim == 3)  # fmt: skip
 
 
-def per_lane(machine: Machine, bad: Mask) -> Mask:
-    """A condition per work-item, or per component of a matrix, as one per active work-item."""
+def _under_mask(machine: Machine, bad: Mask) -> Mask:
+    """A condition per work-item, or per component of a matrix, as one per active work-item or subgroup."""
     if bad.ndim == 4:
         bad = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
+        subgroups: Mask | None = None if machine.mask is None else np.any(machine.mask, axis=2, keepdims=True)
+        return bad if subgroups is None else bad & subgroups
     return bad if machine.mask is None else bad & machine.mask
 
 

@@ -37,7 +37,7 @@ class Choices:
         return self._random is not None
 
     def order(self, count: int) -> Indices:
-        """An order of work-groups."""
+        """An order of so many work-groups."""
         if self._random is None:
             return np.arange(count, dtype=np.int64)
         return self._random.permutation(count).astype(np.int64)

@@ -107,7 +107,7 @@ def for_(machine: Machine, op: For) -> None:
     start = _condition(machine, op, "start", machine.array(op.start))
     stop = _condition(machine, op, "stop", machine.array(op.stop))
     step = np.ones((1, 1, 1), dtype) if op.step is None else _condition(machine, op, "step", machine.array(op.step))
-    step = _positive_step(machine, op, step)
+    stop, step = _positive_step(machine, op, start, stop, step)
     carried = [machine.array(v) for v in op.initial]
     bounds = (_one(start), _one(stop), _one(step))
     if None not in bounds:
@@ -118,16 +118,16 @@ def for_(machine: Machine, op: For) -> None:
     _return(machine, op.results, carried)
 
 
-def _positive_step(machine: Machine, op: For, step: Array) -> Array:
+def _positive_step(machine: Machine, op: For, start: Array, stop: Array, step: Array) -> tuple[Array, Array]:
+    """End and step, where the step is positive; elsewhere those of a loop that runs 0 times."""
     bad = step <= 0
     if not bad.any():
-        return step
+        return stop, step
     under = bad if machine.mask is None else bad & machine.mask
     if under.any():
         machine.find("run.step", op, under, "the step of a loop is not positive",
                      argument=op.step.name if op.step else None)  # fmt: skip
-    # With the largest step an offending loop runs at most once.
-    return np.where(bad, np.iinfo(step.dtype).max, step)
+    return np.where(bad, start, stop), np.where(bad, np.ones((), step.dtype), step)
 
 
 def _uniform_loop(
@@ -175,18 +175,41 @@ def _wide(held: Array) -> Array:
     return held.astype(np.int64, copy=False)
 
 
+_SHUFFLED = 2**20
+"""Loops over more points keep their natural order: the budget ends them first, or nearly so."""
+
+_COUNTED = 2**62
+"""More points than any budget allows; counts end here, so that nothing overflows."""
+
+
+def _distance(start: Array, stop: Array) -> Array:
+    """stop - start as i64, 0 where that is negative, at most `_COUNTED`."""
+    low, high = _wide(start), _wide(stop)
+    # The difference of any two i64 fits u64.
+    apart = high.view(np.uint64) - low.view(np.uint64)
+    return np.where(high > low, np.minimum(apart, np.uint64(_COUNTED)), np.uint64(0)).astype(np.int64)
+
+
+def _product(sizes: list[Array]) -> Array:
+    """The product of sizes, at most `_COUNTED`; 0 where one is 0."""
+    total: Array = np.ones((1, 1, 1), np.int64)
+    for size in sizes:
+        safe = np.maximum(size, 1)
+        total = np.where(total > _COUNTED // safe, _COUNTED, total * safe)
+    for size in sizes:
+        total = np.where(size == 0, 0, total)
+    return total
+
+
 def _points(
-    machine: Machine, counts: list[Array], workers: int, worker: Array
+    machine: Machine, sizes: list[Array], workers: int, worker: Array
 ) -> Iterator[tuple[list[Array], Mask | None]]:
     """Rounds of a loop over the points of a box: each worker's point, counted from 0, and the mask of the round."""
-    sizes = [np.maximum(c, 0) for c in counts]
-    total = np.ones((1, 1, 1), np.int64)
-    for size in sizes:
-        total = total * size
+    total = _product(sizes)
     if machine.mask is not None:
         total = np.where(machine.mask.any(axis=(1, 2), keepdims=True), total, 0)
     most = int(total.max())
-    order = machine.choices.points(most) if most <= 1 << 24 else None
+    order = machine.choices.points(most) if most <= _SHUFFLED else None
     for begin in range(0, most, workers):
         linear = begin + worker
         active: Mask = linear < total
@@ -208,7 +231,7 @@ def _points(
 def foreach(machine: Machine, op: Foreach) -> None:
     """The points are dealt out to the work-items in rounds."""
     starts, stops = _ranges(machine, op)
-    counts = [_wide(b) - _wide(a) for a, b in zip(starts, stops, strict=True)]
+    counts = [_distance(a, b) for a, b in zip(starts, stops, strict=True)]
     lanes = np.arange(machine.subgroups * machine.lanes, dtype=np.int64).reshape(1, machine.subgroups, machine.lanes)
     for point, mask in _points(machine, counts, lanes.size, lanes):
         for variable, first, offset in zip(op.variables, starts, point, strict=True):
@@ -220,12 +243,12 @@ def foreach(machine: Machine, op: Foreach) -> None:
 def foreach_tile(machine: Machine, op: ForeachTile) -> None:
     """The tiles are dealt out to the subgroups in rounds."""
     starts, stops = _ranges(machine, op)
-    counts = [-((_wide(a) - _wide(b)) // n) for a, b, n in zip(starts, stops, op.tile_shape, strict=True)]
+    counts = [-(-_distance(a, b) // n) for a, b, n in zip(starts, stops, op.tile_shape, strict=True)]
     subgroups = np.arange(machine.subgroups, dtype=np.int64).reshape(1, machine.subgroups, 1)
     for point, mask in _points(machine, counts, machine.subgroups, subgroups):
         for number, (variable, size) in enumerate(zip(op.variables, op.sizes, strict=True)):
             first, tile = starts[number], op.tile_shape[number]
             offset = _wide(first) + point[number] * tile
             machine.env[variable] = offset.astype(first.dtype, copy=False)
-            machine.env[size] = np.minimum(tile, _wide(stops[number]) - offset).astype(first.dtype, copy=False)
+            machine.env[size] = np.minimum(tile, _distance(offset, stops[number])).astype(first.dtype, copy=False)
         machine.under(mask, op.body)

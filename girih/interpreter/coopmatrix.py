@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from girih.interpreter import numbers
-from girih.interpreter.access import unavailable
+from girih.interpreter.access import shared, unavailable
 from girih.interpreter.atomics import update
 from girih.interpreter.control import yielded
 from girih.interpreter.linalg import multiply
@@ -55,7 +55,7 @@ class Tile:
 
     def __init__(self, machine: Machine, op: Any, type: CoopMatrix) -> None:
         self.machine, self.op, self.type = machine, op, type
-        self.memref: MemRefValue = machine.memref(op.memory)
+        self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), 1)
         mask = machine.together(op, 1)
         self.full = (machine.work_groups, machine.subgroups)
         row = machine.uniform(op, "row", machine.array(op.row), 1)
@@ -195,7 +195,12 @@ def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomic
     if offsets is not None:
         # A tile that several subgroups share is stored by each of them; one suffices.
         shape = np.broadcast_shapes(offsets.shape, values.shape[:2])
-        write_boxes(memory, np.broadcast_to(offsets, shape), tile.type.shape, tile.strides_of_box(), values)
+        offsets = np.broadcast_to(offsets, shape)
+        order = machine.choices.points(offsets.size)
+        if order is not None:
+            offsets = offsets.ravel()[order]
+            values = np.broadcast_to(values, (*shape, *tile.type.shape)).reshape(-1, *tile.type.shape)[order]
+        write_boxes(memory, offsets, tile.type.shape, tile.strides_of_box(), values)
         return
     flat, usable = tile.elements()
     memory_values = np.broadcast_to(values, flat.shape)
@@ -236,6 +241,7 @@ def prefetch(machine: Machine, op: CooperativeMatrixPrefetch) -> None:
     machine.together(op, 1)
     for name in ("row", "column"):
         machine.uniform(op, name, machine.array(getattr(op, name)), 1)
+    shared(machine, op, "memory", machine.memref(op.memory), 1)
 
 
 # --- arithmetic --------------------------------------------------------------------------------
@@ -335,7 +341,7 @@ def insert(machine: Machine, op: CooperativeMatrixInsert) -> None:
 
 
 def _outer_values(op: CooperativeMatrixApply) -> list[Value]:
-    """The scalar values from outside that the region reads."""
+    """The scalars and memrefs from outside that the region reads."""
     inner: set[Value] = set(op.bindings)
     found: dict[Value, None] = {}
     stack: list[Op] = list(reversed(op.body.ops))
@@ -346,7 +352,7 @@ def _outer_values(op: CooperativeMatrixApply) -> list[Value]:
         found.update((v, None) for v in current.operands)
         for region in current.regions:
             stack.extend(reversed(region.ops))
-    return [v for v in found if v not in inner and not isinstance(v.type, MemRef | CoopMatrix)]
+    return [v for v in found if v not in inner and not isinstance(v.type, CoopMatrix)]
 
 
 @meaning(CooperativeMatrixApply)
@@ -357,10 +363,11 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     matrix = machine.array(op.matrix)
     outer: dict[Value, Any] = {}
     for value in _outer_values(op):
-        held = machine.env[value]
-        if isinstance(held, np.ndarray) and held.shape[2] > 1:
-            outer[value] = held
-            machine.env[value] = machine.uniform(op, value.name, held, 1)
+        outer[value] = held = machine.env[value]
+        if isinstance(held, np.ndarray):
+            machine.env[value] = machine.uniform(op, f"%{value.name}", held, 1)
+        elif isinstance(held, MemRefValue):
+            machine.env[value] = shared(machine, op, f"%{value.name}", held, 1)
     count = type_.rows * type_.columns
     numbers_ = np.arange(count, dtype=np.int32)[None, None, :]
     machine.env[op.row] = numbers_ // np.int32(type_.columns)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from girih.interpreter import numbers
-from girih.interpreter.access import unavailable
+from girih.interpreter.access import shared, unavailable
 from girih.interpreter.machine import Machine, meaning
 from girih.interpreter.memory import span_of
 from girih.interpreter.tiles import box_indices, read_boxes, unwritten, write_boxes
@@ -22,6 +23,9 @@ from girih.ir.types import MemRef, Number
 from girih.ops.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
 Ints = tuple[int, ...]
+
+_TEAM_ELEMENTS = 2**20
+"""How many elements of all operands a team works on at once."""
 
 
 @dataclass(slots=True)
@@ -64,7 +68,7 @@ def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
         return
     extents = [[*m.shape, *m.strides] for m in memrefs]
     if all(isinstance(x, int) for row in extents for x in row):
-        yield from _team(machine, op, groups, memrefs, [tuple(int(x) for x in row) for row in extents])
+        yield from _parts(machine, op, groups, memrefs, [tuple(int(x) for x in row) for row in extents])
         return
     table = np.stack([_per_group(machine, x) for row in extents for x in row], axis=1)[groups]
     kinds, member = np.unique(table, axis=0, return_inverse=True)
@@ -73,12 +77,20 @@ def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
         for row in extents:
             rows.append(tuple(int(x) for x in kind[position : position + len(row)]))
             position += len(row)
-        yield from _team(machine, op, groups[member.ravel() == number], memrefs, rows)
+        yield from _parts(machine, op, groups[member.ravel() == number], memrefs, rows)
+
+
+def _parts(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
+    """Teams whose boxes together take up no more than some megabytes, where they are more than one work-group."""
+    elements = sum(prod(row[: len(row) // 2]) for row in extents)
+    most = max(1, _TEAM_ELEMENTS // max(1, elements))
+    for begin in range(0, groups.size, most):
+        yield from _team(machine, op, groups[begin : begin + most], memrefs, extents)
 
 
 def _operand(machine: Machine, op: Op, name: str) -> MemRefValue:
     value: Value = getattr(op, name)
-    return machine.memref(value)
+    return shared(machine, op, name, machine.memref(value), 2)
 
 
 def _team(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:

@@ -148,8 +148,15 @@ class Machine:
 
         Where they do not, that is found, and the first active work-item's value counts.
         """
+        reference, differs = self.common(held, axes)
+        if differs is not None:
+            self.find_varying(op, name, differs, axes)
+        return reference
+
+    def common(self, held: Array, axes: int) -> tuple[Array, Mask | None]:
+        """The first active work-item's value along the last `axes` axes, and which active ones have another."""
         if held.shape[2] == 1 and (axes == 1 or held.shape[1] == 1):
-            return held
+            return held, None
         full = np.broadcast_to(held, self.shape)
         kept = self.shape[: 3 - axes]
         values = full.reshape(*kept, -1)
@@ -157,11 +164,15 @@ class Machine:
         first = active.argmax(axis=-1)[..., None]
         reference = np.take_along_axis(values, first, axis=-1)
         differs = (values != reference) & ~((values != values) & (reference != reference)) & active
-        if differs.any():
-            scope = "subgroup" if axes == 1 else "work-group"
-            self.find("run.not_uniform", op, differs.reshape(self.shape),
-                      f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a {scope}")  # fmt: skip
-        return reference.reshape(*kept, *(1,) * axes)
+        return reference.reshape(*kept, *(1,) * axes), differs.reshape(self.shape) if differs.any() else None
+
+    def find_varying(self, op: Op, name: str, differs: Mask, axes: int) -> None:
+        """Note that an operand, or a value that the instruction sees, differs where it must not."""
+        scope = "subgroup" if axes == 1 else "work-group"
+        operand = getattr(op, name, None)
+        argument = operand.name if isinstance(operand, core.Value) else None
+        message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a {scope}"
+        self.find("run.not_uniform", op, differs, message, argument=argument)
 
     def together(self, op: Op, axes: int) -> Mask | None:
         """The mask per subgroup (1) or work-group (2), for an instruction that all its work-items must meet."""
@@ -199,6 +210,8 @@ class Machine:
 
         `by_lane` is false for what a subgroup does as one.
         """
+        if not bad.any():
+            return
         where = np.unravel_index(int(bad.argmax()), bad.shape)
         at = (int(where[0]), int(where[1]), int(where[2]))
         spmd = self.kind is RegionKind.SPMD

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from girih.interpreter import numbers
@@ -47,8 +49,10 @@ def alloca(machine: Machine, op: Alloca) -> None:
 
 @meaning(LifetimeStop)
 def lifetime_stop(machine: Machine, op: LifetimeStop) -> None:
-    """The memory must not be used any more, through no view of it."""
-    machine.memref(op.memory).freed[0] = True
+    """The memory must not be used any more, through no view of it, by the work-groups that come here."""
+    lifetime = machine.memref(op.memory).lifetime
+    here = np.any(machine.active(), axis=(1, 2), keepdims=True)
+    lifetime.ended = here if lifetime.ended is None else lifetime.ended | here
 
 
 @meaning(Load)
@@ -134,6 +138,13 @@ def _varying(machine: Machine, held: Value | int) -> Varying:
     return int(array[0, 0, 0]) if array.size == 1 else array
 
 
+def _where(bad: Mask, instead: int, held: Varying) -> Varying:
+    """What a view that is wrong has in place of a number, which might lead anywhere."""
+    if isinstance(held, int) and bad.size == 1:
+        return instead
+    return np.where(bad, np.int64(instead), held)
+
+
 def _broken(memref: MemRefValue, bad: Mask | None) -> Mask | None:
     if bad is None:
         return memref.broken
@@ -143,7 +154,7 @@ def _broken(memref: MemRefValue, bad: Mask | None) -> Mask | None:
 def _view(
     memref: MemRefValue, offset: Varying, shape: tuple[Varying, ...], strides: tuple[Varying, ...], bad: Mask | None
 ) -> MemRefValue:
-    return MemRefValue(memref.memory, offset, shape, strides, memref.null, _broken(memref, bad), memref.freed)
+    return MemRefValue(memref.memory, offset, shape, strides, memref.null, _broken(memref, bad), memref.lifetime)
 
 
 def _note(machine: Machine, op: Op, code: str, bad: Varying, message: str, name: str) -> Mask | None:
@@ -172,6 +183,7 @@ def subview(machine: Machine, op: Subview) -> None:
         message = f"slice {number} of `subview` is not inside %{memref.name}"
         if (found := _note_slice(machine, op, wrong, message, memref, number, first, length)) is not None:
             bad = found if bad is None else bad | found
+            first, length = _where(found, 0, first), _where(found, 0, length)
         offset = offset + first * stride
         if not part.drops_mode:
             shape.append(length)
@@ -216,20 +228,36 @@ def expand(machine: Machine, op: Expand) -> None:
     memref = machine.memref(op.tensor)
     sizes = [_varying(machine, size) for size in op.sizes]
     extent, stride = memref.shape[op.mode], memref.strides[op.mode]
-    product: Varying = 1
+    message = f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}"
+    bad = _note(machine, op, "run.expand", _product_differs(sizes, extent), message, memref.name)
+    if bad is not None:
+        sizes = [_where(bad, 0, size) for size in sizes]
     new: list[Varying] = []
-    negative: Varying = False
     for size in sizes:
         new.append(stride)
         stride = stride * size
-        product = product * size
-        negative = negative | (size < 0)
-    message = f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}"
-    bad = _note(machine, op, "run.expand", negative | (product != extent), message, memref.name)
     before, after = slice(None, op.mode), slice(op.mode + 1, None)
     shape = (*memref.shape[before], *sizes, *memref.shape[after])
     strides = (*memref.strides[before], *new, *memref.strides[after])
     machine.set(op.result, _view(memref, memref.offset, shape, strides, bad))
+
+
+def _product_differs(sizes: list[Varying], extent: Varying) -> Varying:
+    """Whether a size is negative, or the product of sizes is not the extent; nothing is lost to overflow."""
+    if all(isinstance(n, int) for n in (*sizes, extent)):
+        return any(n < 0 for n in sizes) or prod(sizes) != extent
+    wrong: Mask = np.zeros((1, 1, 1), np.bool_)
+    empty: Mask = np.zeros((1, 1, 1), np.bool_)
+    for size in sizes:
+        wrong, empty = wrong | (np.asarray(size) < 0), empty | (np.asarray(size) == 0)
+    product: Array = np.ones((1, 1, 1), np.int64)
+    for size in sizes:
+        factor = np.maximum(size, 1)
+        over = factor > np.maximum(extent, 1) // product
+        wrong = wrong | (over & ~empty)
+        product = np.where(over, 1, product * factor)
+    differs: Mask = wrong | (np.where(empty, 0, product) != extent)
+    return differs
 
 
 @meaning(Fuse)

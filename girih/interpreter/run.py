@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 import girih.interpreter.arith
 import girih.interpreter.atomics
 import girih.interpreter.builtin
@@ -25,9 +23,10 @@ from girih.interpreter.values import Array, GroupValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.facts import DeviceLimits
-from girih.ir.types import CoopMatrix, Group, MemRef
+from girih.ir.types import CoopMatrix, Group, MemRef, Number
 from girih.ops.control import ForeachTile
 from girih.ops.coopmatrix import (
+    CooperativeMatrixApply,
     CooperativeMatrixExtract,
     CooperativeMatrixInsert,
     CooperativeMatrixMulAdd,
@@ -42,7 +41,8 @@ DEFAULT_STEPS = 10_000_000
 _BATCH_BYTES = 16 * 2**20
 _BATCH_LANES = 2**15
 _BATCH_GROUPS = 2**12
-_BYTES_PER_LANE = 64
+_ORDERED = 2**20
+"""So many work-groups are put in an order at a time."""
 
 Progress = Callable[[int, int], None]
 
@@ -122,25 +122,42 @@ def execute(run: Run, progress: Progress | None = None) -> Sequence[Finding]:
 
 def _batches(run: Run, total: int) -> Iterator[Array]:
     most = batch_size(run.function, run.geometry)
-    order = run.choices.order(total) if run.choices.varies else None
-    begin = 0
-    while begin < total:
-        end = min(total, begin + run.choices.batch(most))
-        yield np.arange(begin, end) if order is None else order[begin:end]
-        begin = end
+    for first in range(0, total, _ORDERED):
+        order = first + run.choices.order(min(_ORDERED, total - first))
+        begin = 0
+        while begin < order.size:
+            end = begin + run.choices.batch(most)
+            yield order[begin:end]
+            begin = end
 
 
 def batch_size(function: Function, geometry: Geometry) -> int:
     """How many work-groups fit a batch, so that what they hold stays within a few megabytes."""
     lanes = geometry.subgroups * geometry.subgroup_size
-    held = lanes * _BYTES_PER_LANE
+    held = lanes * sum(_scalar_bytes(value) for op in function.walk() for value in op.results)
     for op in function.walk():
         for value in op.results:
             if isinstance(value.type, CoopMatrix):
-                held += geometry.subgroups * value.type.rows * value.type.columns * value.type.component.size
+                held += geometry.subgroups * prod(value.type.shape) * value.type.component.size
             elif isinstance(op, Alloca) and isinstance(value.type, MemRef):
                 held += value.type.element.size * prod(n or 0 for n in value.type.shape)
-    return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // held))
+        if isinstance(op, CooperativeMatrixApply) and isinstance(op.result.type, CoopMatrix):
+            inner = sum(_scalar_bytes(value) for one in _inner(op) for value in one.results)
+            held += geometry.subgroups * prod(op.result.type.shape) * inner
+    return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // max(1, held)))
+
+
+def _inner(op: Op) -> Iterator[Op]:
+    """The instructions in the regions of an instruction, at any depth."""
+    for region in op.regions:
+        for one in region.ops:
+            yield one
+            yield from _inner(one)
+
+
+def _scalar_bytes(value: core.Value) -> int:
+    """What a work-item needs to hold a scalar."""
+    return value.type.size if isinstance(value.type, Number) else 1
 
 
 def _budget(run: Run, machine: Machine) -> Finding:

@@ -7,8 +7,8 @@ offsets, sizes and strides are ints, or arrays like scalars where they vary.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,13 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 Varying = int | Array
 """An int, or an array of ints like a scalar value."""
+
+
+@dataclass(slots=True, eq=False)
+class Lifetime:
+    """The work-groups in which local memory must not be used any more, None for none; its views share it."""
+
+    ended: Mask | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +43,7 @@ class MemRefValue:
     strides: tuple[Varying, ...]
     null: Mask | None = None
     broken: Mask | None = None
-    freed: list[bool] = field(default_factory=lambda: [False])
+    lifetime: Lifetime = field(default_factory=Lifetime)
 
     @property
     def name(self) -> str:
@@ -74,26 +81,26 @@ def memref_value(bound: BoundMemRef, name: str) -> MemRefValue:
 def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) -> tuple[GroupValue, list[Scatter]]:
     """A group parameter, and how its memory goes back to its members after the run.
 
-    The members are laid side by side, so that work-groups that load different members still run together.
+    The members are laid side by side, so that work-groups that load different members still run together. Behind each
+    lies a gap as long as the offset, which belongs to no member: there indices end that the offset moves past the end.
     """
     position = 0
-    parts: list[Array] = []
-    bases: dict[int, int] = {}
+    bases: dict[tuple[int, ...], int] = {}
     scatters: list[Scatter] = []
     offsets = np.zeros(max(1, len(bound.members)), np.int64)
     for number, member in enumerate(bound.members):
         memory = member.memory
         if memory is None:
             continue
-        if id(memory) not in bases:
-            bases[id(memory)] = position
-            parts.append(memory.data)
+        # Moved by its whole size or more, no element is left to be reached.
+        offset = min(member.offset, memory.data.size)
+        key = _identity(memory)
+        if key not in bases:
+            bases[key] = position
             scatters.append(Scatter(memory, position))
-            position += memory.data.size
-        offsets[number] = bases[id(memory)] + member.offset
-    data = np.concatenate(parts) if parts else np.zeros(0, dtype)
-    members = Memory(data, _joined(scatters, "written", data.size, whole=True), name,
-                     _joined(scatters, "elements", data.size, whole=True))  # fmt: skip
+            position += memory.data.size + offset
+        offsets[number] = bases[key] + offset
+    members = _side_by_side(scatters, position, dtype, name)
     shapes = tuple(_column(bound, "shape", k) for k in range(order))
     strides = tuple(_column(bound, "strides", k) for k in range(order))
     nulls = np.array([m.memory is None for m in bound.members] or [True])
@@ -117,35 +124,52 @@ class Scatter:
             self.memory.written[:] = group.written[part]
 
 
-def _joined(scatters: list[Scatter], name: str, size: int, *, whole: bool) -> Mask | None:
-    """One map of all members' maps; a member without one counts as `whole` everywhere."""
-    if all(getattr(s.memory, name) is None for s in scatters):
-        return None
-    found = np.full(size, whole)
+def _identity(memory: Memory) -> tuple[int, ...]:
+    """What tells the memories of members apart: the same elements, when only read, are needed once."""
+    if memory.data.flags.writeable or memory.written is not None or memory.elements is not None:
+        return (id(memory),)
+    return _address_range(memory)
+
+
+def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> Memory:
+    """One memory for all members."""
+    data = np.zeros(size, dtype)
+    written = None if all(s.memory.written is None for s in scatters) else np.ones(size, np.bool_)
+    gaps = size > sum(s.memory.data.size for s in scatters)
+    holes = gaps or any(s.memory.elements is not None for s in scatters)
+    elements = np.zeros(size, np.bool_) if holes else None
     for s in scatters:
-        part = getattr(s.memory, name)
-        if part is not None:
-            found[s.position : s.position + s.memory.data.size] = part
-    return found
+        part = slice(s.position, s.position + s.memory.data.size)
+        data[part] = s.memory.data
+        if written is not None and s.memory.written is not None:
+            written[part] = s.memory.written
+        if elements is not None:
+            elements[part] = True if s.memory.elements is None else s.memory.elements
+    return Memory(data, written, name, elements)
 
 
 def _column(bound: BoundGroup, name: str, mode: int) -> Array:
     return np.array([getattr(m, name)[mode] for m in bound.members] or [0], np.int64)
 
 
-def groups_share_memory(groups: list[BoundGroup], others: list[BoundMemRef]) -> bool:
-    """Whether a member of a group overlaps another argument or another member that is not the same memory."""
-    memories: dict[int, Memory] = {}
-    owners: dict[int, set[int]] = {}
-    for owner, members in enumerate([*(g.members for g in groups), *((m,) for m in others)]):
-        for member in members:
-            if member.memory is not None and member.memory.data.size:
-                memories[id(member.memory)] = member.memory
-                owners.setdefault(id(member.memory), set()).add(owner)
-    if any(len(found) > 1 for found in owners.values()):
-        return True
-    spans = sorted(_address_range(m) for m in memories.values())
-    return any(a[1] > b[0] for a, b in pairwise(spans))
+def groups_share_memory(groups: Sequence[BoundGroup], others: Sequence[BoundMemRef]) -> bool:
+    """Whether a member of a group overlaps another member or argument in memory that the kernel writes."""
+    spans = sorted(
+        (*_address_range(member.memory), of_group)
+        for of_group, members in ((True, [m for g in groups for m in g.members]), (False, others))
+        for member in members
+        if member.memory is not None and member.memory.data.size and member.memory.data.flags.writeable
+    )
+    reached, in_group = 0, False
+    for start, end, of_group in spans:
+        if start >= reached:
+            reached, in_group = end, of_group
+            continue
+        in_group |= of_group
+        if in_group:
+            return True
+        reached = max(reached, end)
+    return False
 
 
 def _address_range(memory: Memory) -> tuple[int, int]:

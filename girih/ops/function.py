@@ -69,7 +69,7 @@ def _peak(region: Region) -> int:
 
 
 def _bytes(type: MemRef) -> int:
-    if None in type.shape + type.strides or 0 in type.shape:
+    if None in type.shape + type.strides or 0 in type.shape or len(type.strides) != type.order:
         return 0
     last = sum((n - 1) * stride for n, stride in zip(type.shape, type.strides, strict=True) if n and stride)
     return (last + 1) * type.element.size

@@ -81,9 +81,9 @@ SEMANTICS = {s.value: s for s in Semantics}
 
 
 def memref(s: Subject, name: str) -> MemRef:
-    """The memref type of an operand or result; undetermined for another type."""
+    """The memref type of an operand or result; undetermined for another type, and for one in error itself."""
     found = getattr(s.op, name).type
-    if not isinstance(found, MemRef):
+    if not isinstance(found, MemRef) or len(found.strides) != found.order:
         raise Undetermined
     return found
 

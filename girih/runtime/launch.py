@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from girih.diagnostics import Diagnostic, GirihError, InternalError, KernelError, LaunchError
+from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, KernelError, LaunchError
 from girih.interpreter import numbers
 from girih.interpreter.bound import BoundGroup, BoundMemRef
 from girih.interpreter.choices import Choices
@@ -53,21 +53,14 @@ def launch(
     """
     chosen = (choices or Choices()).again()
     geometry = _geometry(function, grid, chosen)
-    bound = bind([_spec(p, written_parameters(function)) for p in function.parameters], arguments)
-    values, scatters = _values(function, bound)
-    run = Run(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
+    written = written_parameters(function)
     try:
-        with recursion_room():
-            findings = execute(run, progress)
-    except GirihError:
-        raise
+        bound = bind([_spec(p, written) for p in function.parameters], arguments)
+        values, scatters = _values(function, bound)
     except MemoryError:
-        message = "there is not enough memory to run the kernel"
-        raise LaunchError([Diagnostic("bind.memory", message, function.span)]) from None
-    except Exception as error:
-        if progress is not None and _raised_by(progress, error):
-            raise
-        raise InternalError(f"the interpreter failed in @{function.name}: {type(error).__name__}: {error}") from error
+        raise _no_memory(function) from None
+    run = Run(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
+    findings = _execute(run, progress)
     if findings:
         raise KernelError(findings)
     for group, members in scatters:
@@ -76,15 +69,34 @@ def launch(
     bound.commit()
 
 
-def _raised_by(progress: Progress, error: Exception) -> bool:
-    """Whether an exception comes out of the caller's own function."""
-    code = getattr(progress, "__code__", None)
-    trace = error.__traceback__
-    while trace is not None:
-        if code is not None and trace.tb_frame.f_code is code:
-            return True
-        trace = trace.tb_next
-    return False
+def _execute(run: Run, progress: Progress | None) -> Sequence[Finding]:
+    """Run the plan; whatever the caller's own `progress` raises goes back to the caller as it is."""
+    raised: list[BaseException] = []
+
+    def report(done: int, total: int) -> None:
+        try:
+            if progress is not None:
+                progress(done, total)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        with recursion_room():
+            return execute(run, report)
+    except Exception as error:
+        if isinstance(error, GirihError) or error in raised:
+            raise
+        if isinstance(error, MemoryError):
+            raise _no_memory(run.function) from None
+        what = f"the interpreter failed in @{run.function.name}: {type(error).__name__}: {error}"
+        raise InternalError(what) from error
+
+
+def _no_memory(function: Function) -> LaunchError:
+    message = f"there is not enough memory to run @{function.name}"
+    hint = "the arrays that the kernel writes are copied; pass smaller parts of them"
+    return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 
 
 def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) -> Geometry:
@@ -144,9 +156,7 @@ def _values(
 def _refuse_shared_groups(function: Function, bound: Bound) -> None:
     """The members of a group are laid side by side, which must not part what overlaps."""
     groups = [v for v in bound.values if isinstance(v, BoundGroup)]
-    if not groups or not written_parameters(function):
-        return
     if groups_share_memory(groups, [v for v in bound.values if isinstance(v, BoundMemRef)]):
-        message = "a member of a group shares memory with another member or argument, and the kernel writes"
+        message = "a member of a group shares memory with another member or argument, and the kernel writes to it"
         hint = "pass arrays that do not overlap, or one array with a memref parameter of one order more"
         raise LaunchError([Diagnostic("bind.overlap", message, function.span, hint=hint)])

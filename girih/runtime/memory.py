@@ -111,8 +111,16 @@ def allocate(claims: Sequence[Claim], shared: Iterable[Cluster]) -> None:
             _mark_elements(claim)
 
 
-def commit(claims: Iterable[Claim]) -> None:
-    """Put the elements of all written arrays back into the caller's memory."""
+def commit(claims: Sequence[Claim]) -> None:
+    """Put the elements of all written arrays back into the caller's memory; an interrupt comes after all of them."""
+    try:
+        _write_back(claims)
+    except KeyboardInterrupt:
+        _write_back(claims)
+        raise
+
+
+def _write_back(claims: Sequence[Claim]) -> None:
     for claim, array, memory in _placed(claims):
         if claim.written and claim.extent:
             np.copyto(array, claim.elements_of(memory.data))

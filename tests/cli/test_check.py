@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, cast
 
 import click
 import pytest
@@ -155,12 +156,12 @@ class Terminal:
 
 
 def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal: object = Terminal()
+    terminal = cast("IO[str]", Terminal())
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert report.coloured(terminal)  # type: ignore[arg-type]
+    assert report.coloured(terminal)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not report.coloured(terminal)  # type: ignore[arg-type]
+    assert not report.coloured(terminal)
 
 
 def test_painting_changes_colours_only() -> None:

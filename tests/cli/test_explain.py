@@ -41,9 +41,14 @@ def test_every_topic_is_explained() -> None:
 
 
 def test_every_code_of_the_front_end_and_of_binding_is_known() -> None:
-    assert {"syntax.brace", "name.undefined", "type.unknown", "definition.kind", "bind.dtype", "run.out_of_bounds"} <= set(
-        all_codes()
-    )
+    assert {
+        "syntax.brace",
+        "name.undefined",
+        "type.unknown",
+        "definition.kind",
+        "bind.dtype",
+        "run.out_of_bounds",
+    } <= set(all_codes())
 
 
 def test_a_rejected_and_an_accepted_example() -> None:

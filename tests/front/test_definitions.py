@@ -34,7 +34,11 @@ def calculated(expression: str) -> str:
         ("$n = f16", "%x = alloca : memref<$n x4x4,local>", "%x = alloca : memref<f16x4x4,local>"),
         ("$n = 4", "%x = alloca : memref<f32x$n x $n,local>", "%x = alloca : memref<f32x4x4,local>"),
         ("$n = memref<f32x4,local>", "%x = alloca : $n", "%x = alloca : memref<f32x4,local>"),
-        ("$n = {alignment=16}", "%x = alloca $n : memref<f32x4,local>", "%x = alloca {alignment=16} : memref<f32x4,local>"),
+        (
+            "$n = {alignment=16}",
+            "%x = alloca $n : memref<f32x4,local>",
+            "%x = alloca {alignment=16} : memref<f32x4,local>",
+        ),
         ("$n = 16", "%x = alloca {alignment=$n} : memref<f32,local>", "%x = alloca {alignment=16} : memref<f32,local>"),
         ("$m = 7\n$n = $m", "%x = constant $n : i32", "%x = constant 7 : i32"),
         ("$m = 7\n$n = !calc($m 2 *)", "%x = constant $n : i32", "%x = constant 14 : i32"),
@@ -160,4 +164,3 @@ def test_kinds() -> None:
     assert codes("$n = 4.5\nfunc @f(%A: memref<f32x?> {alignment=$n}) {\n}\n") == ["definition.kind"]
     assert codes("$n = 4\nfunc @f(%A: memref<f32x?> $n) {\n}\n") == ["definition.kind"]
     assert codes("$n = [1, 2]\nfunc @f() {\n%x = constant $n : i32\n}\n") == ["definition.kind"]
-

@@ -1,4 +1,7 @@
-"""Hundreds of one-rule programs get their verdict (tests/data/language_probes.json, collected from specification 003)."""
+"""Hundreds of one-rule programs get their verdict (tests/data/language_probes.json).
+
+They were collected section by section from specification 003.
+"""
 
 from __future__ import annotations
 

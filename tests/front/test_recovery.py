@@ -99,7 +99,6 @@ def test_a_brace_too_many() -> None:
         ("{alignment=64 shape_gcd=[4]}", "syntax.expected"),
         ("{shape_gcd=[4}", "syntax.expected"),
         ("{alignment=[1, 2.5]}", "syntax.expected"),
-        ('{"name"=1, "name"=2}', "syntax.duplicate_attribute"),
         ("{allignment=64}", "syntax.attribute"),
     ],
 )
@@ -108,8 +107,16 @@ def test_errors_in_dictionaries(dictionary: str, code: str) -> None:
     assert told(text) == [(1, code), (4, "syntax.mnemonic")]
 
 
+def test_a_key_in_quotes_twice() -> None:
+    found = told('func @f(%A: memref<f32x?> {"name"=1, "name"=2}) {\n}\n')
+    assert found == [(1, "syntax.string_attribute"), (1, "syntax.duplicate_attribute")]
+
+
 def test_an_error_between_functions() -> None:
-    assert told("fun @f() {\n}\nfunc @g() {\n%a = foo %a : f32\n}\n") == [(1, "syntax.expected"), (4, "syntax.mnemonic")]
+    assert told("fun @f() {\n}\nfunc @g() {\n%a = foo %a : f32\n}\n") == [
+        (1, "syntax.expected"),
+        (4, "syntax.mnemonic"),
+    ]
 
 
 def test_an_error_in_a_parameter_list() -> None:

@@ -90,7 +90,25 @@ def test_random_bytes() -> None:
         diagnosed(data.decode("utf-8", "replace"))
 
 
-TOKENS = [*VALID.split(), "{", "}", "(", ")", "[", "]", "<", ">", "func @f() {\n", "\n", "%", "$", "!calc(", '"', "x", "yield"]
+TOKENS = [
+    *VALID.split(),
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    "func @f() {\n",
+    "\n",
+    "%",
+    "$",
+    "!calc(",
+    '"',
+    "x",
+    "yield",
+]
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])

@@ -82,7 +82,9 @@ def test_integer_constants_out_of_range(text: str) -> None:
     assert len(found.message) < 120
 
 
-@pytest.mark.parametrize("text", ["1.0f", "1_000", "0x10", "1e", "Inf", "NaN", "TRUE", "1.2.3", "--1", "[1.0]", "[1.0,]"])
+@pytest.mark.parametrize(
+    "text", ["1.0f", "1_000", "0x10", "1e", "Inf", "NaN", "TRUE", "1.2.3", "--1", "[1.0]", "[1.0,]"]
+)
 def test_what_is_no_constant(text: str) -> None:
     found = codes(f"func @f() {{\n%x = constant {text} : f64\n}}\n")
     assert found in (["syntax.expected"], ["syntax.modifier"])

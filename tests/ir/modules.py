@@ -56,7 +56,9 @@ TYPES: st.SearchStrategy[Type] = st.sampled_from(list(SCALARS.values())) | memre
 
 @st.composite
 def dictionaries(draw: Draw) -> Dictionary:
-    value = st.recursive(st.booleans() | INTEGERS | STRINGS, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=4)
+    value = st.recursive(
+        st.booleans() | INTEGERS | STRINGS, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=4
+    )
     plain = st.tuples(st.sampled_from(ATTRIBUTE_NAMES), value, st.just(False))
     quoted = st.tuples(STRINGS, value, st.just(True))
     found = draw(st.lists(plain | quoted, max_size=3, unique_by=lambda entry: (entry[0], entry[2])))
@@ -119,7 +121,9 @@ class Maker:
                 choices = list(role.choices.values())
                 return draw(st.sampled_from(choices if role.required else [*choices, role.default]))
             case Operand(many=True):
-                return tuple(self.index() if role.literal and draw(st.booleans()) else self.seen() for _ in range(count))
+                return tuple(
+                    self.index() if role.literal and draw(st.booleans()) else self.seen() for _ in range(count)
+                )
             case Operand():
                 return None if role.optional and draw(st.booleans()) else self.seen()
             case Slices():

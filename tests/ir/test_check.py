@@ -1,4 +1,4 @@
-"""What the checker tells: carets under the guilty operands, where they are defined, hints, and no consequential errors."""
+"""What the checker tells: carets under the guilty operands, where they are defined, hints, no consequential errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ TEXTS = {
 \t%b = add %a, %missing : f32 ; \N{CJK UNIFIED IDEOGRAPH-65E5}
 }
 """,
-    "types": """func @f(%A: memref<f32x4x4,strided<4,1>>, %m: coopmatrix<f32x8x8,matrix_a>) attributes {subgroup_size=12} {
+    "types": """func @f(%A: memref<f32x4x4,strided<4,1>>, %m: coopmatrix<f32x8x8,matrix_a>)
+        attributes {subgroup_size=12} {
     %B = alloca : memref<f32x4,local,strided<1>>
     %D = alloca : memref<f32x?>
 }
@@ -104,7 +105,10 @@ def test_every_failed_row_is_reported_unless_its_operand_is_in_error_already() -
 def test_labels_name_where_operands_are_defined() -> None:
     (found,) = check(TEXTS["defined_above"])
     assert [(span.line, text) for span, text in found.labels][-1] == (2, "%long defined here")
-    assert [text for span, text in found.labels if span.line == 4] == ["a: memref<f32x4x4>", "b: memref<f32x2x4,strided<1,4>>"]
+    assert [text for span, text in found.labels if span.line == 4] == [
+        "a: memref<f32x4x4>",
+        "b: memref<f32x2x4,strided<1,4>>",
+    ]
 
 
 def test_definitions_on_the_same_line_get_no_label() -> None:
@@ -130,7 +134,7 @@ def test_as_json() -> None:
 
 
 def test_columns_count_code_points() -> None:
-    (found,) = check('func @f(%A: memref<f32x4> {"n"="x"}, %a: f32) {\n\t%b = add %a, %c : f32\n}\n')
+    found = check('func @f(%A: memref<f32x4> {"n"="x"}, %a: f32) {\n\t%b = add %a, %c : f32\n}\n')[-1]
     assert (found.span.line, found.span.column) == (2, 15)
 
 

@@ -36,7 +36,8 @@ def test_a_made_module_reads_back(module: Module) -> None:
 
 GOLDENS = {
     "print_names.tl": """
-func @names(%007: f32, %x: memref<f32 x ? x 4, strided<1, ?>> {"note" = "a b", alignment=64}) attributes {subgroup_size=16} {
+func @names(%007: f32, %x: memref<f32 x ? x 4, strided<1, ?>> {"note" = "a b", alignment=64})
+    attributes {subgroup_size=16} {
   ; comments go
   %8 = neg %7 : f32   %9=add %8,%7:f32
   parallel { %inner = constant 0x1.8p1 : f32 }

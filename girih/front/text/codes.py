@@ -15,7 +15,7 @@ FRONT_CODES: dict[str, str] = {
     "syntax.modifier": "an instruction takes only its own modifiers, in their order, each once",
     "syntax.results": "as many names stand before `=` as the instruction returns values",
     "syntax.attribute": "an attribute without quotes must be one that the language knows",
-    "syntax.string_attribute": "an attribute in quotes is kept, and means nothing (a warning)",
+    "syntax.string_attribute": "an attribute in quotes is kept, and means nothing to girih",
     "syntax.duplicate_attribute": "a dictionary has each key once",
     "syntax.integer_range": "an integer constant lies between -2^63 + 1 and 2^63 - 1",
     "syntax.float_range": "a floating-point constant must not overflow double precision",
@@ -35,3 +35,6 @@ FRONT_CODES: dict[str, str] = {
     "definition.unused": "a definition given from outside must replace one that the text has or uses",
 }
 """The meaning of every code, as a rule."""
+
+FRONT_WARNINGS = frozenset({"syntax.string_attribute"})
+"""The codes that refuse nothing; all others are errors."""

@@ -173,8 +173,8 @@ class ConstantParser(TypeParser):
         else:
             entries.append(Entry(key, value, quoted, lexer.since(start)))
             if quoted:
-                hint = f"write {key} without quotes" if key in ATTRIBUTE_NAMES else None
-                self.warn("syntax.string_attribute", f'"{key}" is kept but means nothing to girih', span, hint)
+                unquoted = f"write {key} without quotes" if key in ATTRIBUTE_NAMES else None
+                self.warn("syntax.string_attribute", f'"{key}" is kept but means nothing to girih', span, unquoted)
 
     # --- definitions ---------------------------------------------------------------------
 

@@ -248,7 +248,8 @@ class InstructionParser(NameParser):
     def _slices(self, draft: Draft, name: str) -> None:
         found: list[Slice] = []
         spans: list[Span] = []
-        while not self.at("]"):
+        empty = self.at("]")
+        while not empty:
             start = self.lexer.start
             offset, _ = self._value(literal=True)
             size = self._value(literal=True)[0] if self.accept(":") else None

@@ -1,0 +1,109 @@
+"""What is written where: indices at the ends of their type, and the memory of what was written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import girih
+from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
+
+FAR = [-(2**63), -(2**62), -(2**32), -1, 2**32, 2**62, 2**63 - 1]
+TILE = "coopmatrix<f32x8x4,matrix_acc>"
+
+
+@pytest.mark.parametrize("far", FAR)
+@pytest.mark.parametrize("varying", [False, True])
+@pytest.mark.parametrize("mode", [0, 1])
+def test_no_index_wraps_around_into_an_array(far: int, mode: int, varying: bool) -> None:
+    indices = ["%c1", "%c1"]
+    indices[mode] = "%i"
+    where = ", ".join(indices)
+    body = f"%w = mul %item, %k : index\n%i = add %n, %w : index\n%x = load %A[{where}] : f32\nstore %one, %A[{where}]"
+    view = np.zeros((64, 64), np.float32, order="F")[::4, ::2]
+    before = view.tobytes()
+    parameters = "%A: memref<f32x?x?,strided<?,?>>, %n: index, %k: index"
+    found = findings(spmd(parameters, body), view, far, int(varying) * 2**44)
+    assert {f.code for f in found} == {"run.out_of_bounds"}
+    index = (far, 1) if mode == 0 else (1, far)
+    assert found[0].index == index
+    assert found[0].shape == (16, 32)
+    assert view.tobytes() == before
+
+
+@pytest.mark.parametrize("far", FAR)
+def test_no_slice_wraps_around_into_an_array(far: int) -> None:
+    body = "%v = subview %A[0:4, %n:4] : memref<f32x4x4,strided<?,?>>\nstore %one, %v[%c0, %c0]\n"
+    body += "%w = subview %A[0:4, %item:%n] : memref<f32x4x?,strided<?,?>>\nstore %one, %w[%c0, %c0]"
+    a = zeros(64, 64)
+    found = findings(spmd("%A: memref<f32x?x?,strided<?,?>>, %n: index", body), a, far)
+    assert [f.code for f in found] == ["run.subview", "run.subview"]
+    assert not a.any()
+
+
+@pytest.mark.parametrize("far", FAR)
+def test_no_group_index_wraps_around(far: int) -> None:
+    body = "%m = load %G[%n] : memref<f32x4>\nstore %one, %m[%c0]"
+    (found,) = findings(spmd("%G: group<memref<f32x4>x?>, %n: index", body), [zeros(4), zeros(4)], far)
+    assert (found.code, found.index, found.shape) == ("run.out_of_bounds", (far,), (2,))
+
+
+WRITES = {
+    "store": ("parallel {\n%l = subgroup_local_id : i32\n%i = cast %l : index\nfor %j=%c0,%c2 {\n"
+              "store %one, %m[%i, %j]\n}\n}", 2),
+    "atomic store": ("parallel {\n%l = subgroup_local_id : i32\n%i = cast %l : index\n"
+                     "atomic_store %one, %m[%i, %c0]\n}", 1),
+    "tile": (f"parallel {{\n%t = constant 1.0 : {TILE}\ncooperative_matrix_store %t, %m[%c0, %c0]\n}}", 4),
+    "checked tile": (f"parallel {{\n%t = constant 1.0 : {TILE}\n"
+                     "cooperative_matrix_atomic_store.both_checked %t, %m[%c0, %c0]\n}", 4),
+    "collective": ("%v = subview %m[0:8, 0:3] : memref<f32x8x3,local>\n%a = subview %A[0:8, 0:3] : memref<f32x8x3>\n"
+                   "axpby %one, %a, %zero, %v", 3),
+    "collective atomic": ("%v = subview %m[0:8, 0:3] : memref<f32x8x3,local>\n"
+                          "%a = subview %A[0:8, 0:3] : memref<f32x8x3>\naxpby.atomic %one, %a, %zero, %v", 3),
+    "nothing": ("", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(WRITES))
+def test_exactly_what_was_written_may_be_read(name: str) -> None:
+    writes, columns = WRITES[name]
+    for read in range(1, 6):
+        body = (
+            f"%m = alloca : memref<f32x8x6,local>\n{writes}\n"
+            f"%r = subview %m[0:8, 0:{read}] : memref<f32x8x{read},local>\n"
+            f"%b = subview %B[0:8, 0:{read}] : memref<f32x8x{read}>\naxpby %one, %r, %zero, %b\n"
+        )
+        launched = kernel("%A: memref<f32x8x6>, %B: memref<f32x8x6>", body)
+        if read <= columns:
+            launched[3](np.ones((8, 6), np.float32, order="F"), zeros(8, 6))
+            continue
+        (found,) = findings(launched, zeros(8, 6), zeros(8, 6), grid=3)
+        assert (found.code, found.argument, found.count) == ("run.uninitialized", "m", 3)
+        assert found.index == (0, columns)
+
+
+def test_a_masked_store_writes_for_its_work_items_only() -> None:
+    body = """
+    %low = less_than %lane, %c4 : bool
+    if %low {
+      store %one, %A[%item]
+    }
+    %x = load %A[%item] : f32
+    """
+    (found,) = findings(spmd("%A: memref<f32x?>", body), girih.uninitialized(zeros(16)))
+    assert (found.code, found.index, found.lane, found.count) == ("run.uninitialized", (4,), 4, 8)
+
+
+def test_uninitialized_members_of_groups() -> None:
+    members = [fortran(4), fortran(4)]
+    body = "%m = load %G[%c1] : memref<f32x4>\nstore %one, %m[%c2]\n%x = load %m[%c2] : f32\n%y = load %m[%c1] : f32"
+    group = girih.Group([members[0], girih.uninitialized(members[1])])
+    (found,) = findings(spmd("%G: group<memref<f32x4>x?>", body), group)
+    assert (found.code, found.argument, found.index) == ("run.uninitialized", "G", (1,))
+    assert members[1].tolist() == [0, 1, 2, 3]
+
+
+def test_what_a_launch_did_not_write_keeps_its_contents() -> None:
+    a = fortran(4)
+    spmd("%A: memref<f32x4>", "store %one, %A[%c2]")(girih.uninitialized(a))
+    assert a.tolist() == [0, 1, 1, 3]
