@@ -34,10 +34,12 @@ class _Printer:
     def __init__(self) -> None:
         self.names: dict[Value, str] = {}
         self.taken: set[str] = set()
+        self.used: set[Value] = set()
         self.number = 0
 
     def function(self, function: Function) -> str:
         """The text of the function."""
+        self.used = {value for op in function.walk() for value in op.operands}
         shown = ", ".join(
             f"{self._define(p.value)}: {p.type}" + (f" {show_dictionary(p.attributes)}" if p.attributes else "")
             for p in function.parameters
@@ -83,7 +85,7 @@ class _Printer:
         self._forget(bindings)
         text = join_words(["".join([spec.mnemonic, *_modifiers(op)]), *words])
         results = op.results
-        if not results or (_may_be_ignored(spec) and not any(v.name for v in results)):
+        if not results or (_may_be_ignored(spec) and not any(v.name or v in self.used for v in results)):
             return text
         names = ", ".join(map(self._define, results))
         defined.extend(results)

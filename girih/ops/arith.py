@@ -56,7 +56,8 @@ _BITS = _families("bool or an integer type", "integer", "bool")
 
 def _nonzero(s: Subject) -> bool:
     divisor = s.op.b
-    if not isinstance(divisor.type, Number) or divisor.type.family != "integer":
+    found = element_type(divisor.type)
+    if not isinstance(found, Number) or found.family != "integer":
         raise Undetermined
     return s.facts.constants.get(divisor) != 0
 

@@ -34,7 +34,7 @@ from girih.ir.predicates import (
     held,
     yielded,
 )
-from girih.ir.types import ERROR, CoopMatrix, Type
+from girih.ir.types import ERROR, CoopMatrix, Number, Type
 from girih.source import Span
 
 FOREACH = '003 "Foreach"'
@@ -108,6 +108,11 @@ def _tile_divides(s: Subject) -> bool:
     return bool(s.op.tile_shape[0] % size == 0)
 
 
+def _tile_fits(s: Subject) -> bool:
+    sizes = zip(s.op.tile_shape, s.op.start, strict=False)
+    return all(n < 2 ** (8 * v.type.size - 1) for n, v in sizes if isinstance(v.type, Number))
+
+
 rules(Foreach, *_range_rows(FOREACH))
 rules(
     ForeachTile,
@@ -117,6 +122,9 @@ rules(
     Row("count_tile_shape", "variables tile_shape", Equal(count("tile_shape"), count("variables")),
         "there is one entry of the tile shape for each variable", FOREACH_TILE),
     Row("tile_shape", "tile_shape", each_at_least(held("tile_shape"), 1), "a tile has a positive size", FOREACH_TILE),
+    Row("tile_type", "tile_shape", Holds("tile_shape[i] is in the range of type(start[i])", _tile_fits,
+        lambda s: f"({', '.join(map(str, s.op.tile_shape))}) for {show_types(s.op.start)}"),
+        "the entries of the tile shape are in the range of the loop's types", FOREACH_TILE),
     Row("subgroup_size", "tile_shape", Holds("tile_shape[0] mod subgroup_size = 0", _tile_divides,
         lambda s: f"{s.op.tile_shape[0]} is no multiple of {s.facts.subgroup_size}"),
         "the first entry of the tile shape is a multiple of the subgroup size", FOREACH_TILE, needs="subgroup_size"),

@@ -263,7 +263,7 @@ INSERT = '003 "Cooperative matrix insert"'
 
 def _layout(s: Subject) -> tuple[CoopMatrix, int]:
     found, size = s.op.matrix.type, s.facts.subgroup_size
-    if not isinstance(found, CoopMatrix) or size is None or size <= 0:
+    if not isinstance(found, CoopMatrix) or min(found.shape) < 1 or size is None or size <= 0:
         raise Undetermined
     return found, size
 

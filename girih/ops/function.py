@@ -102,9 +102,9 @@ rules(
         at=lambda s: s.op.attributes.entry("work_group_size").span),
     Row("local_memory", "", Holds(f"local memory ≤ {_LIMITS.local_memory_bytes} bytes",
         lambda s: _peak(s.op.body) <= s.facts.limits.local_memory_bytes,
-        lambda s: f"{_peak(s.op.body)} bytes are alive at a time, the target has {s.facts.limits.local_memory_bytes}"),
+        lambda s: f"{_peak(s.op.body)} bytes are alive at a time, a usual device has {s.facts.limits.local_memory_bytes}"),
         "the memory of all `alloca` alive at a time fits the target's local memory", '003 "Alloca"',
-        "free memory early with `lifetime_stop`, or make the tiles smaller", needs="local_memory_bytes"),
+        "free memory early with `lifetime_stop`, or make the tiles smaller", "warning", needs="local_memory_bytes"),
 )  # fmt: skip
 
 # --- parameters ------------------------------------------------------------------------------

@@ -107,3 +107,76 @@ def test_what_a_launch_did_not_write_keeps_its_contents() -> None:
     a = fortran(4)
     spmd("%A: memref<f32x4>", "store %one, %A[%c2]")(girih.uninitialized(a))
     assert a.tolist() == [0, 1, 1, 3]
+
+
+def test_after_an_offending_load_the_value_is_zero_and_an_offending_store_is_dropped() -> None:
+    """Seen by what a later division says: it would find a divisor of 0."""
+    body = """
+    %zero_number = constant 0 : i32
+    %unit = constant 1 : i32
+    %twelve = constant 12 : index
+    %x = load %A[%item] : i32
+    store %zero_number, %A[%item]
+    %past = greater_than_equal %item, %twelve : bool
+    if %past {
+      %y = add %x, %unit : i32
+      %q = div %unit, %y : i32
+      %first = load %B[%c0] : i32
+      %r = div %unit, %first : i32
+    }
+    """
+    a = np.full(12, -1, np.int32)
+    body = body.replace("%first = load", "store %zero_number, %B[%item]\n%first = load")
+    found = findings(spmd("%A: memref<i32x?>, %B: memref<i32x?>", body), a, np.full(12, 7, np.int32))
+    assert [(f.code, f.count) for f in found] == [("run.out_of_bounds", 4)] * 3
+    assert (a == -1).all()
+
+
+def test_an_access_outside_is_not_called_a_read_of_unwritten_memory_as_well() -> None:
+    body = """
+    %some = greater_than %item, %c0 : bool
+    if %some {
+      store %one, %A[%item]
+      %x = load %A[%item] : f32
+    }
+    """
+    found = findings(spmd("%A: memref<f32x?>", body), girih.uninitialized(zeros(12)))
+    assert [(f.code, f.count) for f in found] == [("run.out_of_bounds", 4)] * 2
+
+
+def test_what_other_work_groups_hold_need_not_be_uniform() -> None:
+    body = """
+  %g = group_id.x : index
+  %n = cast %g : i64
+  %k = constant 1 : i64
+  %old = atomic_add %k, %N[] : i64
+  %mixed = mul %old, %n : i64
+  %x = cast %mixed : f32
+  %first = equal %g, %c0 : bool
+  if %first {
+    axpby %x, %A, %one, %A
+  }
+    """
+    a = fortran(4)
+    kernel("%N: memref<i64>, %A: memref<f32x4>", body)[5](zeros(dtype=np.int64), a)
+    assert (a == fortran(4)).all()
+
+
+def test_a_tile_is_stored_by_the_subgroups_that_come_to_it() -> None:
+    body = f"""
+    %second = equal %subgroup, %c1 : bool
+    %x = cast %subgroup_number : f32
+    %t = cooperative_matrix_construct %x : {TILE}
+    if %second {{
+      %row = mul %subgroup, %eight : index
+      cooperative_matrix_store %t, %A[%row, %c0]
+      %o = cooperative_matrix_atomic_add %t, %A[%row, %c0] : {TILE}
+    }} else {{
+      cooperative_matrix_atomic_store.both_checked %t, %B[%c0, %c0]
+    }}
+    """
+    a, b = np.full((16, 4), 9, np.float32, order="F"), np.full((8, 4), 9, np.float32, order="F")
+    spmd("%A: memref<f32x16x4>, %B: memref<f32x8x4>", body)(a, b)
+    assert (a[:8] == 9).all()
+    assert (a[8:] == 2).all()
+    assert (b == 0).all()

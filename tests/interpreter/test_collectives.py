@@ -222,3 +222,21 @@ def test_constants_of_a_collective_region_may_be_matrices() -> None:
     a = zeros(8, 8)
     kernel("%A: memref<f32x?x?>", body)(a)
     assert (a == 2).all()
+
+
+def test_factors_of_each_work_group_stay_with_it_where_shapes_differ() -> None:
+    body = """
+  %g = group_id.x : index
+  %i = cast %g : i32
+  %x = cast %i : f32
+  %odd = rem %g, %c2 : index
+  %n = add %odd, %c1 : index
+  %a = subview %A[0:%n, %g] : memref<f32x?>
+  axpby %x, %a, %x, %a
+    """
+    a = fortran(3, 9) + 1
+    expected = a.copy(order="F")
+    for g in range(9):
+        expected[: g % 2 + 1, g] *= 2 * g
+    kernel("%A: memref<f32x3x?>", body)[9](a)
+    assert (a == expected).all()

@@ -13,6 +13,9 @@ import girih
 from girih.api import Grid
 from girih.interpreter import run
 from girih.interpreter.choices import Choices
+from girih.interpreter.machine import Geometry
+from girih.interpreter.numbers import dtype
+from girih.ir.types import NUMBERS
 from girih.runtime import launch
 from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
 
@@ -85,8 +88,16 @@ def test_endless_loops_stop(name: str, begin: int, end: int, seed: int | None) -
     assert found.span.text.startswith("@f") or "@f" in found.span.text
 
 
+def test_a_spent_budget_ends_the_launch() -> None:
+    done: list[int] = []
+    launched = kernel("%begin: i64, %end: i64", ENDLESS["for"])
+    (found,) = findings(launched, 0, 2**62, grid=50_000, max_steps=100, progress=lambda n, total: done.append(n))
+    assert (found.count, found.work_group) == (1, (0, 0, 0))
+    assert not done
+
+
 def test_there_is_a_budget_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launch.DEFAULT_STEPS == run.DEFAULT_STEPS == 10_000_000
+    assert run.DEFAULT_STEPS == 10_000_000
     monkeypatch.setattr(launch, "DEFAULT_STEPS", 20_000)
     (found,) = findings(kernel("%begin: i64, %end: i64", ENDLESS["for"]), 0, 2**62)
     assert found.code == "run.budget"
@@ -126,6 +137,9 @@ def outcomes(text: str, size: int, grid: int = 1, *, all_items: bool = False) ->
 
 
 def test_the_order_of_work_groups_is_a_choice() -> None:
+    order = Choices(1).order(100)
+    assert sorted(order) == list(range(100)) != order.tolist()
+    assert Choices().order(100).tolist() == list(range(100))
     assert len(set(outcomes(RACE, 1, grid=40).values())) > 5
 
 
@@ -201,6 +215,42 @@ def test_sums_may_be_added_in_any_order() -> None:
     assert len(found) > 1
 
 
+def test_the_order_of_a_reduction_is_a_choice() -> None:
+    a = (np.arange(16) * 7 % 11 + 1).astype(np.float32) ** 5 / 7
+    launched = spmd(
+        "%A: memref<f32x?>, %B: memref<f32>",
+        "%x = load %A[%item] : f32\n%y = subgroup_reduce_add %x : f32\n%first = equal %subgroup, %c0 : bool\n"
+        "if %first {\nstore %y, %B[]\n}",
+    )
+    found = set()
+    for seed in range(20):
+        b = zeros()
+        launched(a, b, choices=Choices(seed))
+        np.testing.assert_allclose(b, a[:8].sum(), rtol=1e-5)
+        found.add(float(b))
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize("type", ["f32", "i8", "bf16"])
+@pytest.mark.parametrize("use", ["matrix_a", "matrix_b", "matrix_acc"])
+def test_components_go_where_they_come_from_whatever_the_subgroup_size(type: str, use: str) -> None:
+    tile = f"coopmatrix<{type}x64x5,{use}>"
+    constant = "0" if type == "i8" else "0.0"
+    body = (
+        f"parallel {{\n%m = cooperative_matrix_load %A[%c0, %c0] : {tile}\n%n = constant {constant} : {tile}\n"
+        f"%x = cooperative_matrix_extract %m[2] : {type}\n%r = cooperative_matrix_insert %x, %n[2] : {tile}\n"
+        "cooperative_matrix_store %r, %B[%c0, %c0]\n%s = subgroup_size : i32\nstore %s, %S[]\n}"
+    )
+    launched = kernel(f"%A: memref<{type}x64x5>, %B: memref<{type}x64x5>, %S: memref<i32>", body, "")
+    a = (np.arange(320) % 100 + 1).reshape(64, 5, order="F").astype(dtype(NUMBERS[type]))
+    for seed in range(20):
+        b, size = np.zeros_like(a), zeros(dtype=np.int32)
+        launched(a, b, size, choices=Choices(seed))
+        moved = b.astype(float) != 0
+        assert np.count_nonzero(moved) == size
+        assert (b[moved] == a[moved]).all()
+
+
 # --- threads and memory ----------------------------------------------------------------------------
 
 
@@ -263,6 +313,6 @@ def test_a_long_kernel_runs_in_smaller_batches() -> None:
     short = spmd("%A: memref<f32x?>", "%x = load %A[%c0] : f32")
     many = "\n".join(f"%x{i} = load %A[%c0] : f32" for i in range(5000))
     long = spmd("%A: memref<f32x?>", many)
-    geometry = run.Geometry((1, 1, 1), (16, 1), 8)
+    geometry = Geometry((1, 1, 1), (16, 1), 8)
     assert run.batch_size(long.ir, geometry) * 16 * 5000 * 4 <= 16 * 2**20
     assert run.batch_size(long.ir, geometry) < run.batch_size(short.ir, geometry) // 10

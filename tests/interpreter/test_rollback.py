@@ -252,10 +252,9 @@ def test_bits_survive_the_way_through_private_memory() -> None:
 
 
 def test_an_interrupt_while_results_are_written_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    from girih.runtime import memory
-
     arrays = [zeros(4), zeros(4)]
-    copy, calls = np.copyto, []
+    copy = np.copyto
+    calls: list[Array] = []
 
     def interrupted(target: Array, source: Array) -> None:
         copy(target, source)
@@ -264,7 +263,7 @@ def test_an_interrupt_while_results_are_written_loses_none(monkeypatch: pytest.M
             raise KeyboardInterrupt
 
     launched = kernel("%A: memref<f32x4>, %B: memref<f32x4>", "store %one, %A[%c0]\nstore %one, %B[%c1]")
-    monkeypatch.setattr(memory.np, "copyto", interrupted)
+    monkeypatch.setattr(np, "copyto", interrupted)
     with pytest.raises(KeyboardInterrupt):
         launched(*arrays)
     assert [a.tolist() for a in arrays] == [[1, 0, 0, 0], [0, 1, 0, 0]]
