@@ -1,13 +1,15 @@
 # Every target sets up what it needs in .venv; a bare clone needs Python 3.11 or newer, make, and the package index.
 PYTHON ?= python3
 JOBS ?= 2
+COUNT ?= 100000
+SEED ?= 0
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types bless docs bench clean
+.PHONY: help demo test lint types bless docs fuzz bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +30,15 @@ types: $(VENV)/ready-to-develop ## mypy, strict
 bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output; read the difference before you commit
 	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli
 
-docs: $(VENV)/ready-to-run ## write docs/errors.md and docs/language.md from the op registry
+docs: $(VENV)/ready-to-document ## write the generated pages, pictures and grammar; build docs/_build/index.html
 	@$(RUN) tools/generate_docs.py
+	@$(RUN) tools/draw_pictures.py
+	@$(RUN) tools/generate_grammar.py
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet
+	@echo "Open docs/_build/index.html"
+
+fuzz: $(VENV)/ready-to-develop ## random programs for a long time; COUNT=100000 SEED=0, JOBS processes
+	@$(RUN) -m tests.fuzz.long --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 
 bench: $(VENV)/ready-to-run ## measure, as ratios
 	@$(RUN) benchmarks/run.py
@@ -56,4 +65,8 @@ $(VENV)/ready-to-run: pyproject.toml | $(RUN)
 
 $(VENV)/ready-to-develop: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/ready-to-run
+
+$(VENV)/ready-to-document: pyproject.toml | $(RUN)
+	@$(PIP) install --editable '.[docs]'
 	@touch $@ $(VENV)/ready-to-run

@@ -32,7 +32,11 @@ _HOME = {
     "Span": "girih.source",
 }
 
+_MODULES = ("kernels",)
+"""Modules that need no import of their own: `girih.kernels.gemm()`."""
+
 if TYPE_CHECKING:
+    from girih import kernels
     from girih.api import Kernel, Program, load, loads
     from girih.diagnostics import (
         CompileError,
@@ -64,6 +68,7 @@ __all__ = [
     "Span",
     "Uninitialized",
     "check",
+    "kernels",
     "load",
     "loads",
     "parse",
@@ -72,6 +77,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"girih.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'girih' has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name]), name)
@@ -80,4 +87,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -6,15 +6,15 @@ arrays only if nothing was found wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.ir.core import Function, Module
-from girih.program import compile_source, read_source
+from girih.program import compile_source, read_source, source_of_text
 from girih.source import NOWHERE, Source
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ TARGETS = ("interpreter",)
 
 DEFAULT_TARGET = "interpreter"
 
-Grid = int | tuple[int, ...]
+Grid = int | Sequence[int]
+"""An int, or up to three of them."""
 
 
 def load(
@@ -35,7 +36,8 @@ def load(
     """The kernels of a file, ready to be launched on a target.
 
     `definitions` replace `$name` definitions at file level: numbers, or strings as the language writes the value.
-    Raises `CompileError` for a program in error, `ValueError` for an unknown target, `OSError` as `open` does.
+    Raises `CompileError` for a program in error, `ValueError` for an unknown target, `OSError` as `open` does, and
+    `TypeError` for what is no path.
     """
     return _compile(read_source(path), target, definitions)
 
@@ -47,7 +49,7 @@ def loads(
     filename: str | None = None,
 ) -> Program:
     """The kernels of a text, ready to be launched on a target; see `load`."""
-    return _compile(Source(text, filename or "<text>"), target, definitions)
+    return _compile(source_of_text(text, filename), target, definitions)
 
 
 def _compile(source: Source, target: str, definitions: Mapping[str, object] | None) -> Program:
@@ -57,18 +59,18 @@ def _compile(source: Source, target: str, definitions: Mapping[str, object] | No
     return Program(module, target, tuple(warnings))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Program(Mapping[str, "Kernel"]):
-    """The kernels of a text by name; `warnings` holds what the checker was in doubt about."""
+    """The kernels of a text by name, with or without `@`; `warnings` holds what the checker was in doubt about."""
 
     module: Module
     target: str = DEFAULT_TARGET
     warnings: tuple[Diagnostic, ...] = ()
 
     def __getitem__(self, name: str) -> Kernel:
-        found = self.module.function(name.removeprefix("@"))
+        found = self.module.function(name.removeprefix("@")) if isinstance(name, str) else None
         if found is None:
-            known = ", ".join(f.name for f in self.module.functions) or "none"
+            known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
         return Kernel(found, self.target)
 
@@ -81,6 +83,9 @@ class Program(Mapping[str, "Kernel"]):
     def __str__(self) -> str:
         return str(self.module)
 
+    def __repr__(self) -> str:
+        return f"<girih program of {', '.join('@' + name for name in self) or 'no kernels'} on {self.target}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -91,7 +96,7 @@ class Kernel:
     grid: tuple[int, int, int] = field(default=(1, 1, 1))
 
     def __getitem__(self, grid: Grid) -> Kernel:
-        """The kernel on a grid: an int or up to three, x first; missing ones are 1."""
+        """The kernel on a grid: an int or up to three, x first; missing ones are 1. Raises `LaunchError`."""
         return Kernel(self.ir, self.target, normalized_grid(grid))
 
     @property
@@ -113,50 +118,70 @@ class Kernel:
         choices: Choices | None = None,
         max_steps: int | None = None,
         progress: Progress | None = None,
+        **named: object,
     ) -> None:
         """Launch the kernel and wait for it; arrays are changed in place.
 
         `choices` varies what the language leaves open. `max_steps` bounds the instructions that a batch of
         work-groups executes. `progress` is called with the number of finished work-groups and of all.
         Raises `LaunchError` for wrong arguments and `KernelError` for what checked execution found; both leave all
-        arrays as they were.
+        arrays as they were. Raises `TypeError` for arguments given by name and for options of a wrong type.
         """
         from girih.runtime.launch import launch
+
+        if named:
+            raise TypeError(f"{', '.join(named)}: give arguments by position, {self.signature}; "
+                            "the options are choices, max_steps and progress")  # fmt: skip
+        _check_options(choices, max_steps, progress)
 
         launch(self.ir, self.grid, arguments, choices=choices, max_steps=max_steps, progress=progress)
 
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR of the kernel."""
-        return self._not_emitted("LLVM IR")
+        self._refuse("LLVM IR")
 
     @property
     def assembly(self) -> str:
         """The machine code of the kernel as assembly."""
-        return self._not_emitted("assembly")
+        self._refuse("assembly")
 
     @property
     def ptx(self) -> str:
         """The PTX of the kernel."""
-        return self._not_emitted("PTX")
+        self._refuse("PTX")
 
     @property
     def spirv(self) -> bytes:
         """The SPIR-V module of the kernel."""
-        return self._not_emitted("SPIR-V").encode("utf-8")
+        self._refuse("SPIR-V")
 
-    def _not_emitted(self, what: str) -> str:
+    def _refuse(self, what: str) -> NoReturn:
         message = f"the target {self.target!r} emits no {what}"
         raise CompileError([Diagnostic("run.emit", message, self.ir.span, hint="`str(kernel.ir)` shows the program")])
 
 
+def _check_options(choices: object, max_steps: object, progress: object) -> None:
+    """Hold the options of a launch against their types. Raises `TypeError` and `ValueError`."""
+    from girih.interpreter.choices import Choices
+
+    if not isinstance(choices, Choices | None):
+        raise TypeError(f"choices is a girih.Choices; got {choices!r}")
+    if max_steps is not None and (isinstance(max_steps, bool) or not isinstance(max_steps, int)):
+        raise TypeError(f"max_steps is an integer; got {max_steps!r}")
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps is at least 1; got {max_steps}")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is called with two integers; got {progress!r}")
+
+
 def normalized_grid(grid: Grid) -> tuple[int, int, int]:
     """Three positive or zero sizes. Raises `LaunchError`."""
-    sizes = grid if isinstance(grid, tuple) else (grid,)
+    sizes = grid if isinstance(grid, tuple | list) else (grid,)
     try:
         numbers = [_size(n) for n in sizes]
     except TypeError:
-        raise _bad_grid(grid, "sizes are integers") from None
+        raise _bad_grid(grid, "it is one integer or a tuple of up to three") from None
     if not 1 <= len(numbers) <= 3:
         raise _bad_grid(grid, "a grid has one to three sizes")
     if min(numbers) < 0 or max(numbers) >= 2**31:
@@ -165,9 +190,9 @@ def normalized_grid(grid: Grid) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _size(value: SupportsIndex) -> int:
-    if isinstance(value, bool):
-        raise TypeError
+def _size(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise TypeError(f"expected an integer; got {value!r}")
     return index(value)
 
 

@@ -73,13 +73,16 @@ def main() -> None:
 @main.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_definitions
-@_format
+@click.option(
+    "--format", "format", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True,
+    help="Text for people, JSON for programs, notes in pull requests of GitHub, or a SARIF 2.1.0 log.",
+)  # fmt: skip
 @click.pass_context
 def check(ctx: click.Context, files: tuple[str, ...], definitions: dict[str, str], format: str) -> None:
     """Say everything that is wrong with one or more files; `-` reads standard input."""
     from girih.commands.check import check_files
 
-    ctx.exit(check_files(files, definitions, as_json=format == "json"))
+    ctx.exit(check_files(files, definitions, format))
 
 
 @main.command(
@@ -142,6 +145,21 @@ def run(
 
 
 @main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--check", "check_only", is_flag=True, help="Write nothing; exit status 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@click.pass_context
+def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool) -> None:
+    """Lay files out in the one canonical way; `-` goes from standard input to standard output.
+
+    Comments, definitions and names stay. A file with errors of syntax is left as it is.
+    """
+    from girih.commands.format import format_files
+
+    ctx.exit(format_files(files, check=check_only, diff=diff))
+
+
+@main.command()
 @click.argument("file", metavar="FILE")
 @click.option("--as", "form", required=True, type=click.Choice(["ir", "llvm", "asm", "ptx", "spirv"]),
               help="What to write; today there is only `ir`, the canonical text.")  # fmt: skip
@@ -180,3 +198,15 @@ def show(ctx: click.Context, file: str, function: str | None, definitions: dict[
     from girih.commands.show import show_file
 
     ctx.exit(show_file(file, function, definitions, as_json=format == "json"))
+
+
+@main.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@_format
+@click.pass_context
+def kernels(ctx: click.Context, name: str | None, format: str) -> None:
+    """List the kernels that come with girih, or print one with its definitions."""
+    from girih.commands.kernels import list_kernels, show_kernel
+
+    as_json = format == "json"
+    ctx.exit(list_kernels(as_json=as_json) if name is None else show_kernel(name, as_json=as_json))

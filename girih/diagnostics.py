@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from girih.source import Span, excerpt
+from girih.source import NOWHERE, Span, excerpt
 
 SHOWN = 100
 """How many diagnostics are printed in full; the rest is counted."""
@@ -36,6 +36,9 @@ class Diagnostic:
         labels = self.labels or ((self.span, ""),)
         place: tuple[str, int] | None = None
         for span, text in labels:
+            if not span.source.text:
+                lines += _nowhere(span)
+                continue
             here = (span.file, span.line)
             shown, carets = excerpt(span)
             gutter = f"{span.line:>5} | "
@@ -67,6 +70,11 @@ def _place(span: Span) -> dict[str, object]:
         "end_line": span.end_line,
         "end_column": span.end_column,
     }
+
+
+def _nowhere(span: Span) -> list[str]:
+    """The place of what no text stands behind: a file as a whole, or nothing at all."""
+    return [] if span.source is NOWHERE.source else [f"  --> {span.file}"]
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -106,10 +114,13 @@ class Finding:
 
     def render(self) -> str:
         """The finding with its source line."""
-        shown, carets = excerpt(self.span)
-        gutter = f"{self.span.line:>5} | "
-        lines = [f"finding[{self.code}]: {self.message}", f"  --> {self.span}", gutter + shown]
-        lines.append(" " * (len(gutter) - 2) + "| " + carets)
+        lines = [f"finding[{self.code}]: {self.message}"]
+        if self.span.source.text:
+            shown, carets = excerpt(self.span)
+            gutter = f"{self.span.line:>5} | "
+            lines += [f"  --> {self.span}", gutter + shown, " " * (len(gutter) - 2) + "| " + carets]
+        else:
+            lines += _nowhere(self.span)
         where = []
         if self.work_group is not None:
             where.append("work-group ({}, {}, {})".format(*self.work_group))
@@ -143,20 +154,23 @@ class GirihError(Exception):
     """The base of every exception that girih raises on purpose."""
 
 
-class CompileError(GirihError):
+class _Refused(GirihError):
+    """Something was refused before it ran."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(render_all(diagnostics))
+        self.diagnostics = tuple(diagnostics)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.diagnostics,)
+
+
+class CompileError(_Refused):
     """A program was refused; `.diagnostics` says everything that is wrong with it."""
 
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__(render_all(diagnostics))
-        self.diagnostics = tuple(diagnostics)
 
-
-class LaunchError(GirihError):
+class LaunchError(_Refused):
     """A launch was refused before anything ran; `.diagnostics` names the arguments. No array was changed."""
-
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__(render_all(diagnostics))
-        self.diagnostics = tuple(diagnostics)
 
 
 class KernelError(GirihError):
@@ -166,11 +180,18 @@ class KernelError(GirihError):
         super().__init__("\n\n".join(f.render() for f in findings))
         self.findings = tuple(findings)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.findings,)
+
 
 class InternalError(GirihError):
-    """A fault of girih itself."""
+    """A fault of girih itself; `.message` says what went wrong."""
 
     def __init__(self, message: str) -> None:
         super().__init__(
             f"{message}\nThis is a defect of girih, not of your program: please report it with the program."
         )
+        self.message = message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message,)

@@ -19,7 +19,7 @@ def check(
 
     Never raises for a bad program. The program is accepted when no diagnostic has the severity "error".
     """
-    return analyze(Source(text, filename or "<text>"), definitions)[1]
+    return analyze(source_of_text(text, filename), definitions)[1]
 
 
 def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, object] | None = None) -> Module:
@@ -27,7 +27,7 @@ def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, o
 
     Looks at syntax and names, not at the rules of the instructions. Raises `CompileError`.
     """
-    module, problems = parse_text(Source(text, filename or "<text>"), definitions)
+    module, problems = parse_text(source_of_text(text, filename), definitions)
     if errors(problems):
         raise CompileError(problems)
     return module
@@ -48,8 +48,21 @@ def compile_source(source: Source, definitions: Mapping[str, object] | None = No
     return module, problems
 
 
+def source_of_text(text: str, filename: str | None = None) -> Source:
+    """A text and the name it is reported under. Raises `TypeError` for what is no string."""
+    if not isinstance(text, str):
+        raise TypeError(f"a program is a string, not {type(text).__name__}; girih.load takes the path of a file")
+    return Source(text, filename or "<text>")
+
+
 def read_source(path: str | PathLike[str]) -> Source:
-    """The text of a file. Raises `CompileError` where it is no text in UTF-8 or too long, `OSError` as `open` does."""
+    """The text of a file.
+
+    Raises `CompileError` where it is no text in UTF-8 or too long, `OSError` as `open` does, `TypeError` for what is no
+    path and `ValueError` for a program in place of its path.
+    """
+    if "\n" in str(fspath(path)):
+        raise ValueError("this is a program, not the path of a file; girih.loads takes the program itself")
     with open(path, "rb") as file:
         return source_of_bytes(file.read(LARGEST_TEXT + 1), fspath(path))
 

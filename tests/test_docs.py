@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import runpy
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
@@ -15,6 +17,7 @@ from girih.commands.reference import GROUPS, all_codes, group_of
 from girih.ir.define import OPS, RULES
 
 ROOT = Path(__file__).resolve().parent.parent
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 STALE = "is out of date; run `make docs`"
 
 
@@ -38,9 +41,47 @@ def test_the_examples_are_up_to_date() -> None:
 
 
 def test_every_code_and_every_instruction_has_its_place(pages: Mapping[str, str]) -> None:
-    assert [code for code in all_codes() if f"| `{code}` |" not in pages["docs/errors.md"]] == []
+    assert [code for code in all_codes() if f'<a id="{code}"></a>[`{code}`](' not in pages["docs/errors.md"]] == []
     assert [mnemonic for mnemonic in OPS if f"\n### {mnemonic}\n" not in pages["docs/language.md"]] == []
     assert {group_of(mnemonic) for mnemonic in OPS} <= set(GROUPS)
+
+
+def test_a_code_and_its_rule_lead_to_each_other(pages: Mapping[str, str]) -> None:
+    rules = [f"{mnemonic}.{row.id}" for mnemonic, rows in RULES.items() for row in rows]
+    assert [rule for rule in rules if f"](language.md#{rule})" not in pages["docs/errors.md"]] == []
+    assert [rule for rule in rules if f'<a id="{rule}"></a>' not in pages["docs/language.md"]] == []
+    assert [rule for rule in rules if f"](errors.md#{rule})" not in pages["docs/language.md"]] == []
+
+
+@pytest.mark.parametrize("mnemonic", OPS)
+def test_every_instruction_has_a_meaning_and_an_example_that_the_tests_run(
+    mnemonic: str, pages: Mapping[str, str]
+) -> None:
+    section = pages["docs/language.md"].split(f"\n### {mnemonic}\n")[1].split("\n### ")[0]
+    assert OPS[mnemonic].spec.doc.splitlines()[0] in section
+    example = section.split("**Example**")[1].split("```")[1]
+    vector = next(line for line in example.splitlines() if line.startswith("; run: "))
+    run = (ROOT / "tests" / "ops" / mnemonic / "run.tl").read_text(encoding="utf-8")
+    assert vector in run
+    assert example.split(vector)[1].strip().split("func")[1] in run
+
+
+def test_formulas_are_of_instructions() -> None:
+    formulas = runpy.run_path(str(ROOT / "tools" / "formulas.py"))["FORMULAS"]
+    assert set(formulas) <= set(OPS)
+
+
+def test_the_pictures_are_up_to_date() -> None:
+    for name, text in cast("Mapping[str, str]", tool("draw_pictures.py", "pictures")()).items():
+        assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} {STALE}"
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path, run_command: Command) -> None:
+    pytest.importorskip("mkdocs", reason="`make docs` installs mkdocs, which builds the pages")
+    pytest.importorskip("mkdocstrings", reason="`make docs` installs mkdocstrings, which builds the pages")
+    built = run_command(sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site"))
+    assert built.returncode == 0, built.stdout
+    assert 'id="gemm.k"' in (tmp_path / "site" / "language.html").read_text(encoding="utf-8")
 
 
 def test_examples_are_what_they_say() -> None:

@@ -4,16 +4,19 @@ In a document
 - a fenced block ``python`` is executed; all blocks of a document share one namespace. A block ``output`` right after it
   is what it prints;
 - a fenced block ``text NAME`` (any language, then a file name) is written into the working folder;
+- a fenced block ``tl`` is a program: it is accepted, but for lines that end in `; error: CODE` or `; warning: CODE`;
 - in ``console`` and ``sh`` blocks every line `$ girih ...` or `$ python ...` is run, and the lines below it, up to the
   next `$` or the end of the block, are its output. With no such lines anything may be printed; the exit status must
   then be 0. Other lines with `$`, such as installing, are not run.
-A line `...` in expected output stands for any lines, `...` inside a line for any characters.
+A line `...` in expected output stands for any lines, `...` inside a line for any characters. With GIRIH_BLESS=1 output
+that differs is rewritten in the document instead (`make bless`): read the difference before you commit it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -24,10 +27,13 @@ from pathlib import Path
 
 import pytest
 
+from girih import check
+
 ROOT = Path(__file__).resolve().parent.parent
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)(?:[ ]+(?P<name>\S+))?[ ]*\n(?P<body>.*?)^```[ ]*$", re.M | re.S)
+EXPECTED = re.compile(r";[ ]*(?:error|warning):[ ]*(.+)$")
 RUN_GIRIH = [sys.executable, "-c", "from girih.cli import main; main()"]
 PROGRAMS = {"girih": RUN_GIRIH, "python": [sys.executable]}
 
@@ -37,6 +43,7 @@ class Block:
     """One fenced block of a document."""
 
     line: int
+    start: int
     language: str
     name: str | None
     body: str
@@ -44,7 +51,9 @@ class Block:
 
 def blocks_of(text: str) -> list[Block]:
     return [
-        Block(text.count("\n", 0, found.start()) + 1, found["language"], found["name"], found["body"])
+        Block(
+            text.count("\n", 0, found.start()) + 1, found.start("body"), found["language"], found["name"], found["body"]
+        )
         for found in FENCE.finditer(text)
     ]
 
@@ -68,7 +77,20 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, came) is not None
 
 
-def run_console(block: Block, folder: Path, run_command: Command) -> list[str]:
+@dataclass(frozen=True)
+class Complaint:
+    """What is not as a document says; `printed`, if any, is what its block should show in place of `shown`."""
+
+    block: Block
+    says: str
+    shown: str = ""
+    printed: str | None = None
+
+    def __str__(self) -> str:
+        return f"line {self.block.line}: {self.says}"
+
+
+def run_console(block: Block, folder: Path, run_command: Command) -> list[Complaint]:
     complaints = []
     for command, shown in commands_of(block.body):
         program, *arguments = shlex.split(command, comments=True)
@@ -76,8 +98,21 @@ def run_console(block: Block, folder: Path, run_command: Command) -> list[str]:
             continue
         done = run_command(*PROGRAMS[program], *arguments, cwd=folder)
         if not (matches(shown, done.stdout) if shown else done.returncode == 0):
-            complaints.append(f"line {block.line}: $ {command}\nexit status {done.returncode}\n{done.stdout}")
+            says = f"$ {command}\nexit status {done.returncode}\n{done.stdout}"
+            complaints.append(Complaint(block, says, shown, done.stdout if shown else None))
     return complaints
+
+
+def check_program(block: Block) -> list[Complaint]:
+    """What a program is told, against what its lines announce."""
+    announced = []
+    for number, line in enumerate(block.body.splitlines(), 1):
+        found = EXPECTED.search(line)
+        announced += [(number, code.strip()) for code in found[1].split(",")] if found else []
+    told = [(d.span.line, d.code) for d in check(block.body)]
+    if sorted(told) == sorted(announced):
+        return []
+    return [Complaint(block, f"the program is told {told}, its lines announce {announced}")]
 
 
 def run_python(block: Block, document: Path, namespace: dict[str, object]) -> str:
@@ -89,26 +124,45 @@ def run_python(block: Block, document: Path, namespace: dict[str, object]) -> st
     return printed.getvalue()
 
 
-def run_document(document: Path, folder: Path, run_command: Command) -> list[str]:
+def run_document(document: Path, folder: Path, run_command: Command) -> list[Complaint]:
     """Everything in a document whose output is not what stands there."""
     namespace: dict[str, object] = {"__name__": "__main__"}
-    complaints: list[str] = []
+    complaints: list[Complaint] = []
     printed = ""
     for block in blocks_of(document.read_text(encoding="utf-8")):
         if block.name:
             (folder / block.name).write_text(block.body, encoding="utf-8")
-        elif block.language == "python":
+        if block.language == "tl":
+            complaints += check_program(block)
+        elif block.language == "python" and not block.name:
             printed = run_python(block, document, namespace)
         elif block.language == "output" and not matches(block.body, printed):
-            complaints.append(f"line {block.line}: the block above prints\n{printed}")
+            complaints.append(Complaint(block, f"the block above prints\n{printed}", block.body, printed))
         elif block.language in ("console", "sh"):
             complaints += run_console(block, folder, run_command)
     return complaints
 
 
+def bless(document: Path, complaints: list[Complaint]) -> None:
+    """Write what was printed into the document, in place of what it shows."""
+    text = document.read_text(encoding="utf-8")
+    bodies: dict[Block, str] = {}
+    for complaint in complaints:
+        if complaint.printed is not None:
+            body = bodies.get(complaint.block, complaint.block.body)
+            bodies[complaint.block] = body.replace(complaint.shown, complaint.printed.rstrip("\n"), 1)
+    for block in sorted(bodies, key=lambda block: block.start, reverse=True):
+        end = block.start + len(block.body)
+        text = text[: block.start] + bodies[block].rstrip("\n") + "\n" + text[end:]
+    document.write_text(text, encoding="utf-8")
+
+
+def written() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
 def documents() -> list[Path]:
-    written = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [path for path in written if FENCE.search(path.read_text(encoding="utf-8"))]
+    return [path for path in written() if FENCE.search(path.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -117,7 +171,9 @@ def test_a_document_shows_what_happens(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     complaints = run_document(document, tmp_path, run_command)
-    assert not complaints, "\n\n".join(complaints)
+    if os.environ.get("GIRIH_BLESS") == "1":
+        bless(document, complaints)
+    assert not complaints, "\n\n".join(map(str, complaints))
 
 
 def test_the_readme_shows_python_and_commands() -> None:
@@ -125,12 +181,38 @@ def test_the_readme_shows_python_and_commands() -> None:
     assert {"python", "output", "console"} <= languages
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+def anchors_of(text: str) -> set[str]:
+    """The places in a document that a link can name: headings and `id`s."""
+    prose = FENCE.sub("", text)
+    headings = re.findall(r"^#{1,6} +(.*?)(?: *\{#([\w.-]+)\})? *$", prose, re.M)
+    slugs = {given or re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title, given in headings}
+    return slugs | set(re.findall(r'id="([^"]+)"', prose))
+
+
+def broken_links(document: Path) -> list[str]:
+    """The links of a document that lead to no file, or to no place in it."""
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", document.read_text(encoding="utf-8")))
+    broken = []
+    for link in sorted(set(re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose))):
+        name, _, place = link.partition("#")
+        target = document.parent / name if name else document
+        is_page = target.exists() and target.suffix == ".md"
+        known = anchors_of(target.read_text(encoding="utf-8")) if place and is_page else {place}
+        if not target.exists() or place not in known:
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("document", written(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
-    prose = FENCE.sub("", document.read_text(encoding="utf-8"))
-    links = set(re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose))
-    assert links
-    assert sorted(link for link in links if not (ROOT / link).exists()) == []
+    assert broken_links(document) == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text('# A title\n<a id="rule.a"></a>\n', encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text("# Top\n[a](other.md#a-title) [b](other.md#rule.a) [c](other.md#b) [d](no.md) [e](#top)\n")
+    assert broken_links(page) == ["no.md", "other.md#b"]
 
 
 @pytest.mark.parametrize(
@@ -160,8 +242,29 @@ def test_a_wrong_output_is_noticed(tmp_path: Path, run_command: Command) -> None
         encoding="utf-8",
     )
     complaints = run_document(document, tmp_path, run_command)
-    assert [complaint.splitlines()[0] for complaint in complaints] == [
+    assert [str(complaint).splitlines()[0] for complaint in complaints] == [
         "line 5: the block above prints",
         "line 13: $ python six.py",
         "line 13: $ python missing.py",
     ]
+
+
+def test_a_wrong_program_is_noticed(tmp_path: Path, run_command: Command) -> None:
+    document = tmp_path / "wrong.md"
+    program = "func @f(%a: f64, %b: f32, %A: memref<f32x4>) {\n  axpby %a, %A, %b, %A\n}\n"
+    announced = program.replace("b, %A\n", "b, %A ; error: axpby.alpha_type\n")
+    document.write_text(f"```tl\n{announced}```\n```tl\n{program}```\n", encoding="utf-8")
+    complaints = run_document(document, tmp_path, run_command)
+    assert [complaint.block.line for complaint in complaints] == [6]
+
+
+def test_blessing_writes_what_is_printed(tmp_path: Path, run_command: Command) -> None:
+    document = tmp_path / "old.md"
+    document.write_text(
+        "```python\nprint(42)\n```\n```output\n41\n```\n"
+        "```text a.py\nprint(1)\n```\n```console\n$ python a.py\n2\n```\n",
+        encoding="utf-8",
+    )
+    bless(document, run_document(document, tmp_path, run_command))
+    assert run_document(document, tmp_path, run_command) == []
+    assert "\n42\n" in document.read_text(encoding="utf-8")

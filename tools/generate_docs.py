@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import girih.ops
 from girih.commands.reference import (
@@ -15,6 +18,7 @@ from girih.commands.reference import (
     PSEUDO,
     Code,
     codes_of_rules,
+    describe_rules,
     examples,
     fields_of,
     group_of,
@@ -37,11 +41,17 @@ TITLES = {
 }
 """The headings of the language reference, in order."""
 
+SHORT = 600
+"""An example with fewer characters is short."""
+
 WRITTEN = "<!-- Written by tools/generate_docs.py from the tables of the checker; do not edit. -->"
 
 ABOUT_CODES = """\
 What a program, a launch or a run can be told. `girih explain CODE` shows the same with examples. An *error* refuses
 a program or a launch, a *warning* does not; a *finding* stops a run, and the arrays are as before the launch.
+
+A code of an instruction leads to its rule in [the language reference](language.md), with what is checked, the source
+and programs. The other codes are explained here, with a program that is told them.
 """
 
 ABOUT_THE_LANGUAGE = """\
@@ -49,7 +59,11 @@ Every instruction of the tensor language: how it is written, its operands and it
 notation of specification 003: quoted text stands for itself, brackets enclose what may be left out, `/` separates
 choices, `*( )` may be repeated; `%a` is a local value that the reference calls `a`. A *collective* instruction is
 executed by the whole work-group, an *SPMD* one by each work-item for itself, a *mixed* one stands in both kinds of
-region. In restrictions, a ⪯ b says that type a promotes to type b.
+region. In restrictions, a ⪯ b says that type a promotes to type b. In formulas, indices count from 0, op(a) is a or its
+transpose, and a_p is the value of work-item p in a subgroup of S.
+
+The comments of an example, `; run: f(x=1) == x=2`, say what it is called with and what the arrays hold then; the tests
+run all of them. In a rejected program, `; error: code` stands at the guilty line.
 """
 
 
@@ -67,19 +81,51 @@ def anchor(title: str) -> str:
 def errors_page() -> str:
     """docs/errors.md."""
     lines = ["# Every code", "", WRITTEN, "", *ABOUT_CODES.splitlines(), ""]
-    for stage, codes in other_codes().items():
+    stages = other_codes()
+    titles = [*stages, "Types, parameters and functions", "Instructions"]
+    lines += [f"- [{title}](#{anchor(title)})" for title in titles] + [""]
+    for stage, codes in stages.items():
         lines += [f"## {stage}", ""]
-        rows = [(f"`{c.code}`", c.severity, c.says) for c in codes]
+        rows = [(_marked(c, f"#{_example_id(c)}"), c.severity, c.says) for c in codes]
         lines += [*table(["code", "severity", "rule"], rows), ""]
+        for code in codes:
+            lines += _told(code)
+    lines += ["## Types, parameters and functions", ""]
     for pseudo, doc in PSEUDO.items():
-        lines += [f"## `{pseudo}`", "", doc, "", *_rules(codes_of_rules(pseudo)), ""]
+        lines += [f"**`{pseudo}`**: {doc}", "", *_rules(codes_of_rules(pseudo)), ""]
     lines += ["## Instructions", ""]
     instructions = [row for mnemonic in sorted(OPS) for row in _rule_rows(codes_of_rules(mnemonic))]
     return "\n".join([*lines, *table(["code", "severity", "rule", "source"], instructions)]) + "\n"
 
 
+def _marked(code: Code, link: str) -> str:
+    """A code as a place that links lead to, itself a link."""
+    return f'<a id="{code.code}"></a>[`{code.code}`]({link})'
+
+
+def _example_id(code: Code) -> str:
+    return f"{code.code}.example" if code.code in examples()["rejected"] else code.code
+
+
+def _told(code: Code) -> list[str]:
+    """A program that is told a code."""
+    program = examples()["rejected"].get(code.code)
+    if program is None:
+        return []
+    return [f'<a id="{_example_id(code)}"></a>', f"[`{code.code}`](#{code.code}): {code.says}", "",
+            *_fenced("text", program)]  # fmt: skip
+
+
+def _fenced(language: str, program: str) -> list[str]:
+    """A program in a fence, if it can be shown."""
+    shown = program.rstrip("\n")
+    if not shown.isprintable() and any(not c.isprintable() and c not in "\n\t" for c in shown):
+        return ["A program with characters that cannot be shown.", ""]
+    return [f"```{language}", shown, "```", ""]
+
+
 def _rule_rows(codes: Sequence[Code]) -> list[tuple[str, str, str, str]]:
-    return [(f"`{c.code}`", c.severity, _says(c), c.source or "") for c in codes]
+    return [(_marked(c, f"language.md#{c.code}"), c.severity, _says(c), c.source or "") for c in codes]
 
 
 def _says(code: Code) -> str:
@@ -105,27 +151,74 @@ def language_page() -> str:
             lines += _instruction(mnemonic)
     lines += ["## Functions, parameters and types", ""]
     for pseudo, doc in PSEUDO.items():
-        lines += [f"### {pseudo}", "", doc, "", *_restrictions(codes_of_rules(pseudo)), ""]
+        lines += [f"### {pseudo}", "", doc, "", *_restrictions(codes_of_rules(pseudo)), "", *_programs(pseudo)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _instruction(mnemonic: str) -> list[str]:
     spec = OPS[mnemonic].spec
-    lines = [f"### {mnemonic}", "", spec.doc, "", f"{spec.where.value}, {spec.section}", ""]
+    lines = [f"### {mnemonic}", "", *_paragraphs(spec.doc), ""]
+    formula = _formulas().get(mnemonic)
+    lines += ["```text", *formula.split("; "), "```", ""] if formula else []
+    lines += [f"*{spec.where.value} instruction, {spec.section}*", "", "**Syntax**", ""]
     lines += ["```text", syntax(spec), "```", ""]
     fields = fields_of(spec)
     if fields:
         rows = [(" ".join(f"`{n}`" for n in f.name.split()), f.kind, f.doc, f.access) for f in fields]
-        lines += [*table(["operand", "what stands there", "meaning", "memory"], rows), ""]
+        lines += ["**Operands**", "", *table(["operand", "what stands there", "meaning", "memory"], rows), ""]
     rules = codes_of_rules(mnemonic)
-    lines += [*_restrictions(rules), ""] if rules else []
-    program = examples()["accepted"].get(mnemonic)
-    return [*lines, "```text", program.rstrip(), "```", ""] if program else lines
+    lines += ["**Restrictions**", "", *_restrictions(rules), ""] if rules else []
+    return [*lines, *_programs(mnemonic)]
+
+
+def _paragraphs(doc: str) -> list[str]:
+    return [line.strip() for line in doc.splitlines()]
+
+
+def _programs(mnemonic: str) -> list[str]:
+    """An example that runs, or at least is accepted, and one that is rejected."""
+    shown = example_that_runs(mnemonic) or examples()["accepted"].get(mnemonic)
+    lines = ["**Example**", "", *_fenced("tl", shown)] if shown else []
+    rejected = describe_rules(mnemonic)["rejected"]
+    return [*lines, "**Rejected**", "", *_fenced("tl", str(rejected))] if rejected else lines
+
+
+@cache
+def example_that_runs(mnemonic: str) -> str | None:
+    """The first function of an instruction's run.tl that is short and has a vector of one line, else the shortest."""
+    path = ROOT / "tests" / "ops" / mnemonic / "run.tl"
+    if not path.exists():
+        return None
+    text = path.read_text(encoding="utf-8")
+    vectors: dict[str, str] = {}
+    for vector in re.findall(r"^; run: .*(?:==|~).*$", text, re.M):
+        vectors.setdefault(re.findall(r"\w+", vector)[1], vector)
+    functions_of = _generator("generate_examples.py")["functions_of"]
+    word = re.compile(rf"(?<![%$@.\w]){mnemonic}(?!\w)")
+    found = []
+    for program in functions_of(text):
+        name = re.findall(r"^func\s*@(\w+)", program, re.M)[0]
+        if name in vectors and word.search(program):
+            found.append(f"{vectors[name]}\n{program}")
+    return next((program for program in found if len(program) < SHORT), min(found, key=len, default=None))
+
+
+@cache
+def _generator(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "tools" / name))
+
+
+def _formulas() -> dict[str, str]:
+    return _generator("formulas.py")["FORMULAS"]
 
 
 def _restrictions(codes: Sequence[Code]) -> list[str]:
-    rows = [(f"`{c.code.split('.')[1]}`", _says(c), f"`{c.rule}`", c.source or "") for c in codes]
+    rows = [(_rule(c), _says(c), f"`{c.rule}`", c.source or "") for c in codes]
     return table(["rule", "restriction", "as checked", "source"], rows)
+
+
+def _rule(code: Code) -> str:
+    return f'<a id="{code.code}"></a>[`{code.code.split(".")[1]}`](errors.md#{code.code})'
 
 
 def pages() -> dict[str, str]:

@@ -108,11 +108,6 @@ def _without_parameters(program: str) -> Iterator[str]:
         yield head + bracket + " ".join(parts[:k] + parts[k + 1 :]).rstrip(", ") + closing + body
 
 
-def codes_of(program: str) -> list[str]:
-    """What the checker says of a program, in order."""
-    return [d.code for d in girih.check(program)]
-
-
 def accepted(folder: Path) -> str | None:
     """A small program that uses the instruction of a folder."""
     path = folder / "ok.tl"
@@ -157,16 +152,20 @@ def _only_first(program: str, code: str) -> str:
 
 
 def _smallest(programs: Sequence[str], code: str) -> str:
-    """The smallest program that is refused with the code, and with nothing that the whole one is not refused with."""
+    """The smallest program that is refused with the code, and with nothing that its comments do not announce."""
     program = shortest(programs)
-    known = set(codes_of(program))
 
     def keeps(smaller: str) -> bool:
-        found = set(codes_of(smaller))
-        return code in found and found <= known and code in codes_in(smaller)
+        told = [(d.span.line, d.code) for d in girih.check(smaller)]
+        return any(found == code for _, found in told) and sorted(told) == announced(smaller)
 
     start = _only_first(program, code)
     return reduced(start if keeps(start) else program, keeps)
+
+
+def announced(program: str) -> list[tuple[int, str]]:
+    """The codes that comments of a program expect, with their lines."""
+    return sorted((number, code) for number, line in enumerate(program.splitlines(), 1) for code in codes_in(line))
 
 
 def found_by_running() -> dict[str, str]:

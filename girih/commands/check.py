@@ -11,19 +11,32 @@ from girih.commands.report import counted, print_items, print_json
 from girih.diagnostics import Diagnostic, errors
 
 
-def check_files(paths: Sequence[str], definitions: Mapping[str, object], *, as_json: bool) -> int:
+def check_files(paths: Sequence[str], definitions: Mapping[str, object], format: str) -> int:
     """Print what is wrong with each file; 1 if any has an error.
 
-    As JSON: one array of all diagnostics (`Diagnostic.to_json`).
+    As "json": one array of all diagnostics (`Diagnostic.to_json`); as "github": workflow commands; as "sarif": a log.
     """
     if paths.count("-") > 1:
         raise click.UsageError("standard input, `-`, can be read once only")
     found = [(path, analyzed(path, definitions)[1]) for path in paths]
-    if as_json:
-        print_json([d.to_json() for _, diagnostics in found for d in diagnostics])
-    else:
+    if format == "text":
         _print(found)
+    else:
+        _print_for_programs([d for _, diagnostics in found for d in diagnostics], format)
     return int(any(errors(diagnostics) for _, diagnostics in found))
+
+
+def _print_for_programs(diagnostics: Sequence[Diagnostic], format: str) -> None:
+    if format == "json":
+        print_json([d.to_json() for d in diagnostics])
+        return
+    from girih.commands.exchange import github, sarif
+
+    if format == "sarif":
+        print_json(sarif(diagnostics))
+        return
+    for line in github(diagnostics):
+        click.echo(line)
 
 
 def _print(found: Sequence[tuple[str, Sequence[Diagnostic]]]) -> None:

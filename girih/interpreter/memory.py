@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import prod
 
 import numpy as np
@@ -41,6 +42,8 @@ def alloca(machine: Machine, op: Alloca) -> None:
     shape = tuple(n for n in type.shape if n is not None)
     strides = tuple(n for n in type.strides if n is not None)
     size = span_of(shape, strides)
+    if machine.work_groups * size * type.element.size > sys.maxsize:
+        raise MemoryError
     data = np.zeros(machine.work_groups * size, numbers.dtype(type.element))
     memory = Memory(data, np.zeros(data.size, np.bool_), op.result.name)
     offset = np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * size

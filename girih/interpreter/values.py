@@ -66,14 +66,12 @@ class GroupValue:
 
 Value = Array | MemRefValue | GroupValue
 
-_NOTHING = np.zeros(0)
 
-
-def memref_value(bound: BoundMemRef, name: str) -> MemRefValue:
-    """A memref parameter."""
+def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefValue:
+    """A memref parameter; where there is no memory behind it, what is read has the element type all the same."""
     if bound.memory is None:
         null = np.ones((1, 1, 1), np.bool_)
-        memory = Memory(_NOTHING, None, name)
+        memory = Memory(np.zeros(0, dtype), None, name)
         return MemRefValue(memory, 0, bound.shape, bound.strides, null)
     return MemRefValue(bound.memory, bound.offset, bound.shape, bound.strides)
 

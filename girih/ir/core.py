@@ -60,9 +60,6 @@ class Slice:
         return self.size is None or (isinstance(self.size, int) and self.size == 0)
 
 
-AttributeValue = "bool | int | str | tuple[AttributeValue, ...] | Dictionary"
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`key = value` of a dictionary attribute; `quoted` where the key is a string, which girih does not interpret."""
@@ -153,13 +150,6 @@ class Op:
             elif isinstance(held, tuple):
                 yield from _flatten(held)
 
-    def use_span(self, name: str) -> Span:
-        """Where a field stands in the text; the whole instruction where that is not known."""
-        spans = self.uses.get(name)
-        if not spans:
-            return self.span
-        return spans[0] if len(spans) == 1 else Span(spans[0].source, spans[0].start, spans[-1].end)
-
 
 def _flatten(held: tuple[object, ...]) -> Iterator[Value]:
     for item in held:
@@ -189,15 +179,23 @@ class Parameter:
         return self.value.span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
-    """A kernel (003 "Functions")."""
+    """A kernel (003 "Functions"); `str(function)` is its canonical text."""
 
     name: str
     parameters: tuple[Parameter, ...]
     body: Region
     attributes: Dictionary = EMPTY
     span: Span = NOWHERE
+
+    def __str__(self) -> str:
+        from girih.ir.print import print_function
+
+        return print_function(self)
+
+    def __repr__(self) -> str:
+        return f"<function @{self.name} at {self.span}>"
 
     @property
     def subgroup_size(self) -> int | None:
@@ -212,6 +210,8 @@ class Function:
         if not isinstance(size, tuple) or len(size) != 2:
             return None
         rows, columns = size
+        if isinstance(rows, bool) or isinstance(columns, bool):
+            return None
         return (rows, columns) if isinstance(rows, int) and isinstance(columns, int) else None
 
     def walk(self) -> Iterator[Op]:
@@ -224,9 +224,9 @@ class Function:
                 stack.extend(reversed(region.ops))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Module:
-    """A file of kernels."""
+    """A file of kernels; `str(module)` is its canonical text."""
 
     functions: tuple[Function, ...]
 
@@ -234,6 +234,9 @@ class Module:
         from girih.ir.print import print_module
 
         return print_module(self)
+
+    def __repr__(self) -> str:
+        return f"<module of {', '.join('@' + f.name for f in self.functions) or 'no functions'}>"
 
     def __eq__(self, other: object) -> bool:
         from girih.ir.compare import same_module

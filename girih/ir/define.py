@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from girih.ir.core import EMPTY, Entry, Op, RegionKind, Value
+from girih.ir.core import EMPTY, Entry, Op, RegionKind
 from girih.ir.predicates import Holds, InRegion, IsKind, Kind, Row, Subject
 from girih.ir.types import Type
 
@@ -221,7 +221,7 @@ OPS: dict[str, type[Op]] = {}
 """The registry: every instruction by its mnemonic."""
 
 RULES: dict[str, tuple[Row, ...]] = {}
-"""The rows of every instruction, and of `func` and `type`, by mnemonic."""
+"""The rows of every instruction, and of `func`, `parameter` and `type`, by mnemonic."""
 
 Declared = TypeVar("Declared", bound=Op)
 
@@ -338,7 +338,8 @@ def _structural_rows(spec: Spec) -> list[Row]:
     rows = []
     if spec.where is not Where.MIXED:
         kind = RegionKind(spec.where.value)
-        rows.append(Row("region", "", InRegion(kind), f"it stands in {kind.with_article} region", '003 "Execution model"'))
+        says = f"it stands in {kind.with_article} region"
+        rows.append(Row("region", "", InRegion(kind), says, '003 "Execution model"'))
     for name, role in spec.roles.items():
         if isinstance(role, Operand | Result) and role.kind is not None:
             many = role.many
@@ -368,7 +369,7 @@ def attributes_row(name: str, role: Attributes, section: str) -> Row:
 
 
 def rules(target: type[Op] | str, *rows: Row) -> None:
-    """Add restrictions to an instruction, or to the pseudo-mnemonics `func` and `type`."""
+    """Add restrictions to an instruction, or to the pseudo-mnemonics `func`, `parameter` and `type`."""
     mnemonic = target if isinstance(target, str) else target.spec.mnemonic
     known = {row.id for row in RULES.get(mnemonic, ())}
     for row in rows:
@@ -376,8 +377,3 @@ def rules(target: type[Op] | str, *rows: Row) -> None:
             raise ValueError(f"rule {mnemonic}.{row.id} is declared twice")
         known.add(row.id)
     RULES[mnemonic] = RULES.get(mnemonic, ()) + rows
-
-
-def value_type(held: object) -> Type | None:
-    """The type of an operand field; None for literals and lists."""
-    return held.type if isinstance(held, Value) else None

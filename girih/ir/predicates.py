@@ -6,7 +6,7 @@ has the wrong kind or an error before it, raises `Undetermined`: the row then sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -91,7 +91,6 @@ def _scalar_in(*families: str) -> Callable[[Type], bool]:
 
 
 NUMBER = Kind("a number", lambda t: isinstance(t, Number))
-SCALAR = Kind("a number or bool", lambda t: isinstance(t, Number | Boolean))
 BOOLEAN = Kind("of type bool", lambda t: isinstance(t, Boolean))
 INTEGER = Kind("an integer", _scalar_in("integer"))
 INDEXES = Kind("of index type", lambda t: t == INDEX)
@@ -295,7 +294,10 @@ def show(value: object) -> str:
 
 # --- predicates ----------------------------------------------------------------------
 
-DYNAMIC_HINT = "`?` matches only `?`: give both the same static size, or make the static one dynamic with a subview of dynamic size"
+DYNAMIC_HINT = (
+    "`?` matches only `?`: give both the same static size, "
+    "or make the static one dynamic with a subview of dynamic size"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,32 +378,6 @@ class Comparable:
 
     def hint(self, subject: Subject) -> str | None:
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A term has one of a few values."""
-
-    term: Term
-    allowed: tuple[object, ...]
-
-    @property
-    def text(self) -> str:
-        return f"{self.term.text} ∈ {{{', '.join(map(show, self.allowed))}}}"
-
-    def holds(self, subject: Subject) -> bool:
-        return self.term.value(subject) in self.allowed
-
-    def came(self, subject: Subject) -> str:
-        return f"{self.term.text} is {show(self.term.value(subject))}"
-
-    def hint(self, subject: Subject) -> str | None:
-        return None
-
-
-def one_of(term: Term, allowed: Iterable[object]) -> Member:
-    """A term has one of a few values."""
-    return Member(term, tuple(allowed))
 
 
 @dataclass(frozen=True, slots=True)

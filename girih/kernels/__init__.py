@@ -1,22 +1,60 @@
-"""Ready-made kernels, as texts in the tensor language.
+"""Ready-made kernels, as texts in the tensor language, and a function for each that loads it.
 
-`girih.load(girih.kernels.path("attention"), definitions={"headdim": 128})` loads one.
+    gemm = girih.kernels.gemm(type="f16", transpose_b=True)
+    gemm[girih.kernels.grid_for("gemm", *C.shape)](1.0, A, B, 0.0, C)
+
+`girih.load(girih.kernels.path("attention"), definitions={"headdim": 128})` loads a text as any other. Importing this
+module imports neither NumPy nor the language.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
+from girih.kernels.library import (
+    ader_dg,
+    argmax,
+    attention,
+    axpby,
+    gemm,
+    gemm_batched,
+    gemm_batched_group,
+    gemm_collective,
+    gemm_mixed,
+    gemm_tall_skinny,
+    gemv,
+    ger,
+    hadamard,
+    histogram,
+    layernorm,
+    rms_norm,
+    scan,
+    softmax,
+    stencil,
+    transpose,
+)
+from girih.kernels.texts import grid_for, names, path
 
-
-def names() -> list[str]:
-    """The names of all kernels."""
-    found = (entry.name for entry in files(__name__).iterdir())
-    return sorted(name.removesuffix(".tl") for name in found if name.endswith(".tl"))
-
-
-def path(name: str) -> Path:
-    """The file of a kernel. Raises `KeyError` for a name that is not in `names()`."""
-    if name not in names():
-        raise KeyError(f"there is no kernel {name!r}; there are {', '.join(names())}")
-    return Path(str(files(__name__).joinpath(f"{name}.tl")))
+__all__ = [
+    "ader_dg",
+    "argmax",
+    "attention",
+    "axpby",
+    "gemm",
+    "gemm_batched",
+    "gemm_batched_group",
+    "gemm_collective",
+    "gemm_mixed",
+    "gemm_tall_skinny",
+    "gemv",
+    "ger",
+    "grid_for",
+    "hadamard",
+    "histogram",
+    "layernorm",
+    "names",
+    "path",
+    "rms_norm",
+    "scan",
+    "softmax",
+    "stencil",
+    "transpose",
+]

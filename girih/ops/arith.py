@@ -64,7 +64,11 @@ def _nonzero(s: Subject) -> bool:
 
 def _no_zero_divisor() -> Row:
     return Row(
-        "zero", "b", Holds("b is not the constant 0", _nonzero), "an integer is not divided by the constant 0", BINARY
+        "zero",
+        "b",
+        Holds("b is not the constant 0", _nonzero, lambda s: f"%{s.op.b.name} is 0"),
+        "an integer is not divided by the constant 0",
+        BINARY,
     )
 
 

@@ -282,7 +282,8 @@ def _yield_parent(s: Subject) -> bool:
 
 rules(
     Yield,
-    Row("parent", "", Holds("the region belongs to for, if or cooperative_matrix_apply", _yield_parent),
+    Row("parent", "", Holds("the region belongs to for, if or cooperative_matrix_apply", _yield_parent,
+        lambda s: f"it stands in `{s.facts.parent.spec.mnemonic}`" if s.facts.parent else "it stands in the function"),
         "a `yield` ends the region of a `for`, `if` or `cooperative_matrix_apply`", YIELD),
     Row("last", "", Holds("it is the last instruction of its region", _yield_last, lambda s: "others follow it"),
         "a `yield` is the last instruction of its region", YIELD),
@@ -303,8 +304,9 @@ def _outside_foreach(s: Subject) -> bool:
 
 rules(
     Barrier,
-    Row("foreach", "", Holds("it is not inside foreach or foreach_tile", _outside_foreach),
-        "a work-item may have no point or tile of the loop and would never come to the barrier", BARRIER,
+    Row("foreach", "", Holds("it is not inside foreach or foreach_tile", _outside_foreach,
+        lambda s: "inside the loop, a work-item without a point or tile never comes to it"),
+        "a barrier stands where all work-items come to it, outside foreach and foreach_tile", BARRIER,
         "share the work out by hand in `parallel`", severity="warning"),
 )  # fmt: skip
 

@@ -201,7 +201,13 @@ def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpda
     return declared
 
 
-_NO_COMPLEX = Row("ordered", "matrix", _ORDERED, "complex numbers have no maximum and minimum", ATOMIC_UPDATE)
+_NO_COMPLEX = Row(
+    "ordered",
+    "matrix",
+    _ORDERED,
+    "the components are of an integer or floating type: complex numbers have no order",
+    ATOMIC_UPDATE,
+)
 CooperativeMatrixAtomicAdd = _matrix_update("cooperative_matrix_atomic_add", "Add a tile, each component atomically.")
 CooperativeMatrixAtomicMax = _matrix_update(
     "cooperative_matrix_atomic_max", "Replace elements by larger ones, each atomically.", _NO_COMPLEX
@@ -426,7 +432,7 @@ def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
 _REAL = Row(
     "type", "a",
     Satisfies(component("a"), "is an integer or floating type", lambda t: t.family != "complex"),
-    "complex numbers have no maximum and minimum", REDUCE,
+    "the components are of an integer or floating type: complex numbers have no order", REDUCE,
 )  # fmt: skip
 CooperativeMatrixReduceAdd = _reduce("cooperative_matrix_reduce_add", "The sum of each row or column.")
 CooperativeMatrixReduceMax = _reduce("cooperative_matrix_reduce_max", "The maximum of each row or column.", _REAL)

@@ -57,13 +57,13 @@ def _multiple(s: Subject) -> bool:
 def _peak(region: Region) -> int:
     """The most bytes that the allocations of a region hold at a time, its inner regions included."""
     held: dict[object, int] = {}
-    peak = 0
+    now = peak = 0
     for op in region.ops:
         if isinstance(op, Alloca) and isinstance(op.result.type, MemRef):
             held[op.result] = _bytes(op.result.type)
+            now += held[op.result]
         elif isinstance(op, LifetimeStop):
-            held.pop(op.memory, None)
-        now = sum(held.values())
+            now -= held.pop(op.memory, 0)
         peak = max(peak, now, *(now + _peak(inner) for inner in op.regions))
     return peak
 
@@ -102,7 +102,8 @@ rules(
         at=lambda s: s.op.attributes.entry("work_group_size").span),
     Row("local_memory", "", Holds(f"local memory ≤ {_LIMITS.local_memory_bytes} bytes",
         lambda s: _peak(s.op.body) <= s.facts.limits.local_memory_bytes,
-        lambda s: f"{_peak(s.op.body)} bytes are alive at a time, a usual device has {s.facts.limits.local_memory_bytes}"),
+        lambda s: f"{_peak(s.op.body)} bytes are alive at a time, "
+                  f"a usual device has {s.facts.limits.local_memory_bytes}"),
         "the memory of all `alloca` alive at a time fits the target's local memory", '003 "Alloca"',
         "free memory early with `lifetime_stop`, or make the tiles smaller", "warning", needs="local_memory_bytes"),
 )  # fmt: skip
@@ -182,7 +183,8 @@ rules(
         "a parameter is no cooperative matrix", '003 "Functions" Restrictions',
         "pass a memref and load the matrix from it"),
     Row("space", "", Holds("the address space is global",
-        lambda s: (m := _memory_type(s.op)) is None or m.space.value == "global"),
+        lambda s: (m := _memory_type(s.op)) is None or m.space.value == "global",
+        lambda s: f"%{s.op.name} has type {s.op.type}"),
         "a parameter is in global memory", FUNCTIONS, "memory in local space comes from `alloca`"),
     attributes_row("attributes", _PROMISES, PARAMETERS),
     Row("promises", "", Holds("only memrefs and groups have attributes", _only_memory,
@@ -244,7 +246,7 @@ def _matrix(s: Subject) -> CoopMatrix:
 rules(
     "type",
     Row("shape", "", Holds("no mode has a negative size",
-        lambda s: all(n is None or n >= 0 for n in _memref_of(s).shape)),
+        lambda s: all(n is None or n >= 0 for n in _memref_of(s).shape), lambda s: f"the type is {s.op}"),
         "a mode has a size that is not negative", MEMREF),
     Row("stride_count", "", Holds("there is one stride for each mode",
         lambda s: len(_memref_of(s).strides) == _memref_of(s).order,
@@ -257,11 +259,13 @@ rules(
         lambda s: f"the type is {s.op}"),
         "strides grow with the mode: the first mode is the innermost one", STRIDED,
         "a row-major array is the transpose of a column-major one: swap the modes"),
-    Row("group_size", "", Holds("group size ≥ 0", lambda s: (n := _group(s).size) is None or n >= 0),
+    Row("group_size", "", Holds("group size ≥ 0", lambda s: (n := _group(s).size) is None or n >= 0,
+        lambda s: f"the size is {_group(s).size}"),
         "a group has a size that is not negative", GROUP),
-    Row("group_offset", "", Holds("group offset ≥ 0", lambda s: (n := _group(s).offset) is None or n >= 0),
+    Row("group_offset", "", Holds("group offset ≥ 0", lambda s: (n := _group(s).offset) is None or n >= 0,
+        lambda s: f"the offset is {_group(s).offset}"),
         "the offset of a group is not negative", GROUP),
     Row("matrix_shape", "", Holds("rows ≥ 1 and columns ≥ 1",
-        lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1),
+        lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1, lambda s: f"the type is {s.op}"),
         "a cooperative matrix has at least one row and one column", COOPMATRIX),
 )  # fmt: skip

@@ -118,7 +118,8 @@ rules(
         lambda s: None not in memref(s, "result").shape + memref(s, "result").strides,
         lambda s: f"the type is {s.op.result.type}"),
         "the size is known at compile time", ALLOCA),
-    Row("positive", "result", Holds("no mode has size 0", lambda s: 0 not in memref(s, "result").shape),
+    Row("positive", "result", Holds("no mode has size 0", lambda s: 0 not in memref(s, "result").shape,
+        lambda s: f"the type is {s.op.result.type}"),
         "allocated memory is not empty", ALLOCA),
     Row("space", "result", Holds("the address space is local",
         lambda s: memref(s, "result").space is AddressSpace.LOCAL, lambda s: "the address space is global"),
@@ -147,8 +148,9 @@ def _from_alloca(s: Subject) -> bool:
 
 rules(
     LifetimeStop,
-    Row("alloca", "memory", Holds("memory is the result of an alloca", _from_alloca),
-        "only memory that an `alloca` returned is freed", '003 "Additional instructions"'),
+    Row("alloca", "memory", Holds("memory is the result of an alloca", _from_alloca,
+        lambda s: f"%{s.op.memory.name} is a view or a parameter"),
+        "what is freed is memory that an `alloca` returned", '003 "Additional instructions"'),
 )  # fmt: skip
 
 
@@ -281,14 +283,21 @@ def _atomic_update(mnemonic: str, doc: str, *more: Row) -> type[AtomicUpdate]:
         Row("result_type", "result tensor", Equal(type_of("result"), element("tensor")),
             "the result has the element type of the memref", ATOMIC_UPDATE),
         *more,
-        Row("collective", "", Holds("it stands in an SPMD region", _once),
-            "in a collective region every work-item updates once", ATOMIC_UPDATE,
+        Row("collective", "", Holds("it stands in an SPMD region", _once,
+            lambda s: "in a collective region every work-item updates once"),
+            "an atomic update stands in an SPMD region", ATOMIC_UPDATE,
             "put it into `parallel` and let one work-item do it, if once per work-group is meant", severity="warning"),
     )  # fmt: skip
     return declared
 
 
-_NO_COMPLEX = Row("ordered", "value", _ORDERED, "complex numbers have no maximum and minimum", ATOMIC_UPDATE)
+_NO_COMPLEX = Row(
+    "ordered",
+    "value",
+    _ORDERED,
+    "the value is of an integer or floating type: complex numbers have no order",
+    ATOMIC_UPDATE,
+)
 AtomicAdd = _atomic_update("atomic_add", "Add to an element atomically; a complex number part by part.")
 AtomicMin = _atomic_update("atomic_min", "Replace an element by the smaller one, atomically.", _NO_COMPLEX)
 AtomicMax = _atomic_update("atomic_max", "Replace an element by the larger one, atomically.", _NO_COMPLEX)
@@ -374,13 +383,20 @@ def _subview_type(s: Subject) -> MemRef:
     return MemRef(tensor.element, subview_shape(s), subview_strides(s), tensor.space)
 
 
+def _slice_values(s: Subject) -> list[Value]:
+    return [v for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, Value)]
+
+
 def _slices_are_index(s: Subject) -> bool:
-    found = [v.type for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, Value)]
-    return all(t == INDEX or isinstance(t, ErrorType) for t in found)
+    return all(v.type == INDEX or isinstance(v.type, ErrorType) for v in _slice_values(s))
 
 
 def _slices_not_negative(s: Subject) -> bool:
     return all(v >= 0 for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, int))
+
+
+def _negative_slices(s: Subject) -> str:
+    return ", ".join(str(v) for x in s.op.slices for v in (x.offset, x.size) if isinstance(v, int) and v < 0)
 
 
 def _slices_in_bounds(s: Subject) -> bool:
@@ -396,9 +412,10 @@ def _slices_in_bounds(s: Subject) -> bool:
 rules(
     Subview,
     Row("count", "tensor slices", Equal(count("slices"), order("tensor")), "there is one slice for each mode", SUBVIEW),
-    Row("slices", "slices", Holds("offsets and sizes are of index type or literals", _slices_are_index),
+    Row("slices", "slices", Holds("offsets and sizes are of index type or literals", _slices_are_index,
+        lambda s: ", ".join(f"%{v.name} has type {v.type}" for v in _slice_values(s) if v.type != INDEX)),
         "offsets and sizes are of index type or literals", SUBVIEW),
-    Row("negative", "slices", Holds("offset ≥ 0 and size ≥ 0", _slices_not_negative),
+    Row("negative", "slices", Holds("offset ≥ 0 and size ≥ 0", _slices_not_negative, _negative_slices),
         "a literal offset or size is not negative", SUBVIEW),
     Row("bounds", "slices tensor", Holds("literal slices are inside the shape", _slices_in_bounds,
         lambda s: f"the shape is {show(memref(s, 'tensor').shape)}"),
@@ -464,8 +481,11 @@ rules(
         lambda s: f"mode is {s.op.mode}, order(tensor) is {memref(s, 'tensor').order}"),
         "the mode exists; modes are counted from 0", EXPAND),
     Row("positive", "sizes", Holds("each literal size ≥ 1",
-        lambda s: all(x >= 1 for x in s.op.sizes if isinstance(x, int))), "a new mode is not empty", EXPAND),
-    Row("count", "sizes", Holds("there are at least two new modes", lambda s: len(s.op.sizes) >= 2),
+        lambda s: all(x >= 1 for x in s.op.sizes if isinstance(x, int)),
+        lambda s: ", ".join(str(x) for x in s.op.sizes if isinstance(x, int) and x < 1)),
+        "a new mode is not empty", EXPAND),
+    Row("count", "sizes", Holds("there are at least two new modes", lambda s: len(s.op.sizes) >= 2,
+        lambda s: f"there is {len(s.op.sizes)}"),
         "a mode is expanded into two or more", EXPAND),
     Row("product", "mode sizes", Holds("the product of the sizes is the mode's size", _product_fits,
         lambda s: f"{show(s.op.sizes)} is {math.prod(s.op.sizes)}, "

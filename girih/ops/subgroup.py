@@ -51,7 +51,9 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     same = Row(
         "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
     )
-    ordered = Row("type", "a", _REAL, "complex numbers have no maximum and minimum", OPERATION)
+    ordered = Row(
+        "type", "a", _REAL, "the value is of an integer or floating type: complex numbers have no order", OPERATION
+    )
     rules(declared, *(() if operator == "add" else (ordered,)), same)
     return declared
 

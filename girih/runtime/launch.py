@@ -31,7 +31,7 @@ from girih.interpreter.values import (
 )
 from girih.ir.core import Function, Parameter, Value
 from girih.ir.facts import DeviceLimits
-from girih.ir.types import Group
+from girih.ir.types import Group, MemRef
 from girih.recursion import recursion_room
 from girih.runtime.arrays import Bound, ParameterSpec, bind
 
@@ -140,7 +140,8 @@ def _values(
     for parameter, held in zip(function.parameters, bound.values, strict=True):
         match held:
             case BoundMemRef():
-                values.append(memref_value(held, parameter.name))
+                assert isinstance(parameter.type, MemRef)
+                values.append(memref_value(held, parameter.name, numbers.dtype(parameter.type.element)))
             case BoundGroup():
                 type_ = parameter.type
                 assert isinstance(type_, Group)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from girih import check, parse
@@ -140,6 +143,21 @@ PROGRAM = "$n = 4\n$t = f32\nfunc @f(%A: memref<$t x$n>) {\n}\n"
 )
 def test_values_from_outside_replace_those_of_the_file(given: dict[str, object], type: str) -> None:
     assert str(function(PROGRAM, **given).parameters[0].type) == type
+
+
+def test_numbers_of_other_libraries_and_dollar_signs() -> None:
+    for given in ({"n": np.int64(8)}, {"$n": 8}, {"n": np.uint8(8)}):
+        assert [d.message for d in check(PROGRAM, definitions=given)] == []
+    (found,) = check(PROGRAM, definitions={"n": np.float32(2.5)})
+    assert found.message == "expected a mode size, `$n` holds a floating-point number"
+
+
+def test_definitions_that_are_no_dictionary_of_names() -> None:
+    given: Any = {3: 4}
+    assert [d.message for d in check(PROGRAM, definitions=given)] == ["definition 3: expected a name, found int"]
+    given = ["n=4"]
+    (found,) = check(PROGRAM, definitions=given)
+    assert found.message == "definitions are a dictionary from names to values, found list"
 
 
 def test_a_value_from_outside_may_be_the_only_one() -> None:

@@ -137,3 +137,39 @@ def test_errors_of_both_kinds_come_in_source_order() -> None:
 }
 """
     assert told(text) == [(2, "add.same"), (3, "syntax.mnemonic"), (4, "mul.same")]
+
+
+def test_a_faulty_parameter_does_not_hide_the_body() -> None:
+    text = """func @f(%A: memref<f32x4x4, %B memref<f32x4,strided<1>>, %c: float,
+        %d: memref<f32x4>) {
+    %x = laod %A[0,0] : f32
+    %y = load %B[0] : f33
+    %z = add %c, %c : f32
+    store %z, %d[%e]
+}
+"""
+    assert told(text) == [
+        (1, "syntax.expected"),
+        (1, "syntax.expected"),
+        (1, "type.unknown"),
+        (3, "syntax.mnemonic"),
+        (4, "type.unknown"),
+        (6, "name.undefined"),
+    ]
+
+
+def test_a_parameter_list_without_an_end() -> None:
+    assert told("func @f(%A: f32\n    %x = neg %A : f32\n}\nfunc @g() {\n    barier\n}\n") == [
+        (1, "syntax.expected"),
+        (5, "syntax.mnemonic"),
+    ]
+    assert told("func @f(%A: flot") == [(1, "type.unknown")]
+    assert told("func @f(%A flot\nfunc @g() {\n}\n") == [(1, "syntax.expected")]
+
+
+@pytest.mark.parametrize("header", ["func @f()", "func @f() {\nparallel", "func @f(%b: bool) {\nif %b"])
+def test_a_missing_opening_brace_does_not_hide_the_region(header: str) -> None:
+    closing = "}\n" * (1 + header.count("{"))
+    (brace, mnemonic) = told(f"{header}\n    %x = constnat 1 : i32\n{closing}")
+    assert brace[1] == "syntax.expected"
+    assert mnemonic[1] == "syntax.mnemonic"

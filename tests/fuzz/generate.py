@@ -8,16 +8,16 @@ may differ between executions flow only where the difference stays bounded, and 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.interpreter.numbers import dtype
 from girih.ir.build import RegionBuilder
-from girih.ir.core import Dictionary, Entry, Module, Parameter, RegionKind, Value
+from girih.ir.core import Dictionary, Entry, Module, Parameter, RegionKind, Slice, Value
 from girih.ir.types import (
     BF16,
     BOOL,
@@ -31,7 +31,6 @@ from girih.ir.types import (
     I32,
     I64,
     INDEX,
-    PARTS,
     Boolean,
     Extent,
     Group,
@@ -46,12 +45,14 @@ INTEGERS = (I8, I16, I32, I64, INDEX)
 FLOATING = (BF16, F16, F32, F64)
 COMPLEX = (C32, C64)
 NUMBERS: tuple[Number, ...] = (*INTEGERS, *FLOATING, *COMPLEX)
+SCALAR_TYPES: tuple[Number | Boolean, ...] = (*NUMBERS, BOOL)
 ELEMENTS: tuple[Number, ...] = (I8, I16, I32, I64, BF16, F16, F32, F32, F64, C32, C64, INDEX)
 
 INPUT_MAGNITUDE = 2.0
 SIZES = (1, 2, 3, 4, 5, 7, 8, 16)
 
 Array = NDArray[Any]
+Chosen = TypeVar("Chosen", bound=Number | Boolean)
 Emitter = Callable[["Generator", Scope], bool]
 
 
@@ -77,11 +78,15 @@ class Argument:
     def _one(self, source: np.random.Generator) -> Array:
         assert self.memory is not None
         element = self.memory.element
-        length = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if 0 not in self.shape else 1
-        flat = source.integers(-8, 9, length)
-        data = (flat if element.family == "integer" else flat / 4).astype(dtype(element))
+        length = (
+            1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if 0 not in self.shape else 1
+        )
+        data: Array = source.integers(-8, 9, length)
+        if element.family != "integer":
+            data = source.uniform(-1.0, 1.0, length) * (1.0 if element.family == "complex" else INPUT_MAGNITUDE)
         if element.family == "complex":
-            data = (data / 2 + 1j * source.integers(-4, 5, length) / 4).astype(dtype(element))
+            data = data + 1j * source.uniform(-1.0, 1.0, length)
+        data = data.astype(dtype(element))
         steps = tuple(s * data.itemsize for s in self.strides)
         return np.lib.stride_tricks.as_strided(data, self.shape, steps)
 
@@ -116,11 +121,17 @@ class Generator:
     subgroup_size: int | None = None
     work_group_size: tuple[int, int] | None = None
     scopes: list[Scope] = field(default_factory=list)
+    palette: frozenset[Number | Boolean] = frozenset((BOOL, *NUMBERS))
 
     # --- chance ----------------------------------------------------------------------------
 
     def chance(self, probability: float) -> bool:
         return self.source.random() < probability
+
+    def pick(self, types: Sequence[Chosen]) -> Chosen:
+        """One of a few types, mostly one that the program uses a lot, so that results become operands."""
+        familiar = [t for t in types if t in self.palette]
+        return self.source.choice(familiar if familiar and self.chance(0.85) else types)
 
     def size(self) -> int:
         return self.source.choice(SIZES)
@@ -146,6 +157,7 @@ class Generator:
         scope: Scope,
         mnemonic: str,
         type: Type,
+        /,
         *sources: Tracked,
         interval: Interval | None = None,
         magnitude: float = float("inf"),
@@ -197,20 +209,23 @@ class Generator:
         for scope in self.scopes:
             change(scope)
 
-    def scalar(
-        self, scope: Scope, type: Number | Boolean, test: Callable[[Tracked], bool] = lambda t: True
-    ) -> Tracked:
+    def scalar(self, scope: Scope, type: Number | Boolean, test: Callable[[Tracked], bool] = lambda t: True) -> Tracked:
         """A visible value of a type that passes a test, or a constant; constants pass every test there is."""
         known = [t for t in scope.numbers if t.type == type and test(t)]
-        if known and self.chance(0.85):
-            return self.source.choice(known[-8:] if self.chance(0.7) else known)
-        return self.fresh(scope, type) if not known and self.chance(0.5) else self.constant(scope, type, self.literal(type))
+        if known and self.chance(0.9):
+            computed = [t for t in known if t.constant is None]
+            return self.source.choice(computed[-8:] if computed and self.chance(0.85) else known)
+        return (
+            self.fresh(scope, type)
+            if not known and self.chance(0.5)
+            else self.constant(scope, type, self.literal(type))
+        )
 
     def index(self, scope: Scope, size: int, least: Alike = Alike.NOBODY) -> Tracked:
         """An index inside a mode of a size, which must not be 0."""
         known = [
             t for t in scope.numbers
-            if t.type == INDEX and t.interval and 0 <= t.interval[0] and t.interval[1] < size and t.alike >= least
+            if t.type == INDEX and t.interval and t.interval[0] >= 0 and t.interval[1] < size and t.alike >= least
         ]  # fmt: skip
         if known and self.chance(0.8):
             return self.source.choice(known)
@@ -229,9 +244,12 @@ class Generator:
         self.arguments.append(argument)
         return value
 
-    def layout(self, shape: tuple[int, ...]) -> tuple[tuple[Extent, ...], tuple[int, ...], tuple[Extent, ...]]:
+    def layout(
+        self, shape: tuple[int, ...], sizes: tuple[Extent, ...] | None = None
+    ) -> tuple[tuple[Extent, ...], tuple[int, ...], tuple[Extent, ...]]:
         """How a type may say a shape: mode sizes, strides as they are, strides as the type says."""
-        sizes: tuple[Extent, ...] = tuple(None if self.chance(0.25) else n for n in shape)
+        if sizes is None:
+            sizes = tuple(None if self.chance(0.25) else n for n in shape)
         strides: list[int] = []
         step = 1 if self.chance(0.7) else self.source.randint(1, 2)
         padded = self.chance(0.2)
@@ -242,43 +260,72 @@ class Generator:
         packed = packed_strides(sizes)
         if all(p in (None, a) for p, a in zip(packed, actual, strict=True)) and actual == _packed(shape):
             return sizes, actual, packed
-        return sizes, actual, tuple(None if self.chance(0.3) else a for a in actual)
+        said = tuple(None if self.chance(0.3) else a for a in actual)
+        return sizes, _told(shape, actual, said), said
 
-    def memory(self, element: Number, shape: tuple[int, ...], *, writable: bool) -> Reference:
-        """A new parameter, visible everywhere; a part for each work-group where it is written by several."""
+    def memory(
+        self, element: Number, shape: tuple[int, ...], *, writable: bool, sizes: tuple[Extent, ...] | None = None
+    ) -> Reference:
+        """A new parameter, visible everywhere; a part for each work-group where it is written by several.
+
+        `sizes` is the shape as the type has to say it.
+        """
         shared = writable and self.grid > 1
         whole = (*shape, self.grid) if shared else shape
-        sizes, strides, said = self.layout(whole)
-        type = MemRef(element, sizes, said)
+        said, strides, steps = self.layout(whole, None if shared else sizes)
+        type = MemRef(element, said, steps)
         held = Memory(f"p{len(self.parameters)}", element, writable, magnitude=INPUT_MAGNITUDE)
-        promises = self._promises(element, whole, sizes)
+        promises = self._promises(element, whole, said)
         value = self._parameter(type, Argument(type, held, whole, strides), promises)
         reference = Reference(value, held, whole, strides)
         if shared:
-            reference = self._own_part(reference)
+            reference = self._own_part(reference, sizes or shape)
         self.everywhere(lambda s: s.references.append(reference))
         return reference
 
     def _promises(self, element: Number, shape: tuple[int, ...], sizes: tuple[Extent, ...]) -> Dictionary:
         if not self.chance(0.1) or not shape or 0 in shape:
             return Dictionary()
-        entries = (Entry("alignment", element.size), Entry("shape_gcd", tuple(1 if n is None else n for n in sizes[:1])))
+        entries = (
+            Entry("alignment", element.size),
+            Entry("shape_gcd", tuple(1 if n is None else n for n in sizes[:1])),
+        )
         return Dictionary(entries[: self.source.randint(1, 2)])
 
-    def _own_part(self, whole: Reference) -> Reference:
-        from girih.ir.core import Slice
-
+    def _own_part(self, whole: Reference, sizes: tuple[Extent, ...]) -> Reference:
+        """The part of a work-group: the last mode is the number of the work-group."""
         if self.group_number is None:
             (number,) = self.prelude.add("group_id", INDEX, axis=0)
             self.group_number = Tracked(number, (0, self.grid - 1))
-        slices = [Slice(0, n if n else self.prelude.add("constant", INDEX, value=0)[0]) for n in whole.shape[:-1]]
-        kept = whole.type.strides[:-1]
         shape = whole.shape[:-1]
-        type = MemRef(whole.type.element, shape, kept)
-        (value,) = self.prelude.add(
-            "subview", type, tensor=whole.value, slices=(*slices, Slice(self.group_number.value))
-        )
+        said = [self.prelude.add("constant", INDEX, value=n)[0] if size is None else n
+                for n, size in zip(shape, sizes, strict=True)]  # fmt: skip
+        slices = (*(Slice(0, n) for n in said), Slice(self.group_number.value))
+        type = MemRef(whole.type.element, sizes, whole.type.strides[:-1])
+        (value,) = self.prelude.add("subview", type, tensor=whole.value, slices=slices)
         return Reference(value, whole.memory, shape, whole.strides[:-1])
+
+    def fitting(
+        self,
+        scope: Scope,
+        element: Number,
+        shape: tuple[int, ...],
+        sizes: tuple[Extent, ...],
+        *,
+        write: bool = False,
+        apart: tuple[Memory, ...] = (),
+    ) -> Reference:
+        """Memory of a shape that its type says in a given way, behind none of the memories `apart`."""
+
+        def fits(r: Reference) -> bool:
+            same = r.memory.element == element and r.shape == shape and r.type.shape == sizes
+            return same and r.memory not in apart and (scope.may_write if write else scope.may_read)(r.memory)
+
+        known = [r for r in scope.references if fits(r)]
+        new = not known or self.chance(0.2)
+        found = self.memory(element, shape, writable=write, sizes=sizes) if new else self.source.choice(known)
+        (scope.writes if write else scope.reads)(found.memory)
+        return found
 
     def group(self, element: Number, shape: tuple[int, ...]) -> GroupReference:
         """A new group of inputs."""
@@ -298,7 +345,9 @@ class Generator:
     ) -> Reference:
         """Memory to read that passes a test; a new parameter if there is none."""
         known = [r for r in scope.references if scope.may_read(r.memory) and test(r)]
-        found = self.source.choice(known) if known and self.chance(0.75) else self.memory(element, shape, writable=False)
+        found = (
+            self.source.choice(known) if known and self.chance(0.75) else self.memory(element, shape, writable=False)
+        )
         scope.reads(found.memory)
         return found
 
@@ -310,10 +359,6 @@ class Generator:
         found = self.source.choice(known) if known and self.chance(0.75) else self.memory(element, shape, writable=True)
         scope.writes(found.memory)
         return found
-
-    def wrote(self, scope: Scope, memory: Memory, magnitude: float, looseness: float) -> None:
-        """What may be in a memory after a write; a loop may repeat it."""
-        memory.take(magnitude, max(looseness, 0.0))
 
     # --- programs --------------------------------------------------------------------------
 
@@ -336,8 +381,9 @@ class Generator:
             entries.append(Entry("work_group_size", self.work_group_size))
         return Dictionary(tuple(entries))
 
-    def choose_sizes(self) -> None:
-        """The sizes that the function asks for."""
+    def choose(self) -> None:
+        """The sizes that the function asks for, and the types that it uses most."""
+        self.palette = frozenset((BOOL, I32, INDEX, *self.source.sample(NUMBERS, 3)))
         form = self.source.random()
         if form < 0.6:
             self.subgroup_size = self.source.choice((8, 16, 32, 64))
@@ -350,6 +396,16 @@ class Generator:
             self.grid = self.source.randint(2, 4)
 
 
+def _told(shape: tuple[int, ...], strides: tuple[int, ...], said: tuple[Extent, ...]) -> tuple[int, ...]:
+    """Strides as a launch knows them: a mode of one element has none, so its `?` is as if packed."""
+    found: list[int] = []
+    packed = 1
+    for n, stride, static in zip(shape, strides, said, strict=True):
+        found.append(packed if n <= 1 and static is None else stride)
+        packed = found[-1] * max(n, 1)
+    return tuple(found)
+
+
 def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(s if s is not None else 0 for s in packed_strides(shape))
 
@@ -357,6 +413,3 @@ def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
 def looseness_of(type: Type, *sources: float) -> float:
     """The looseness of a result that was rounded in a type, from loose sources or in an order of its own."""
     return max(epsilon(type), *sources) if epsilon(type) else 0.0
-
-
-__all__ = ["BOOL", "PARTS", "Argument", "Generator", "Program"]

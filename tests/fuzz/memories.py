@@ -10,7 +10,7 @@ from girih.ir.core import Dictionary, Entry, Slice, Value
 from girih.ir.types import BOOL, I8, INDEX, AddressSpace, Extent, MemRef, Number, packed_strides
 from girih.ops.memory import SCOPES, SEMANTICS
 from tests.fuzz.generate import COMPLEX, ELEMENTS, Emitter, Generator, looseness_of
-from tests.fuzz.tracked import Alike, Memory, Reference, Scope, Tracked, number_limit
+from tests.fuzz.tracked import Alike, GroupReference, Memory, Reference, Scope, Tracked, number_limit
 
 
 def indices(g: Generator, scope: Scope, shape: tuple[int, ...], *, literal: bool = True) -> list[Tracked | int]:
@@ -42,14 +42,15 @@ def any_shape(g: Generator, least: int = 0, most: int = 3) -> tuple[int, ...]:
 
 def load(g: Generator, scope: Scope) -> bool:
     """Load an element, plainly or atomically."""
-    found = g.readable(scope, lambda r: 0 not in r.shape, g.source.choice(ELEMENTS), any_shape(g))
+    found = g.readable(scope, lambda r: 0 not in r.shape, g.pick(ELEMENTS), any_shape(g))
     atomic = g.chance(0.2)
     at = indices(g, scope, found.shape, literal=not atomic)
     modifiers = order_modifiers(g) if atomic else {}
     memory = found.memory
     g.number(
         scope, "atomic_load" if atomic else "load", memory.element, tensor=found.value, indices=held(at),
-        magnitude=memory.magnitude, looseness=memory.looseness, alike=likeness(found, at), **modifiers,
+        magnitude=memory.magnitude, looseness=memory.looseness, alike=likeness(found, at),
+        keep=memory.known, **modifiers,
     )  # fmt: skip
     return True
 
@@ -57,7 +58,7 @@ def load(g: Generator, scope: Scope) -> bool:
 def load_member(g: Generator, scope: Scope) -> bool:
     """Load a memref of a group."""
     if not scope.groups or g.chance(0.3):
-        g.group(g.source.choice(ELEMENTS), any_shape(g, 0, 2))
+        g.group(g.pick(ELEMENTS), any_shape(g, 0, 2))
     group = g.source.choice(scope.groups)
     at = g.index(scope, group.size)
     (value,) = scope.builder.add("load", group.type.memref, tensor=group.value, indices=(at.value,))
@@ -65,26 +66,33 @@ def load_member(g: Generator, scope: Scope) -> bool:
     return True
 
 
-def put(g: Generator, scope: Scope, target: Reference, at: tuple[Value | int, ...], value: Tracked | None = None) -> None:
+def put(
+    g: Generator, scope: Scope, target: Reference, at: tuple[Value | int, ...], value: Tracked | None = None
+) -> None:
     """Store a value at an index, plainly or atomically."""
     element = target.memory.element
     atomic = g.chance(0.2) and not any(isinstance(i, int) for i in at)
     stored = value or g.scalar(scope, element)
     modifiers = order_modifiers(g) if atomic else {}
-    scope.builder.add("atomic_store" if atomic else "store", value=stored.value, tensor=target.value, indices=at, **modifiers)
-    g.wrote(scope, target.memory, stored.magnitude, stored.looseness)
+    scope.builder.add(
+        "atomic_store" if atomic else "store", value=stored.value, tensor=target.value, indices=at, **modifiers
+    )
+    target.memory.take(stored.magnitude, stored.looseness)
 
 
 def store(g: Generator, scope: Scope) -> bool:
     """Store a value that all work-items agree on: in a collective region, or where nothing tells them apart."""
     if scope.inside_apply or scope.inside_foreach:
         return False
-    element = g.source.choice(ELEMENTS)
+    element = g.pick(ELEMENTS)
     value = g.scalar(scope, element, lambda t: t.alike is Alike.WORK_GROUP)
     if value.alike is not Alike.WORK_GROUP or (scope.alike is not Alike.WORK_GROUP):
         return False
     target = g.writable(
-        scope, lambda r: r.memory.element == element and 0 not in r.shape and r.alike is Alike.WORK_GROUP, element, any_shape(g)
+        scope,
+        lambda r: r.memory.element == element and 0 not in r.shape and r.alike is Alike.WORK_GROUP,
+        element,
+        any_shape(g),
     )
     at: list[Tracked | int] = [
         g.source.randrange(n) if g.chance(0.2) else g.index(scope, n, Alike.WORK_GROUP) for n in target.shape
@@ -102,8 +110,10 @@ def atomic_update(g: Generator, scope: Scope) -> bool:
     """An atomic update of memory that is only updated in this way; its old value is not used."""
     if scope.inside_apply:
         return False
-    mnemonic = g.source.choice(("atomic_add", "atomic_min", "atomic_max") if _counts(g, scope) else ("atomic_min", "atomic_max"))
-    element = g.source.choice(ELEMENTS if mnemonic == "atomic_add" else [e for e in ELEMENTS if e not in COMPLEX])
+    mnemonic = g.source.choice(
+        ("atomic_add", "atomic_min", "atomic_max") if _counts(g, scope) else ("atomic_min", "atomic_max")
+    )
+    element = g.pick(ELEMENTS if mnemonic == "atomic_add" else [e for e in ELEMENTS if e not in COMPLEX])
     value = g.scalar(scope, element)
     times = 4096.0 * scope.trips
     magnitude = value.magnitude * times if mnemonic == "atomic_add" else value.magnitude
@@ -111,9 +121,18 @@ def atomic_update(g: Generator, scope: Scope) -> bool:
         return False
     target = _updated(g, scope, mnemonic, element)
     at = indices(g, scope, target.shape, literal=False)
-    g.number(scope, mnemonic, element, value=value.value, tensor=target.value, indices=held(at), keep=False, **order_modifiers(g))
+    g.number(
+        scope,
+        mnemonic,
+        element,
+        value=value.value,
+        tensor=target.value,
+        indices=held(at),
+        keep=False,
+        **order_modifiers(g),
+    )
     looseness = looseness_of(element, value.looseness) if mnemonic == "atomic_add" else value.looseness
-    g.wrote(scope, target.memory, target.memory.magnitude + magnitude, looseness)
+    target.memory.take(target.memory.magnitude + magnitude, looseness)
     return True
 
 
@@ -132,13 +151,12 @@ def _updated(g: Generator, scope: Scope, mnemonic: str, element: Number) -> Refe
 
 def question(g: Generator, scope: Scope) -> bool:
     """Ask a memref or a group for its size, or whether it is there."""
-    tensor: Value
+    asked: Reference | GroupReference
     if scope.groups and g.chance(0.3):
-        group = g.source.choice(scope.groups)
-        tensor, shape = group.value, (group.size,)
+        asked = g.source.choice(scope.groups)
     else:
-        reference = g.source.choice(scope.references) if scope.references else g.memory(I8, (3,), writable=False)
-        tensor, shape = reference.value, reference.shape
+        asked = g.source.choice(scope.references) if scope.references else g.memory(I8, (3,), writable=False)
+    tensor, shape = asked.value, (asked.size,) if isinstance(asked, GroupReference) else asked.shape
     if not shape or g.chance(0.3):
         g.number(scope, "associated", BOOL, tensor=tensor, alike=Alike.WORK_GROUP)
         return True
@@ -197,9 +215,7 @@ def expand(g: Generator, scope: Scope) -> bool:
     n = whole.shape[mode]
     first = g.source.choice([k for k in range(1, n + 1) if n % k == 0])
     factors = [first, n // first] if g.chance(0.7) else [first, 1, n // first]
-    held_sizes: list[Value | int] = [
-        k if g.chance(0.6) else g.exactly(scope, INDEX, k).value for k in factors
-    ]
+    held_sizes: list[Value | int] = [k if g.chance(0.6) else g.exactly(scope, INDEX, k).value for k in factors]
     said: list[Extent] = []
     actual: list[int] = []
     stride, step = whole.type.strides[mode], whole.strides[mode]
@@ -252,13 +268,15 @@ def alloca(g: Generator, scope: Scope) -> bool:
     """Local memory, written from end to end before anything reads it."""
     if not scope.collective:
         return False
-    element = g.source.choice(ELEMENTS)
+    element = g.pick(ELEMENTS)
     shape = any_shape(g, 0, 2)
     strides: tuple[Extent, ...] = packed_strides(shape)
     if len(shape) == 2 and g.chance(0.3):
         strides = (1, shape[0] + g.source.randint(0, 3))
     type = MemRef(element, shape, strides, AddressSpace.LOCAL)
-    attributes = Dictionary((Entry("alignment", element.size * g.source.choice((1, 2, 4))),)) if g.chance(0.3) else Dictionary()
+    attributes = (
+        Dictionary((Entry("alignment", element.size * g.source.choice((1, 2, 4))),)) if g.chance(0.3) else Dictionary()
+    )
     (value,) = scope.builder.add("alloca", type, attributes=attributes)
     memory = Memory(value.name, element, True, magnitude=0.0, local=True)
     reference = Reference(value, memory, shape, tuple(s or 0 for s in strides))
@@ -267,8 +285,9 @@ def alloca(g: Generator, scope: Scope) -> bool:
         source = _static(scope, source)
     alpha, beta = g.constant(scope, element, g.literal(element)), g.constant(scope, element, _zero(element))
     scope.builder.add("axpby", alpha=alpha.value, a=source.value, beta=beta.value, b=value)
-    magnitude = source.memory.magnitude * alpha.magnitude
-    memory.take(magnitude, looseness_of(element, source.memory.looseness) if not source.memory.looseness == 0 or element in COMPLEX else 0.0)
+    loose = source.memory.looseness > 0 or element in COMPLEX
+    looseness = looseness_of(element, source.memory.looseness) if loose else 0.0
+    memory.take(source.memory.magnitude * alpha.magnitude, looseness)
     scope.references.append(reference)
     return True
 
@@ -307,5 +326,18 @@ def barrier(g: Generator, scope: Scope) -> bool:
     return True
 
 
-READS: list[tuple[Emitter, float]] = [(load, 3), (load_member, 0.7), (question, 0.7), (subview, 1), (expand, 0.6), (fuse, 0.6)]
-WRITES: list[tuple[Emitter, float]] = [(store, 1.5), (atomic_update, 0.7), (alloca, 0.8), (lifetime_stop, 0.2), (barrier, 0.4)]
+READS: list[tuple[Emitter, float]] = [
+    (load, 3),
+    (load_member, 0.7),
+    (question, 0.7),
+    (subview, 1),
+    (expand, 0.6),
+    (fuse, 0.6),
+]
+WRITES: list[tuple[Emitter, float]] = [
+    (store, 1.5),
+    (atomic_update, 0.7),
+    (alloca, 0.8),
+    (lifetime_stop, 0.6),
+    (barrier, 0.4),
+]

@@ -5,6 +5,7 @@ The same random source gives the same texts.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -18,15 +19,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 _TOKEN = re.compile(r'\s+|;[^\n]*|"[^"\n]*"?|[%@$!]?[A-Za-z_][\w]*|-?\d[\w.]*|->|<=|.', re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w%.])-?\d+(?:\.\d+)?(?![\w.])")
 
-_ODD = ["\0", "\x7f", "\t", "\r", "\u00a0", "\u2028", "\u202e", "\ufeff", "\U0001f40d", "\u0661", "\u00b2", "e\u0301",
-        "\\", '"', "'", "#", "?", "%", "$", "@", "!", "!calc(", ";", "{", "}", "(", ")", "[", "]", "<", ">", "=", "-"]  # fmt: skip
-_NUMBERS = ["0", "-1", "1", "2", "7", "64", "256", "2147483648", "9223372036854775807", "9223372036854775808", "1e999",
-            "-0.0", "0x1p-1074", "nan", "inf", "1" * 400, "1.", ".5", "1e", "0x", "007", "1_000"]  # fmt: skip
-_WORDS = ["func", "@f", "%a", "%0", "%1", "attributes", "memref<f32x4>", "memref<f32x?>", "memref<f32x4x?,strided<1,?>>",
-          "group<memref<f32x4>x3>", "coopmatrix<f32x8x8,matrix_a>", "f32", "i32", "index", "bool", "c64", "x", "?", "init",
-          "as", "else", "true", "false", "subgroup_size", "unroll", "strided", "local", "offset", ".t", ".n", ".row",
-          "->", "<=", "=", ",", ":", "(", ")", "{", "}", "[", "]", "<", ">", "\n", "\n", "!calc(1 0 /)", "$x",
-          "$x = 4\n", '"a"', "1.5", "4", "-1", "[1.0,", "func @f() {\n", "}\n", *OPS]  # fmt: skip
+_ODD = [*"\0\x7f\t\r\u00a0\u2028\u202e\ufeff\U0001f40d\u0661\u00b2\\\"'#?%$@!;{}()[]<>=-", "e\u0301", "!calc("]
+_NUMBER_WORDS = """
+0 -1 1 2 7 64 256 2147483648 9223372036854775807 9223372036854775808 1e999 -0.0 0x1p-1074 nan inf 1. .5 1e 0x 007 1_000
+"""
+_NUMBERS = (*_NUMBER_WORDS.split(), "1" * 400)
+_LANGUAGE_WORDS = """
+func @f %a %0 %1 attributes memref<f32x4> memref<f32x?> memref<f32x4x?,strided<1,?>> group<memref<f32x4>x3> f32 i32
+index coopmatrix<f32x8x8,matrix_a> bool c64 x ? init as else true false subgroup_size unroll strided local offset .t .n
+.row -> <= = , : ( ) { } [ ] < > $x "a" 1.5 4 -1 [1.0, }
+"""
+_WORDS = (*_LANGUAGE_WORDS.split(), "\n", "\n", "!calc(1 0 /)", "$x = 4\n", "func @f() {\n", *OPS)
 
 
 @cache
@@ -41,7 +44,7 @@ def _pieces(text: str) -> list[str]:
     """Single functions of a file, with what stands in front of the first: short programs show more per second."""
     starts = [match.start() for match in re.finditer(r"^func ", text, re.MULTILINE)]
     bounds = [0, *starts[1:], len(text)]
-    return [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [text[a:b] for a, b in itertools.pairwise(bounds)]
 
 
 def tokens(text: str) -> list[str]:

@@ -29,7 +29,9 @@ class Violation(Exception):
 
 def _place_is_valid(span: Span, text: str) -> bool:
     inside = span.source.text == "" or 0 <= span.start <= span.end <= len(text)
-    return inside and span.line >= 1 and span.column >= 1 and (span.end_line, span.end_column) >= (span.line, span.column)
+    return (
+        inside and span.line >= 1 and span.column >= 1 and (span.end_line, span.end_column) >= (span.line, span.column)
+    )
 
 
 def _diagnostic_holds(diagnostic: Diagnostic, text: str) -> bool:

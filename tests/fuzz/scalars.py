@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from girih.ir.types import BOOL, I32, INDEX, PARTS, Boolean, CoopMatrix, Number, Type, element_type
-from tests.fuzz.generate import COMPLEX, FLOATING, INTEGERS, NUMBERS, Emitter, Generator
+from girih.ir.types import BOOL, I32, INDEX, PARTS, Boolean, CoopMatrix, Number, Type, Use, element_type
+from tests.fuzz.generate import COMPLEX, FLOATING, INTEGERS, NUMBERS, SCALAR_TYPES, Emitter, Generator
 from tests.fuzz.tracked import Alike, Interval, Scope, Tracked, epsilon, number_limit
 
 ARITHMETIC = ("add", "sub", "mul", "div", "rem", "max", "min", "shl", "shr", "and", "or", "xor")
@@ -102,7 +102,7 @@ def binary(g: Generator, scope: Scope) -> bool:
     if matrices and not scope.inside_apply and g.chance(0.4) and mnemonic not in (*_SHIFTS, *_DIVISIONS):
         a = g.source.choice(matrices)
         return combine(g, scope, mnemonic, a, g.source.choice([m for m in matrices if m.type == a.type]))
-    type = g.source.choice(allowed_types(mnemonic))
+    type = g.pick(allowed_types(mnemonic))
     a = g.scalar(scope, type)
     return combine(g, scope, mnemonic, a, _second(g, scope, mnemonic, type))
 
@@ -124,9 +124,10 @@ def combine(g: Generator, scope: Scope, mnemonic: str, a: Tracked, b: Tracked) -
 def unary(g: Generator, scope: Scope) -> bool:
     """A unary operation on scalars or matrices."""
     mnemonic = g.source.choice(("abs", "neg", "not", "conj", "im", "re"))
-    types: tuple[Number | Boolean, ...] = {"not": (*INTEGERS, BOOL), "abs": NUMBERS, "neg": NUMBERS}.get(mnemonic, COMPLEX)
+    table: dict[str, tuple[Number | Boolean, ...]] = {"not": (*INTEGERS, BOOL), "abs": NUMBERS, "neg": NUMBERS}
+    types = table.get(mnemonic, COMPLEX)
     matrices = [m for m in scope.matrices if scalar_type(m.type) in types]
-    a = g.source.choice(matrices) if matrices and g.chance(0.4) else g.scalar(scope, g.source.choice(types))
+    a = g.source.choice(matrices) if matrices and g.chance(0.4) else g.scalar(scope, g.pick(types))
     type = scalar_type(a.type)
     part = PARTS[type] if isinstance(type, Number) and type in PARTS and mnemonic in ("abs", "im", "re") else type
     result: Type = part
@@ -141,7 +142,7 @@ def comparison(g: Generator, scope: Scope) -> bool:
     """A comparison of numbers that are the same in every execution."""
     mnemonic = g.source.choice(COMPARISONS)
     types = NUMBERS if mnemonic in ("equal", "not_equal") else (*INTEGERS, *FLOATING)
-    type = g.source.choice(types)
+    type = g.pick(types)
     a, b = (g.scalar(scope, type, lambda t: t.exact) for _ in range(2))
     g.number(scope, mnemonic, BOOL, a, b, a=a.value, b=b.value)
     return True
@@ -152,16 +153,14 @@ def cast(g: Generator, scope: Scope) -> bool:
     matrices = scope.matrices
     if matrices and g.chance(0.4):
         return _cast_matrix(g, scope, g.source.choice(matrices))
-    a = g.scalar(scope, g.source.choice(NUMBERS))
-    target = g.source.choice(COMPLEX if a.type in COMPLEX else NUMBERS)
+    a = g.scalar(scope, g.pick(NUMBERS))
+    target = g.pick(COMPLEX if a.type in COMPLEX else NUMBERS)
     return convert(g, scope, a, target, target)
 
 
 def _cast_matrix(g: Generator, scope: Scope, a: Tracked) -> bool:
-    from girih.ir.types import Use
-
     assert isinstance(a.type, CoopMatrix)
-    component = g.source.choice(COMPLEX if a.type.component in COMPLEX else NUMBERS)
+    component = g.pick(COMPLEX if a.type.component in COMPLEX else NUMBERS)
     use = g.source.choice(tuple(Use)) if a.type.use is Use.ACC else a.type.use
     return convert(g, scope, a, replace(a.type, component=component, use=use), component)
 
@@ -188,7 +187,7 @@ def convert(g: Generator, scope: Scope, a: Tracked, result: Type, target: Number
 
 def some_constant(g: Generator, scope: Scope) -> bool:
     """A constant, also one of the odd ones."""
-    type = g.source.choice((*NUMBERS, BOOL))
+    type = g.pick(SCALAR_TYPES)
     value = g.literal(type)
     if isinstance(type, Number) and g.chance(0.2):
         odd = g.source.choice((math.inf, -math.inf, math.nan, -0.0, 1e-45, 1 / 3))
@@ -207,7 +206,7 @@ def some_constant(g: Generator, scope: Scope) -> bool:
 def function(g: Generator, scope: Scope) -> bool:
     """A mathematical function; implementations may differ in the last places."""
     mnemonic = g.source.choice((*PERIODIC, *EXPONENTIAL, *LOGARITHMIC))
-    type = g.source.choice((*FLOATING, *COMPLEX) if mnemonic in EXPONENTIAL else FLOATING)
+    type = g.pick((*FLOATING, *COMPLEX) if mnemonic in EXPONENTIAL else FLOATING)
     largest = 4.0 if mnemonic in EXPONENTIAL else 1000.0
     a = g.scalar(scope, type, lambda t: t.exact and t.magnitude <= largest)
     keep = a.exact and a.magnitude <= largest
@@ -237,7 +236,9 @@ def builtin(g: Generator, scope: Scope) -> bool:
     }
     type, interval, alike = table[mnemonic]
     local = mnemonic.startswith("subgroup_") and mnemonic != "subgroup_size"
-    keep = type is INDEX or (g.fixed and not (local and (scope.inside_apply or scope.inside_foreach)))
+    # Which work-item gets a point, and which subgroup a tile or a component, is open.
+    open_here = scope.inside_apply or scope.inside_foreach or (scope.inside_tiles and mnemonic != "subgroup_local_id")
+    keep = type is INDEX or (g.fixed and not (local and open_here))
     fields = {} if mnemonic in ("subgroup_size", "subgroup_linear_id", "subgroup_local_id") else {"axis": axis}
     g.number(scope, mnemonic, type, interval=interval, alike=alike, keep=keep, **fields)
     return True
@@ -251,7 +252,7 @@ def subgroup(g: Generator, scope: Scope) -> bool:
         return _broadcast(g, scope)
     mnemonic = g.source.choice(SUBGROUP)
     adds = mnemonic.endswith("add")
-    type = g.source.choice(NUMBERS if adds else (*INTEGERS, *FLOATING))
+    type = g.pick(NUMBERS if adds else (*INTEGERS, *FLOATING))
     a = g.scalar(scope, type)
     size = g.subgroup_size or 64
     magnitude = bounded(type, a.magnitude * size) if adds else a.magnitude
@@ -265,12 +266,12 @@ def subgroup(g: Generator, scope: Scope) -> bool:
 
 
 def _broadcast(g: Generator, scope: Scope) -> bool:
-    a = g.scalar(scope, g.source.choice(NUMBERS))
+    a = g.scalar(scope, g.pick(NUMBERS))
     size = g.subgroup_size or 8
-    lane = g.constant(scope, I32, g.source.randrange(size))
+    first = g.constant(scope, I32, g.source.randrange(size))
     known = [t for t in scope.numbers if t.type == I32 and t.alike >= Alike.SUBGROUP and t.interval
-             and 0 <= t.interval[0] and t.interval[1] < size]  # fmt: skip
-    lane = g.source.choice(known) if known else lane
+             and t.interval[0] >= 0 and t.interval[1] < size]  # fmt: skip
+    lane = g.source.choice(known) if known else first
     alike = Alike.WORK_GROUP if min(a.alike, lane.alike) is Alike.WORK_GROUP else Alike.SUBGROUP
     keep = g.fixed or a.alike is not Alike.NOBODY
     g.number(scope, "subgroup_broadcast", a.type, a=a.value, lane=lane.value, magnitude=a.magnitude,

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from girih.ir.core import RegionKind, Value
 from girih.ir.build import RegionBuilder
-from girih.ir.types import BF16, C32, C64, F16, F32, F64, Group, MemRef, Number, Type
+from girih.ir.core import RegionKind, Value
+from girih.ir.types import BF16, C32, C64, F16, F32, F64, CoopMatrix, Group, MemRef, Number, Type
 
 LARGEST = {F16: 60000.0, BF16: 1e38, F32: 1e38, F64: 1e300, C32: 1e37, C64: 1e300}
 """Magnitudes that leave room below the largest value of a type."""
@@ -61,6 +61,7 @@ class Memory:
     readable: bool = True
     magnitude: float = math.inf
     looseness: float = 0.0
+    tolerance: float = 0.0
     update: str | None = None
     alive: bool = True
     local: bool = False
@@ -69,6 +70,13 @@ class Memory:
         """Something was written."""
         self.magnitude = max(self.magnitude, magnitude)
         self.looseness = max(self.looseness, looseness)
+        if looseness:
+            self.tolerance = max(self.tolerance, looseness * magnitude)
+
+    @property
+    def known(self) -> bool:
+        """Whether what is read from it is the same in every execution, or apart by a known bound."""
+        return not self.looseness or math.isfinite(self.magnitude)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +133,13 @@ class Scope:
     groups: list[GroupReference] = field(default_factory=list)
     accesses: tuple[Accesses, ...] = ()
     depth: int = 0
-    together: bool = True
     inside_apply: bool = False
     inside_foreach: bool = False
     repeated: bool = False
+    inside_tiles: bool = False
     alike: Alike = Alike.WORK_GROUP
+    own: list[tuple[Reference, tuple[Value, ...]]] = field(default_factory=list)
+    own_tiles: list[tuple[Reference, tuple[Value, ...], CoopMatrix]] = field(default_factory=list)
 
     @property
     def collective(self) -> bool:
@@ -157,8 +167,8 @@ class Scope:
         return memory.readable and memory.alive and all(memory not in a.written for a in self.accesses)
 
     def may_write(self, memory: Memory) -> bool:
-        free = all(memory not in a.read for a in self.accesses)
-        return memory.writable and memory.alive and memory.update is None and free
+        touched = [a.read if self.collective else a.read | a.written for a in self.accesses]
+        return memory.writable and memory.alive and memory.update is None and not any(memory in t for t in touched)
 
     def reads(self, memory: Memory) -> None:
         for accesses in self.accesses:
@@ -167,6 +177,11 @@ class Scope:
     def writes(self, memory: Memory) -> None:
         for accesses in self.accesses:
             accesses.written.add(memory)
+
+    @property
+    def together(self) -> bool:
+        """Whether all work-items of a subgroup come by."""
+        return not self.inside_apply and not self.inside_foreach and self.alike >= Alike.SUBGROUP
 
     @property
     def trips(self) -> int:

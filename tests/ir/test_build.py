@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import girih
@@ -9,7 +11,7 @@ import girih.ops
 from girih.ir.build import RegionBuilder, parameter
 from girih.ir.check import check_module
 from girih.ir.core import Module, RegionKind, Value
-from girih.ir.types import F32, I32, INDEX, MemRef
+from girih.ir.types import BOOL, F32, I32, INDEX, MemRef
 
 TEXT = """
 func @scale(%a: f32, %A: memref<f32x?>) {
@@ -56,6 +58,20 @@ def test_a_built_module_is_checked_like_a_parsed_one() -> None:
     assert codes == ["add.result_type"]
 
 
+def test_results_without_names_are_numbered_where_they_are_used() -> None:
+    flag, number = parameter("c", BOOL), parameter("a", F32)
+    body = RegionBuilder(RegionKind.COLLECTIVE)
+    then = body.inner()
+    then.add("yield", values=(number.value,))
+    region = then.region()
+    (chosen,) = body.add("if", F32, condition=flag.value, then=region, otherwise=region)
+    body.add("neg", F32, a=chosen)
+    body.add("if", F32, condition=flag.value, then=region, otherwise=region)
+    module = Module((body.function("f", [flag, number]),))
+    assert girih.parse(str(module)) == module
+    assert str(module).count(" = if ") == 1
+
+
 def test_a_value_that_is_not_visible_is_found() -> None:
     body = RegionBuilder(RegionKind.COLLECTIVE)
     body.add("neg", F32, a=Value("nowhere", F32))
@@ -70,7 +86,7 @@ def test_a_value_that_is_not_visible_is_found() -> None:
         ({}, "needs the field value"),
     ],
 )
-def test_wrong_fields_are_refused(fields: dict[str, int], words: str) -> None:
+def test_wrong_fields_are_refused(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         RegionBuilder(RegionKind.COLLECTIVE).add("constant", I32, **fields)
 

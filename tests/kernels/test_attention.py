@@ -20,9 +20,9 @@ TOLERANCES = {"f32": 3e-6, "f16": 4e-3, "bf16": 3e-2}
 LENGTHS = [1, 2, 31, 32, 33, 64, 77]
 
 
-def reference(q: Array, k: Array, v: Array, scale: float, causal: bool) -> Array:
+def reference(arrays: list[Array], scale: float, causal: bool) -> Array:
     """softmax(scale Q^T K) V in f64; the arrays are headdim x sequence x heads."""
-    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    q, k, v = (x.astype(np.float64) for x in arrays)
     scores = np.einsum("dqh,dkh->hqk", q, k) * scale
     if causal:
         queries, keys = np.indices(scores.shape[1:])
@@ -56,7 +56,7 @@ def test_attention(type: str, headdim: int, causal: bool) -> None:
         arrays = inputs(type, headdim, length, length, heads=2)
         scale = headdim**-0.5
         found = attend(type, causal, arrays, scale).astype(np.float64)
-        expected = reference(*arrays, scale, causal)
+        expected = reference(arrays, scale, causal)
         np.testing.assert_allclose(found, expected, rtol=TOLERANCES[type], atol=TOLERANCES[type])
 
 
@@ -64,7 +64,7 @@ def test_attention(type: str, headdim: int, causal: bool) -> None:
 def test_fewer_or_more_keys_than_queries(queries: int, keys: int) -> None:
     arrays = inputs("f32", 64, queries, keys, heads=3)
     np.testing.assert_allclose(
-        attend("f32", False, arrays, 0.125), reference(*arrays, 0.125, False), rtol=3e-6, atol=3e-6
+        attend("f32", False, arrays, 0.125), reference(arrays, 0.125, False), rtol=3e-6, atol=3e-6
     )
 
 
@@ -72,13 +72,13 @@ def test_large_scores_do_not_overflow() -> None:
     arrays = [a * np.float32(30) for a in inputs("f32", 32, 40, 40, heads=1)]
     found = attend("f32", True, arrays, 1.0)
     assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, reference(*arrays, 1.0, True), rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(found, reference(arrays, 1.0, True), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("type", sorted(DTYPES))
 def test_attention_under_twenty_seeds(type: str) -> None:
     arrays = inputs(type, 32, 77, 77, heads=2)
-    expected = reference(*arrays, 0.2, True)
+    expected = reference(arrays, 0.2, True)
     for seed in range(20):
         found = attend(type, True, arrays, 0.2, Choices(seed)).astype(np.float64)
         np.testing.assert_allclose(found, expected, rtol=TOLERANCES[type], atol=TOLERANCES[type])

@@ -72,6 +72,11 @@ def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert array.tolist() == [1] * 4
 
 
+def test_local_memory_that_no_machine_has() -> None:
+    kernel = compiled("func @f() {\n %t = alloca : memref<f16x4x4,strided<1,4611686018427387904>,local>\n}")
+    assert code_of(kernel) == "bind.memory"
+
+
 def test_a_defect_of_the_machine_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: object) -> None:
         raise ZeroDivisionError("oops")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from girih.front.text.cursor import SyntaxFault, brief, kind_of
 from girih.front.text.definitions import OPERATORS, CalculationError, Definition, apply
@@ -19,6 +21,11 @@ ATTRIBUTE_NAMES = ("alignment", "shape_gcd", "stride_gcd", "subgroup_size", "unr
 """The attribute names that stand without quotes (003 "Attributes")."""
 
 _PARTS = "the parts of a complex number are floating-point constants"
+
+_NUMBERS: tuple[tuple[type, Callable[[Any], int | float | complex]], ...] = (
+    (numbers.Integral, int), (numbers.Real, float), (numbers.Complex, complex),
+)  # fmt: skip
+"""Numbers that are none of Python's own, such as NumPy's."""
 
 Scalar = bool | int | float | complex
 AttributeValue = bool | int | str | tuple[object, ...] | Dictionary
@@ -132,7 +139,7 @@ class ConstantParser(TypeParser):
                 self.fail("definition.kind", f"expected a dictionary, `{span.text}` holds {kind_of(value)}", span)
             return value
         self.expect("{")
-        entries: list[Entry] = []
+        entries: dict[tuple[str, bool], Entry] = {}
         try:
             if not self.at("}"):
                 self._entry(entries, depth)
@@ -142,7 +149,7 @@ class ConstantParser(TypeParser):
         except SyntaxFault:
             self._leave_dictionary()
             raise
-        return Dictionary(tuple(entries), lexer.since(start))
+        return Dictionary(tuple(entries.values()), lexer.since(start))
 
     def _leave_dictionary(self) -> None:
         """Go behind the closing brace, if it stands on this line, so that it does not close a region."""
@@ -152,7 +159,7 @@ class ConstantParser(TypeParser):
                 return
             lexer.advance()
 
-    def _entry(self, entries: list[Entry], depth: int) -> None:
+    def _entry(self, entries: dict[tuple[str, bool], Entry], depth: int) -> None:
         lexer = self.lexer
         start, span = lexer.start, lexer.span
         quoted = lexer.kind == STRING
@@ -162,7 +169,7 @@ class ConstantParser(TypeParser):
         lexer.advance()
         self.expect("=")
         value = self.attribute(depth)
-        earlier = next((e for e in entries if e.key == key and e.quoted == quoted), None)
+        earlier = entries.get((key, quoted))
         if not quoted and key not in ATTRIBUTE_NAMES:
             close = nearest(key, ATTRIBUTE_NAMES)
             hint = f"did you mean `{close}`?" if close else f'a name of your own is written in quotes: "{key}"'
@@ -171,7 +178,7 @@ class ConstantParser(TypeParser):
             labels = ((span, "given again"), (earlier.span, "first given here"))
             self.report("syntax.duplicate_attribute", f"attribute `{key}` is given twice", span, labels=labels)
         else:
-            entries.append(Entry(key, value, quoted, lexer.since(start)))
+            entries[key, quoted] = Entry(key, value, quoted, lexer.since(start))
             if quoted:
                 unquoted = f"write {key} without quotes" if key in ATTRIBUTE_NAMES else None
                 self.warn("syntax.string_attribute", f'"{key}" is kept but means nothing to girih', span, unquoted)
@@ -265,6 +272,9 @@ def parse_definition(name: str, value: object) -> Value:
     """
     if isinstance(value, bool | int | float | complex):
         return value
+    for kind, convert in _NUMBERS:
+        if isinstance(value, kind):
+            return convert(value)
     if not isinstance(value, str):
         raise ValueError(f"expected a number, or a string as the language writes it, found {type(value).__name__}")
     parser = ConstantParser(Source(value, f"${name}"))
@@ -279,8 +289,13 @@ def parse_definition(name: str, value: object) -> Value:
 
 def given_definitions(values: Mapping[str, object]) -> dict[str, Definition]:
     """Definitions given from outside; raises `ValueError` with the name in its words."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"definitions are a dictionary from names to values, found {type(values).__name__}")
     found = {}
-    for name, value in values.items():
+    for given, value in values.items():
+        if not isinstance(given, str):
+            raise ValueError(f"definition {given!r}: expected a name, found {type(given).__name__}")
+        name = given.removeprefix("$")
         try:
             found[name] = Definition(
                 parse_definition(name, value), Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1)

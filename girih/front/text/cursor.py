@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Collection
 from typing import NoReturn
 
 from girih.diagnostics import Diagnostic
 from girih.front.text.definitions import Definition
 from girih.front.text.lexer import BAD, DEFINITION, END, GLOBAL, INTEGER, LOCAL, PUNCTUATION, WORD, Lexer
 from girih.front.text.spelling import nearest
+from girih.ir.core import Dictionary
 from girih.source import Source, Span
 
 MOST_DIAGNOSTICS = 1000
 """After so many diagnostics the rest of a text is not read."""
+
+MOST_COMPARISONS = 1_000_000
+"""After so many comparisons of names, which take about a second, unknown names get no suggestion."""
 
 _WORDS = {
     LOCAL: "a local value such as `%x`",
     GLOBAL: "a function name such as `@f`",
     INTEGER: "an integer",
     WORD: "a word",
+}
+
+
+_KINDS = {
+    int: "an integer",
+    float: "a floating-point number",
+    complex: "a complex number",
+    str: "a string",
+    tuple: "an array",
+    Dictionary: "a dictionary",
 }
 
 
@@ -34,6 +50,7 @@ class Cursor:
         self.definitions: dict[str, Definition] = {}
         self.given: frozenset[str] = frozenset()
         self.used_definitions: set[str] = set()
+        self.comparisons = 0
 
     def report(
         self,
@@ -66,8 +83,18 @@ class Cursor:
             return "a string that does not end on its line, or holds more than printable ASCII characters"
         if lexer.kind == BAD:
             shown = lexer.text if lexer.text.isprintable() else ascii(lexer.text)[1:-1]
-            return f"`{shown[:20]}`, which has no meaning here"
+            return f"`{shown[:20]}`{_character_name(lexer.text)}, which has no meaning here"
         return f"`{lexer.text[:60]}`"
+
+    def _token_hint(self) -> str | None:
+        """What is often meant by a token that has no meaning anywhere."""
+        lexer = self.lexer
+        following = lexer.string[lexer.end : lexer.end + 1]
+        if lexer.text == "#" or (lexer.text == "/" and following == "/"):
+            return "a comment begins with `;`"
+        if lexer.text in ("%", "@", "$") and not following.isascii():
+            return "names are ASCII letters, digits and `_`"
+        return None
 
     def expected(self, what: str, hint: str | None = None, *, begins: bool = False) -> NoReturn:
         """Say what should stand here; where a line ends too early, that is behind its last token.
@@ -79,7 +106,8 @@ class Cursor:
         if not begins and "\n" in lexer.string[lexer.previous_end : lexer.start]:
             span = Span(lexer.source, lexer.previous_end, lexer.previous_end)
             place = "" if lexer.kind == END else f" in line {lexer.span.line}"
-        self.fail("syntax.expected", f"expected {what}, found {self.describe()}{place}", span, hint)
+        message = f"expected {what}, found {self.describe()}{place}"
+        self.fail("syntax.expected", message, span, hint or self._token_hint())
 
     def at(self, text: str) -> bool:
         """Whether the current token is a punctuation or word."""
@@ -120,7 +148,7 @@ class Cursor:
         name = lexer.text[1:]
         found = self.definitions.get(name)
         if found is None:
-            close = nearest(name, self.definitions)
+            close = self.suggestion(name, self.definitions)
             hint = (
                 f"did you mean `${close}`?" if close else f"define it before: `${name} = 64`, or give it when loading"
             )
@@ -128,6 +156,11 @@ class Cursor:
         self.used_definitions.add(name)
         lexer.advance()
         return found
+
+    def suggestion(self, name: str, known: Collection[str]) -> str | None:
+        """The known name closest to one, as long as a text has not asked for too many comparisons."""
+        self.comparisons += len(known)
+        return nearest(name, known) if self.comparisons <= MOST_COMPARISONS else None
 
     def at_x(self) -> bool:
         """Whether an `x` between sizes stands here, alone or at the start of a word such as `x8`."""
@@ -153,6 +186,13 @@ class Cursor:
         return value
 
 
+def _character_name(text: str) -> str:
+    """The name of a single character outside ASCII, which may look just like one inside."""
+    if len(text) != 1 or text.isascii():
+        return ""
+    return f" ({unicodedata.name(text, 'without a name')})"
+
+
 def brief(text: str) -> str:
     """A text as messages quote it: long ones are cut."""
     return text if len(text) <= 40 else text[:37] + "..."
@@ -162,5 +202,4 @@ def kind_of(value: object) -> str:
     """What a definition holds, in words."""
     if isinstance(value, bool):
         return "a boolean"
-    names = {int: "an integer", float: "a floating-point number", complex: "a complex number", str: "a string"}
-    return names.get(type(value), "an array, a dictionary or a type")
+    return _KINDS.get(type(value)) or f"the type {value}"

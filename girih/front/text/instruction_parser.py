@@ -7,7 +7,8 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sized
 from typing import Any
 
-from girih.front.text.lexer import DEFINITION, INTEGER, LOCAL, MODIFIER, WORD
+from girih.front.text.cursor import SyntaxFault
+from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
 from girih.front.text.names import NameParser, canonical_name
 from girih.front.text.spelling import COMPARISONS, OLD_PREFIXES, nearest, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
@@ -16,6 +17,8 @@ from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
 
 Name = tuple[str, Span]
+
+_TYPE_FOLLOWS = "the type of the result follows, as in `%x = load %A[%i] : f32`"
 
 _ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
 """What follows the first result of an instruction, up to the mnemonic."""
@@ -57,7 +60,7 @@ class InstructionParser(NameParser):
             self._modifiers(draft)
             self._words(draft, 0, len(spec.format))
             self._complete(draft)
-        except Exception:
+        except SyntaxFault:
             for name, span in names:
                 if name not in self.visible:
                     self.define_local(name, ERROR, span)
@@ -162,7 +165,7 @@ class InstructionParser(NameParser):
             elif "=" in word[1:-1]:
                 self._pairs(draft, *word.split("="))
             else:
-                self.expect(word)
+                self.expect(word, _TYPE_FOLLOWS if word == ":" else None)
             position += 1
 
     def _option_follows(self, draft: Draft, word: str) -> bool:
@@ -206,10 +209,15 @@ class InstructionParser(NameParser):
             return self.local(name, span), span
         if literal and lexer.kind in (INTEGER, DEFINITION):
             return self.integer(), span
-        if lexer.kind in (INTEGER, DEFINITION) and not literal:
-            hint = f"define it first: `%c = constant {lexer.text} : index`"
-            self.expected("a local value such as `%x`", hint)
-        self.expected("a local value such as `%x`" + (" or an integer" if literal else ""))
+        self.expected("a local value such as `%x`" + (" or an integer" if literal else ""), self._value_hint())
+
+    def _value_hint(self) -> str | None:
+        lexer = self.lexer
+        if lexer.kind in (INTEGER, FLOAT, DEFINITION):
+            return f"no constant stands here: define it before, `%c = constant {lexer.text} : ...`, and write %c"
+        if lexer.kind == WORD and lexer.text in self.visible:
+            return f"did you mean `%{lexer.text}`?"
+        return None
 
     def _next_instruction(self) -> bool:
         """Whether `%x =` on a new line begins the next instruction, where this one still lacks an operand."""

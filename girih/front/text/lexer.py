@@ -46,12 +46,12 @@ _BAD_RUN = re.compile(r"[^\sA-Za-z0-9%@$;{}()\[\]<>,:=?.]+")
 class Lexer:
     """The current token of a source: `kind`, `text`, `start`, `end`; `previous_end` is where the last one ended."""
 
-    __slots__ = ("end", "kind", "previous_end", "source", "start", "string", "text")
+    __slots__ = ("end", "first", "kind", "previous_end", "source", "start", "string", "text")
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.string = source.text
-        self.end = int(self.string.startswith(BYTE_ORDER_MARK))
+        self.first = self.end = int(self.string.startswith(BYTE_ORDER_MARK))
         self.advance()
 
     def advance(self) -> None:
@@ -97,6 +97,5 @@ class Lexer:
 
     @property
     def starts_line(self) -> bool:
-        """Whether only white space stands before the token on its line."""
-        begin = self.string.rfind("\n", 0, self.start) + 1
-        return not self.string[begin : self.start].strip()
+        """Whether no other token stands before this one on its line."""
+        return self.previous_end == self.first or "\n" in self.string[self.previous_end : self.start]

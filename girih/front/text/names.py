@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from girih.front.text.constant_parser import ConstantParser
-from girih.front.text.spelling import nearest
 from girih.ir.core import Value
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
 
 
 def canonical_name(text: str) -> str:
-    """The name of `%text` or `@text`, without its first character and without leading zeros of a number."""
+    """The name of `%text`: a number loses its leading zeros (`%007` is `%7`)."""
     name = text[1:]
     return str(int(name)) if name.isdigit() and len(name) < 1000 else name
 
@@ -66,7 +65,7 @@ class NameParser(ConstantParser):
             labels += ((self.ended[name], f"%{name} was defined here, in a region that has ended"),)
             hint = "a region's values are not visible outside: return them with `yield`"
         else:
-            close = nearest(name, (n for n in self.visible if n not in self.missing))
+            close = self.suggestion(name, self.visible.keys() - self.missing)
             hint = f"did you mean %{close}?" if close else None
         self.report("name.undefined", f"%{name} is not defined", span, hint, labels)
         value = Value(name, ERROR, span)

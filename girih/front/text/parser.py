@@ -18,7 +18,7 @@ from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, 
 from girih.front.text.spelling import nearest
 from girih.ir.core import EMPTY, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.define import OPS
-from girih.ir.types import Type
+from girih.ir.types import ERROR, Type
 from girih.recursion import NESTING_LIMIT, recursion_room
 from girih.source import Source, Span
 
@@ -59,6 +59,8 @@ class Parser(InstructionParser):
             hint = "did you mean `func`?" if nearest(lexer.text, ["func"]) else None
             if lexer.text in OPS:
                 hint = "instructions stand in the body of a function: func @name() { ... }"
+        elif self.at("}"):
+            hint = "every `{` before it is closed already"
         self.expected("`func` or a definition `$name = ...`", hint, begins=True)
 
     def _to_next_function(self, failed: int) -> None:
@@ -76,7 +78,7 @@ class Parser(InstructionParser):
         name_span = lexer.span
         if lexer.kind in (LOCAL, WORD):
             self.expected("a function name such as `@f`", f"write `@{lexer.text.lstrip('%')}`")
-        name = canonical_global(self.take(GLOBAL))
+        name = self.take(GLOBAL)[1:]
         self._new_function(name, name_span)
         self.visible, self.scopes, self.ended, self.missing = {}, [], {}, set()
         self.open_scope()
@@ -100,21 +102,44 @@ class Parser(InstructionParser):
     def _parameters(self) -> tuple[Parameter, ...]:
         self.expect("(")
         found: list[Parameter] = []
-        if not self.accept(")"):
-            found.append(self._parameter())
-            while self.accept(","):
+        if self.accept(")"):
+            return ()
+        while len(self.diagnostics) < MOST_DIAGNOSTICS:
+            begin = self.lexer.start
+            try:
                 found.append(self._parameter())
-            self.expect(")")
-        return tuple(found)
+                if not self.at(",") and not self.at(")"):
+                    self.expected("`,` or `)`")
+            except SyntaxFault:
+                self._to_next_parameter(begin)
+            if self.accept(")"):
+                return tuple(found)
+            self.accept(",")
+        raise SyntaxFault
+
+    def _to_next_parameter(self, failed: int) -> None:
+        """Skip the rest of a parameter that started at `failed`: to the next name, or to the end of the list."""
+        lexer = self.lexer
+        while not self.at(")"):
+            begins = lexer.starts_line and self._may_start_instruction()
+            if lexer.kind == LOCAL and lexer.start > failed and not self._next_instruction():
+                return
+            if lexer.kind == END or begins or self.at("func"):
+                raise SyntaxFault
+            lexer.advance()
 
     def _parameter(self) -> Parameter:
         lexer = self.lexer
         start = lexer.start
         if lexer.kind != LOCAL:
             self.expected("a parameter such as `%A: memref<f32x4x4>`")
-        (name, _) = self._name()
-        self.expect(":")
-        type = self.type()
+        (name, name_span) = self._name()
+        try:
+            self.expect(":", f"a parameter is written `%{name}: type`")
+            type = self.type()
+        except SyntaxFault:
+            self.define_local(name, ERROR, name_span)
+            raise
         span = lexer.since(start)
         attributes = EMPTY
         if self.at("{") or lexer.kind == DEFINITION:
@@ -131,7 +156,7 @@ class Parser(InstructionParser):
             self.report("syntax.nesting", f"regions nest at most {NESTING_LIMIT} deep", lexer.span)
             self._skip_braces()
             return Region(kind, (), lexer.since(start)), [Value(n, t, s) for n, t, s in bindings]
-        self.expect("{")
+        self._open_brace()
         self.open_scope()
         self.kinds.append(kind)
         values = [self.define_local(*b) for b in bindings]
@@ -156,6 +181,17 @@ class Parser(InstructionParser):
                 self.report("syntax.brace", f"expected `}}`, found {self.describe()}", lexer.span, labels=labels)
             raise SyntaxFault
         return Region(kind, tuple(ops), lexer.since(start)), values
+
+    def _open_brace(self) -> None:
+        """Take `{`; where a new line begins an instruction in its place, report it and read on as if it were there."""
+        lexer = self.lexer
+        if self.accept("{"):
+            return
+        try:
+            self.expected("`{`")
+        except SyntaxFault:
+            if not lexer.starts_line or lexer.kind not in (LOCAL, WORD) or self.at("func"):
+                raise
 
     def _in_region(self) -> bool:
         """Whether the region goes on; a `func` at the start of a line means that a brace is missing."""
@@ -189,11 +225,6 @@ class Parser(InstructionParser):
     def _may_start_instruction(self) -> bool:
         lexer = self.lexer
         return lexer.kind in (LOCAL, DEFINITION) or lexer.text in OPS or self.at("func")
-
-
-def canonical_global(text: str) -> str:
-    """The name of `@text`."""
-    return text[1:]
 
 
 def parse_text(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:

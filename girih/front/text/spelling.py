@@ -12,6 +12,14 @@ COMPARISONS = {
 OLD_PREFIXES = ("arith", "math", "cmp", "builtin")
 """Families that mnemonics were once written with: `arith.add`, `math.exp`, `cmp.lt`."""
 
+FOREIGN_TYPES = {
+    "half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
+    "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c32", "complex128": "c64",
+    "char": "i8", "short": "i16", "int": "i32", "long": "i64", "size_t": "index", "boolean": "bool", "i1": "bool",
+    **{f"{name}{bits}": f"i{bits}" for name in ("int", "uint", "u", "s") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+"""Names that number types have elsewhere."""
+
 
 def today(prefix: str, suffix: str) -> str | None:
     """Today's spelling of `prefix.suffix`, None where there is none."""

@@ -8,7 +8,7 @@ from typing import NoReturn
 from girih.front.text.cursor import Cursor, kind_of
 from girih.front.text.definitions import LARGEST
 from girih.front.text.lexer import DEFINITION, INTEGER, WORD
-from girih.front.text.spelling import nearest
+from girih.front.text.spelling import FOREIGN_TYPES, nearest
 from girih.ir.types import (
     NUMBERS,
     SCALARS,
@@ -74,7 +74,7 @@ class TypeParser(Cursor):
             self.expected("a type")
         if lexer.text == "void":
             self.fail("type.void", "no value has type void", hint="leave the type out")
-        close = nearest(lexer.text, (*SCALARS, *_KEYWORDS))
+        close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, (*SCALARS, *_KEYWORDS))
         hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join((*SCALARS, *_KEYWORDS))
         self.fail("type.unknown", f"there is no type `{lexer.text}`", hint=hint)
 
@@ -105,7 +105,8 @@ class TypeParser(Cursor):
         found = _ELEMENT.match(lexer.text)
         rest = lexer.text[found.end() :] if found else ""
         if found is None or (rest and rest[0] != "x"):
-            hint = "the number types are " + ", ".join(NUMBERS)
+            close = FOREIGN_TYPES.get(lexer.text.split("x")[0])
+            hint = f"did you mean `{close}`?" if close else "the number types are " + ", ".join(NUMBERS)
             self.fail("type.element", f"expected a number type, found `{lexer.text}`", hint=hint)
         if found.group() not in NUMBERS:
             self.fail("type.element", "bool is no element type", hint="use i8 and compare with 0")

@@ -1,0 +1,95 @@
+"""`girih fmt`: files in canonical layout, written at once or not at all. Imports neither NumPy nor rich."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from difflib import unified_diff
+
+import click
+
+from girih.commands.calls import read_program, refuse_file
+from girih.commands.report import counted, plural, print_items
+from girih.diagnostics import CompileError, Diagnostic
+from girih.source import Source
+
+
+def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
+    """Lay files out; `-` goes from standard input to standard output.
+
+    With `check` the files that would change are named, with `diff` it is shown how, and nothing is written. 1 if a file
+    has errors of syntax, which are shown and leave it as it is, or if one would change with `check`.
+    """
+    if paths.count("-") > 1:
+        raise click.UsageError("standard input, `-`, can be read once only")
+    wrong = changed = 0
+    for path in paths:
+        before, after, problems = _formatted(path)
+        wrong += bool(problems)
+        if problems:
+            print_items(problems, to_stderr=True)
+            click.echo(f"{_name(path)}: {counted(problems)}, left as it is", err=True)
+        elif before is None or before == after:
+            _pass_on(path, after, check=check, diff=diff)
+        else:
+            changed += 1
+            _report(path, before, after, check=check, diff=diff)
+    if check:
+        click.echo(f"{plural(changed, 'file')} would change, {len(paths) - changed - wrong} would not", err=True)
+    return int(wrong > 0 or (check and changed > 0))
+
+
+def _formatted(path: str) -> tuple[str | None, str, list[Diagnostic]]:
+    """The text of a file before and after, and what is wrong with it."""
+    from girih.front.text.format import format_source
+
+    try:
+        source: Source = read_program(path)
+    except CompileError as error:
+        return None, "", list(error.diagnostics)
+    text, problems = format_source(source)
+    return source.text, text, problems
+
+
+def _pass_on(path: str, text: str, *, check: bool, diff: bool) -> None:
+    """Standard input goes to standard output also where nothing changes."""
+    if path == "-" and not check and not diff:
+        click.echo(text, nl=False)
+
+
+def _report(path: str, before: str, after: str, *, check: bool, diff: bool) -> None:
+    name = _name(path)
+    if diff:
+        lines = unified_diff(before.splitlines(), after.splitlines(), name, f"{name}, formatted", lineterm="")
+        click.echo("\n".join(lines))
+    elif check:
+        click.echo(f"would change {name}")
+    elif path == "-":
+        click.echo(after, nl=False)
+    else:
+        _write(path, after)
+        click.echo(f"changed {name}")
+
+
+def _name(path: str) -> str:
+    return "<stdin>" if path == "-" else click.format_filename(path)
+
+
+def _write(path: str, text: str) -> None:
+    """Replace a file, what a link leads to, by a temporary one with the same permissions."""
+    target = os.path.realpath(path)
+    temporary = None
+    try:
+        mode = os.stat(target).st_mode
+        with tempfile.NamedTemporaryFile("wb", dir=os.path.dirname(target), prefix=".girih-", delete=False) as file:
+            temporary = file.name
+            file.write(text.encode("utf-8"))
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+        refuse_file(path, error)

@@ -1,0 +1,240 @@
+"""One function for each kernel of the library: it gives the kernel, loaded for a type and for sizes.
+
+All functions take their options by name. They raise `ValueError`, in words and with the choices, for an option that is
+not offered, and for a target that does not exist. What a launch raises is said at `girih.Kernel`. Arrays are in the
+layout of the language: the first mode is contiguous (`order="F"` in NumPy). Where a kernel has a `beta`, what it writes
+to is not read for `beta=0`.
+
+Matrices that do not fit together are found when the kernel touches what is not there, with one exception: cooperative
+matrices count what is outside as zero (003 "Cooperative matrix load").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from girih.kernels.table import accumulator_of, checked
+from girih.kernels.texts import path
+
+if TYPE_CHECKING:
+    from girih.api import Kernel, Program
+
+INTERPRETER = "interpreter"
+
+
+def _program(name: str, target: str, definitions: dict[str, object]) -> Program:
+    from girih.api import load
+
+    return load(path(name), target, checked(name, definitions))
+
+
+def _kernel(name: str, target: str, **definitions: object) -> Kernel:
+    return _program(name, target, definitions)[name]
+
+
+def gemm(
+    *,
+    type: str = "f32",
+    accumulator: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    target: str = INTERPRETER,
+) -> Kernel:
+    """C := alpha op(A) op(B) + beta C with cooperative matrices: `kernel[grid](alpha, A, B, beta, C)`.
+
+    op(A) is M x K, op(B) is K x N, C is M x N, of any size; op(X) is X or its transpose. A and B are of `type`, any
+    number type; alpha, beta and C of `accumulator`, at least as wide (i32 for narrow integers and f32 for narrow
+    floating types if left out). Grid: ceil(M / 32) x ceil(N / 32). The sizes of A and B must fit C: what is missing
+    counts as zero. 003 "Cooperative matrix mul add".
+    """
+    summed = accumulator_of("gemm", type, accumulator)
+    return _kernel("gemm", target, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str = INTERPRETER) -> Kernel:
+    """C := A B with narrow factors and wide sums: `kernel[grid](A, B, C)`.
+
+    A is M x K and B is K x N, of `type`: i8, i16, f16 or bf16; C is M x N, of `accumulator`: i32 or i64 for integers,
+    f32 for the others. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add".
+    """
+    summed = accumulator_of("gemm_mixed", type, accumulator)
+    return _kernel("gemm_mixed", target, type=type, accumulator=summed)
+
+
+def gemm_collective(
+    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str = INTERPRETER
+) -> Kernel:
+    """C := alpha op(A) op(B) + beta C with the collective instruction: `kernel[grid](alpha, A, B, beta, C)`.
+
+    op(A) is M x K, op(B) is K x N, C is M x N, of any size and any number type; columns may lie apart. op(X) is X or
+    its transpose. Grid: ceil(M / 64) x ceil(N / 64). 003 "GEMM".
+    """
+    return _kernel("gemm_collective", target, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+def gemm_batched(
+    *,
+    m: int,
+    n: int,
+    k: int,
+    type: str = "f32",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    target: str = INTERPRETER,
+) -> Kernel:
+    """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel[grid](alpha, A, B, beta, C)`.
+
+    op(A_b) is m x k, op(B_b) is k x n, C_b is m x n, with sizes known to the compiler; b is the third mode of A, B and
+    C, whose strides are free. Grid: the number of products. 003 "GEMM".
+    """
+    definitions: dict[str, object] = {"type": type, "M": m, "N": n, "K": k}
+    transposed = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    checked("gemm", transposed)
+    letters = "".join("t" if transpose else "n" for transpose in transposed.values())
+    return _program("gemm_batched", target, definitions)[f"gemm_batched_{letters}"]
+
+
+def gemm_batched_group(
+    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str = INTERPRETER
+) -> Kernel:
+    """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel[grid](alpha, A, B, beta, C)`.
+
+    A, B and C are lists of matrices, of any number type; each product has sizes of its own. Grid: the number of
+    products. 003 "GEMM", "Group type".
+    """
+    return _kernel("gemm_batched_group", target, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """C := alpha A B + beta C for a tall A: `kernel[grid](alpha, A, B, beta, C)`.
+
+    A is M x k, B is k x n, C is M x n, of any number type; M is free, n and k are small and known to the compiler.
+    Grid: ceil(M / 128). 003 "GEMM".
+    """
+    return _kernel("gemm_tall_skinny", target, type=type, N=n, K=k)
+
+
+def axpby(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """y := alpha x + beta y: `kernel[grid](alpha, x, beta, y)`.
+
+    x and y are vectors of one length and of any number type; their elements may lie apart. Grid: ceil(length / 1024).
+    003 "Axpby".
+    """
+    return _kernel("axpby", target, type=type)
+
+
+def hadamard(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """z := alpha x * y + beta z, element by element: `kernel[grid](alpha, x, y, beta, z)`.
+
+    x, y and z are vectors of one length and of any number type; their elements may lie apart. Grid:
+    ceil(length / 1024). 003 "Hadamard product".
+    """
+    return _kernel("hadamard", target, type=type)
+
+
+def ger(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """C := alpha x y^T + beta C: `kernel[grid](alpha, x, y, beta, C)`.
+
+    x has M elements, y has N, C is M x N, of any number type. Grid: ceil(M / 64) x ceil(N / 64). 003 "GER".
+    """
+    return _kernel("ger", target, type=type)
+
+
+def gemv(*, type: str = "f32", transpose_a: bool = False, target: str = INTERPRETER) -> Kernel:
+    """y := alpha op(A) x + beta y: `kernel[grid](alpha, A, x, beta, y)`.
+
+    op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 64).
+    003 "GEMV".
+    """
+    return _kernel("gemv", target, type=type, transpose_a=transpose_a)
+
+
+def softmax(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """B[:, j] = softmax(A[:, j]): `kernel[grid](A, B)`.
+
+    A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
+    gives zeros.
+    """
+    return _kernel("softmax", target, type=type, accumulator=accumulator_of("softmax", type, None))
+
+
+def layernorm(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """Y[:, j] = gamma (X[:, j] - mean) / sqrt(variance + epsilon) + beta: `kernel[grid](X, gamma, beta, epsilon, Y)`.
+
+    X and Y are N x columns, gamma and beta have N elements, of a floating type; epsilon and sums are f64 for f64, else
+    f32. Grid: columns.
+    """
+    return _kernel("layernorm", target, type=type, accumulator=accumulator_of("layernorm", type, None))
+
+
+def rms_norm(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """Y[:, j] = gamma X[:, j] / sqrt(mean of squares + epsilon): `kernel[grid](X, gamma, epsilon, Y)`.
+
+    X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
+    columns.
+    """
+    return _kernel("rms_norm", target, type=type, accumulator=accumulator_of("rms_norm", type, None))
+
+
+def argmax(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """I[j] = the first i with the largest A[i, j]: `kernel[grid](A, I)`.
+
+    A is N x columns, of an integer or floating type; I has `columns` elements of i64. Grid: columns. NaN is passed
+    over; a column without a number gives -1.
+    """
+    return _kernel("argmax", target, type=type)
+
+
+def attention(*, headdim: int, type: str = "f32", causal: bool = False, target: str = INTERPRETER) -> Kernel:
+    """O = softmax(scale Q^T K) V for each head: `kernel[grid](Q, K, V, O, scale)`.
+
+    Q and O are headdim x queries x heads, K and V are headdim x keys x key heads, of f16, bf16 or f32; scale is f32.
+    heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. Grid: ceil(queries / 32) x heads.
+    """
+    return _kernel("attention", target, type=type, headdim=headdim, causal=causal)
+
+
+def ader_dg(*, order: int, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """I = sum of dt^(n+1) / (n+1)! D_n, D_0 = Q, D_(n+1) = sum of K_d D_n A_d: `kernel[grid](dt, K, A, Q, I)`.
+
+    With P = order (order + 1) (order + 2) / 6 basis functions, K is P x P x 3, A is 9 x 9 x 3 x elements, Q and I are
+    P x 9 x elements, of f32 or f64; order is 2 to 7, and
+    n and d count from 0 to order - 1 and to 2. Grid: elements. 003 "GEMM", "Alloca".
+    """
+    return _kernel("ader_dg", target, type=type, order=order)
+
+
+def stencil(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """The sum of second derivatives along three modes, of order 8: `kernel[grid](W, U, V)`.
+
+    W has 5 weights, U is (nx + 8) x (ny + 8) x (nz + 8), V is nx x ny x nz, of f32 or f64. Grid:
+    ceil(nx / 32) x ceil(ny / 8) x nz.
+    """
+    return _kernel("stencil", target, type=type)
+
+
+def histogram(*, bins: int = 256, type: str = "i32", target: str = INTERPRETER) -> Kernel:
+    """H[b] := H[b] + number of elements of X that are b: `kernel[grid](X, H)`.
+
+    X is a vector of an integer type, H has `bins` elements of i32; what is not in 0..bins-1 is not counted. Grid:
+    ceil(length / 4096). 003 "Atomic update".
+    """
+    return _kernel("histogram", target, type=type, bins=bins)
+
+
+def scan(*, type: str = "f32", target: str = INTERPRETER) -> tuple[Kernel, Kernel]:
+    """Y[i] := X[0] + ... + X[i]: `totals[grid](X, T)`, then `scan[grid](X, T, Y)`; both kernels are returned.
+
+    X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
+    ceil(length / 1024).
+    """
+    program = _program("scan", target, {"type": type})
+    return program["scan_totals"], program["scan"]
+
+
+def transpose(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+    """B := A^T through local memory: `kernel[grid](A, B)`.
+
+    A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32).
+    """
+    return _kernel("transpose", target, type=type)

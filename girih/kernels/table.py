@@ -1,0 +1,186 @@
+"""The kernels of the library as a table: what each computes, its definitions, its functions and its grid.
+
+The texts are beside this file, `NAME.tl`; their header comments say more, and give each definition its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Choice = tuple[str, ...] | tuple[bool, ...] | range
+"""What a definition may be: one of some values, or a whole number from a range."""
+
+FLOATING = ("f16", "bf16", "f32", "f64")
+INTEGER = ("i8", "i16", "i32", "i64")
+COMPLEX = ("c32", "c64")
+EVERY = (*INTEGER, *FLOATING, *COMPLEX)
+TRUTH = (False, True)
+SIZE = range(1, 2**31)
+
+WIDER = {
+    "i8": ("i32", "i64"),
+    "i16": ("i32", "i64"),
+    "i32": ("i32", "i64"),
+    "i64": ("i64",),
+    "f16": ("f32", "f16"),
+    "bf16": ("f32", "bf16"),
+    "f32": ("f32", "f64"),
+    "f64": ("f64",),
+    "c32": ("c32", "c64"),
+    "c64": ("c64",),
+}
+"""The types in which products of a type may be summed, the preferred one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A kernel: one line on it, what its definitions may be, how its grid follows from sizes, its functions."""
+
+    says: str
+    definitions: Mapping[str, Choice]
+    grid: tuple[tuple[str, int], ...]
+    """For each mode of the grid: of what there are how many to a work-group."""
+    functions: tuple[str, ...] = ()
+    """The functions of the text; empty stands for one with the name of the kernel."""
+
+
+_TYPED = {"type": EVERY}
+_SUMMED = {"type": EVERY, "accumulator": ("i32", "i64", "f16", "bf16", "f32", "f64", "c32", "c64")}
+_COLUMN = {"type": FLOATING, "accumulator": ("f32", "f64")}
+_TRANSPOSED = {"transpose_a": TRUTH, "transpose_b": TRUTH}
+_COLUMNS = (("columns", 1),)
+_PRODUCTS = (("products", 1),)
+
+
+def _tiles(size: int) -> tuple[tuple[str, int], ...]:
+    return (("rows of the result", size), ("columns of the result", size))
+
+
+TABLE: dict[str, Entry] = {
+    "ader_dg": Entry(
+        "a chain of small products fused in one kernel: the predictor of an ADER-DG scheme",
+        {"type": ("f32", "f64"), "order": range(2, 8)},
+        (("elements", 1),),
+    ),
+    "argmax": Entry(
+        "where each column has its largest element, by subgroup reductions",
+        {"type": (*INTEGER, *FLOATING)},
+        _COLUMNS,
+    ),
+    "attention": Entry(
+        "flash attention, forward, with a causal mask and grouped heads",
+        {"type": ("f16", "bf16", "f32"), "headdim": range(1, 1025), "causal": TRUTH},
+        (("queries", 32), ("heads", 1)),
+    ),
+    "axpby": Entry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
+    "gemm": Entry(
+        "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
+        {**_SUMMED, **_TRANSPOSED},
+        _tiles(32),
+    ),
+    "gemm_batched": Entry(
+        "many small products of one size, side by side along the third mode",
+        {**_TYPED, "M": SIZE, "N": SIZE, "K": SIZE},
+        _PRODUCTS,
+        ("gemm_batched_nn", "gemm_batched_nt", "gemm_batched_tn", "gemm_batched_tt"),
+    ),
+    "gemm_batched_group": Entry(
+        "many small products whose matrices lie anywhere and may differ in size",
+        {**_TYPED, **_TRANSPOSED},
+        _PRODUCTS,
+    ),
+    "gemm_collective": Entry(
+        "C := alpha op(A) op(B) + beta C for matrices of any size, with the collective instruction",
+        {**_TYPED, **_TRANSPOSED},
+        _tiles(64),
+    ),
+    "gemm_mixed": Entry(
+        "C := A B with products of narrow and sums of wide numbers",
+        {"type": ("i8", "i16", "f16", "bf16"), "accumulator": ("i32", "i64", "f32")},
+        _tiles(32),
+    ),
+    "gemm_tall_skinny": Entry(
+        "C := alpha A B + beta C for a tall A with few columns",
+        {**_TYPED, "N": SIZE, "K": SIZE},
+        (("rows of the result", 128),),
+    ),
+    "gemv": Entry("y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 64),)),
+    "ger": Entry("C := alpha x y^T + beta C", _TYPED, _tiles(64)),
+    "hadamard": Entry("z := alpha x * y + beta z, element by element", _TYPED, (("elements", 1024),)),
+    "histogram": Entry(
+        "how often each number occurs, with atomic updates",
+        {"type": INTEGER, "bins": range(1, 16385)},
+        (("elements", 4096),),
+    ),
+    "layernorm": Entry("LayerNorm of each column", _COLUMN, _COLUMNS),
+    "rms_norm": Entry("RMSNorm of each column", _COLUMN, _COLUMNS),
+    "scan": Entry(
+        "the inclusive scan of a long vector, in two launches",
+        {"type": (*INTEGER, *FLOATING)},
+        (("elements", 1024),),
+        ("scan_totals", "scan"),
+    ),
+    "softmax": Entry("softmax of each column", _COLUMN, _COLUMNS),
+    "stencil": Entry(
+        "a star-shaped stencil in three dimensions, of order 8",
+        {"type": ("f32", "f64")},
+        (("elements along x", 32), ("elements along y", 8), ("elements along z", 1)),
+    ),
+    "transpose": Entry(
+        "the transpose of a matrix through local memory",
+        _TYPED,
+        (("rows of A", 32), ("columns of A", 32)),
+    ),
+}
+
+
+def entry(name: str) -> Entry:
+    """The row of a kernel. Raises `KeyError` for a name that is not there."""
+    if name not in TABLE:
+        raise KeyError(f"there is no kernel {name!r}; there are {', '.join(TABLE)}")
+    return TABLE[name]
+
+
+def choices(allowed: Choice) -> str:
+    """What a definition may be, in words."""
+    if not isinstance(allowed, range):
+        return "one of " + ", ".join(spelled(value) for value in allowed)
+    if allowed == SIZE:
+        return "a whole number from 1"
+    return f"a whole number from {allowed.start} to {allowed.stop - 1}"
+
+
+def spelled(value: object) -> str:
+    """A value as the language writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def checked(name: str, definitions: Mapping[str, object]) -> dict[str, object]:
+    """Definitions of a kernel that are allowed, as `girih.load` takes them. Raises `ValueError` with the choices."""
+    allowed = entry(name).definitions
+    for key, value in definitions.items():
+        if not _is_allowed(value, allowed[key]):
+            raise ValueError(f"{name}: {key} is {value!r}; it must be {choices(allowed[key])}")
+    return dict(definitions)
+
+
+def _is_allowed(value: object, allowed: Choice) -> bool:
+    if isinstance(allowed, range):
+        return isinstance(value, int) and not isinstance(value, bool) and value in allowed
+    return any(value == known and isinstance(value, type(known)) for known in allowed)
+
+
+def accumulator_of(name: str, type_: str, accumulator: str | None) -> str:
+    """The type of sums: the given one where it suits the type of the products, else the preferred one.
+
+    Raises `ValueError` with the choices.
+    """
+    checked(name, {"type": type_})
+    known = [t for t in WIDER[type_] if t in entry(name).definitions["accumulator"]]
+    if accumulator is None:
+        return known[0]
+    if accumulator not in known:
+        raise ValueError(f"{name}: accumulator is {accumulator!r}; for type {type_!r} it must be "
+                         f"{choices(tuple(known))}")  # fmt: skip
+    return accumulator

@@ -1,0 +1,39 @@
+"""Where the texts of the kernels are, what their definitions are by default, and on which grid they are launched."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from girih.kernels.table import TABLE, entry
+
+
+def names() -> list[str]:
+    """The names of all kernels."""
+    return sorted(TABLE)
+
+
+def path(name: str) -> Path:
+    """The file of a kernel. Raises `KeyError` for a name that is not in `names()`."""
+    entry(name)
+    return Path(str(files("girih.kernels").joinpath(f"{name}.tl")))
+
+
+def defaults(name: str) -> dict[str, str]:
+    """The definitions of a kernel that may be replaced, as its text gives them. Raises `KeyError` as `path` does."""
+    offered = entry(name).definitions
+    text = path(name).read_text(encoding="utf-8")
+    return {key: value for key, value in re.findall(r"^\$(\w+) = (.+)$", text, re.M) if key in offered}
+
+
+def grid_for(name: str, *sizes: int) -> tuple[int, ...]:
+    """The grid of a kernel for sizes, which its documentation names: `grid_for("gemm", M, N)`.
+
+    Raises `KeyError` for a name that is not in `names()`, `ValueError` for the wrong number of sizes or a negative one.
+    """
+    modes = entry(name).grid
+    if len(sizes) != len(modes) or min(sizes) < 0:
+        wanted = ", ".join(what for what, _ in modes)
+        raise ValueError(f"grid_for({name!r}, ...) takes {len(modes)} sizes, none negative: {wanted}; found {sizes}")
+    return tuple(-(-size // tile) for size, (_, tile) in zip(sizes, modes, strict=True))

@@ -1,0 +1,103 @@
+"""editors/girih.tmLanguage.json is what today's registry gives, and gives each part of a program its scope."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import girih.ops  # noqa: F401  (fills the registry)
+from girih.ir.define import OPS
+from girih.ir.types import SCALARS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TEXT = (ROOT / "editors" / "girih.tmLanguage.json").read_text(encoding="utf-8")
+PATTERNS = [
+    (entry["name"].removesuffix(".girih"), re.compile(entry["match"])) for entry in json.loads(TEXT)["patterns"]
+]
+
+
+def scopes(line: str) -> Iterator[tuple[str, str]]:
+    """The parts of a line with their scopes: the leftmost match, and of those the first pattern, as editors do it."""
+    position = 0
+    while position < len(line):
+        found = [(match.start(), k) for k, (_, p) in enumerate(PATTERNS) if (match := p.search(line, position))]
+        if not found:
+            return
+        scope, pattern = PATTERNS[min(found)[1]]
+        match = pattern.search(line, position)
+        assert match is not None
+        assert match.end() > position, f"{scope} matches nothing at {line[position:]!r}"
+        yield match.group(), scope
+        position = match.end()
+
+
+def test_the_grammar_is_up_to_date() -> None:
+    written = runpy.run_path(str(ROOT / "tools" / "generate_grammar.py"))["grammar"]()
+    assert written == TEXT, "run `make docs`"
+
+
+SAMPLE = {
+    'func @f(%A: memref<f32x4x?,strided<1,?>,local> {alignment=64, "mine"="a ; b"}) {': [
+        ("func", "storage.type.function"), ("@f", "entity.name.function"), ("%A", "variable.other.local"),
+        ("memref", "storage.type.composite"), ("f32", "storage.type"), ("x", "keyword.operator.shape"),
+        ("4", "constant.numeric.integer"), ("strided", "storage.modifier.type"), ("local", "storage.modifier.type"),
+        ("alignment", "entity.other.attribute-name"), ('"a ; b"', "string.quoted.double"), ("{", "punctuation"),
+    ],
+    "  %x = load %A[%i, 3] : f32 ; add": [
+        ("load", "support.function.instruction"), (":", "keyword.operator"), ("; add", "comment.line.semicolon"),
+    ],
+    "gemm.atomic.n.t %alpha, %a, %b, %beta, %c": [
+        ("gemm", "support.function.instruction"), (".atomic", "storage.modifier.instruction"),
+        (".n", "storage.modifier.instruction"), ("%alpha", "variable.other.local"),
+    ],
+    "%y = constant -1.5e-3 : f64": [("-1.5e-3", "constant.numeric.float"), ("f64", "storage.type")],
+    "%y = constant 0x1.8p3 : f64": [("0x1.8p3", "constant.numeric.float")],
+    "%y = constant [-inf, 2.] : c32": [("-inf", "constant.language"), ("2.", "constant.numeric.float")],
+    "%y = constant true : bool": [("true", "constant.language"), ("bool", "storage.type")],
+    "$n = !calc($m 2 ^ 3 %)": [
+        ("$n", "constant.other.definition"), ("!calc", "support.function.calculation"), ("^", "keyword.operator"),
+        ("%", "keyword.operator"), ("3", "constant.numeric.integer"),
+    ],
+    "%n = subgroup_size : i32": [("subgroup_size", "support.function.instruction")],
+    "attributes {subgroup_size=16}": [
+        ("attributes", "keyword.other"), ("subgroup_size", "entity.other.attribute-name"),
+    ],
+    "%r = if %c -> (index) {": [("if", "keyword.control"), ("->", "keyword.operator"), ("index", "storage.type")],
+    "} else {": [("else", "keyword.other")],
+    "%s = for %k = %a, %b init(%c=%d) -> (coopmatrix<f16x8x $n, matrix_acc>) {": [
+        ("for", "keyword.control"), ("init", "keyword.other"), ("coopmatrix", "storage.type.composite"),
+        ("f16", "storage.type"), ("matrix_acc", "storage.modifier.type"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", SAMPLE)
+def test_a_line_gets_its_scopes(line: str) -> None:
+    found = list(scopes(line))
+    assert [wanted for wanted in SAMPLE[line] if wanted not in found] == []
+
+
+@pytest.mark.parametrize("mnemonic", OPS)
+def test_every_mnemonic_gets_a_scope(mnemonic: str) -> None:
+    found = dict(scopes(f"  %r = {mnemonic} %a"))
+    assert found[mnemonic] in ("keyword.control", "support.function.instruction")
+    assert f"%{mnemonic}" in dict(scopes(f"%{mnemonic} = add %a"))
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "modifier"),
+    [(m, spelling) for m, op in OPS.items() for role in op.spec.modifiers for spelling in role.choices],
+)
+def test_every_modifier_gets_its_scope(mnemonic: str, modifier: str) -> None:
+    assert dict(scopes(f"{mnemonic}.{modifier} %a"))["." + modifier] == "storage.modifier.instruction"
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_every_type_gets_its_scope(name: str) -> None:
+    for line in (f": {name}", f"memref<{name}x4>", f"(%a: {name})"):
+        assert dict(scopes(line))[name] == "storage.type"

@@ -1,0 +1,96 @@
+"""Accepted texts, however odd, launched with arguments made from the types of their parameters.
+
+Nothing but a launch that ends well, a `LaunchError`, or a `KernelError` with findings may come of it.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from typing import Any
+
+import numpy as np
+
+import girih
+from girih.diagnostics import errors
+from girih.interpreter.findings import RUN_CODES
+from girih.interpreter.numbers import dtype
+from girih.ir.core import Function
+from girih.ir.types import Boolean, Group, MemRef, Number, Type
+from tests.fuzz.mutate import mutated, programs, tokens
+from tests.fuzz.programs import program
+from tests.fuzz.properties import Violation, checked
+
+STEPS = 2_000
+LARGEST = 2**20
+"""Elements of an argument; programs that ask for more are not launched."""
+
+
+class TooLarge(Exception):
+    """An argument that is too large to make."""
+
+
+def _array(type: MemRef, source: random.Random) -> Any:
+    shape = tuple(source.choice((0, 1, 3, 8)) if n is None else n for n in type.shape)
+    strides: list[int] = []
+    packed = 1
+    for n, stride in zip(shape, type.strides, strict=True):
+        strides.append(packed if stride is None else stride)
+        packed = strides[-1] * max(n, 1)
+    length = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 1
+    if max(length, *strides, *shape, 0) > LARGEST:
+        raise TooLarge
+    flat = (np.arange(length) % 7 - 3).astype(dtype(type.element))
+    return np.lib.stride_tricks.as_strided(flat, shape, tuple(s * flat.itemsize for s in strides))
+
+
+def argument(type: Type, source: random.Random) -> Any:
+    """An argument for a parameter of a type; raises `TooLarge`."""
+    match type:
+        case Boolean():
+            return source.random() < 0.5
+        case Number():
+            return source.choice((-1, 0, 1, 2, 7)) if type.family == "integer" else source.choice((-1.5, 0.0, 2.0))
+        case MemRef():
+            return None if source.random() < 0.03 else _array(type, source)
+        case Group(memref=memref, size=size, offset=offset):
+            arrays = [_array(memref, source) for _ in range(2 if size is None else min(size, 100))]
+            return girih.Group(arrays, 0) if offset is None else arrays
+        case _:
+            raise TooLarge
+
+
+def _launch(kernel: girih.Kernel, source: random.Random, text: str) -> str:
+    """How a launch ended."""
+    try:
+        arguments = [argument(p.type, source) for p in kernel.ir.parameters]
+    except TooLarge:
+        return "not launched"
+    choices = girih.Choices(source.randrange(100)) if source.random() < 0.5 else None
+    try:
+        kernel[source.choice((1, (2, 1, 1), (1, 2, 2), 0))](*arguments, choices=choices, max_steps=STEPS)
+    except girih.LaunchError:
+        return "refused"
+    except girih.KernelError as error:
+        if not all(f.code in RUN_CODES and f.render() for f in error.findings):
+            raise Violation("run", f"findings that nobody knows: {error.findings}", text) from None
+        return "findings"
+    except Exception:
+        raise Violation("launch", traceback.format_exc(limit=-6), text) from None
+    return "fine"
+
+
+def launched(text: str, seed: int) -> list[str]:
+    """How the launches of the functions of an accepted text end; raises `Violation`."""
+    if errors(checked(text)):
+        return []
+    module: dict[str, Function] = {f.name: f for f in girih.parse(text).functions}
+    kernels = girih.loads(text)
+    return [_launch(kernels[name], random.Random(seed), text) for name in module]
+
+
+def odd_text(seed: int) -> str:
+    """A program of the corpus or a generated one, with something done to it."""
+    source = random.Random(seed)
+    text = source.choice(programs()) if source.random() < 0.6 else str(program(seed, 6).module)
+    return mutated(source, text) if tokens(text) else text

@@ -1,0 +1,367 @@
+"""Cooperative matrices: tiles of memory, products, reductions, components."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from girih.ir.core import RegionKind, Value
+from girih.ir.types import I32, INDEX, CoopMatrix, Number, Use, promotable, promote
+from girih.ops.coopmatrix import Checked
+from girih.ops.coopmatrix_layout import layout_of
+from tests.fuzz.generate import COMPLEX, ELEMENTS, NUMBERS, Emitter, Generator, looseness_of
+from tests.fuzz.memories import order_modifiers
+from tests.fuzz.scalars import bounded
+from tests.fuzz.tracked import Alike, Reference, Scope, Tracked, number_limit
+
+
+def rows(g: Generator) -> int:
+    """A number of rows that products and reductions take."""
+    return (g.subgroup_size or 8) * g.source.choice((1, 1, 2))
+
+
+def matrix_type(g: Generator, component: Number | None = None) -> CoopMatrix:
+    """A type of matrix."""
+    height = rows(g) if g.chance(0.7) else g.source.randint(1, 8)
+    return CoopMatrix(component or g.pick(ELEMENTS), height, g.source.randint(1, 5), g.source.choice(tuple(Use)))
+
+
+def some_matrix(g: Generator, scope: Scope, type: CoopMatrix) -> Tracked:
+    """A matrix of a type: a known one, or all components the same."""
+    known = [m for m in scope.matrices if m.type == type]
+    if known and g.chance(0.8):
+        return g.source.choice(known)
+    if g.chance(0.5):
+        made = g.constant(scope, type, g.literal(type.component))
+        scope.matrices.append(made)
+        return made
+    a = g.scalar(scope, type.component, lambda t: t.alike >= Alike.SUBGROUP)
+    if a.alike < Alike.SUBGROUP:
+        a = g.constant(scope, type.component, g.literal(type.component))
+    return g.number(
+        scope, "cooperative_matrix_construct", type, a, a=a.value, magnitude=a.magnitude, looseness=a.looseness
+    )
+
+
+def any_matrix(g: Generator, scope: Scope, *components: Number) -> Tracked:
+    """A known matrix, or one of a random type."""
+    known = [
+        m
+        for m in scope.matrices
+        if not components or (isinstance(m.type, CoopMatrix) and m.type.component in components)
+    ]
+    if known and g.chance(0.8):
+        return g.source.choice(known)
+    return some_matrix(g, scope, matrix_type(g, g.source.choice(components) if components else None))
+
+
+def type_of(matrix: Tracked) -> CoopMatrix:
+    """The type of a matrix."""
+    assert isinstance(matrix.type, CoopMatrix)
+    return matrix.type
+
+
+def construct(g: Generator, scope: Scope) -> bool:
+    """A matrix out of nothing."""
+    if not scope.together:
+        return False
+    some_matrix(g, scope, matrix_type(g))
+    return True
+
+
+# --- tiles -----------------------------------------------------------------------------------
+
+
+def _position(
+    g: Generator, scope: Scope, type: CoopMatrix, reference: Reference, transpose: bool
+) -> tuple[dict[str, Any], Alike]:
+    """Where a tile lies: inside, or checked where it sticks out."""
+    extent = type.shape[::-1] if transpose else type.shape
+    at: list[Tracked] = []
+    outside: list[bool] = []
+    for n, size in zip(reference.shape, extent, strict=True):
+        room = n - size + 1
+        leave = room < 1 or g.chance(0.3)
+        outside.append(leave)
+        if leave:
+            at.append(g.constant(scope, INDEX, g.source.randint(-size - 1, n + 1)))
+        else:
+            at.append(g.index(scope, room, Alike.SUBGROUP))
+    rows_out, columns_out = outside[::-1] if transpose else outside
+    options = [c for c in Checked if (c.rows or not rows_out) and (c.columns or not columns_out)]
+    fields = {
+        "memory": reference.value, "row": at[0].value, "column": at[1].value, "transpose": transpose,
+        "checked": g.source.choice(options),
+    }  # fmt: skip
+    return fields, min(reference.alike, *(t.alike for t in at))
+
+
+def load_tile(g: Generator, scope: Scope) -> bool:
+    """Load a tile, plainly or atomically."""
+    if not scope.together:
+        return False
+    tiles = [t for _, _, t in scope.own_tiles]
+    type = g.source.choice(tiles) if tiles and g.chance(0.5) else matrix_type(g)
+    element, shape = type.component, (type.rows + g.source.randint(0, 2), type.columns + g.source.randint(0, 2))
+    found = g.readable(
+        scope, lambda r: len(r.shape) == 2 and r.memory.element == element and r.alike >= Alike.SUBGROUP, element, shape
+    )
+    fields, alike = _position(g, scope, type, found, g.chance(0.4))
+    atomic = g.chance(0.2)
+    mnemonic = "cooperative_matrix_atomic_load" if atomic else "cooperative_matrix_load"
+    g.number(scope, mnemonic, type, alike=alike, magnitude=found.memory.magnitude, looseness=found.memory.looseness,
+             keep=found.memory.known, **fields, **(order_modifiers(g) if atomic else {}))  # fmt: skip
+    return True
+
+
+def store_tile(g: Generator, scope: Scope, matrix: Tracked, target: Reference, at: tuple[Value, ...]) -> None:
+    """Store a matrix to a place where nobody else stores."""
+    atomic = g.chance(0.4)
+    mnemonic = "cooperative_matrix_atomic_store" if atomic else "cooperative_matrix_store"
+    scope.builder.add(mnemonic, matrix=matrix.value, memory=target.value, row=at[0], column=at[1],
+                      checked=Checked.BOTH, **(order_modifiers(g) if atomic else {}))  # fmt: skip
+    target.memory.take(matrix.magnitude, matrix.looseness)
+
+
+def store_alike(g: Generator, scope: Scope) -> bool:
+    """Store a matrix that all subgroups have, once."""
+    if not scope.together or scope.alike is not Alike.WORK_GROUP or scope.repeated:
+        return False
+    matrices = [m for m in scope.matrices if m.alike is Alike.WORK_GROUP]
+    if not matrices:
+        return False
+    matrix = g.source.choice(matrices)
+    type = type_of(matrix)
+    transpose = g.chance(0.4)
+    target = g.writable(
+        scope,
+        lambda r: len(r.shape) == 2 and r.memory.element == type.component and r.alike is Alike.WORK_GROUP,
+        type.component,
+        type.shape[::-1] if transpose else type.shape,
+    )
+    fields, alike = _position(g, scope, type, target, transpose)
+    if alike is not Alike.WORK_GROUP:
+        return False
+    scope.builder.add("cooperative_matrix_store", matrix=matrix.value, **fields)
+    target.memory.take(matrix.magnitude, matrix.looseness)
+    return True
+
+
+def update_tile(g: Generator, scope: Scope) -> bool:
+    """Update a tile atomically; the number of subgroups must be known for additions."""
+    if not scope.together or not scope.matrices:
+        return False
+    forms = ("add", "min", "max") if g.fixed else ("min", "max")
+    form = g.source.choice(forms)
+    matrix = any_matrix(g, scope)
+    type = type_of(matrix)
+    magnitude = matrix.magnitude * 4096 * scope.trips if form == "add" else matrix.magnitude
+    if (type.component in COMPLEX and form != "add") or magnitude > number_limit(type.component):
+        return False
+    found = _updated(g, scope, "atomic_" + form, type)
+    fields, _ = _position(g, scope, type, found, g.chance(0.3))
+    g.number(
+        scope,
+        f"cooperative_matrix_atomic_{form}",
+        type,
+        matrix=matrix.value,
+        keep=False,
+        **fields,
+        **order_modifiers(g),
+    )
+    looseness = looseness_of(type.component, matrix.looseness) if form == "add" else matrix.looseness
+    found.memory.take(found.memory.magnitude + magnitude, looseness)
+    return True
+
+
+def _updated(g: Generator, scope: Scope, update: str, type: CoopMatrix) -> Reference:
+    known = [r for r in scope.references if r.memory.update == update and r.memory.element == type.component
+             and len(r.shape) == 2 and r.alike >= Alike.SUBGROUP]  # fmt: skip
+    if known and g.chance(0.7):
+        return g.source.choice(known)
+    grid, g.grid = g.grid, 1
+    found = g.memory(type.component, (type.rows + 1, type.columns + 1), writable=True)
+    g.grid = grid
+    found.memory.update, found.memory.readable = update, False
+    return found
+
+
+def prefetch(g: Generator, scope: Scope) -> bool:
+    """Ask for a tile."""
+    known = [r for r in scope.references if len(r.shape) == 2 and r.memory.alive and r.alike >= Alike.SUBGROUP]
+    if not scope.together or not known:
+        return False
+    found = g.source.choice(known)
+    at = [g.index(scope, max(n, 1), Alike.SUBGROUP).value for n in found.shape]
+    scope.builder.add("cooperative_matrix_prefetch", level=g.source.randint(0, 3), memory=found.value, row=at[0],
+                      column=at[1], rows=g.source.randint(1, 8), columns=g.source.randint(1, 8))  # fmt: skip
+    return True
+
+
+# --- components ------------------------------------------------------------------------------
+
+
+def extract(g: Generator, scope: Scope) -> bool:
+    """A component of a work-item; only used where the sizes are known."""
+    if not scope.together:
+        return False
+    matrix = any_matrix(g, scope)
+    layout = layout_of(type_of(matrix), g.subgroup_size or 8)
+    if layout is None or (g.subgroup_size is None and type_of(matrix).rows not in (8, 16, 32, 64)):
+        return False
+    most = layout.components if g.subgroup_size else 1
+    g.number(scope, "cooperative_matrix_extract", type_of(matrix).component, matrix=matrix.value,
+             index=g.source.randrange(most), magnitude=matrix.magnitude, looseness=matrix.looseness,
+             alike=Alike.NOBODY, keep=g.fixed)  # fmt: skip
+    return True
+
+
+def insert(g: Generator, scope: Scope) -> bool:
+    """Replace a component of each work-item."""
+    if not scope.together or not g.fixed:
+        return False
+    matrix = any_matrix(g, scope)
+    layout = layout_of(type_of(matrix), g.subgroup_size or 8)
+    if layout is None:
+        return False
+    a = g.scalar(scope, type_of(matrix).component)
+    alike = Alike.WORK_GROUP if g.subgroups == 1 and min(a.alike, matrix.alike) is Alike.WORK_GROUP else Alike.SUBGROUP
+    g.number(scope, "cooperative_matrix_insert", matrix.type, a=a.value, matrix=matrix.value,
+             index=g.source.randrange(layout.components), magnitude=max(a.magnitude, matrix.magnitude),
+             looseness=max(a.looseness, matrix.looseness), alike=alike)  # fmt: skip
+    return True
+
+
+# --- arithmetic ------------------------------------------------------------------------------
+
+
+def mul_add(g: Generator, scope: Scope) -> bool:
+    """A product plus a third matrix."""
+    if not scope.together:
+        return False
+    accumulator = g.pick(ELEMENTS)
+    product = accumulator if g.chance(0.5) else g.pick([t for t in NUMBERS if promotable(t, accumulator)])
+    smaller = g.pick([t for t in NUMBERS if promotable(t, product)])
+    first, second = (product, smaller) if g.chance(0.5) else (smaller, product)
+    assert promote(first, second) == product
+    m, k, n = rows(g), g.source.randint(1, 4), g.source.randint(1, 4)
+    a = some_matrix(g, scope, CoopMatrix(first, m, k, Use.A))
+    b = some_matrix(g, scope, CoopMatrix(second, k, n, Use.B))
+    c = some_matrix(g, scope, CoopMatrix(accumulator, m, n, Use.ACC))
+    magnitude = k * a.magnitude * b.magnitude + c.magnitude
+    result = replace(type_of(c), component=_result_component(g, accumulator))
+    floating = accumulator.family != "integer"
+    loose = max(a.looseness, b.looseness, c.looseness)
+    limit = min(number_limit(product), number_limit(accumulator), number_limit(result.component))
+    if (floating and not magnitude <= limit) or (not floating and result.component.family != "integer"):
+        return False
+    looseness = max(
+        looseness_of(accumulator, loose), looseness_of(product, loose), looseness_of(result.component, loose)
+    )
+    g.number(
+        scope,
+        "cooperative_matrix_mul_add",
+        result,
+        a,
+        b,
+        c,
+        a=a.value,
+        b=b.value,
+        c=c.value,
+        magnitude=magnitude,
+        looseness=looseness if floating else 0.0,
+        keep=not (floating and result.component.family == "integer"),
+    )
+    return True
+
+
+def _result_component(g: Generator, accumulator: Number) -> Number:
+    if g.chance(0.7):
+        return accumulator
+    return g.pick([t for t in NUMBERS if accumulator not in COMPLEX or t in COMPLEX])
+
+
+def scale(g: Generator, scope: Scope) -> bool:
+    """A matrix times a number."""
+    if not scope.together:
+        return False
+    matrix = any_matrix(g, scope)
+    a = g.scalar(scope, type_of(matrix).component, lambda t: t.alike >= Alike.SUBGROUP)
+    if a.alike < Alike.SUBGROUP:
+        return False
+    component = type_of(matrix).component
+    magnitude = bounded(component, a.magnitude * matrix.magnitude) if a.magnitude and matrix.magnitude else 0.0
+    looseness = max(a.looseness, matrix.looseness)
+    if component in COMPLEX:
+        looseness = looseness_of(component, looseness)
+    g.number(
+        scope,
+        "cooperative_matrix_scale",
+        matrix.type,
+        a,
+        matrix,
+        a=a.value,
+        matrix=matrix.value,
+        magnitude=magnitude,
+        looseness=looseness,
+        keep=not looseness or math.isfinite(magnitude),
+    )
+    return True
+
+
+def reduce(g: Generator, scope: Scope) -> bool:
+    """Sums or extrema of rows or columns."""
+    if not scope.together:
+        return False
+    form = g.source.choice(("add", "max", "min"))
+    matrix = any_matrix(g, scope)
+    type = type_of(matrix)
+    if type.rows % (g.subgroup_size or 8) or (form != "add" and type.component in COMPLEX):
+        return False
+    along_row = g.chance(0.5)
+    result = replace(type, columns=1) if along_row else replace(type, rows=1)
+    adds = form == "add"
+    summands = type.columns if along_row else type.rows
+    magnitude = bounded(type.component, matrix.magnitude * summands) if adds else matrix.magnitude
+    looseness = looseness_of(type.component, matrix.looseness) if adds else matrix.looseness
+    g.number(scope, f"cooperative_matrix_reduce_{form}", result, matrix, a=matrix.value, along_row=along_row,
+             magnitude=magnitude, looseness=looseness, keep=not looseness or math.isfinite(magnitude))  # fmt: skip
+    return True
+
+
+def apply(g: Generator, scope: Scope) -> bool:
+    """Each component computed by a region."""
+    # The instructions of regions include these here.
+    from tests.fuzz.control import body_of
+
+    if not scope.together:
+        return False
+    matrix = any_matrix(g, scope)
+    type = type_of(matrix)
+    inner = scope.inner(RegionKind.SPMD)
+    inner.inside_apply = True
+    inner.matrices = []
+    inner.separately()
+    inner.numbers = [t for t in scope.numbers if t.alike >= Alike.SUBGROUP]
+    inner.references = [r for r in scope.references if r.alike >= Alike.SUBGROUP]
+    row = Tracked(Value("", I32), (0, type.rows - 1), type.rows, 0.0, Alike.NOBODY)
+    column = Tracked(Value("", I32), (0, type.columns - 1), type.columns, 0.0, Alike.NOBODY)
+    element = Tracked(Value("", type.component), None, matrix.magnitude, matrix.looseness, Alike.NOBODY)
+    inner.numbers += [row, column, element]
+    body_of(g, inner)
+    g.scopes.append(inner)
+    made = g.scalar(inner, type.component)
+    g.scopes.pop()
+    inner.builder.add("yield", values=(made.value,))
+    outer = min([t.alike for t in scope.numbers] + [matrix.alike])
+    g.number(scope, "cooperative_matrix_apply", type, row=row.value, column=column.value, element=element.value,
+             matrix=matrix.value, body=inner.builder.region(), magnitude=made.magnitude, looseness=made.looseness,
+             alike=max(Alike.SUBGROUP, outer))  # fmt: skip
+    return True
+
+
+MATRICES: list[tuple[Emitter, float]] = [
+    (construct, 1), (load_tile, 1.5), (store_alike, 1), (update_tile, 1.2), (prefetch, 0.3), (extract, 0.7),
+    (insert, 0.7), (mul_add, 1.5), (scale, 0.7), (reduce, 1), (apply, 1),
+]  # fmt: skip

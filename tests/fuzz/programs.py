@@ -1,0 +1,98 @@
+"""Whole programs, and what must be true of them: accepted, printed, and run with the same result under all choices."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import girih
+from girih.diagnostics import errors
+from girih.ir.core import Module
+from tests.fuzz.control import collective
+from tests.fuzz.generate import Argument, Generator, Program
+from tests.fuzz.properties import Violation, checked, printed
+
+TOLERANCE = 64.0
+"""How many roundings two results of a loose computation may be apart, relative to the magnitudes in it."""
+
+SEEDS = (1, 2)
+
+
+def program(seed: int, size: int = 14) -> Program:
+    """A random program; the same seed gives the same one."""
+    g = Generator(random.Random(seed))
+    g.choose()
+    g.fill(g.outer, collective(), g.source.randint(1, size))
+    body = g.prelude
+    body.ops += g.outer.builder.ops
+    function = body.function("f", g.parameters, g.attributes())
+    return Program(Module((function,)), seed, (g.grid, 1, 1), g.arguments, g.fixed)
+
+
+def _outcome(text: str, built: Program, choices: girih.Choices | None) -> tuple[list[Any], set[str]]:
+    """The arrays after a launch, and the codes of what was found."""
+    arrays = built.arrays()
+    try:
+        girih.loads(text)["f"][built.grid](*arrays, choices=choices)
+    except girih.KernelError as error:
+        return arrays, {finding.code for finding in error.findings}
+    return arrays, set()
+
+
+def _close(argument: Argument, a: NDArray[Any], b: NDArray[Any]) -> bool:
+    assert argument.memory is not None
+    if np.array_equal(a, b, equal_nan=a.dtype.kind in "fcV") if a.dtype.kind in "iufc" else _same(a, b):
+        return True
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    x, y = a.astype(wide), b.astype(wide)
+    tolerance = TOLERANCE * argument.memory.tolerance
+    return tolerance > 0 and bool(np.allclose(x, y, rtol=0.0, atol=tolerance, equal_nan=True))
+
+
+def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Equality of arrays of types that NumPy does not know, such as bf16."""
+    return bool(np.array_equal(a.astype(np.float64), b.astype(np.float64), equal_nan=True))
+
+
+def _difference(built: Program, a: list[Any], b: list[Any]) -> str | None:
+    for number, (argument, x, y) in enumerate(zip(built.arguments, a, b, strict=True)):
+        if argument.memory is None:
+            continue
+        pairs = zip(x, y, strict=True) if argument.members else [(x, y)]
+        if not all(_close(argument, p, q) for p, q in pairs):
+            return f"%p{number} differs:\n{x}\n{y}"
+    return None
+
+
+def accepted(built: Program) -> str:
+    """The text of a program that the checker accepts and that prints as itself; raises `Violation`."""
+    try:
+        text = str(built.module)
+    except Exception:
+        raise Violation("traceback", traceback.format_exc(limit=-4), f"seed {built.seed}") from None
+    problems = errors(checked(text))
+    if problems:
+        raise Violation("rejected", "; ".join(d.render() for d in problems[:2]), text)
+    if printed(text) != text or girih.parse(text) != built.module:
+        raise Violation("print", "the program that was built prints as another one", text)
+    return text
+
+
+def run_holds(text: str, built: Program) -> set[str]:
+    """A program runs, and choices change nothing; what was found. Raises `Violation`."""
+    try:
+        first, codes = _outcome(text, built, None)
+        others = [_outcome(text, built, girih.Choices(seed)) for seed in SEEDS]
+    except Exception:
+        raise Violation("run", traceback.format_exc(limit=-6), text) from None
+    for seed, (arrays, found) in zip(SEEDS, others, strict=True):
+        if found != codes:
+            raise Violation("choices", f"seed {seed} finds {sorted(found)}, not {sorted(codes)}", text)
+        difference = _difference(built, first, arrays)
+        if difference:
+            raise Violation("choices", f"seed {seed}: {difference}", text)
+    return codes

@@ -1,0 +1,105 @@
+"""A few seconds of the random programs that `make fuzz` tries for a long time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from girih.ir.define import OPS
+from tests.fuzz import long
+from tests.fuzz.breaking import Broken, break_rows, sites
+from tests.fuzz.launches import launched, odd_text
+from tests.fuzz.mutate import broken_text, mutated, programs, tokens
+from tests.fuzz.programs import accepted, program, run_holds
+from tests.fuzz.properties import Violation, minimised, text_holds
+
+FEW = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_broken_texts_are_diagnosed(block: int) -> None:
+    taken = sum(text_holds(broken_text(random.Random(seed))) for seed in range(600 * block, 600 * (block + 1)))
+    assert 0 < taken < 300
+
+
+@FEW
+@given(st.sampled_from(programs()), st.randoms(use_true_random=False))
+def test_mutated_programs_are_diagnosed(text: str, source: random.Random) -> None:
+    text_holds(mutated(source, text))
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_generated_programs_run_alike_under_all_choices(block: int) -> None:
+    for seed in range(40 * block, 40 * (block + 1)):
+        built = program(seed)
+        run_holds(accepted(built), built)
+
+
+@FEW
+@given(st.integers(0, 2**63))
+def test_any_generated_program_is_accepted(seed: int) -> None:
+    accepted(program(seed))
+
+
+def test_launches_of_changed_programs_end_well() -> None:
+    ends = {end for seed in range(600) for end in launched(odd_text(seed), seed)}
+    assert {"fine", "findings"} <= ends
+
+
+def _sites(seeds: Iterable[int], each: int) -> Broken:
+    done = Broken()
+    for seed in seeds:
+        source = random.Random(seed)
+        known = sites(program(seed).module)
+        for site in source.sample(known, min(each, len(known))):
+            break_rows(site, source, done, 60)
+    return done
+
+
+def test_a_broken_rule_is_reported_alone() -> None:
+    done = _sites(range(70), 3)
+    assert done.alone > 150
+    assert len(done.rows) > 120
+
+
+def test_every_instruction_is_generated() -> None:
+    found = {op.spec.mnemonic for seed in range(700) for op in program(seed).module.functions[0].walk()}
+    assert set(OPS) - found <= {"lifetime_stop", "cooperative_matrix_atomic_store", "cooperative_matrix_atomic_add"}
+
+
+def test_tokens_are_the_text() -> None:
+    assert all("".join(tokens(text)) == text for text in programs())
+
+
+def test_a_violation_is_made_smaller() -> None:
+    def holds(text: str) -> None:
+        if "guilty" in text:
+            raise Violation("traceback", "as asked for", text)
+
+    lines = "".join(f"line {k}\n" for k in range(50))
+    violation = Violation("traceback", "as asked for", lines + "the guilty one\n" + lines)
+    assert minimised(violation, holds) == "guilty"
+
+
+def test_a_run_says_what_it_did() -> None:
+    tally = long.run(0, 40, 1)
+    words = long.report(tally, 1.0)
+    assert tally.violations == []
+    assert "40 programs in 1 s, 40 per second" in words
+    assert "programs: 16, accepted 16 (100.0 %)" in words
+    assert "violations, traceback: 0" in words
+
+
+def test_a_violation_is_counted_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trial(seed: int, tally: long.Tally) -> None:
+        raise Violation("row", "as asked for", "func @f() {\n}\n")
+
+    trials: dict[str, Callable[[int, long.Tally], None]] = dict.fromkeys(long.TRIALS, trial)
+    monkeypatch.setattr(long, "TRIALS", trials)
+    tally = long.run(0, 2, 1)
+    assert [(kind, seed) for kind, seed, *_ in tally.violations] == [("row", 0), ("row", 1)]
+    assert "violations, row: 2" in long.report(tally, 1.0)

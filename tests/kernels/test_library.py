@@ -1,0 +1,168 @@
+"""The library as a whole: its table, its functions and what they refuse, its pages and its command."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import girih
+from girih import kernels
+from girih.cli import main
+from girih.kernels.table import EVERY, TABLE, checked
+from girih.kernels.texts import defaults
+
+NEEDED: dict[str, dict[str, int]] = {
+    "ader_dg": {"order": 3},
+    "attention": {"headdim": 16},
+    "gemm_batched": {"m": 3, "n": 4, "k": 5},
+    "gemm_tall_skinny": {"n": 4, "k": 5},
+}
+"""The options that have no default."""
+
+
+def function(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(kernels, name)
+    return found
+
+
+def test_table_folder_and_functions_have_the_same_kernels(repository: Path) -> None:
+    texts = [path.stem for path in (repository / "girih" / "kernels").glob("*.tl")]
+    pages = [path.stem for path in (repository / "docs" / "kernels").glob("*.md") if path.stem != "index"]
+    assert kernels.names() == sorted(texts) == sorted(pages) == sorted(TABLE)
+    assert set(kernels.__all__) == {*TABLE, "names", "path", "grid_for"}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_table_agrees_with_the_text(name: str) -> None:
+    entry = TABLE[name]
+    program = girih.load(kernels.path(name))
+    assert list(program) == list(entry.functions or (name,))
+    text = kernels.path(name).read_text(encoding="utf-8")
+    defined = re.findall(r"^\$(\w+) = (?!!calc)", text, re.M)
+    assert sorted(defaults(name)) == sorted(defined) == sorted(entry.definitions)
+    assert text.startswith("; ")
+    for definition in defined:
+        assert f"${definition}" in text.split("\n\n")[0], f"the header does not explain ${definition}"
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_defaults_are_among_the_choices(name: str) -> None:
+    for key, value in defaults(name).items():
+        allowed = TABLE[name].definitions[key]
+        read = int(value) if isinstance(allowed, range) else {"false": False, "true": True}.get(value, value)
+        assert checked(name, {key: read}) == {key: read}
+
+
+@pytest.mark.parametrize(("name", "type_"), [(n, t) for n in TABLE for t in TABLE[n].definitions["type"]])
+def test_every_type_that_is_offered_loads(name: str, type_: str) -> None:
+    loaded = function(name)(type=type_, **NEEDED.get(name, {}))
+    for kernel in loaded if isinstance(loaded, tuple) else (loaded,):
+        assert isinstance(kernel, girih.Kernel)
+        assert type_ in kernel.signature
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_what_is_not_offered_is_refused_with_the_choices(name: str) -> None:
+    offered = TABLE[name].definitions["type"]
+    with pytest.raises(ValueError, match=rf"^{name}: type is 'f8'; it must be one of {offered[0]}, "):
+        function(name)(type="f8", **NEEDED.get(name, {}))
+    for missing in set(EVERY) - set(offered):
+        with pytest.raises(ValueError, match=f"{name}: type is '{missing}'"):
+            function(name)(type=missing, **NEEDED.get(name, {}))
+    with pytest.raises(ValueError, match="there is no target 'abacus'"):
+        function(name)(target="abacus", **NEEDED.get(name, {}))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: kernels.ader_dg(order=8), "ader_dg: order is 8; it must be a whole number from 2 to 7"),
+        (lambda: kernels.attention(headdim=0), "attention: headdim is 0; it must be a whole number from 1 to 1024"),
+        (lambda: kernels.gemm_batched(m=0, n=1, k=1), "gemm_batched: M is 0; it must be a whole number from 1"),
+        (
+            lambda: kernels.gemm_tall_skinny(n=1, k=True),
+            "gemm_tall_skinny: K is True; it must be a whole number from 1",
+        ),
+        (lambda: kernels.histogram(bins=16385), "histogram: bins is 16385; it must be a whole number from 1 to 16384"),
+        (
+            lambda: kernels.gemm(type="i8", accumulator="f32"),
+            "gemm: accumulator is 'f32'; for type 'i8' it must be one of i32, i64",
+        ),
+        (
+            lambda: kernels.gemm_mixed(type="bf16", accumulator="bf16"),
+            "gemm_mixed: accumulator is 'bf16'; for type 'bf16' it must be one of f32",
+        ),
+    ],
+)
+def test_words_of_refusals(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm_collective", "gemm_batched_group", "gemv", "gemm_batched"])
+def test_a_number_is_no_truth_value(name: str) -> None:
+    with pytest.raises(ValueError, match="transpose_a is 1; it must be one of false, true"):
+        function(name)(transpose_a=1, **NEEDED.get(name, {}))
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_functions_say_how_the_kernel_is_launched(name: str) -> None:
+    documented = inspect.getdoc(function(name)) or ""
+    assert re.search(r"\bGrid:\s", documented)
+    for called in TABLE[name].functions or (name,):
+        kernel = girih.load(kernels.path(name))[called]
+        parameters = ", ".join(p.name for p in kernel.ir.parameters)
+        assert f"[grid]({parameters})" in documented
+
+
+def test_grids() -> None:
+    assert kernels.grid_for("gemm", 33, 64) == (2, 2)
+    assert kernels.grid_for("attention", 1, 5) == (1, 5)
+    assert kernels.grid_for("stencil", 0, 8, 3) == (0, 1, 3)
+    assert kernels.grid_for("scan", 1025) == (2,)
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (1, 2, 3), (1, -1)])
+def test_grids_that_are_refused(sizes: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="takes 2 sizes, none negative: rows of the result, columns of the result"):
+        kernels.grid_for("gemm", *sizes)
+
+
+def test_names_that_are_not_there() -> None:
+    for call in (kernels.path, kernels.grid_for):
+        with pytest.raises(KeyError, match="there is no kernel 'gem'; there are ader_dg, "):
+            call("gem")
+
+
+def test_the_command_lists_all_kernels() -> None:
+    done = CliRunner().invoke(main, ["kernels"])
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.output.splitlines()] == kernels.names()
+    listed = json.loads(CliRunner().invoke(main, ["kernels", "--format", "json"]).output)
+    assert listed == [{"name": name, "says": TABLE[name].says} for name in kernels.names()]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_command_prints_a_program(name: str) -> None:
+    printed = CliRunner().invoke(main, ["kernels", name]).output
+    assert printed.startswith(kernels.path(name).read_text(encoding="utf-8"))
+    for key, value in defaults(name).items():
+        assert re.search(rf"^;   {key}={value} +(one of|a whole number)", printed, re.M)
+    assert girih.check(printed) == []
+    described = json.loads(CliRunner().invoke(main, ["kernels", name, "--format", "json"]).output)
+    assert described["text"] == kernels.path(name).read_text(encoding="utf-8")
+    assert [d["name"] for d in described["definitions"]] == list(defaults(name))
+
+
+def test_the_command_knows_what_was_meant() -> None:
+    done = CliRunner().invoke(main, ["kernels", "sofmax"])
+    assert done.exit_code == 2
+    assert "there is no kernel 'sofmax'; did you mean 'softmax'?" in done.output

@@ -1,0 +1,224 @@
+"""The kernels that multiply matrices, against NumPy: every type, every transpose, every kind of size."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import girih
+from girih import kernels
+from girih.kernels.table import EVERY, WIDER
+from tests.kernels.arrays import Array, assert_product, number, random, zeros
+
+# Rows, columns and depth: primes, one, tiles, and one more than a tile in one mode only.
+SIZES = [
+    (1, 1, 1), (1, 37, 5), (41, 1, 67), (67, 97, 1), (131, 13, 40), (32, 32, 32), (64, 128, 96), (33, 65, 31),
+    (33, 64, 32), (64, 33, 32), (64, 32, 33), (65, 64, 64), (64, 65, 64), (64, 64, 65),
+]  # fmt: skip
+TRANSPOSED = list(product((False, True), repeat=2))
+FACTORS = [(1.0, 0.0), (2.0, 1.0), (-1.0, -3.0), (0.0, 1.0)]
+
+
+def turned(array: Array, transpose: bool) -> Array:
+    """The array to pass for one that the kernel is to transpose."""
+    return np.asfortranarray(array.T) if transpose else array
+
+
+# Each size with two of the transposes and two pairs of factors.
+CASES = [
+    (size, TRANSPOSED[(position + 2 * again) % 4], FACTORS[(position + again) % 4])
+    for position, size in enumerate(SIZES)
+    for again in range(2)
+]
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm_collective"])
+@pytest.mark.parametrize(("size", "transpose", "factors"), CASES)
+def test_sizes(
+    name: str, size: tuple[int, int, int], transpose: tuple[bool, bool], factors: tuple[float, float]
+) -> None:
+    (m, n, k), (alpha, beta) = size, factors
+    a, b, c = random("f32", m, k), random("f32", k, n, seed=1), random("f32", m, n, seed=2)
+    old = c.copy()
+    load = kernels.gemm if name == "gemm" else kernels.gemm_collective
+    kernel = load(transpose_a=transpose[0], transpose_b=transpose[1])
+    kernel[kernels.grid_for(name, m, n)](alpha, turned(a, transpose[0]), turned(b, transpose[1]), beta, c)
+    assert_product(c, a, b, alpha, beta, old, k, "f32")
+
+
+@pytest.mark.parametrize("transpose", TRANSPOSED)
+@pytest.mark.parametrize("type_", EVERY)
+def test_types_of_collective_gemm(type_: str, transpose: tuple[bool, bool]) -> None:
+    m, n, k = 67, 65, 13
+    a, b, c = random(type_, m, k), random(type_, k, n, seed=1), random(type_, m, n, seed=2)
+    old = c.copy()
+    kernel = kernels.gemm_collective(type=type_, transpose_a=transpose[0], transpose_b=transpose[1])
+    alpha, beta = number(type_, 2.0), number(type_, -1.0)
+    grid = kernels.grid_for("gemm_collective", m, n)
+    kernel[grid](alpha, turned(a, transpose[0]), turned(b, transpose[1]), beta, c)
+    assert_product(c, a, b, 2, -1, old, k, type_)
+
+
+@pytest.mark.parametrize(("type_", "accumulator"), [(t, wider) for t in EVERY for wider in WIDER[t]])
+def test_types_of_gemm(type_: str, accumulator: str) -> None:
+    m, n, k = 33, 29, 37
+    transpose = TRANSPOSED[len(type_ + accumulator) % 4]
+    a, b, c = random(type_, m, k), random(type_, k, n, seed=1), random(accumulator, m, n, seed=2)
+    old = c.copy()
+    kernel = kernels.gemm(type=type_, accumulator=accumulator, transpose_a=transpose[0], transpose_b=transpose[1])
+    alpha, beta = number(accumulator, 2.0), number(accumulator, -1.0)
+    kernel[2, 1](alpha, turned(a, transpose[0]), turned(b, transpose[1]), beta, c)
+    assert_product(c, a, b, 2, -1, old, k, accumulator)
+
+
+def test_complex_factors() -> None:
+    a, b, c = random("c32", 5, 7), random("c32", 7, 3, seed=1), random("c32", 5, 3, seed=2)
+    old = c.copy()
+    alpha, beta = 0.5 - 1.0j, 2.0j
+    for kernel in (kernels.gemm(type="c32"), kernels.gemm_collective(type="c32")):
+        c[...] = old
+        kernel(alpha, a, b, beta, c)
+        # Seven products and a handful of roundings, of sums of magnitude about ten.
+        np.testing.assert_allclose(c, alpha * (a @ b) + beta * old, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm_collective"])
+@pytest.mark.parametrize(("m", "n", "k"), [(0, 5, 3), (5, 0, 3), (0, 0, 0)])
+def test_empty_results(name: str, m: int, n: int, k: int) -> None:
+    load = kernels.gemm if name == "gemm" else kernels.gemm_collective
+    c = zeros("f32", m, n)
+    load()[kernels.grid_for(name, m, n)](1.0, zeros("f32", m, k), zeros("f32", k, n), 1.0, c)
+    assert c.shape == (m, n)
+
+
+@pytest.mark.parametrize("transpose", TRANSPOSED)
+@pytest.mark.parametrize("beta", [0.0, 3.0])
+@pytest.mark.parametrize("name", ["gemm", "gemm_collective"])
+def test_empty_sums(name: str, beta: float, transpose: tuple[bool, bool]) -> None:
+    """With nothing to add, C is multiplied by beta."""
+    load = kernels.gemm if name == "gemm" else kernels.gemm_collective
+    a, b = turned(zeros("f32", 5, 0), transpose[0]), turned(zeros("f32", 0, 66), transpose[1])
+    c = random("f32", 5, 66)
+    old = c.copy()
+    kernel = load(transpose_a=transpose[0], transpose_b=transpose[1])
+    kernel[kernels.grid_for(name, 5, 66)](2.0, a, b, beta, c)
+    np.testing.assert_array_equal(c, beta * old)
+
+
+def test_beta_zero_does_not_read() -> None:
+    """What was never written may be overwritten; a run of 0 * NaN would show as well."""
+    a, b = random("f32", 40, 7), random("f32", 7, 40, seed=1)
+    for name, kernel in (("gemm", kernels.gemm()), ("gemm_collective", kernels.gemm_collective())):
+        c = np.full((40, 40), np.nan, np.float32, order="F")
+        kernel[kernels.grid_for(name, 40, 40)](1.0, a, b, 0.0, girih.uninitialized(c))
+        assert_product(c, a, b, 1, 0, c, 7, "f32")
+    for transpose in TRANSPOSED:
+        turn_a, turn_b = transpose
+        c = np.full((40, 40), np.nan, np.float32, order="F")
+        passed = turned(a, transpose[0]), turned(b, transpose[1])
+        kernels.gemm_batched_group(transpose_a=turn_a, transpose_b=turn_b)(1.0, [passed[0]], [passed[1]], 0.0, [c])
+        assert_product(c, a, b, 1, 0, c, 7, "f32")
+        c = np.full((40, 40), np.nan, np.float32, order="F")
+        small = kernels.gemm_batched(m=40, n=40, k=7, transpose_a=turn_a, transpose_b=turn_b)
+        small(1.0, passed[0][:, :, None], passed[1][:, :, None], 0.0, girih.uninitialized(c[:, :, None]))
+        assert_product(c, a, b, 1, 0, c, 7, "f32")
+
+
+def test_columns_may_lie_apart() -> None:
+    held = random("f32", 100, 70)
+    a, b = held[3:70, 1:20], random("f32", 50, 33, seed=1)[2:21]
+    c = zeros("f32", 90, 40)
+    part = c[5:72, 2:35]
+    kernels.gemm_collective()[2, 1](1.0, a, b, 0.0, part)
+    assert_product(part, a, b, 1, 0, part, 19, "f32")
+    c[5:72, 2:35] = 0
+    assert not c.any()
+
+
+def test_matrices_that_do_not_fit_are_found() -> None:
+    a, b, c = random("f32", 5, 7), random("f32", 8, 3), zeros("f32", 5, 3)
+    with pytest.raises(girih.KernelError):
+        kernels.gemm_collective()(1.0, a, b, 0.0, c)
+    with pytest.raises(girih.KernelError):
+        kernels.gemm_collective()(1.0, random("f32", 4, 8), b, 0.0, c)
+    assert not c.any()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("transpose", TRANSPOSED)
+def test_whatever_an_implementation_chooses(transpose: tuple[bool, bool], seed: int) -> None:
+    m, n, k = 70, 67, 35
+    a, b = random("f32", m, k), random("f32", k, n, seed=1)
+    for name, load in (("gemm", kernels.gemm), ("gemm_collective", kernels.gemm_collective)):
+        c = random("f32", m, n, seed=2)
+        old = c.copy()
+        kernel = load(transpose_a=transpose[0], transpose_b=transpose[1])[kernels.grid_for(name, m, n)]
+        passed = turned(a, transpose[0]), turned(b, transpose[1])
+        kernel(1.5, *passed, 0.5, c, choices=girih.Choices(seed))
+        assert_product(c, a, b, 1.5, 0.5, old, k, "f32")
+
+
+@pytest.mark.parametrize(("type_", "accumulator"), [("i8", "i32"), ("i16", "i64"), ("f16", "f32"), ("bf16", "f32")])
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (32, 64, 32), (37, 41, 67), (5, 33, 0)])
+def test_mixed_precision(type_: str, accumulator: str, m: int, n: int, k: int) -> None:
+    a, b = random(type_, m, k), random(type_, k, n, seed=1)
+    c = random(accumulator, m, n)
+    kernels.gemm_mixed(type=type_, accumulator=accumulator)[kernels.grid_for("gemm_mixed", m, n)](a, b, c)
+    assert_product(c, a, b, 1, 0, c, k, accumulator)
+
+
+def test_mixed_precision_does_not_wrap_early() -> None:
+    """Products of i8 need more than 8 bits: -128 times -128, 40 times."""
+    a, b = np.full((3, 40), -128, np.int8, order="F"), np.full((40, 2), -128, np.int8, order="F")
+    c = zeros("i32", 3, 2)
+    kernels.gemm_mixed(type="i8")(a, b, c)
+    assert (c == 40 * 128 * 128).all()
+
+
+@pytest.mark.parametrize("transpose", TRANSPOSED)
+@pytest.mark.parametrize("type_", EVERY)
+def test_batches_along_a_mode(type_: str, transpose: tuple[bool, bool]) -> None:
+    m, n, k, count = 7, 1, 5, 6
+    kernel = kernels.gemm_batched(m=m, n=n, k=k, type=type_, transpose_a=transpose[0], transpose_b=transpose[1])
+    # The products lie apart: every second of twelve, and columns longer than what is used of them.
+    a_shape, b_shape = (k, m) if transpose[0] else (m, k), (n, k) if transpose[1] else (k, n)
+    a = random(type_, 9, 8, 2 * count)[: a_shape[0], : a_shape[1], ::2]
+    b = random(type_, 9, 8, count, seed=1)[: b_shape[0], : b_shape[1]]
+    c = random(type_, m, n, count, seed=2)
+    old = c.copy()
+    kernel[kernels.grid_for("gemm_batched", count)](number(type_, 3), a, b, number(type_, -1), c)
+    for index in range(count):
+        a_now = a[:, :, index].T if transpose[0] else a[:, :, index]
+        b_now = b[:, :, index].T if transpose[1] else b[:, :, index]
+        assert_product(c[:, :, index], a_now, b_now, 3, -1, old[:, :, index], k, type_)
+
+
+@pytest.mark.parametrize("transpose", TRANSPOSED)
+@pytest.mark.parametrize("type_", EVERY)
+def test_batches_of_a_group(type_: str, transpose: tuple[bool, bool]) -> None:
+    sizes = [(1, 1, 1), (7, 13, 5), (33, 2, 40), (1, 37, 3), (4, 4, 0), (0, 3, 2)]
+    a = [random(type_, m, k) for m, _, k in sizes]
+    b = [random(type_, k, n, seed=1) for _, n, k in sizes]
+    c = [random(type_, m, n, seed=2) for m, n, _ in sizes]
+    old = [array.copy() for array in c]
+    kernel = kernels.gemm_batched_group(type=type_, transpose_a=transpose[0], transpose_b=transpose[1])
+    passed = [turned(x, transpose[0]) for x in a], [turned(x, transpose[1]) for x in b]
+    kernel[len(sizes)](number(type_, 2), *passed, number(type_, -1), c)
+    for index, (_, _, k) in enumerate(sizes):
+        assert_product(c[index], a[index], b[index], 2, -1, old[index], k, type_)
+
+
+@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(
+    ("m", "alpha", "beta"),
+    [(1, 2, 0), (127, 2, 1), (128, 2, 0), (128, 2, 3), (257, 2, 0), (311, 2, 3), (129, 0, 1), (0, 1, 0)],
+)
+def test_tall_and_skinny(type_: str, m: int, alpha: int, beta: int) -> None:
+    n, k = 5, 3
+    a, b, c = random(type_, m, k), random(type_, k, n, seed=1), random(type_, m, n, seed=2)
+    old = c.copy()
+    kernel = kernels.gemm_tall_skinny(n=n, k=k, type=type_)
+    kernel[kernels.grid_for("gemm_tall_skinny", m)](number(type_, alpha), a, b, number(type_, beta), c)
+    assert_product(c, a, b, alpha, beta, old, k, type_)

@@ -1,0 +1,113 @@
+"""The kernels on vectors, against NumPy: every type, lengths around the block of a work-group, elements apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import girih
+from girih import kernels
+from girih.kernels.table import EVERY
+from tests.kernels.arrays import Array, assert_product, assert_sum, number, random, wide, zeros
+
+LENGTHS = [0, 1, 7, 1023, 1024, 1025, 2500]
+FACTORS = [(2, 0), (2, 1), (-1, 3), (0, 1), (3, -2)]
+SIZES = [(1, 1), (64, 13), (65, 64), (131, 1), (1, 97), (130, 61), (67, 0), (0, 5)]
+
+# Each size with two pairs of factors, one with and one without what was there before.
+MATRICES = [(size, factors) for i, size in enumerate(SIZES) for factors in (FACTORS[0], FACTORS[1 + i % 4])]
+
+
+def assert_elements(result: Array, x: Array, y: Array, alpha: float, beta: float, old: Array, type_: str) -> None:
+    """`result` is alpha x y + beta old, element by element."""
+    products = wide(x) * wide(y)
+    assert_sum(result, products, abs(products), alpha, beta, old, 1, type_)
+
+
+@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(("length", "factors"), [(n, FACTORS[i % 5]) for i, n in enumerate(LENGTHS)])
+def test_axpby(type_: str, length: int, factors: tuple[int, int]) -> None:
+    (alpha, beta), x, y = factors, random(type_, length), random(type_, length, seed=1)
+    old = y.copy()
+    kernel = kernels.axpby(type=type_)[kernels.grid_for("axpby", length)]
+    kernel(number(type_, alpha), x, number(type_, beta), y)
+    assert_elements(y, np.ones_like(x), x, alpha, beta, old, type_)
+
+
+@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(("length", "factors"), [(n, FACTORS[i % 5]) for i, n in enumerate(LENGTHS)])
+def test_hadamard(type_: str, length: int, factors: tuple[int, int]) -> None:
+    alpha, beta = factors
+    x, y, z = random(type_, length), random(type_, length, seed=1), random(type_, length, seed=2)
+    old = z.copy()
+    kernel = kernels.hadamard(type=type_)[kernels.grid_for("hadamard", length)]
+    kernel(number(type_, alpha), x, y, number(type_, beta), z)
+    assert_elements(z, x, y, alpha, beta, old, type_)
+
+
+def test_elements_may_lie_apart() -> None:
+    x, y = random("f64", 3000)[::2], zeros("f64", 4500)[::3]
+    kernels.axpby(type="f64")[2](2.0, x, 0.0, y)
+    np.testing.assert_array_equal(y, 2.0 * x)
+    kernels.hadamard(type="f64")[2](1.0, x, x, 1.0, y)
+    # One rounding of the square and one of the sum.
+    np.testing.assert_allclose(y, 2.0 * x + x * x, rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(("size", "factors"), MATRICES)
+def test_ger(type_: str, size: tuple[int, int], factors: tuple[int, int]) -> None:
+    (m, n), (alpha, beta) = size, factors
+    x, y, c = random(type_, m), random(type_, n, seed=1), random(type_, m, n, seed=2)
+    old = c.copy()
+    kernel = kernels.ger(type=type_)[kernels.grid_for("ger", m, n)]
+    kernel(number(type_, alpha), x, y, number(type_, beta), c)
+    assert_product(c, x[:, None], y[None, :], alpha, beta, old, 1, type_)
+
+
+@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize(("size", "factors"), MATRICES)
+def test_gemv(type_: str, size: tuple[int, int], factors: tuple[int, int], transpose: bool) -> None:
+    (m, k), (alpha, beta) = size, factors
+    a, x, y = random(type_, m, k), random(type_, k, seed=1), random(type_, m, seed=2)
+    old = y.copy()
+    kernel = kernels.gemv(type=type_, transpose_a=transpose)[kernels.grid_for("gemv", m)]
+    kernel(number(type_, alpha), np.asfortranarray(a.T) if transpose else a, x, number(type_, beta), y)
+    assert_product(y, a, x, alpha, beta, old, k, type_)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_vector_that_does_not_fit_is_found(transpose: bool) -> None:
+    a, y = random("f32", 6, 6), zeros("f32", 6)
+    for length in (5, 7):
+        with pytest.raises(girih.KernelError):
+            kernels.gemv(transpose_a=transpose)(1.0, a, random("f32", length), 1.0, y)
+    assert not y.any()
+
+
+def test_beta_zero_does_not_read() -> None:
+    x = random("f32", 1500)
+    y = np.full(1500, np.nan, np.float32)
+    kernels.axpby()[2](1.0, x, 0.0, girih.uninitialized(y))
+    np.testing.assert_array_equal(y, x)
+    y[...] = np.nan
+    kernels.hadamard()[2](1.0, x, np.ones_like(x), 0.0, girih.uninitialized(y))
+    np.testing.assert_array_equal(y, x)
+    y[...] = np.nan
+    kernels.gemv()[24](1.0, np.asfortranarray(x[:, None]), np.ones(1, np.float32), 0.0, girih.uninitialized(y))
+    np.testing.assert_array_equal(y, x)
+    c = np.full((1500, 1), np.nan, np.float32, order="F")
+    kernels.ger()[24](1.0, x, np.ones(1, np.float32), 0.0, girih.uninitialized(c))
+    np.testing.assert_array_equal(c[:, 0], x)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_whatever_an_implementation_chooses(seed: int) -> None:
+    choices = girih.Choices(seed)
+    a, x, y = random("f32", 70, 67), random("f32", 67), random("f32", 70, seed=1)
+    old, c = y.copy(), a.copy("F")
+    kernels.gemv()[2](2.0, a, x, 0.5, y, choices=choices)
+    assert_product(y, a, x, 2, 0.5, old, 67, "f32")
+    kernels.ger()[2, 2](1.0, y, x, 1.0, c, choices=choices)
+    assert_product(c, y[:, None], x[None, :], 1, 1, a, 1, "f32")

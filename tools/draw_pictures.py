@@ -1,0 +1,271 @@
+"""Write the pictures of docs/execution.md as SVG: work-groups, regions, masks, cooperative matrices.
+
+A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
+read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the
+interpreter uses. `python tools/draw_pictures.py` writes docs/pictures/*.svg; a test holds that they are up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from girih.ir.types import F32, CoopMatrix, Use
+from girih.ops.coopmatrix_layout import layout_of
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "pictures"
+
+LIGHT = {
+    "panel": "#f8fafc", "edge": "#cbd5e1", "ink": "#0f172a", "soft": "#475569", "off": "#e2e8f0",
+    "blue": "#3b82f6", "green": "#10b981", "amber": "#f59e0b", "rose": "#f43f5e", "violet": "#8b5cf6",
+    "bluish": "#dbeafe", "greenish": "#d1fae5", "amberish": "#fef3c7", "violetish": "#ede9fe",
+}  # fmt: skip
+DARK = {
+    "panel": "#111827", "edge": "#374151", "ink": "#f1f5f9", "soft": "#a3b1c6", "off": "#1f2937",
+    "blue": "#60a5fa", "green": "#34d399", "amber": "#fbbf24", "rose": "#fb7185", "violet": "#a78bfa",
+    "bluish": "#1e3a5f", "greenish": "#134e40", "amberish": "#4a3a12", "violetish": "#3b2f63",
+}  # fmt: skip
+"""The colours of both schemes by what they are for."""
+
+
+def style() -> str:
+    """The style sheet: every colour is a fill `f-NAME` and a stroke `s-NAME`."""
+
+    def rules(scheme: dict[str, str]) -> str:
+        return "".join(f".f-{name}{{fill:{c}}}.s-{name}{{stroke:{c}}}" for name, c in scheme.items())
+
+    fonts = (
+        "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-size:14px}"
+        ".mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:13px}"
+        ".small{font-size:12px}.bold{font-weight:600}"
+    )
+    return f"<style>{fonts}{rules(LIGHT)}@media (prefers-color-scheme:dark){{{rules(DARK)}}}</style>"
+
+
+class Picture:
+    """An SVG picture on a panel of its own; lengths in pixels, y points down."""
+
+    def __init__(self, width: int, height: int, title: str) -> None:
+        self.width, self.height, self.title = width, height, title
+        self.parts: list[str] = []
+        self.box(0.5, 0.5, width - 1, height - 1, "panel", "edge", radius=10)
+
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, stroke: str = "", radius: float = 4
+    ) -> None:
+        """A rectangle."""
+        outline = f" s-{stroke}" if stroke else ""
+        self.parts.append(
+            f'<rect class="f-{fill}{outline}" x="{x:g}" y="{y:g}" '
+            f'width="{width:g}" height="{height:g}" rx="{radius:g}"/>'
+        )
+
+    def text(self, x: float, y: float, words: str, colour: str = "ink", look: str = "", anchor: str = "start") -> None:
+        """A line of text, its base line at y."""
+        place = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        self.parts.append(
+            f'<text class="f-{colour} {look}" x="{x:g}" y="{y:g}"{place} xml:space="preserve">{escape(words)}</text>'
+        )
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = "soft", dash: str = "") -> None:
+        """A straight line."""
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(
+            f'<line class="s-{colour}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke-width="1.5"{dashes}/>'
+        )
+
+    def arrow(self, x1: float, y1: float, x2: float, y2: float, colour: str = "soft") -> None:
+        """A horizontal or vertical line with a head at its end."""
+        self.line(x1, y1, x2, y2, colour)
+        along, across = (1 if x2 > x1 else -1 if x2 < x1 else 0), (1 if y2 > y1 else -1 if y2 < y1 else 0)
+        left = f"{x2 - 7 * along + 4 * across:g},{y2 - 7 * across + 4 * along:g}"
+        right = f"{x2 - 7 * along - 4 * across:g},{y2 - 7 * across - 4 * along:g}"
+        self.parts.append(f'<polygon class="f-{colour}" points="{x2:g},{y2:g} {left} {right}"/>')
+
+    def svg(self) -> str:
+        """The text of the file."""
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
+            f'width="{self.width}" height="{self.height}" role="img"><title>{escape(self.title)}</title>'
+        )
+        return "\n".join([head, style(), *self.parts, "</svg>"]) + "\n"
+
+
+def hierarchy() -> Picture:
+    """The grid, one work-group, its subgroups and work-items, and the memory each of them sees."""
+    p = Picture(820, 350, "A grid of work-groups; a work-group of two subgroups with eight work-items each")
+    p.text(24, 34, "the grid of a launch", look="bold")
+    p.text(24, 54, "kernel[3, 2](...)", "soft", "mono")
+    for y in range(2):
+        for x in range(3):
+            chosen = (x, y) == (2, 0)
+            left, top = 24 + 74 * x, 72 + 62 * y
+            p.box(left, top, 66, 54, "bluish" if chosen else "off", "blue" if chosen else "edge")
+            p.text(left + 33, top + 32, f"({x},{y})", look="mono", anchor="middle")
+    p.text(24, 218, "group_id.x: to the right", "soft", "small")
+    p.text(24, 234, "group_id.y: downwards", "soft", "small")
+    p.line(238, 72, 276, 26, "blue", "4 3")
+    p.line(238, 126, 276, 256, "blue", "4 3")
+    p.box(276, 24, 520, 234, "bluish", "blue", 8)
+    p.text(292, 48, "work-group (2,0)", look="bold")
+    p.text(780, 48, "subgroup_size=8, work_group_size=[16, 1]", "soft", "mono small", "end")
+    for s in range(2):
+        top = 62 + 70 * s
+        p.box(292, top, 488, 60, "greenish", "green", 6)
+        p.text(304, top + 35, f"subgroup {s}", look="bold")
+        for lane in range(8):
+            left = 402 + 47 * lane
+            p.box(left, top + 10, 40, 40, "amberish", "amber")
+            p.text(left + 20, top + 35, str(lane), look="mono", anchor="middle")
+    p.text(402, 216, "work-items; the number is subgroup_local_id, the lane", "soft", "small")
+    p.box(292, 224, 488, 24, "violetish", "violet")
+    p.text(536, 241, "local memory: alloca, seen by this work-group only", look="small", anchor="middle")
+    p.box(24, 292, 772, 32, "violetish", "violet")
+    p.text(410, 313, "global memory: the arrays of the call, seen by all work-groups", anchor="middle")
+    p.arrow(536, 259, 536, 290, "violet")
+    p.arrow(130, 242, 130, 290, "violet")
+    return p
+
+
+REGION_LINES = (
+    ("func @f(...) {", "collective", "collective region: one thread, uniform values"),
+    ("  gemm.n.n ...", "collective", "shared among all work-items, somehow"),
+    ("  parallel {", "open", ""),
+    ("    %x = load ...", "spmd", "SPMD region: each work-item, its own values"),
+    ("    barrier.local", "barrier", "nobody goes on before all have arrived"),
+    ("    store %x ...", "spmd", ""),
+    ("  }", "close", "all have arrived, and see what was stored"),
+    ("  axpby ...", "collective", "collective again"),
+    ("}", "end", ""),
+)
+
+
+def regions() -> Picture:
+    """What runs as one and what runs per work-item, over time."""
+    p = Picture(820, 392, "A collective region, in it an SPMD region with a barrier")
+    p.text(24, 32, "the text", look="bold")
+    p.text(220, 32, "who executes it", look="bold")
+    p.text(500, 32, "what that means", look="bold")
+    p.arrow(204, 44, 204, 372)
+    for k, (code, kind, says) in enumerate(REGION_LINES):
+        top = 48 + 36 * k
+        p.text(24, top + 20, code, look="mono")
+        p.text(500, top + 20, says, "soft", "small")
+        if kind == "collective":
+            p.box(222, top + 4, 256, 26, "bluish", "blue")
+            p.text(350, top + 21, "the work-group", look="small", anchor="middle")
+        if kind in ("spmd", "open", "close"):
+            for lane in range(8):
+                if kind == "spmd":
+                    p.box(222 + 32.6 * lane, top + 4, 28, 26, "amberish", "amber")
+                else:
+                    p.line(236 + 32.6 * lane, top + 2, 236 + 32.6 * lane, top + 32, "amber")
+        if kind == "barrier":
+            p.box(222, top + 12, 256, 10, "rose", radius=5)
+    return p
+
+
+MASK_ROWS = (
+    ("%i = subgroup_local_id", "11111111"),
+    ("%odd = ...", "11111111"),
+    ("%r = if %odd -> (i32) {", ""),
+    ("  %a = mul %i, %i ...", "01010101"),
+    ("} else {", ""),
+    ("  %b = sub %zero, %i ...", "10101010"),
+    ("}", ""),
+    ("subgroup_reduce_add %r", "11111111"),
+)
+MASK_VALUES: dict[int, Sequence[str]] = {
+    0: "01234567",
+    1: "01010101",
+    3: ("", "1", "", "9", "", "25", "", "49"),
+    5: ("0", "", "-2", "", "-4", "", "-6", ""),
+    7: ("72",) * 8,
+}
+
+
+def masks() -> Picture:
+    """Which work-items are active in the two branches of an `if`."""
+    p = Picture(820, 376, "Active work-items of a subgroup in the branches of an if")
+    p.text(24, 32, "the text", look="bold")
+    p.text(270, 32, "one subgroup, eight lanes", look="bold")
+    for k, (code, active) in enumerate(MASK_ROWS):
+        top = 46 + 38 * k
+        p.text(24, top + 22, code, look="mono")
+        for lane in range(8 if active else 0):
+            on = active[lane] == "1"
+            left = 270 + 44 * lane
+            p.box(left, top + 2, 38, 30, "amberish" if on else "off", "amber" if on else "edge")
+            if on:
+                p.text(left + 19, top + 22, MASK_VALUES[k][lane], look="mono", anchor="middle")
+    for top, words in ((46, "all active"), (160, "the mask is %odd"), (236, "the mask is not %odd"),
+                       (312, "all active, as required")):  # fmt: skip
+        p.text(640, top + 22, words, "soft", "small")
+    p.box(640, 347, 12, 12, "off", "edge", 2)
+    p.text(658, 357, "masked: executes nothing", "soft", "small")
+    return p
+
+
+SUBGROUP = 4
+LANE_COLOURS = ("blue", "green", "amber", "rose")
+
+
+def coopmatrix() -> Picture:
+    """D := A B + C by one subgroup of four, and who holds which element."""
+    p = Picture(820, 300, "Cooperative matrices of a subgroup of four work-items, coloured by the lane that holds them")
+    p.text(24, 34, "cooperative_matrix_mul_add %a, %b, %c", look="mono")
+    p.text(
+        24, 54, "a subgroup of 4 computes D := A B + C; the colour is the lane that holds an element", "soft", "small"
+    )
+    specs = (("D", 8, 4, Use.ACC), ("=", 0, 0, Use.ACC), ("A", 8, 4, Use.A), ("·", 0, 0, Use.A),
+             ("B", 4, 4, Use.B), ("+", 0, 0, Use.B), ("C", 8, 4, Use.ACC))  # fmt: skip
+    left = 24.0
+    for name, rows, columns, use in specs:
+        if not rows:
+            p.text(left + 16, 168, name, look="bold", anchor="middle")
+            left += 36
+            continue
+        p.text(left + 11 * columns, 84, f"{name}, {rows}x{columns}", look="small", anchor="middle")
+        _matrix(p, left, 92, CoopMatrix(F32, rows, columns, use))
+        left += 22 * columns + 4
+    _key(p, 560)
+    p.text(24, 288, "How the vectors follow from type, use and subgroup size: girih/ops/coopmatrix_layout.py",
+           "soft", "small")  # fmt: skip
+    return p
+
+
+def _matrix(p: Picture, left: float, top: float, type: CoopMatrix) -> None:
+    layout = layout_of(type, SUBGROUP)
+    assert layout is not None
+    for lane in range(SUBGROUP):
+        for component in range(layout.components):
+            row, column = layout.position(lane, component)
+            if column < type.columns:
+                p.box(left + 22 * column, top + 22 * row, 20, 20, LANE_COLOURS[lane], radius=3)
+
+
+def _key(p: Picture, left: float) -> None:
+    p.text(left, 84, "work-item vectors", look="bold")
+    for lane, colour in enumerate(LANE_COLOURS):
+        top = 100 + 34 * lane
+        p.text(left, top + 15, f"lane {lane}", look="small")
+        for component in range(8):
+            p.box(left + 52 + 22 * component, top, 20, 20, colour, radius=3)
+    p.text(left, 252, "extract and insert: one of these", "soft", "small")
+
+
+PICTURES = {"hierarchy": hierarchy, "regions": regions, "masks": masks, "coopmatrix": coopmatrix}
+
+
+def pictures() -> dict[str, str]:
+    """The text of every picture by its path in the repository."""
+    return {f"docs/pictures/{name}.svg": draw().svg() for name, draw in PICTURES.items()}
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pictures().items():
+        (ROOT / name).write_text(text, encoding="utf-8")
+        print(f"wrote {name}")

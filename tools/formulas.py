@@ -1,0 +1,79 @@
+"""What instructions compute, as formulas for the language reference, where a formula says more than a sentence.
+
+The names are those of the operands. Indices count from 0 and sums run over the whole mode; op(a) is a, or its transpose
+with `.t`; a_p is the value of work-item p of a subgroup of S; `...` stands for the indices of the other modes. Source:
+specification 003, the section that each instruction names.
+"""
+
+from __future__ import annotations
+
+_TILE = "result[i, j] = memory[row + i, column + j]; with .t: result[i, j] = memory[row + j, column + i]"
+_OLD = "result[i, j] = memory[row + i, column + j]; memory[row + i, column + j] := {}"
+_NATIVE = {"cos": "cos a", "exp": "e^a", "exp2": "2^a", "log": "ln a", "log2": "log₂ a", "sin": "sin a"}
+
+FORMULAS: dict[str, str] = {
+    "abs": "result = |a| = sqrt(re(a)² + im(a)²)",
+    "add": "result = a + b, for integers modulo 2^bits",
+    "and": "result = a ∧ b, bit by bit",
+    "atomic_add": "result = tensor[indices]; tensor[indices] := result + value",
+    "atomic_max": "result = tensor[indices]; tensor[indices] := max(result, value)",
+    "atomic_min": "result = tensor[indices]; tensor[indices] := min(result, value)",
+    "axpby": "b[...] := alpha op(a)[...] + beta b[...]",
+    "conj": "result = re(a) - i im(a)",
+    "cooperative_matrix_apply": "result[row, column] = body(row, column, matrix[row, column])",
+    "cooperative_matrix_atomic_add": _OLD.format("result[i, j] + matrix[i, j]"),
+    "cooperative_matrix_atomic_load": _TILE,
+    "cooperative_matrix_atomic_max": _OLD.format("max(result[i, j], matrix[i, j])"),
+    "cooperative_matrix_atomic_min": _OLD.format("min(result[i, j], matrix[i, j])"),
+    "cooperative_matrix_construct": "result[i, j] = a",
+    "cooperative_matrix_load": _TILE,
+    "cooperative_matrix_mul_add": "result[i, j] = Σ_k a[i, k] b[k, j] + c[i, j]",
+    "cooperative_matrix_reduce_add": ".row: result[i, 0] = Σ_j a[i, j]; .column: result[0, j] = Σ_i a[i, j]",
+    "cooperative_matrix_reduce_max": ".row: result[i, 0] = max_j a[i, j]; .column: result[0, j] = max_i a[i, j]",
+    "cooperative_matrix_reduce_min": ".row: result[i, 0] = min_j a[i, j]; .column: result[0, j] = min_i a[i, j]",
+    "cooperative_matrix_scale": "result[i, j] = a matrix[i, j]",
+    "cooperative_matrix_store": "memory[row + i, column + j] := matrix[i, j]; "
+                                "with .t: memory[row + j, column + i] := matrix[i, j]",
+    "cumsum": "b[..., i, ...] := alpha Σ_{k ≤ i} a[..., k, ...] + beta b[..., i, ...]",
+    "div": "result = a / b, for integers trunc(a / b)",
+    "equal": "result = (a = b)",
+    "exp": "result = e^a",
+    "exp2": "result = 2^a",
+    "expand": "result[..., i_1, i_2, ...] = tensor[..., i_1 + sizes_1 i_2, ...], and so on for more sizes",
+    "fuse": "result[..., i_1 + s_1 i_2, ...] = tensor[..., i_1, i_2, ...], s_1 the size of the first, and so on",
+    "gemm": "c[i, j] := alpha Σ_k op1(a)[i, k] op2(b)[k, j] + beta c[i, j]",
+    "gemv": "c[i] := alpha Σ_k op1(a)[i, k] b[k] + beta c[i]",
+    "ger": "c[i, j] := alpha a[i] b[j] + beta c[i, j]",
+    "greater_than": "result = (a > b)",
+    "greater_than_equal": "result = (a ≥ b)",
+    "hadamard": "c[...] := alpha a[...] b[...] + beta c[...]",
+    "less_than": "result = (a < b)",
+    "less_than_equal": "result = (a ≤ b)",
+    "load": "result = tensor[indices]",
+    "log": "result = ln a",
+    "log2": "result = log₂ a",
+    "max": "result = max(a, b)",
+    "min": "result = min(a, b)",
+    "mul": "result = a b, for integers modulo 2^bits",
+    "neg": "result = -a",
+    "not_equal": "result = (a ≠ b)",
+    "rem": "result = a - b trunc(a / b)",
+    "shl": "result = a 2^b modulo 2^bits",
+    "shr": "result = floor(a / 2^b)",
+    "store": "tensor[indices] := value",
+    "sub": "result = a - b, for integers modulo 2^bits",
+    "subgroup_broadcast": "result_p = a_lane",
+    "subgroup_exclusive_scan_add": "result_p = a_0 + ... + a_{p-1}",
+    "subgroup_exclusive_scan_max": "result_p = max(a_0, ..., a_{p-1})",
+    "subgroup_exclusive_scan_min": "result_p = min(a_0, ..., a_{p-1})",
+    "subgroup_inclusive_scan_add": "result_p = a_0 + ... + a_p",
+    "subgroup_inclusive_scan_max": "result_p = max(a_0, ..., a_p)",
+    "subgroup_inclusive_scan_min": "result_p = min(a_0, ..., a_p)",
+    "subgroup_reduce_add": "result_p = a_0 + ... + a_{S-1}",
+    "subgroup_reduce_max": "result_p = max(a_0, ..., a_{S-1})",
+    "subgroup_reduce_min": "result_p = min(a_0, ..., a_{S-1})",
+    "subview": "result[i, ...] = tensor[offset + i, ...], 0 ≤ i < size",
+    "sum": "b[i] := alpha Σ_k op(a)[i, k] + beta b[i]; of a vector: b := alpha Σ_k a[k] + beta b",
+    "xor": "result = a ⊕ b, bit by bit",
+} | {f"native_{name}": f"result = {text} (1 + ε), |ε| ≤ 2^-10" for name, text in _NATIVE.items()}  # fmt: skip
+"""A formula by mnemonic; `; ` separates its lines."""

@@ -1,0 +1,98 @@
+"""Write editors/girih.tmLanguage.json: highlighting of the tensor language, from the registry of instructions.
+
+A flat TextMate grammar: a pattern is one regular expression with one scope, so that any tokenizer can use it, and the
+documentation does (tools/mkdocs_hooks.py). `make docs` writes it; a test holds that it is up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import girih.ops  # noqa: F401  (fills the registry)
+from girih.commands.reference import group_of
+from girih.front.text.constant_parser import ATTRIBUTE_NAMES
+from girih.front.text.definitions import OPERATORS
+from girih.ir.define import OPS
+from girih.ir.types import SCALARS, AddressSpace, Use
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "editors" / "girih.tmLanguage.json"
+
+_NAME = "(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+)"
+_BEGIN, _END = r"(?<![%$@.\w])", r"(?!\w)"
+_HEX = "[0-9A-Fa-f]"
+_FLOATS = (
+    rf"0[xX](?:(?:{_HEX}*\.{_HEX}+|{_HEX}+\.)(?:[pP][+-]?[0-9]+)?|{_HEX}+[pP][+-]?[0-9]+)",
+    r"(?:[0-9]*\.[0-9]+|[0-9]+\.)(?:[eE][+-]?[0-9]+)?",
+    r"[0-9]+[eE][+-]?[0-9]+",
+)
+
+
+def words(spellings: Iterable[str], end: str = _END) -> str:
+    """Any of some words, the longest first."""
+    listed = "|".join(re.escape(word) for word in sorted(set(spellings), key=lambda word: (-len(word), word)))
+    return f"{_BEGIN}(?:{listed}){end}"
+
+
+def format_words() -> set[str]:
+    """The words of instructions besides their mnemonics: `init`, `else` and the like."""
+    found = {word for declared in OPS.values() for word in declared.spec.format if re.fullmatch("[a-z]+", word)}
+    fields = {name for declared in OPS.values() for name in declared.spec.roles}
+    return found - fields
+
+
+def modifiers() -> set[str]:
+    """The spellings of all modifiers, without the dot."""
+    return {choice for declared in OPS.values() for role in declared.spec.modifiers for choice in role.choices}
+
+
+def patterns() -> list[tuple[str, str]]:
+    """Scopes and regular expressions; where two match at the same place, the first counts."""
+    control = {mnemonic for mnemonic in OPS if group_of(mnemonic) == "control"}
+    kinds = {member.value for kind in (AddressSpace, Use) for member in kind}
+    modifier = "|".join(sorted(map(re.escape, modifiers()), key=lambda word: (-len(word), word)))
+    symbols = "".join(re.escape(word) for word in OPERATORS if len(word) == 1)
+    return [
+        ("comment.line.semicolon", r";.*$"),
+        ("string.quoted.double", r'"[\x20-\x21\x23-\x7e]*"'),
+        ("variable.other.local", f"%{_NAME}"),
+        ("entity.name.function", f"@{_NAME}"),
+        ("constant.other.definition", rf"\${_NAME}"),
+        ("support.function.calculation", r"!calc\b"),
+        ("storage.modifier.instruction", rf"(?<=\w)\.(?:{modifier}){_END}"),
+        ("storage.type.function", words(["func"])),
+        ("entity.other.attribute-name", words(ATTRIBUTE_NAMES, r"(?=\s*=)")),
+        ("constant.language", rf"{_BEGIN}[+-]?(?:true|false|inf|nan){_END}"),
+        ("constant.numeric.float", rf"(?<![%$@\w])[+-]?(?:{'|'.join(_FLOATS)})"),
+        ("storage.type", words(SCALARS, r"(?![A-Za-wyz0-9_])")),
+        ("storage.type.composite", words(["memref", "group", "coopmatrix"])),
+        ("storage.modifier.type", words({*kinds, "strided", "offset"})),
+        ("keyword.control", words(control)),
+        ("keyword.other", words({"attributes", *format_words()})),
+        ("support.function.instruction", words(set(OPS) - control)),
+        ("keyword.operator.shape", r"(?<=[0-9>?x\s])x(?=[0-9?$\s+])"),
+        ("constant.numeric.integer", r"[+-]?[0-9]+"),
+        ("keyword.operator", rf"->|<=|[=?:{symbols}]"),
+        ("punctuation", r"[{}()\[\]<>,]"),
+    ]
+
+
+def grammar() -> str:
+    """The text of the file."""
+    held = {
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": "Girih",
+        "scopeName": "source.girih",
+        "fileTypes": ["tl"],
+        "patterns": [{"name": f"{scope}.girih", "match": expression} for scope, expression in patterns()],
+    }
+    return json.dumps(held, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(grammar(), encoding="utf-8")
+    print(f"wrote {TARGET.relative_to(ROOT)}")
