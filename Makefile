@@ -28,14 +28,14 @@ types: $(VENV)/ready-to-develop ## mypy, strict
 	@$(RUN) -m mypy
 
 bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output; read the difference before you commit
-	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli
+	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli tests/test_readme.py
 
-docs: $(VENV)/ready-to-document ## write the generated pages, pictures and grammar; build docs/_build/index.html
+docs: $(VENV)/ready-to-document ## write the generated pages, pictures and grammar; build build/docs/index.html
 	@$(RUN) tools/generate_docs.py
 	@$(RUN) tools/draw_pictures.py
 	@$(RUN) tools/generate_grammar.py
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet
-	@echo "Open docs/_build/index.html"
+	@echo "Open build/docs/index.html"
 
 fuzz: $(VENV)/ready-to-develop ## random programs for a long time; COUNT=100000 SEED=0, JOBS processes
 	@$(RUN) -m tests.fuzz.long --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
@@ -44,7 +44,7 @@ bench: $(VENV)/ready-to-run ## measure, as ratios
 	@$(RUN) benchmarks/run.py
 
 clean: ## remove everything that make and the tools made
-	@rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* htmlcov docs/_build
+	@rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* htmlcov
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

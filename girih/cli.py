@@ -191,13 +191,19 @@ def explain(ctx: click.Context, topic: str, format: str) -> None:
 @click.argument("file", metavar="FILE")
 @click.argument("function", metavar="[FUNCTION]", required=False)
 @_definitions
-@_format
+@click.option(
+    "--format", "format", type=click.Choice(["text", "json", "svg", "html"]), default="text", show_default=True,
+    help="Text for people, JSON for programs, or a picture with control flow and uses.",
+)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.pass_context
-def show(ctx: click.Context, file: str, function: str | None, definitions: dict[str, str], format: str) -> None:
+def show(
+    ctx: click.Context, file: str, function: str | None, definitions: dict[str, str], format: str, output: str | None
+) -> None:
     """Show what is in a file: regions, values with types and uses, memory read and written."""
     from girih.commands.show import show_file
 
-    ctx.exit(show_file(file, function, definitions, as_json=format == "json"))
+    ctx.exit(show_file(file, function, definitions, format, output))
 
 
 @main.command()

@@ -1,4 +1,4 @@
-"""Write the pictures of docs/execution.md as SVG: work-groups, regions, masks, cooperative matrices.
+"""Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices, a kernel.
 
 A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
 read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import girih
+from girih.commands.show_picture import svg
 from girih.ir.types import F32, CoopMatrix, Use
 from girih.ops.coopmatrix_layout import layout_of
 
@@ -256,12 +258,20 @@ def _key(p: Picture, left: float) -> None:
     p.text(left, 252, "extract and insert: one of these", "soft", "small")
 
 
+def shown() -> str:
+    """What `girih show` draws of the softmax of the tutorial."""
+    page = (ROOT / "docs" / "tutorial" / "5-softmax.md").read_text(encoding="utf-8")
+    text = page.split("```tl softmax.tl\n")[1].split("```")[0]
+    return svg(girih.parse(text).functions, "softmax.tl")
+
+
 PICTURES = {"hierarchy": hierarchy, "regions": regions, "masks": masks, "coopmatrix": coopmatrix}
 
 
 def pictures() -> dict[str, str]:
     """The text of every picture by its path in the repository."""
-    return {f"docs/pictures/{name}.svg": draw().svg() for name, draw in PICTURES.items()}
+    drawn = {name: draw().svg() for name, draw in PICTURES.items()} | {"show": shown()}
+    return {f"docs/pictures/{name}.svg": text for name, text in drawn.items()}
 
 
 if __name__ == "__main__":

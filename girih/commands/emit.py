@@ -31,11 +31,12 @@ def emit_file(path: str, form: str, target: str | None, definitions: Mapping[str
     if module is None or errors(problems):
         click.echo(f"{path}: {counted(problems)}", err=True)
         return 1
-    _write(str(module), output)
+    write_text(str(module), output)
     return 0
 
 
-def _write(text: str, output: str | None) -> None:
+def write_text(text: str, output: str | None) -> None:
+    """Write a text to a file, to standard output for None; refuses a file that cannot be written."""
     if output is None:
         click.echo(text, nl=False)
         return

@@ -1,4 +1,4 @@
-"""Diagnostics as other programs read them: workflow commands of GitHub, and SARIF 2.1.0. Imports neither NumPy nor rich.
+"""Diagnostics as other programs read them: workflow commands of GitHub, and SARIF 2.1.0. NumPy is not imported.
 
 Workflow commands: https://docs.github.com/actions/reference/workflow-commands-for-github-actions, "Setting an error
 message". SARIF: OASIS Standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", 27 March 2020.

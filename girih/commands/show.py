@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from girih.commands.calls import analyzed, unknown
+from girih.commands.emit import write_text
 from girih.commands.memory import MemoryUse, memory_use
-from girih.commands.report import counted, plural, print_items, print_json
+from girih.commands.report import counted, plural, print_items
 from girih.diagnostics import errors
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.print import show_dictionary
@@ -18,12 +20,18 @@ from girih.ir.types import MemRef
 from girih.recursion import recursion_room
 
 
-def show_file(path: str, name: str | None, definitions: Mapping[str, object], *, as_json: bool) -> int:
-    """Print the kernels of a file, or one of them; 1 if the program has an error."""
+def show_file(
+    path: str, name: str | None, definitions: Mapping[str, object], format: str, output: str | None = None
+) -> int:
+    """Show the kernels of a file, or one of them, in a format, to standard output or a file.
+
+    1 if the program has an error: then it is reported and nothing is written.
+    """
     module, problems = analyzed(path, definitions)
     if module is None or errors(problems):
-        print_items(problems, to_stderr=as_json)
-        click.echo(f"{path}: {counted(problems)}", err=as_json)
+        apart = format != "text" or output is not None
+        print_items(problems, to_stderr=apart)
+        click.echo(f"{path}: {counted(problems)}", err=apart)
         return 1
     functions = list(module.functions)
     if name is not None:
@@ -32,12 +40,20 @@ def show_file(path: str, name: str | None, definitions: Mapping[str, object], *,
             unknown("kernel", name, [f.name for f in functions])
         functions = [found]
     with recursion_room():
-        structures = [Structure.of(function).to_json() for function in functions]
-        if as_json:
-            print_json(structures)
-        else:
-            click.echo("\n\n".join(render(structure) for structure in structures) or f"{path}: no kernels")
+        write_text(_shown(functions, path, format), output)
     return 0
+
+
+def _shown(functions: Sequence[Function], path: str, format: str) -> str:
+    """Kernels in a format."""
+    if format in ("svg", "html"):
+        from girih.commands.show_picture import html, svg
+
+        return (svg if format == "svg" else html)(functions, "<stdin>" if path == "-" else path)
+    structures = [Structure.of(function).to_json() for function in functions]
+    if format == "json":
+        return json.dumps(structures, indent=2) + "\n"
+    return ("\n\n".join(render(structure) for structure in structures) or f"{path}: no kernels") + "\n"
 
 
 @dataclass(frozen=True, slots=True)

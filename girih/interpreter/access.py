@@ -97,28 +97,27 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
             missed = over if missed is None else missed | over
         flat = flat + index * stride
     position = np.full((1, 1, 1), flat, np.int64) if isinstance(flat, int) else flat
-    missed = _outside_memory(memref, position, missed)
-    if missed is not None:
-        offending = restrict(machine, missed if bad is None else missed & ~bad)
-        if offending.any():
-            machine.find("run.out_of_bounds", op, offending, f"`{op.spec.mnemonic}` outside %{memref.name}",
-                         argument=memref.name, index=arrays, shape=memref.shape)  # fmt: skip
-        bad = missed if bad is None else bad | missed
+    beyond = _outside_memory(memref, position)
+    for wrong, why in ((missed, ""), (beyond, ", whose memory ends before its shape does (the offset of its group)")):
+        if wrong is None:
+            continue
+        offending = restrict(machine, wrong if bad is None else wrong & ~bad)
+        machine.find("run.out_of_bounds", op, offending, f"`{op.spec.mnemonic}` outside %{memref.name}{why}",
+                     argument=memref.name, index=arrays, shape=memref.shape)  # fmt: skip
+        bad = wrong if bad is None else bad | wrong
     if bad is None:
         return Place(position, None, arrays)
     return Place(np.where(bad, 0, position), ~bad, arrays)
 
 
-def _outside_memory(memref: MemRefValue, flat: Array, missed: Mask | None) -> Mask | None:
+def _outside_memory(memref: MemRefValue, flat: Array) -> Mask | None:
     """Indices in bounds can still miss the memory behind a group with an offset."""
     size = memref.memory.data.size
     over = flat.view(_UNSIGNED) >= _UNSIGNED(size)
     elements = memref.memory.elements
     if elements is not None:
         over = over | ~elements[np.where(over, 0, flat)]
-    if not over.any():
-        return missed
-    return over if missed is None else missed | over
+    return over if over.any() else None
 
 
 def read(machine: Machine, op: Op, memref: MemRefValue, place: Place) -> Array:

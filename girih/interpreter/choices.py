@@ -8,6 +8,8 @@ which work-item gets which point of a `foreach`, the order of atomic updates and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ class Choices:
     """A source of choices; the same seed gives the same launch."""
 
     def __init__(self, seed: int | None = None) -> None:
+        if seed is not None and (not isinstance(seed, SupportsIndex) or index(seed) < 0):
+            raise ValueError(f"a seed is an integer that is not negative, or None; got {seed!r}")
         self.seed = seed
         self._random = np.random.default_rng(seed) if seed is not None else None
 

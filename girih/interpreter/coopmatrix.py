@@ -16,7 +16,7 @@ from girih.interpreter.memory import span_of
 from girih.interpreter.tiles import read_boxes, unwritten, write_boxes
 from girih.interpreter.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
-from girih.ir.types import CoopMatrix, MemRef
+from girih.ir.types import CoopMatrix, MemRef, Number
 from girih.ops.coopmatrix import (
     CooperativeMatrixApply,
     CooperativeMatrixAtomicAdd,
@@ -255,12 +255,18 @@ def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
     machine.set(op.result, np.broadcast_to(number, (*number.shape[:2], *matrix_type(op.result).shape)))
 
 
+def _accumulator(source: Number, target: Number) -> Number:
+    """The type in which a b + c is summed: that of c or of the result, whichever holds more, if they are of one family."""
+    c, result = numbers.accumulator(source), numbers.accumulator(target)
+    return result if c.family == result.family and result.size > c.size else c
+
+
 @meaning(CooperativeMatrixMulAdd)
 def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
-    """a b + c, accumulated in the accumulator type of c, rounded once to the result."""
+    """a b + c, rounded once to the result; integers wrap in the type of the result."""
     machine.together(op, 1)
     source, target = matrix_type(op.c).component, matrix_type(op.result).component
-    accumulator = numbers.accumulator(source)
+    accumulator = _accumulator(source, target)
     product = multiply(machine, machine.array(op.a), machine.array(op.b), accumulator)
     total = numbers.BINARY["add"](product, numbers.cast(machine.array(op.c), source, accumulator), accumulator)
     machine.set(op.result, numbers.cast(total, accumulator, target))

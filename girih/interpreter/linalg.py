@@ -139,12 +139,18 @@ def fetch(machine: Machine, op: Op, team: Team, box: Box) -> Array:
 
 
 def fits(machine: Machine, op: Op, team: Team, left: Ints, right: Ints, says: str) -> bool:
-    """Whether two shapes agree at run time; a finding otherwise."""
+    """Whether two shapes agree at run time; a finding otherwise, which names all memrefs and their shapes."""
     if left == right:
         return True
-    words = f"{says}: {'x'.join(map(str, left))} and {'x'.join(map(str, right))}"
-    machine.find("run.size", op, _at(machine, team.groups), words)
+    shapes = ", ".join(f"%{box.memref.name} is {_by(box.shape)}" for box in team.boxes)
+    words = f"`{op.spec.mnemonic}`: {says}, {_by(left)} and {_by(right)}; {shapes}"
+    machine.find("run.size", op, _at(machine, team.groups), words, argument=team.boxes[-1].memref.name)
     return False
+
+
+def _by(shape: Ints) -> str:
+    """A shape in words."""
+    return "x".join(map(str, shape)) if shape else "a scalar"
 
 
 Product = Callable[[list[Array], Number], Array]

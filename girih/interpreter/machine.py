@@ -204,11 +204,12 @@ class Machine:
         argument: str | None = None,
         index: tuple[Array | int, ...] | None = None,
         shape: tuple[Array | int, ...] | None = None,
+        place: str = "index ({}) of shape ({})",
         by_lane: bool = True,
     ) -> None:
         """Note what is wrong where `bad`, an array like a scalar value that is already under the mask, is true.
 
-        `by_lane` is false for what a subgroup does as one.
+        `place` puts index and shape into words; `by_lane` is false for what a subgroup does as one.
         """
         if not bad.any():
             return
@@ -219,7 +220,7 @@ class Machine:
         picked = tuple(_pick(i, at) for i in index) if index is not None else None
         extent = tuple(_pick(n, at) for n in shape) if shape is not None else None
         if picked is not None and extent is not None:
-            message = f"{message}: index ({_list(picked)}) of shape ({_list(extent)})"
+            message = f"{message}: {place.format(_list(picked), _list(extent))}"
         self.findings.add(
             Finding(
                 code,

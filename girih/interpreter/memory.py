@@ -219,7 +219,7 @@ def _note_slice(
         return None
     offending = restrict(machine, bad)
     if offending.any():
-        machine.find("run.subview", op, offending, f"{message} (offset and size against the mode)",
+        machine.find("run.subview", op, offending, message, place="offset, size ({}) in a mode of size ({})",
                      argument=memref.name, index=(as_array(first), as_array(length)),
                      shape=(as_array(memref.shape[number]),))  # fmt: skip
     return bad

@@ -95,7 +95,7 @@ def _execute(run: Run, progress: Progress | None) -> Sequence[Finding]:
 
 def _no_memory(function: Function) -> LaunchError:
     message = f"there is not enough memory to run @{function.name}"
-    hint = "the arrays that the kernel writes are copied; pass smaller parts of them"
+    hint = "the arrays that the kernel writes are copied, and each work-group has its own `alloca`"
     return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 
 

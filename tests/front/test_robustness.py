@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from girih import check
+from girih import check, parse
 from girih.diagnostics import Diagnostic, errors, render_all
 
 VALID = """$n = 16
@@ -141,3 +141,24 @@ def test_every_prefix_of_a_program() -> None:
 
 def test_the_program_itself_is_right() -> None:
     assert check(VALID) == []
+
+
+def test_thousands_of_unknown_names_get_no_suggestion_in_the_end() -> None:
+    known = "".join(f"%x{i} = neg %a : f32\n" for i in range(5000))
+    found = check("func @f(%a: f32) {\n" + known + "".join(f"%z{i} = neg %xx{i} : f32\n" for i in range(900)) + "}\n")
+    assert {d.code for d in found} == {"name.undefined"}
+    assert found[0].hint is not None
+    assert found[-1].hint is None
+
+
+def test_lists_without_an_end_stop_at_the_limit_of_diagnostics() -> None:
+    for text in ("func @f(" + "%a " * 5000, "func @f(" + "%a: f32, " * 5000, "func @f(%a: f32 " * 5000):
+        assert len(check(text)) <= 1001
+
+
+def test_a_word_of_many_sizes() -> None:
+    (function,) = parse("func @f(%A: memref<f32" + "x1" * 100_000 + ">) {\n}\n").functions
+    assert getattr(function.parameters[0].type, "order", None) == 100_000
+    assert [d.code for d in check("func @f(%A: memref<f32" + "x999999999999999999" * 50_000 + ">) {\n}\n")] == [
+        "type.size"
+    ]

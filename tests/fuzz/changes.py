@@ -151,7 +151,7 @@ def _changed(role: Role, held: Any, constants: dict[Value, Any], source: random.
         case Slices():
             yield from _list(held, lambda one: _slice(one, source), source)
         case Integer(many=True):
-            yield from _list(held, lambda one: iter((-1, 0, one + 1, one * 2, 64)), source)
+            yield from _list(held, lambda one: iter((-1, 0, one + 1, one * 2, 64, 2**40)), source)
         case Integer():
             yield from (-1, 0, 1, 2, 3, 100, held + 1)
         case Modifier():

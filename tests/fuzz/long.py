@@ -76,8 +76,8 @@ def _program(seed: int, tally: Tally) -> None:
 
 def _rows(seed: int, tally: Tally) -> None:
     source = random.Random(seed)
-    known = sites(program(seed).module)
-    for site in source.sample(known, min(SITES, len(known))):
+    known = {site.cls: site for site in sites(program(seed).module)}
+    for site in source.sample([*known.values()], min(SITES, len(known))):
         break_rows(site, source, tally.broken, 150)
 
 

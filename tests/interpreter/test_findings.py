@@ -168,7 +168,7 @@ CASES = {
                     "%v = fuse %A[0, 1] : memref<f32x16> ; here\n%x = load %v[%c0] : f32",
                     lambda: [zeros(5, 4)[:4]], argument="A"),
     "shapes": collective("run.size", "%A: memref<f32x?>, %B: memref<f32x?>", "axpby %one, %A, %one, %B ; here",
-                         lambda: [zeros(4), zeros(5)], grid=2, count=2),
+                         lambda: [zeros(4), zeros(5)], argument="B", grid=2, count=2),
     "division": in_spmd("run.division_by_zero", "", "%x = div %item, %lane : index ; here",
                         lambda: [], argument="lane", count=2),
     "remainder": in_spmd("run.division_by_zero", "%d: i32", "%x = rem %lane_number, %d : i32 ; here",

@@ -87,8 +87,10 @@ def format_source(source: Source) -> tuple[str, list[Diagnostic]]:
 
     Names and definitions need not be known. Raises nothing for a bad text.
     """
-    _, problems = parse_text(source)
-    problems = [d for d in errors(problems) if d.code.startswith("syntax.")]
+    problems = errors(parse_text(source)[1])
+    # Behind a definition that will be given when the program is loaded, the parser only guesses what belongs together.
+    known = min((d.span.start for d in problems if d.code == "definition.undefined"), default=len(source.text) + 1)
+    problems = [d for d in problems if d.code.startswith("syntax.") and d.span.start < known]
     if problems:
         return source.text, problems
     tokens = list(tokens_of(source))

@@ -27,6 +27,7 @@ from girih.source import Source
 _KEYWORDS = ("memref", "group", "coopmatrix")
 _ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
 _PLAIN = re.compile(r"(?:memref|group|coopmatrix)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>")
+_STATIC_SIZES = re.compile(r"(?:x[0-9]{1,18})+", re.ASCII)
 _ORDER = "the order is element and shape, strided<...>, address space"
 _CACHE_LIMIT = 10_000
 
@@ -144,12 +145,24 @@ class TypeParser(Cursor):
         shape: list[Extent] = []
         elements = 1
         while self.at_x():
-            self.expect("x")
-            shape.append(self.extent("a mode size"))
-            elements *= max(1, shape[-1] or 1)
-            if elements > LARGEST:
-                self.fail("type.size", "the static modes have more than 2^63 - 1 elements", self.lexer.since(start))
+            sizes = self._static_sizes()
+            if not sizes:
+                self.expect("x")
+                sizes = [self.extent("a mode size")]
+            shape += sizes
+            for size in sizes:
+                elements *= max(1, size or 1)
+                if elements > LARGEST:
+                    self.fail("type.size", "the static modes have more than 2^63 - 1 elements", self.lexer.since(start))
         return shape
+
+    def _static_sizes(self) -> list[Extent]:
+        """The sizes in a word such as `x4x8`, read at once; none where the word is anything else."""
+        word = self.lexer.text
+        if not _STATIC_SIZES.fullmatch(word):
+            return []
+        self.lexer.advance()
+        return [int(size) for size in word.split("x")[1:]]
 
     def _strides(self) -> tuple[Extent, ...]:
         self.expect("<")
