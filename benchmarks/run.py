@@ -152,8 +152,14 @@ def environment() -> Row:
     """What was measured on."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT)
     names = [line.split(":")[1].strip() for line in cpu_info().splitlines() if line.startswith("model name")]
-    return {"date": date.today().isoformat(), "commit": commit.stdout.strip(), "python": platform.python_version(),
-            "numpy": np.__version__, "cpu": names[0] if names else platform.processor(), "cores": len(names)}  # fmt: skip
+    return {
+        "date": date.today().isoformat(),
+        "commit": commit.stdout.strip(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "cpu": names[0] if names else platform.processor(),
+        "cores": len(names),
+    }
 
 
 def cpu_info() -> str:

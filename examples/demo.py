@@ -73,7 +73,8 @@ def run_gemm(random: np.random.Generator) -> bool:
     expected = 2.0 * (a.astype(np.float64) @ b) - 0.5 * c
     grid = ceil(m / 32), ceil(n / 32)
     seconds = timed(lambda: program["gemm"][grid](2.0, a, b, -0.5, c))
-    return report(f"gemm f32, {m} x {n} x {k}, remainders in every mode", seconds, float(np.abs(c - expected).max()), 1e-3)
+    name = f"gemm f32, {m} x {n} x {k}, remainders in every mode"
+    return report(name, seconds, float(np.abs(c - expected).max()), 1e-3)
 
 
 def run_broken(random: np.random.Generator) -> bool:

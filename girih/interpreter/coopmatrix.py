@@ -256,7 +256,7 @@ def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
 
 
 def _accumulator(source: Number, target: Number) -> Number:
-    """The type in which a b + c is summed: that of c or of the result, whichever holds more, if they are of one family."""
+    """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
     c, result = numbers.accumulator(source), numbers.accumulator(target)
     return result if c.family == result.family and result.size > c.size else c
 

@@ -1,7 +1,7 @@
 """Python objects as NumPy arrays over the same memory: what a kernel writes there, the caller's object shows.
 
 Nothing is copied, with one exception that cannot lose a result: an object whose DLPack
-cannot be used but that has `__array__` is taken as a read-only array, which binding refuses for a parameter that is written.
+cannot be used but that has `__array__` is taken as a read-only array, which binding refuses where the kernel writes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def as_array(value: object, place: Place, report: Report) -> NDArray[Any] | None
         return np.asarray(value)
     if isinstance(value, np.generic | bool | int | float | complex):
         hint = "pass an array; for a memref of order 0 a 0-d array: np.zeros((), dtype)"
-        report.add("bind.type", place, f"a memref takes an array; what is written to a number ({value.__class__.__name__}) would be lost", hint)
+        kind = value.__class__.__name__
+        report.add(
+            "bind.type", place, f"a memref takes an array; what is written to a number ({kind}) would be lost", hint
+        )
         return None
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _from_dlpack(value, place, report)
