@@ -26,7 +26,7 @@ def attention_in_numpy(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float
     scores = np.einsum("dqh,dkh->hqk", q, k) * scale
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    return np.einsum("hqk,dkh->dqh", weights, v)
+    return np.asarray(np.einsum("hqk,dkh->dqh", weights, v))
 
 
 def timed(run: Callable[[], None]) -> float:

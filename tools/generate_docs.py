@@ -209,7 +209,8 @@ def _generator(name: str) -> dict[str, Any]:
 
 
 def _formulas() -> dict[str, str]:
-    return _generator("formulas.py")["FORMULAS"]
+    found: dict[str, str] = _generator("formulas.py")["FORMULAS"]
+    return found
 
 
 def _restrictions(codes: Sequence[Code]) -> list[str]:
