@@ -182,6 +182,15 @@ def show(rows: list[Row]) -> None:
         print(f"{row['what']:<45} {figures}{against}   (goal: {row['goal']})")
 
 
+def keep(name: str, rows: list[Row]) -> None:
+    """Write the figures, and what they were measured on, to benchmarks/results/."""
+    found = environment()
+    path = ROOT / "benchmarks" / "results" / f"{found['date']}-{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"environment": found, "rows": rows}, indent=1) + "\n")
+    print(f"written to {path.relative_to(ROOT)}")
+
+
 def main() -> None:
     """Measure, print, and keep the figures if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -191,10 +200,7 @@ def main() -> None:
     rows = measure(arguments.runs)
     show(rows)
     if arguments.save:
-        found = environment()
-        path = ROOT / "benchmarks" / "results" / f"{found['date']}-language.json"
-        path.write_text(json.dumps({"environment": found, "rows": rows}, indent=1) + "\n")
-        print(f"written to {path.relative_to(ROOT)}")
+        keep("language", rows)
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ def _pass_on(path: str, text: str, *, check: bool, diff: bool) -> None:
 def _report(path: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     name = _name(path)
     if diff:
-        lines = unified_diff(before.splitlines(), after.splitlines(), name, f"{name}, formatted", lineterm="")
-        click.echo("\n".join(lines))
+        lines = unified_diff(_lines(before), _lines(after), name, f"{name}, formatted")
+        click.echo("".join(lines), nl=False)
     elif check:
         click.echo(f"would change {name}")
     elif path == "-":
@@ -71,6 +71,12 @@ def _report(path: str, before: str, after: str, *, check: bool, diff: bool) -> N
     else:
         _write(path, after)
         click.echo(f"changed {name}")
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends, as a patch writes them: only a line feed ends one, and a last one without it says so."""
+    *whole, rest = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([f"{rest}\n\\ No newline at end of file\n"] if rest else [])
 
 
 def _name(path: str) -> str:

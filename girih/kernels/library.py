@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.table import accumulator_of, checked
+from girih.kernels.table import TRUTH, accumulator_of, checked, choices
 from girih.kernels.texts import path
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def gemm_batched(
     """
     definitions: dict[str, object] = {"type": type, "M": m, "N": n, "K": k}
     transposed = {"transpose_a": transpose_a, "transpose_b": transpose_b}
-    checked("gemm", transposed)
+    for option, value in transposed.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"gemm_batched: {option} is {value!r}; it must be {choices(TRUTH)}")
     letters = "".join("t" if transpose else "n" for transpose in transposed.values())
     return _program("gemm_batched", target, definitions)[f"gemm_batched_{letters}"]
 

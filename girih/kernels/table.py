@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
+from typing import TypeGuard
 
 Choice = tuple[str, ...] | tuple[bool, ...] | range
 """What a definition may be: one of some values, or a whole number from a range."""
@@ -157,17 +159,25 @@ def spelled(value: object) -> str:
 
 
 def checked(name: str, definitions: Mapping[str, object]) -> dict[str, object]:
-    """Definitions of a kernel that are allowed, as `girih.load` takes them. Raises `ValueError` with the choices."""
+    """Definitions of a kernel that are allowed, as `girih.load` takes them; whole numbers of NumPy become Python's.
+
+    Raises `ValueError` with the choices.
+    """
     allowed = entry(name).definitions
     for key, value in definitions.items():
         if not _is_allowed(value, allowed[key]):
             raise ValueError(f"{name}: {key} is {value!r}; it must be {choices(allowed[key])}")
-    return dict(definitions)
+    return {key: int(value) if is_whole(value) else value for key, value in definitions.items()}
+
+
+def is_whole(value: object) -> TypeGuard[Integral]:
+    """Whether a value is a whole number, of Python or of NumPy; truth values are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_allowed(value: object, allowed: Choice) -> bool:
     if isinstance(allowed, range):
-        return isinstance(value, int) and not isinstance(value, bool) and value in allowed
+        return is_whole(value) and int(value) in allowed
     return any(value == known and isinstance(value, type(known)) for known in allowed)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import SupportsIndex
 
-from girih.kernels.table import TABLE, entry
+from girih.kernels.table import TABLE, entry, is_whole
 
 
 def names() -> list[str]:
@@ -27,13 +28,16 @@ def defaults(name: str) -> dict[str, str]:
     return {key: value for key, value in re.findall(r"^\$(\w+) = (.+)$", text, re.M) if key in offered}
 
 
-def grid_for(name: str, *sizes: int) -> tuple[int, ...]:
+def grid_for(name: str, *sizes: SupportsIndex) -> tuple[int, ...]:
     """The grid of a kernel for sizes, which its documentation names: `grid_for("gemm", M, N)`.
 
-    Raises `KeyError` for a name that is not in `names()`, `ValueError` for the wrong number of sizes or a negative one.
+    Raises `KeyError` for a name that is not in `names()`, `ValueError` for the wrong number of sizes, or one that is
+    negative or no whole number.
     """
     modes = entry(name).grid
-    if len(sizes) != len(modes) or min(sizes) < 0:
+    whole = [int(size) for size in sizes if is_whole(size)]
+    if len(sizes) != len(modes) or len(whole) != len(modes) or min(whole) < 0:
         wanted = ", ".join(what for what, _ in modes)
-        raise ValueError(f"grid_for({name!r}, ...) takes {len(modes)} sizes, none negative: {wanted}; found {sizes}")
-    return tuple(-(-size // tile) for size, (_, tile) in zip(sizes, modes, strict=True))
+        takes = f"takes {len(modes)} size{'s' if len(modes) > 1 else ''}, whole and not negative"
+        raise ValueError(f"grid_for({name!r}, ...) {takes}: {wanted}; found {sizes}")
+    return tuple(-(-size // tile) for size, (_, tile) in zip(whole, modes, strict=True))

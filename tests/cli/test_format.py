@@ -60,6 +60,21 @@ def test_diff_shows_what_would_change(folder: Path) -> None:
     assert (folder / "ugly.tl").read_text(encoding="utf-8") == UGLY
 
 
+def test_diff_shows_line_ends_that_would_change() -> None:
+    body = "barrier\r\n}"
+    result = fmt("--diff", "-", text=f"func @f() {{\r\n  {body}")
+    assert result.stdout_bytes.decode().split("\n")[3:] == [
+        "-func @f() {\r",
+        "-  barrier\r",
+        "-}",
+        "\\ No newline at end of file",
+        "+func @f() {",
+        "+  barrier",
+        "+}",
+        "",
+    ]
+
+
 def test_a_file_with_errors_of_syntax_is_left_as_it_is(folder: Path) -> None:
     result = fmt(str(folder / "wrong.tl"), str(folder / "ugly.tl"))
     assert result.exit_code == 1

@@ -157,6 +157,21 @@ def test_a_text_with_errors_of_syntax_is_left_as_it_is(text: str) -> None:
     assert all(problem.code.startswith("syntax.") for problem in problems)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func @f(%A: memref<$type x 4) {\n}",
+        "func @f(%A: memref<$y t) {{}}",
+        "func @f(%a: p<memref<p e) {}",
+        "func @f(%A: memref<$t>) {\n  %x = alloca : coopmatrix<x m\n}",
+    ],
+)
+def test_a_type_that_is_not_closed_behind_an_unknown_name_is_told(text: str) -> None:
+    after, problems = format_source(Source(text, "a.tl"))
+    assert after == text
+    assert [(problem.code, problem.message) for problem in problems] == [("syntax.expected", "`<` is not closed")]
+
+
 def test_names_and_definitions_need_not_be_known() -> None:
     assert formatted("func @f(%A: memref<f32 x\n$n>) {}") == "func @f(%A: memref<f32 x $n>) {\n}\n"
     assert formatted("func @f(){%a=add %b,%c:$t}") == "func @f() {\n  %a = add %b, %c : $t\n}\n"

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import girih
 from girih.diagnostics import Diagnostic, errors
+from girih.front.text.format import format_source
+from girih.front.text.parser import parse_text
 from girih.program import analyze
 from girih.source import Source, Span
 
@@ -79,12 +81,33 @@ def printed(text: str) -> str:
     return canonical
 
 
+def formatted(text: str) -> str:
+    """The text in canonical layout, which means the same and is its own layout; a faulty text is left as it is."""
+    try:
+        laid_out, problems = format_source(Source(text))
+        module, faults = parse_text(Source(text))
+        again, _ = parse_text(Source(laid_out))
+        # Unknown names and definitions stand for no value to compare; `fmt` keeps every word of such a text.
+        same = bool(errors(faults)) or module == again
+        once_more, _ = format_source(Source(laid_out))
+    except Exception:
+        raise Violation("traceback", traceback.format_exc(limit=-4), text) from None
+    if problems and laid_out != text:
+        raise Violation("fmt", "a faulty text was changed", text)
+    if not same:
+        raise Violation("fmt", f"the program in canonical layout is another one:\n{laid_out}", text)
+    if once_more != laid_out:
+        raise Violation("fmt", f"the layout of the layout is another one:\n{laid_out}\n{once_more}", text)
+    return laid_out
+
+
 def text_holds(text: str) -> bool:
     """Everything above for one text; whether it is accepted."""
-    if errors(checked(text)):
-        return False
-    printed(text)
-    return True
+    rejected = bool(errors(checked(text)))
+    formatted(text)
+    if not rejected:
+        printed(text)
+    return not rejected
 
 
 def _fails_as(kind: str, holds: Callable[[str], object], text: str) -> bool:

@@ -108,12 +108,20 @@ def test_rms_norm(type_: str, shape: tuple[int, int]) -> None:
     close(y, wide(gamma)[:, None] * wide(x) / np.sqrt((wide(x) ** 2).mean(axis=0) + 1e-5), shape[0], type_)
 
 
-@pytest.mark.parametrize("scale", [1e-18, 1e-3, 1e3, 1e18])
+@pytest.mark.parametrize("scale", [1e-19, 1e-18, 1e-3, 1e3, 1e18])
 def test_rms_norm_of_any_magnitude(scale: float) -> None:
     x = np.asfortranarray(random("f32", 50, 2) * np.float32(scale))
     y = zeros("f32", 50, 2)
     kernels.rms_norm()[2](x, np.ones(50, np.float32), 0.0, y)
     close(y, wide(x) / np.sqrt((wide(x) ** 2).mean(axis=0)), 50, "f32")
+
+
+@pytest.mark.parametrize("scale", [1e-19, 1e18])
+def test_layernorm_of_any_magnitude(scale: float) -> None:
+    x = np.asfortranarray(random("f32", 50, 2) * np.float32(scale))
+    y, nothing = zeros("f32", 50, 2), np.zeros(50, np.float32)
+    kernels.layernorm()[2](x, np.ones(50, np.float32), nothing, 0.0, y)
+    np.testing.assert_allclose(y, (wide(x) - wide(x).mean(axis=0)) / wide(x).std(axis=0), atol=2e-6)
 
 
 @pytest.mark.parametrize("shape", EMPTY)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -109,7 +110,7 @@ def test_words_of_refusals(call: Callable[[], object], words: str) -> None:
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_collective", "gemm_batched_group", "gemv", "gemm_batched"])
 def test_a_number_is_no_truth_value(name: str) -> None:
-    with pytest.raises(ValueError, match="transpose_a is 1; it must be one of false, true"):
+    with pytest.raises(ValueError, match=f"^{name}: transpose_a is 1; it must be one of false, true"):
         function(name)(transpose_a=1, **NEEDED.get(name, {}))
 
 
@@ -130,10 +131,19 @@ def test_grids() -> None:
     assert kernels.grid_for("scan", 1025) == (2,)
 
 
-@pytest.mark.parametrize("sizes", [(), (1,), (1, 2, 3), (1, -1)])
-def test_grids_that_are_refused(sizes: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="takes 2 sizes, none negative: rows of the result, columns of the result"):
+@pytest.mark.parametrize("sizes", [(), (1,), (1, 2, 3), (1, -1), (1.5, 2), (True, 2), (np.float64(3), 2)])
+def test_grids_that_are_refused(sizes: tuple[Any, ...]) -> None:
+    words = "takes 2 sizes, whole and not negative: rows of the result, columns of the result"
+    with pytest.raises(ValueError, match=words):
         kernels.grid_for("gemm", *sizes)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    grid = kernels.grid_for("attention", np.int64(33), np.uint8(2))
+    assert grid == (2, 2)
+    assert [type(size) for size in grid] == [int, int]
+    assert checked("attention", {"headdim": np.int32(8)}) == {"headdim": 8}
+    assert type(checked("attention", {"headdim": np.int32(8)})["headdim"]) is int
 
 
 def test_names_that_are_not_there() -> None:

@@ -87,19 +87,22 @@ def format_source(source: Source) -> tuple[str, list[Diagnostic]]:
 
     Names and definitions need not be known. Raises nothing for a bad text.
     """
-    problems = errors(parse_text(source)[1])
+    faults = errors(parse_text(source)[1])
     # Behind a definition that will be given when the program is loaded, the parser only guesses what belongs together.
-    known = min((d.span.start for d in problems if d.code == "definition.undefined"), default=len(source.text) + 1)
-    problems = [d for d in problems if d.code.startswith("syntax.") and d.span.start < known]
+    known = min((d.span.start for d in faults if d.code == "definition.undefined"), default=len(source.text) + 1)
+    problems = [d for d in faults if d.code.startswith(("syntax.", "type.")) and d.span.start < known]
     if problems:
         return source.text, problems
     tokens = list(tokens_of(source))
     fault = next((t for t in tokens if t.kind == BAD), None) or _unbalanced(tokens)
     if fault is not None:
         span = Span(source, fault.start, fault.start + len(fault.text))
-        return source.text, [Diagnostic("syntax.expected", f"`{fault.text}` has no meaning here", span)]
+        words = "is not closed" if fault.text in ("(", "[", "{", "<") else "has no meaning here"
+        return source.text, [Diagnostic("syntax.expected", f"`{fault.text}` {words}", span)]
     text = _Layout(tokens).text()
-    if [t[:2] for t in _words(source)] != [t[:2] for t in _words(Source(text, source.name))]:
+    if _words(source) != _words(Source(text, source.name)):
+        if faults:
+            return source.text, faults
         raise InternalError(f"formatting {source.name} would change it")
     return text, []
 
@@ -151,15 +154,17 @@ def _parts(token: Token, last: Token, *, in_type: bool) -> list[Token]:
 
 def _unbalanced(tokens: Sequence[Token]) -> Token | None:
     """The first bracket that closes nothing, or the last one that is not closed."""
-    pairs = {")": "(", "]": "[", "}": "{"}
+    pairs = {")": "(", "]": "[", "}": "{", ">": "<"}
     opened: list[Token] = []
     for token in tokens:
         if token.kind != PUNCTUATION:
             continue
         if token.text in pairs.values():
             opened.append(token)
-        elif token.text in pairs and (not opened or opened.pop().text != pairs[token.text]):
-            return token
+        elif token.text in pairs and (not opened or opened[-1].text != pairs[token.text]):
+            return opened[-1] if opened and opened[-1].text == "<" else token
+        elif token.text in pairs:
+            opened.pop()
     return opened[-1] if opened else None
 
 
@@ -351,7 +356,9 @@ class _Layout:
         """What stands between the last token and this one, on one line."""
         last, context = self.last, self.contexts[-1]
         if context is Context.TYPE:
-            return " " if self.spaced[-1] and (token.at("x") or last.at("x", ",", ":")) else ""
+            words = token.kind in (WORD, DEFINITION) and last.kind in (WORD, DEFINITION)
+            apart = words and not token.at("x") and not last.at("x")
+            return " " if apart or (self.spaced[-1] and (token.at("x") or last.at("x", ",", ":"))) else ""
         if token.kind == MODIFIER or token.at(",", ")", "]", "<") or last.at("(", "["):
             return ""
         if token.at("["):
