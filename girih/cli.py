@@ -152,7 +152,7 @@ def run(
 def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool) -> None:
     """Lay files out in the one canonical way; `-` goes from standard input to standard output.
 
-    Comments, definitions and names stay. A file with errors of syntax is left as it is.
+    Comments, definitions and names stay. A file with errors of syntax or types is left as it is.
     """
     from girih.commands.format import format_files
 

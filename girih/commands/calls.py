@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -68,8 +69,10 @@ def read_program(path: str) -> Source:
 def refuse_file(path: str, error: Exception) -> NoReturn:
     """Say in words why a file cannot be read or written."""
     shown = click.format_filename(path)
+    folder = os.path.dirname(path)
+    what = "file" if not folder or os.path.isdir(folder) else "folder"
     reasons: dict[type[Exception], str] = {
-        FileNotFoundError: "there is no such file",
+        FileNotFoundError: f"there is no such {what}",
         IsADirectoryError: "it is a directory",
         PermissionError: "no permission",
     }

@@ -20,7 +20,7 @@ def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
     """Lay files out; `-` goes from standard input to standard output.
 
     With `check` the files that would change are named, with `diff` it is shown how, and nothing is written. 1 if a file
-    has errors of syntax, which are shown and leave it as it is, or if one would change with `check`.
+    has errors of syntax or types, which are shown and leave it as it is, or if one would change with `check`.
     """
     if paths.count("-") > 1:
         raise click.UsageError("standard input, `-`, can be read once only")
@@ -35,7 +35,7 @@ def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
             _pass_on(path, after, check=check, diff=diff)
         else:
             changed += 1
-            _report(path, before, after, check=check, diff=diff)
+            _report(path, before, after, check=check, diff=diff, aside="-" in paths)
     if check:
         click.echo(f"{plural(changed, 'file')} would change, {len(paths) - changed - wrong} would not", err=True)
     return int(wrong > 0 or (check and changed > 0))
@@ -59,7 +59,8 @@ def _pass_on(path: str, text: str, *, check: bool, diff: bool) -> None:
         click.echo(text, nl=False)
 
 
-def _report(path: str, before: str, after: str, *, check: bool, diff: bool) -> None:
+def _report(path: str, before: str, after: str, *, check: bool, diff: bool, aside: bool) -> None:
+    """Write or show what changes; `aside` keeps names from standard output, where a text goes."""
     name = _name(path)
     if diff:
         lines = unified_diff(_lines(before), _lines(after), name, f"{name}, formatted")
@@ -70,7 +71,7 @@ def _report(path: str, before: str, after: str, *, check: bool, diff: bool) -> N
         click.echo(after, nl=False)
     else:
         _write(path, after)
-        click.echo(f"changed {name}")
+        click.echo(f"changed {name}", err=aside)
 
 
 def _lines(text: str) -> list[str]:

@@ -111,6 +111,7 @@ def test_lines_and_uses(tmp_path: Path) -> None:
 def test_an_unknown_kernel(tmp_path: Path) -> None:
     path = write(tmp_path, SHIFT)
     assert girih("show", path, "shft").message == "there is no kernel 'shft'; did you mean 'shift'?"
+    assert girih("show", path, "-o", "nowhere/a.txt").message == "nowhere/a.txt: there is no such folder"
     assert girih("show", path, "zzz").message == "there is no kernel 'zzz'; there is: shift, empty"
     assert girih("show", path, "zzz").status == 2
     assert girih("show", write(tmp_path, ""), "f").message == "there is no kernel 'f'; there is none"

@@ -43,6 +43,13 @@ def test_standard_input_goes_to_standard_output() -> None:
     assert fmt("-", "-", text=NICE).exit_code == 2
 
 
+def test_a_text_on_standard_output_stays_alone(folder: Path) -> None:
+    result = fmt(str(folder / "ugly.tl"), "-", text=UGLY)
+    assert result.stdout == NICE
+    assert result.stderr == f"changed {folder / 'ugly.tl'}\n"
+    assert (folder / "ugly.tl").read_text(encoding="utf-8") == NICE
+
+
 def test_check_names_what_would_change(folder: Path) -> None:
     result = fmt("--check", str(folder / "ugly.tl"), str(folder / "nice.tl"))
     assert result.exit_code == 1

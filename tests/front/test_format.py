@@ -162,7 +162,6 @@ def test_a_text_with_errors_of_syntax_is_left_as_it_is(text: str) -> None:
     [
         "func @f(%A: memref<$type x 4) {\n}",
         "func @f(%A: memref<$y t) {{}}",
-        "func @f(%a: p<memref<p e) {}",
         "func @f(%A: memref<$t>) {\n  %x = alloca : coopmatrix<x m\n}",
     ],
 )
@@ -170,6 +169,13 @@ def test_a_type_that_is_not_closed_behind_an_unknown_name_is_told(text: str) -> 
     after, problems = format_source(Source(text, "a.tl"))
     assert after == text
     assert [(problem.code, problem.message) for problem in problems] == [("syntax.expected", "`<` is not closed")]
+
+
+def test_a_text_with_a_type_that_does_not_exist_is_left_as_it_is() -> None:
+    text = "func @f(%a: p<memref<p e) {}"
+    after, problems = format_source(Source(text, "a.tl"))
+    assert after == text
+    assert [problem.code for problem in problems] == ["type.unknown"]
 
 
 def test_names_and_definitions_need_not_be_known() -> None:

@@ -83,9 +83,9 @@ _NOTHING = Token(END, "", 0, 0)
 
 
 def format_source(source: Source) -> tuple[str, list[Diagnostic]]:
-    """The text of a source in canonical layout; the text as it is, and why, if it has errors of syntax.
+    """The text of a source in canonical layout; the text as it is, and why, if it has errors of syntax or of types.
 
-    Names and definitions need not be known. Raises nothing for a bad text.
+    Names of values and definitions need not be known. Raises nothing for a bad text.
     """
     faults = errors(parse_text(source)[1])
     # Behind a definition that will be given when the program is loaded, the parser only guesses what belongs together.
