@@ -11,10 +11,10 @@ import click
 
 from girih.commands.calls import analyzed, unknown
 from girih.commands.emit import write_text
-from girih.commands.memory import MemoryUse, memory_use
 from girih.commands.report import counted, plural, print_items
 from girih.diagnostics import errors
 from girih.ir.core import Function, Op, Region, Value
+from girih.ir.memory_use import MemoryUse, memory_use
 from girih.ir.print import show_dictionary
 from girih.ir.types import MemRef
 from girih.recursion import recursion_room

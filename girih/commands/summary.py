@@ -29,7 +29,7 @@ class Summary:
     def __init__(self, function: Function, values: Sequence[object]) -> None:
         self.function = function
         self.values = values
-        from girih.interpreter.run import written_parameters
+        from girih.ir.memory_use import written_parameters
 
         found = written_parameters(function)
         written = [p.value in found for p in function.parameters]

@@ -23,7 +23,7 @@ from girih.interpreter.values import Array, GroupValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.facts import DeviceLimits
-from girih.ir.types import CoopMatrix, Group, MemRef, Number
+from girih.ir.types import CoopMatrix, MemRef, Number
 from girih.ops.control import ForeachTile
 from girih.ops.coopmatrix import (
     CooperativeMatrixApply,
@@ -33,7 +33,7 @@ from girih.ops.coopmatrix import (
     Reduce,
 )
 from girih.ops.coopmatrix_layout import layout_of
-from girih.ops.memory import Alloca, Expand, Fuse, Load, Subview
+from girih.ops.memory import Alloca
 
 DEFAULT_STEPS = 10_000_000
 """Instructions that a batch of work-groups may execute, if the launch does not say."""
@@ -45,21 +45,6 @@ _ORDERED = 2**20
 """So many work-groups are put in an order at a time."""
 
 Progress = Callable[[int, int], None]
-
-
-def written_parameters(function: Function) -> set[core.Value]:
-    """The parameters whose memory the kernel may write, also through views and groups."""
-    root: dict[core.Value, core.Value] = {p.value: p.value for p in function.parameters}
-    found: set[core.Value] = set()
-    for op in function.walk():
-        if isinstance(op, Subview | Expand | Fuse) or (isinstance(op, Load) and isinstance(op.tensor.type, Group)):
-            root[op.result] = root.get(op.tensor, op.tensor)
-        for name in op.spec.operands:
-            role = op.spec.roles[name]
-            value = getattr(op, name)
-            if getattr(role, "writes", False) and isinstance(value, core.Value):
-                found.add(root.get(value, value))
-    return found
 
 
 def _fits_subgroup(op: Op, size: int) -> bool:

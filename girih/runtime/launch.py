@@ -18,7 +18,6 @@ from girih.interpreter.run import (
     Run,
     execute,
     possible_subgroup_sizes,
-    written_parameters,
 )
 from girih.interpreter.values import (
     Array,
@@ -31,6 +30,7 @@ from girih.interpreter.values import (
 )
 from girih.ir.core import Function, Parameter, Value
 from girih.ir.facts import DeviceLimits
+from girih.ir.memory_use import written_parameters
 from girih.ir.types import Group, MemRef
 from girih.recursion import recursion_room
 from girih.runtime.arrays import Bound, ParameterSpec, bind

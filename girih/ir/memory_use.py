@@ -41,6 +41,12 @@ def memory_use(function: Function) -> MemoryUse:
     return found
 
 
+def written_parameters(function: Function) -> set[Value]:
+    """The parameters whose memory the kernel may write, also through views and groups."""
+    memory = memory_use(function).memory
+    return {p.value for p in function.parameters if p.value in memory and memory[p.value].writes}
+
+
 def _count(op: Op, roots: dict[Value, Value], found: MemoryUse) -> None:
     # Loading a memref out of a group reads a pointer, not the memory behind it.
     pointer = any(isinstance(result.type, MemRef) for result in op.results)
