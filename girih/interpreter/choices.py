@@ -14,9 +14,10 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.ops.geometry import preferred_subgroup_size
+
 Indices = NDArray[np.int64]
 
-_PREFERRED_SUBGROUP_SIZES = (32, 16, 8, 64)
 
 
 class Choices:
@@ -55,7 +56,7 @@ class Choices:
     def subgroup_size(self, possible: Sequence[int]) -> int:
         """A subgroup size where the program leaves it open."""
         if self._random is None:
-            return next((n for n in _PREFERRED_SUBGROUP_SIZES if n in possible), possible[0])
+            return preferred_subgroup_size(list(possible))
         return int(self._random.choice(list(possible)))
 
     def work_group_size(self, subgroup_size: int, most: int) -> tuple[int, int]:

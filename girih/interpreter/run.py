@@ -22,17 +22,8 @@ from girih.interpreter.machine import BudgetSpent, Geometry, Machine
 from girih.interpreter.values import Array, GroupValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
-from girih.ir.facts import DeviceLimits
 from girih.ir.types import CoopMatrix, MemRef, Number
-from girih.ops.control import ForeachTile
-from girih.ops.coopmatrix import (
-    CooperativeMatrixApply,
-    CooperativeMatrixExtract,
-    CooperativeMatrixInsert,
-    CooperativeMatrixMulAdd,
-    Reduce,
-)
-from girih.ops.coopmatrix_layout import layout_of
+from girih.ops.coopmatrix import CooperativeMatrixApply
 from girih.ops.memory import Alloca
 
 DEFAULT_STEPS = 10_000_000
@@ -45,32 +36,6 @@ _ORDERED = 2**20
 """So many work-groups are put in an order at a time."""
 
 Progress = Callable[[int, int], None]
-
-
-def _fits_subgroup(op: Op, size: int) -> bool:
-    """Whether an instruction can be executed with a subgroup size (the rules that need one)."""
-    match op:
-        case ForeachTile():
-            return op.tile_shape[0] % size == 0
-        case CooperativeMatrixMulAdd():
-            return all(isinstance(t, CoopMatrix) and t.rows % size == 0 for t in (op.a.type, op.c.type))
-        case Reduce():
-            return isinstance(op.a.type, CoopMatrix) and op.a.type.rows % size == 0
-        case CooperativeMatrixExtract() | CooperativeMatrixInsert():
-            layout = layout_of(op.matrix.type, size) if isinstance(op.matrix.type, CoopMatrix) else None
-            return layout is not None and op.index < layout.components
-        case _:
-            return True
-
-
-def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
-    """The subgroup sizes that suit the kernel."""
-    wanted = function.subgroup_size
-    sizes = limits.subgroup_sizes if wanted is None else (wanted,)
-    if function.work_group_size is not None:
-        sizes = tuple(n for n in sizes if function.work_group_size[0] % n == 0)
-    ops = list(function.walk())
-    return [n for n in sizes if all(_fits_subgroup(op, n) for op in ops)]
 
 
 @dataclass(frozen=True, slots=True)

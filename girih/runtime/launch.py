@@ -17,7 +17,6 @@ from girih.interpreter.run import (
     Progress,
     Run,
     execute,
-    possible_subgroup_sizes,
 )
 from girih.interpreter.values import (
     Array,
@@ -32,6 +31,7 @@ from girih.ir.core import Function, Parameter, Value
 from girih.ir.facts import DeviceLimits
 from girih.ir.memory_use import written_parameters
 from girih.ir.types import Group, MemRef
+from girih.ops.geometry import possible_subgroup_sizes
 from girih.recursion import recursion_room
 from girih.runtime.arrays import Bound, ParameterSpec, bind
 

@@ -1,0 +1,49 @@
+"""The sizes of subgroups and work-groups that suit a kernel (003 "Execution model", "Functions")."""
+
+from __future__ import annotations
+
+from girih.ir.core import Function, Op
+from girih.ir.facts import DeviceLimits
+from girih.ir.types import CoopMatrix
+from girih.ops.control import ForeachTile
+from girih.ops.coopmatrix import (
+    CooperativeMatrixExtract,
+    CooperativeMatrixInsert,
+    CooperativeMatrixMulAdd,
+    Reduce,
+)
+from girih.ops.coopmatrix_layout import layout_of
+
+PREFERRED_SUBGROUP_SIZES = (32, 16, 8, 64)
+"""What is chosen first where a kernel leaves the subgroup size open."""
+
+
+def _fits(op: Op, size: int) -> bool:
+    """Whether an instruction can be executed with a subgroup size (the rules that need one)."""
+    match op:
+        case ForeachTile():
+            return op.tile_shape[0] % size == 0
+        case CooperativeMatrixMulAdd():
+            return all(isinstance(t, CoopMatrix) and t.rows % size == 0 for t in (op.a.type, op.c.type))
+        case Reduce():
+            return isinstance(op.a.type, CoopMatrix) and op.a.type.rows % size == 0
+        case CooperativeMatrixExtract() | CooperativeMatrixInsert():
+            layout = layout_of(op.matrix.type, size) if isinstance(op.matrix.type, CoopMatrix) else None
+            return layout is not None and op.index < layout.components
+        case _:
+            return True
+
+
+def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
+    """The subgroup sizes that suit the kernel."""
+    wanted = function.subgroup_size
+    sizes = limits.subgroup_sizes if wanted is None else (wanted,)
+    if function.work_group_size is not None:
+        sizes = tuple(n for n in sizes if function.work_group_size[0] % n == 0)
+    ops = list(function.walk())
+    return [n for n in sizes if all(_fits(op, n) for op in ops)]
+
+
+def preferred_subgroup_size(possible: list[int]) -> int:
+    """The first of the preferred sizes that is possible."""
+    return next((n for n in PREFERRED_SUBGROUP_SIZES if n in possible), possible[0])
