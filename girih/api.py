@@ -12,51 +12,69 @@ from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
-from girih.diagnostics import CompileError, Diagnostic, LaunchError
+from girih.diagnostics import Diagnostic, LaunchError
 from girih.ir.core import Function, Module
 from girih.program import compile_source, read_source, source_of_text
 from girih.source import NOWHERE, Source
 
 if TYPE_CHECKING:
     from girih.interpreter.choices import Choices
+    from girih.runtime.executors import Executor
     from girih.runtime.launch import Progress
 
-TARGETS = ("interpreter",)
-"""The targets that exist."""
-
-DEFAULT_TARGET = "interpreter"
+DEFAULT_CHECKS = "bounds"
 
 Grid = int | Sequence[int]
 """An int, or up to three of them."""
 
 
 def load(
-    path: str | PathLike[str], target: str = DEFAULT_TARGET, definitions: Mapping[str, object] | None = None
+    path: str | PathLike[str],
+    target: str | None = None,
+    definitions: Mapping[str, object] | None = None,
+    *,
+    checks: str = DEFAULT_CHECKS,
 ) -> Program:
-    """The kernels of a file, ready to be launched on a target.
+    """The kernels of a file, compiled for a target and ready to be launched.
 
-    `definitions` replace `$name` definitions at file level: numbers, or strings as the language writes the value.
-    Raises `CompileError` for a program in error, `ValueError` for an unknown target, `OSError` as `open` does, and
-    `TypeError` for what is no path.
+    `target` is `cpu`, this machine; `cpu:NAME`, a processor by LLVM's name such as `cpu:haswell`; or `interpreter`,
+    which checks every access. Left out it is what the environment variable `GIRIH_TARGET` says, otherwise `cpu`.
+    `definitions` replace `$name` definitions at file level: numbers, or strings as the
+    language writes the value. `checks` says how much compiled code checks: `bounds`, or `off`.
+    Raises `CompileError` for a program in error or one that the target refuses, `ValueError` for an unknown target or
+    mode of checks, `OSError` as `open` does, and `TypeError` for what is no path.
     """
-    return _compile(read_source(path), target, definitions)
+    return _compile(read_source(path), target, definitions, checks)
 
 
 def loads(
     text: str,
-    target: str = DEFAULT_TARGET,
+    target: str | None = None,
     definitions: Mapping[str, object] | None = None,
     filename: str | None = None,
+    *,
+    checks: str = DEFAULT_CHECKS,
 ) -> Program:
-    """The kernels of a text, ready to be launched on a target; see `load`."""
-    return _compile(source_of_text(text, filename), target, definitions)
+    """The kernels of a text, compiled for a target and ready to be launched; see `load`."""
+    return _compile(source_of_text(text, filename), target, definitions, checks)
 
 
-def _compile(source: Source, target: str, definitions: Mapping[str, object] | None) -> Program:
-    if target not in TARGETS:
-        raise ValueError(f"there is no target {target!r}; the targets are {', '.join(TARGETS)}")
+def _compile(source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str) -> Program:
+    from girih.runtime.executors import executor_factory
+
+    executor_factory(target, checks)
     module, warnings = compile_source(source, definitions)
-    return Program(module, target, tuple(warnings))
+    return compile_module(module, target, checks=checks, warnings=warnings)
+
+
+def compile_module(
+    module: Module, target: str | None = None, *, checks: str = DEFAULT_CHECKS, warnings: Sequence[Diagnostic] = ()
+) -> Program:
+    """The kernels of a module without errors, compiled for a target; see `load`."""
+    from girih.runtime.executors import executor_factory
+
+    name, make = executor_factory(target, checks)
+    return Program(module, {f.name: make(f) for f in module.functions}, name, tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,7 +82,8 @@ class Program(Mapping[str, "Kernel"]):
     """The kernels of a text by name, with or without `@`; `warnings` holds what the checker was in doubt about."""
 
     module: Module
-    target: str = DEFAULT_TARGET
+    executors: Mapping[str, Executor]
+    target: str
     warnings: tuple[Diagnostic, ...] = ()
 
     def __getitem__(self, name: str) -> Kernel:
@@ -72,7 +91,7 @@ class Program(Mapping[str, "Kernel"]):
         if found is None:
             known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
-        return Kernel(found, self.target)
+        return Kernel(found, self.executors[found.name], self.target)
 
     def __iter__(self) -> Iterator[str]:
         return iter(f.name for f in self.module.functions)
@@ -92,12 +111,13 @@ class Kernel:
     """A kernel, to be launched as `kernel[grid](arguments)`; `kernel(arguments)` launches one work-group."""
 
     ir: Function
-    target: str = DEFAULT_TARGET
+    executor: Executor = field(repr=False, compare=False)
+    target: str
     grid: tuple[int, int, int] = field(default=(1, 1, 1))
 
     def __getitem__(self, grid: Grid) -> Kernel:
         """The kernel on a grid: an int or up to three, x first; missing ones are 1. Raises `LaunchError`."""
-        return Kernel(self.ir, self.target, normalized_grid(grid))
+        return Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
 
     @property
     def name(self) -> str:
@@ -122,29 +142,32 @@ class Kernel:
     ) -> None:
         """Launch the kernel and wait for it; arrays are changed in place.
 
-        `choices` varies what the language leaves open. `max_steps` bounds the instructions that a batch of
-        work-groups executes. `progress` is called with the number of finished work-groups and of all.
-        Raises `LaunchError` for wrong arguments and `KernelError` for what checked execution found; both leave all
-        arrays as they were. Raises `TypeError` for arguments given by name and for options of a wrong type.
-        """
-        from girih.runtime.launch import launch
+        Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
+        ran. After that the interpreter leaves all arrays as they were; compiled code leaves what it had written.
 
+        Three options are the interpreter's: `choices` varies what the language leaves open, `max_steps` bounds the
+        instructions that a batch of work-groups executes, and `progress` is called with the number of finished
+        work-groups and of all. Raises `TypeError` for arguments given by name and for options that the target has not.
+        """
+        if choices is None and max_steps is None and progress is None and not named:
+            self.executor.launch(self.grid, arguments)
+            return
         if named:
             raise TypeError(f"{', '.join(named)}: give arguments by position, {self.signature}; "
                             "the options are choices, max_steps and progress")  # fmt: skip
         _check_options(choices, max_steps, progress)
-
-        launch(self.ir, self.grid, arguments, choices=choices, max_steps=max_steps, progress=progress)
+        given = {"choices": choices, "max_steps": max_steps, "progress": progress}
+        self.executor.launch(self.grid, arguments, **{k: v for k, v in given.items() if v is not None})
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR of the kernel."""
-        self._refuse("LLVM IR")
+        """The LLVM IR of the kernel, with source lines as debug locations. Raises `CompileError` for the interpreter."""
+        return self.executor.llvm_ir
 
     @property
     def assembly(self) -> str:
-        """The machine code of the kernel as assembly."""
-        self._refuse("assembly")
+        """The machine code of the kernel as assembly. Raises `CompileError` for the interpreter."""
+        return self.executor.assembly
 
     @property
     def ptx(self) -> str:
@@ -157,8 +180,9 @@ class Kernel:
         self._refuse("SPIR-V")
 
     def _refuse(self, what: str) -> NoReturn:
-        message = f"the target {self.target!r} emits no {what}"
-        raise CompileError([Diagnostic("run.emit", message, self.ir.span, hint="`str(kernel.ir)` shows the program")])
+        from girih.runtime.executors import refuse_form
+
+        refuse_form(self.ir, self.target, what)
 
 
 def _check_options(choices: object, max_steps: object, progress: object) -> None:

@@ -122,6 +122,10 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
 @click.option(
     "--max-steps", type=click.IntRange(1), metavar="N", help="Stop a batch of work-groups after so many instructions."
 )
+@click.option("--target", default="interpreter", show_default=True, metavar="TARGET",
+              help="`interpreter` finds everything that is wrong; `cpu` is fast.")  # fmt: skip
+@click.option("--checks", type=click.Choice(["bounds", "off"]), default="bounds", show_default=True,
+              help="How much code compiled for `cpu` checks.")  # fmt: skip
 @_format
 @click.pass_context
 def run(
@@ -135,12 +139,18 @@ def run(
     seed: int,
     choices: int | None,
     max_steps: int | None,
+    target: str,
+    checks: str,
     format: str,
 ) -> None:
     """Run a kernel on arrays, every access checked."""
     from girih.commands.run import Request, run_kernel
 
-    request = Request(file, function, arguments, grid, definitions, saves, seed, choices, max_steps, format == "json")
+    if target != "interpreter" and (choices is not None or max_steps is not None):
+        raise click.UsageError("--choices and --max-steps are the interpreter's: leave out --target")
+    request = Request(
+        file, function, arguments, grid, definitions, saves, seed, choices, max_steps, target, checks, format == "json"
+    )
     ctx.exit(run_kernel(request))
 
 
@@ -161,19 +171,30 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 
 @main.command()
 @click.argument("file", metavar="FILE")
+@click.argument("function", metavar="[FUNCTION]", required=False)
 @click.option("--as", "form", required=True, type=click.Choice(["ir", "llvm", "asm", "ptx", "spirv"]),
-              help="What to write; today there is only `ir`, the canonical text.")  # fmt: skip
-@click.option("--target", default=None, help="The machine to write it for.")
+              help="The canonical text, or LLVM IR or assembly of the compiled kernels.")  # fmt: skip
+@click.option("--target", default=None, metavar="TARGET",
+              help="What to compile for: `cpu`, this machine, or `cpu:NAME`, such as `cpu:haswell`.")  # fmt: skip
+@click.option("--checks", type=click.Choice(["bounds", "off"]), default="bounds", show_default=True,
+              help="How much the compiled code checks.")  # fmt: skip
 @_definitions
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.pass_context
 def emit(
-    ctx: click.Context, file: str, form: str, target: str | None, definitions: dict[str, str], output: str | None
+    ctx: click.Context,
+    file: str,
+    function: str | None,
+    form: str,
+    target: str | None,
+    checks: str,
+    definitions: dict[str, str],
+    output: str | None,
 ) -> None:
-    """Write a checked file in another form."""
-    from girih.commands.emit import emit_file
+    """Write a checked file, or one function of it, in another form."""
+    from girih.commands.emit import Request, emit_file
 
-    ctx.exit(emit_file(file, form, target, definitions, output))
+    ctx.exit(emit_file(Request(file, function, form, target, checks, definitions, output)))
 
 
 @main.command()

@@ -1,38 +1,85 @@
-"""`girih emit`: a checked file in another form; today the canonical text."""
+"""`girih emit`: a checked file in another form: the canonical text, or what it is compiled to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import click
 
-from girih.commands.calls import analyzed, refuse_file
+from girih.commands.calls import analyzed, refuse_file, unknown
 from girih.commands.report import counted, print_items
-from girih.diagnostics import errors
+from girih.diagnostics import CompileError, errors
+from girih.ir.core import Module
 
 _NEEDS = {
-    "llvm": ("LLVM IR", "a compiling target such as cpu"),
-    "asm": ("assembly", "a compiling target such as cpu"),
     "ptx": ("PTX", "the target cuda"),
     "spirv": ("SPIR-V", "the target vulkan"),
 }
 """What forms there will be, and the target that each needs."""
 
+_COMPILED = {"llvm": "llvm_ir", "asm": "assembly"}
+"""The forms of compiled kernels, and where a kernel has them."""
 
-def emit_file(path: str, form: str, target: str | None, definitions: Mapping[str, object], output: str | None) -> int:
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call of `girih emit`."""
+
+    path: str
+    function: str | None
+    form: str
+    target: str | None
+    checks: str
+    definitions: Mapping[str, object]
+    output: str | None
+
+
+def emit_file(request: Request) -> int:
     """Write a file in a form to standard output or a file; 1 if the program has an error, and nothing is written."""
-    if form in _NEEDS:
-        name, needs = _NEEDS[form]
-        raise click.UsageError(f"--as {form}: {name} needs {needs}, which is not there yet; there is --as ir")
-    if target not in (None, "interpreter"):
-        raise click.UsageError(f"--target {target}: this target is not there yet; the canonical text needs none")
-    module, problems = analyzed(path, definitions)
+    if request.form in _NEEDS:
+        name, needs = _NEEDS[request.form]
+        raise click.UsageError(f"--as {request.form}: {name} needs {needs}, which is not there yet; "
+                               "there are --as ir, llvm and asm")  # fmt: skip
+    module, problems = analyzed(request.path, request.definitions)
     print_items(problems, to_stderr=True)
     if module is None or errors(problems):
-        click.echo(f"{path}: {counted(problems)}", err=True)
+        click.echo(f"{request.path}: {counted(problems)}", err=True)
         return 1
-    write_text(str(module), output)
+    module = _chosen(module, request.function)
+    try:
+        text = str(module) if request.form == "ir" else _compiled(module, request)
+    except CompileError as error:
+        print_items(error.diagnostics, to_stderr=True)
+        click.echo(f"{request.path}: {counted(error.diagnostics)}", err=True)
+        return 1
+    write_text(text, request.output)
     return 0
+
+
+def _chosen(module: Module, name: str | None) -> Module:
+    """The module with one function only, where one is named."""
+    if name is None:
+        return module
+    found = module.function(name.removeprefix("@"))
+    if found is None:
+        unknown("kernel", name.removeprefix("@"), [f.name for f in module.functions])
+    return Module((found,))
+
+
+def _compiled(module: Module, request: Request) -> str:
+    """LLVM IR or assembly, one kernel after the other."""
+    from girih.api import compile_module
+
+    target = request.target or "cpu"
+    if target.partition(":")[0] != "cpu":
+        raise click.UsageError(f"--target {target}: --as {request.form} is for cpu, or cpu:NAME such as cpu:haswell")
+    try:
+        program = compile_module(module, target, checks=request.checks)
+    except ValueError as error:
+        raise click.UsageError(f"--target {target}: {error}") from None
+    forms: list[str] = [getattr(program[name], _COMPILED[request.form]) for name in program]
+    return "\n".join(forms)
 
 
 def write_text(text: str, output: str | None) -> None:

@@ -36,6 +36,8 @@ class Request:
     seed: int
     choices: int | None
     max_steps: int | None
+    target: str
+    checks: str
     as_json: bool
 
 
@@ -74,11 +76,11 @@ def _run(request: Request) -> int:
 
 
 def _kernel(request: Request) -> tuple[Kernel, tuple[Diagnostic, ...]]:
-    from girih.api import Program
+    from girih.api import compile_module
     from girih.program import compile_source
 
     module, warnings = compile_source(read_program(request.file), request.definitions)
-    program = Program(module, warnings=tuple(warnings))
+    program = compile_module(module, request.target, checks=request.checks, warnings=warnings)
     name = request.function.removeprefix("@")
     if name not in program:
         unknown("kernel", name, program)
@@ -106,6 +108,10 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
 def _launch(kernel: Kernel, request: Request, values: Sequence[object]) -> float:
     from girih.interpreter.choices import Choices
 
+    if kernel.target != "interpreter":
+        start = time.perf_counter()
+        kernel(*values)
+        return time.perf_counter() - start
     choices = None if request.choices is None else Choices(request.choices)
     start = time.perf_counter()
     with Bar(f"@{kernel.name}") as bar:

@@ -19,16 +19,14 @@ from girih.kernels.texts import path
 if TYPE_CHECKING:
     from girih.api import Kernel, Program
 
-INTERPRETER = "interpreter"
 
-
-def _program(name: str, target: str, definitions: dict[str, object]) -> Program:
+def _program(name: str, target: str | None, definitions: dict[str, object]) -> Program:
     from girih.api import load
 
     return load(path(name), target, checked(name, definitions))
 
 
-def _kernel(name: str, target: str, **definitions: object) -> Kernel:
+def _kernel(name: str, target: str | None, **definitions: object) -> Kernel:
     return _program(name, target, definitions)[name]
 
 
@@ -38,7 +36,7 @@ def gemm(
     accumulator: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    target: str = INTERPRETER,
+    target: str | None = None,
 ) -> Kernel:
     """C := alpha op(A) op(B) + beta C with cooperative matrices: `kernel[grid](alpha, A, B, beta, C)`.
 
@@ -51,7 +49,7 @@ def gemm(
     return _kernel("gemm", target, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str = INTERPRETER) -> Kernel:
+def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str | None = None) -> Kernel:
     """C := A B with narrow factors and wide sums: `kernel[grid](A, B, C)`.
 
     A is M x K and B is K x N, of `type`: i8, i16, f16 or bf16; C is M x N, of `accumulator`: i32 or i64 for integers,
@@ -62,7 +60,7 @@ def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str 
 
 
 def gemm_collective(
-    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str = INTERPRETER
+    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str | None = None
 ) -> Kernel:
     """C := alpha op(A) op(B) + beta C with the collective instruction: `kernel[grid](alpha, A, B, beta, C)`.
 
@@ -80,7 +78,7 @@ def gemm_batched(
     type: str = "f32",
     transpose_a: bool = False,
     transpose_b: bool = False,
-    target: str = INTERPRETER,
+    target: str | None = None,
 ) -> Kernel:
     """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel[grid](alpha, A, B, beta, C)`.
 
@@ -97,7 +95,7 @@ def gemm_batched(
 
 
 def gemm_batched_group(
-    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str = INTERPRETER
+    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str | None = None
 ) -> Kernel:
     """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel[grid](alpha, A, B, beta, C)`.
 
@@ -107,7 +105,7 @@ def gemm_batched_group(
     return _kernel("gemm_batched_group", target, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str | None = None) -> Kernel:
     """C := alpha A B + beta C for a tall A: `kernel[grid](alpha, A, B, beta, C)`.
 
     A is M x k, B is k x n, C is M x n, of any number type; M is free, n and k are small and known to the compiler.
@@ -116,7 +114,7 @@ def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str = INTERPR
     return _kernel("gemm_tall_skinny", target, type=type, N=n, K=k)
 
 
-def axpby(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def axpby(*, type: str = "f32", target: str | None = None) -> Kernel:
     """y := alpha x + beta y: `kernel[grid](alpha, x, beta, y)`.
 
     x and y are vectors of one length and of any number type; their elements may lie apart. Grid: ceil(length / 1024).
@@ -125,7 +123,7 @@ def axpby(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("axpby", target, type=type)
 
 
-def hadamard(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def hadamard(*, type: str = "f32", target: str | None = None) -> Kernel:
     """z := alpha x * y + beta z, element by element: `kernel[grid](alpha, x, y, beta, z)`.
 
     x, y and z are vectors of one length and of any number type; their elements may lie apart. Grid:
@@ -134,7 +132,7 @@ def hadamard(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("hadamard", target, type=type)
 
 
-def ger(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def ger(*, type: str = "f32", target: str | None = None) -> Kernel:
     """C := alpha x y^T + beta C: `kernel[grid](alpha, x, y, beta, C)`.
 
     x has M elements, y has N, C is M x N, of any number type. Grid: ceil(M / 64) x ceil(N / 64). 003 "GER".
@@ -142,7 +140,7 @@ def ger(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("ger", target, type=type)
 
 
-def gemv(*, type: str = "f32", transpose_a: bool = False, target: str = INTERPRETER) -> Kernel:
+def gemv(*, type: str = "f32", transpose_a: bool = False, target: str | None = None) -> Kernel:
     """y := alpha op(A) x + beta y: `kernel[grid](alpha, A, x, beta, y)`.
 
     op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 64).
@@ -151,7 +149,7 @@ def gemv(*, type: str = "f32", transpose_a: bool = False, target: str = INTERPRE
     return _kernel("gemv", target, type=type, transpose_a=transpose_a)
 
 
-def softmax(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def softmax(*, type: str = "f32", target: str | None = None) -> Kernel:
     """B[:, j] = softmax(A[:, j]): `kernel[grid](A, B)`.
 
     A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
@@ -160,7 +158,7 @@ def softmax(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("softmax", target, type=type, accumulator=accumulator_of("softmax", type, None))
 
 
-def layernorm(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def layernorm(*, type: str = "f32", target: str | None = None) -> Kernel:
     """Y[:, j] = gamma (X[:, j] - mean) / sqrt(variance + epsilon) + beta: `kernel[grid](X, gamma, beta, epsilon, Y)`.
 
     X and Y are N x columns, gamma and beta have N elements, of a floating type; epsilon and sums are f64 for f64, else
@@ -169,7 +167,7 @@ def layernorm(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("layernorm", target, type=type, accumulator=accumulator_of("layernorm", type, None))
 
 
-def rms_norm(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def rms_norm(*, type: str = "f32", target: str | None = None) -> Kernel:
     """Y[:, j] = gamma X[:, j] / sqrt(mean of squares + epsilon): `kernel[grid](X, gamma, epsilon, Y)`.
 
     X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
@@ -178,7 +176,7 @@ def rms_norm(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("rms_norm", target, type=type, accumulator=accumulator_of("rms_norm", type, None))
 
 
-def argmax(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def argmax(*, type: str = "f32", target: str | None = None) -> Kernel:
     """I[j] = the first i with the largest A[i, j]: `kernel[grid](A, I)`.
 
     A is N x columns, of an integer or floating type; I has `columns` elements of i64. Grid: columns. NaN is passed
@@ -187,7 +185,7 @@ def argmax(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("argmax", target, type=type)
 
 
-def attention(*, headdim: int, type: str = "f32", causal: bool = False, target: str = INTERPRETER) -> Kernel:
+def attention(*, headdim: int, type: str = "f32", causal: bool = False, target: str | None = None) -> Kernel:
     """O = softmax(scale Q^T K) V for each head: `kernel[grid](Q, K, V, O, scale)`.
 
     Q and O are headdim x queries x heads, K and V are headdim x keys x key heads, of f16, bf16 or f32; scale is f32.
@@ -196,7 +194,7 @@ def attention(*, headdim: int, type: str = "f32", causal: bool = False, target: 
     return _kernel("attention", target, type=type, headdim=headdim, causal=causal)
 
 
-def ader_dg(*, order: int, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def ader_dg(*, order: int, type: str = "f32", target: str | None = None) -> Kernel:
     """I = sum of dt^(n+1) / (n+1)! D_n, D_0 = Q, D_(n+1) = sum of K_d D_n A_d: `kernel[grid](dt, K, A, Q, I)`.
 
     With P = order (order + 1) (order + 2) / 6 basis functions, K is P x P x 3, A is 9 x 9 x 3 x elements, Q and I are
@@ -206,7 +204,7 @@ def ader_dg(*, order: int, type: str = "f32", target: str = INTERPRETER) -> Kern
     return _kernel("ader_dg", target, type=type, order=order)
 
 
-def stencil(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def stencil(*, type: str = "f32", target: str | None = None) -> Kernel:
     """The sum of second derivatives along three modes, of order 8: `kernel[grid](W, U, V)`.
 
     W has 5 weights, U is (nx + 8) x (ny + 8) x (nz + 8), V is nx x ny x nz, of f32 or f64. Grid:
@@ -215,7 +213,7 @@ def stencil(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
     return _kernel("stencil", target, type=type)
 
 
-def histogram(*, bins: int = 256, type: str = "i32", target: str = INTERPRETER) -> Kernel:
+def histogram(*, bins: int = 256, type: str = "i32", target: str | None = None) -> Kernel:
     """H[b] := H[b] + number of elements of X that are b: `kernel[grid](X, H)`.
 
     X is a vector of an integer type, H has `bins` elements of i32; what is not in 0..bins-1 is not counted. Grid:
@@ -224,7 +222,7 @@ def histogram(*, bins: int = 256, type: str = "i32", target: str = INTERPRETER) 
     return _kernel("histogram", target, type=type, bins=bins)
 
 
-def scan(*, type: str = "f32", target: str = INTERPRETER) -> tuple[Kernel, Kernel]:
+def scan(*, type: str = "f32", target: str | None = None) -> tuple[Kernel, Kernel]:
     """Y[i] := X[0] + ... + X[i]: `totals[grid](X, T)`, then `scan[grid](X, T, Y)`; both kernels are returned.
 
     X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
@@ -234,7 +232,7 @@ def scan(*, type: str = "f32", target: str = INTERPRETER) -> tuple[Kernel, Kerne
     return program["scan_totals"], program["scan"]
 
 
-def transpose(*, type: str = "f32", target: str = INTERPRETER) -> Kernel:
+def transpose(*, type: str = "f32", target: str | None = None) -> Kernel:
     """B := A^T through local memory: `kernel[grid](A, B)`.
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32).

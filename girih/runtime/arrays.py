@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from girih.diagnostics import InternalError, LaunchError
 from girih.interpreter.bound import BoundGroup, BoundMemRef, Memory
+from girih.ir.core import Parameter
 from girih.ir.types import Boolean, Extent, MemRef, Number, Type
 from girih.ir.types import Group as GroupType
 from girih.runtime import memory
@@ -28,14 +29,18 @@ from girih.source import NOWHERE, Span
 __all__ = [
     "BIND_CODES",
     "DTYPES",
+    "Accepted",
     "Bound",
     "BoundGroup",
     "BoundMemRef",
     "Group",
+    "GroupClaim",
     "Memory",
     "ParameterSpec",
     "Uninitialized",
+    "accept",
     "bind",
+    "specification",
     "uninitialized",
 ]
 
@@ -98,7 +103,7 @@ class Bound:
 
 
 @dataclass(slots=True)
-class _GroupClaim:
+class GroupClaim:
     """A group that was accepted but has no memory yet."""
 
     members: list[Claim]
@@ -110,7 +115,27 @@ class _GroupClaim:
         return BoundGroup(tuple(claim.bound() for claim in self.members), self.null, self.size, self.offset)
 
 
-_Accepted = NDArray[Any] | Claim | _GroupClaim
+Accepted = NDArray[Any] | Claim | GroupClaim
+"""An argument that suits its parameter: a scalar of shape (1, 1, 1), a memref or a group."""
+
+
+def specification(parameter: Parameter, *, written: bool) -> ParameterSpec:
+    """What binding must know of a parameter of a kernel."""
+    alignment = parameter.attributes.get("alignment")
+    return ParameterSpec(
+        parameter.name,
+        parameter.type,
+        parameter.span,
+        alignment if isinstance(alignment, int) else None,
+        _integers(parameter, "shape_gcd"),
+        _integers(parameter, "stride_gcd"),
+        written,
+    )
+
+
+def _integers(parameter: Parameter, key: str) -> tuple[int, ...]:
+    found = parameter.attributes.get(key)
+    return tuple(x for x in found if isinstance(x, int)) if isinstance(found, tuple) else ()
 
 
 def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bound:
@@ -119,10 +144,7 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
     Mode i of a memref is axis i of its array. Raises LaunchError with everything that is wrong; codes: `BIND_CODES`.
     """
     report = Report()
-    if len(parameters) != len(arguments):
-        _report_count(parameters, arguments, report)
-    pairs = enumerate(zip(parameters, arguments, strict=False), 1)
-    accepted = [_accept(spec, value, Place(spec.name, number, spec.span), report) for number, (spec, value) in pairs]
+    accepted = _accept_all(parameters, arguments, report)
     claims = _claims(accepted)
     shared = memory.clusters(claims)
     for cluster in shared:
@@ -130,21 +152,42 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
     if report.diagnostics:
         raise LaunchError(report.diagnostics)
     memory.allocate(claims, shared)
-    return Bound([_value(item) for item in accepted if item is not None], claims)
+    return Bound([_value(item) for item in accepted], claims)
 
 
-def _claims(accepted: Sequence[_Accepted | None]) -> list[Claim]:
+def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> list[Accepted]:
+    """Hold the arguments of a launch against the parameters, for a kernel that works in the caller's memory.
+
+    As `bind`, but nothing is copied, and marks of `uninitialized` do not count. Raises LaunchError.
+    """
+    report = Report()
+    accepted = _accept_all(parameters, arguments, report)
+    if report.diagnostics:
+        raise LaunchError(report.diagnostics)
+    return accepted
+
+
+def _accept_all(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: Report) -> list[Accepted]:
+    """The arguments that suit their parameters; of the others the report says what is wrong."""
+    if len(parameters) != len(arguments):
+        _report_count(parameters, arguments, report)
+    pairs = enumerate(zip(parameters, arguments, strict=False), 1)
+    accepted = [_accept(spec, value, Place(spec.name, number, spec.span), report) for number, (spec, value) in pairs]
+    return [item for item in accepted if item is not None]
+
+
+def _claims(accepted: Sequence[Accepted]) -> list[Claim]:
     claims: list[Claim] = []
     for item in accepted:
         if isinstance(item, Claim):
             claims.append(item)
-        elif isinstance(item, _GroupClaim):
+        elif isinstance(item, GroupClaim):
             claims += item.members
     return claims
 
 
-def _value(item: _Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:
-    return item.bound() if isinstance(item, Claim | _GroupClaim) else item
+def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:
+    return item.bound() if isinstance(item, Claim | GroupClaim) else item
 
 
 def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: Report) -> None:
@@ -155,7 +198,7 @@ def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[objec
     report.add_at("bind.count", span, f"the kernel takes {wanted} {noun}, got {given}", f"its parameters: {listed}")
 
 
-def _accept(spec: ParameterSpec, value: object, place: Place, report: Report) -> _Accepted | None:
+def _accept(spec: ParameterSpec, value: object, place: Place, report: Report) -> Accepted | None:
     match spec.type:
         case Boolean() | Number():
             return bind_scalar(spec.type, value, place, report)
@@ -189,10 +232,10 @@ def _unwrap(value: object, marked: bool) -> tuple[object, bool]:
 
 def _accept_group(
     spec: ParameterSpec, type: GroupType, value: object, place: Place, report: Report
-) -> _GroupClaim | None:
+) -> GroupClaim | None:
     value, marked = _unwrap(value, False)
     if value is None:
-        return _GroupClaim([], True, type.size or 0, type.offset or 0)
+        return GroupClaim([], True, type.size or 0, type.offset or 0)
     given = None
     if isinstance(value, Group):
         given = value.offset
@@ -209,7 +252,7 @@ def _accept_group(
         for i, member in enumerate(value)
     ]
     whole = [claim for claim in members if claim is not None]
-    return None if offset is None else _GroupClaim(whole, False, len(value), offset)
+    return None if offset is None else GroupClaim(whole, False, len(value), offset)
 
 
 def _group_offset(type: GroupType, given: object, place: Place, report: Report) -> Extent:

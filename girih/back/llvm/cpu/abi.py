@@ -1,0 +1,136 @@
+"""What a compiled kernel and the code that launches it agree on.
+
+A kernel is a C function `void SYMBOL(ptr arguments, ptr workspace, i64 first, i64 last)`. It executes the work-groups
+`first` to `last - 1` one after the other; work-group (x, y, z) of a grid (X, Y, Z) has the number x + y*X + z*X*Y.
+
+`workspace` belongs to the calling thread alone: `workspace_bytes` bytes, aligned to `WORKSPACE_ALIGNMENT`; it may be
+anything where the kernel needs no bytes.
+
+`arguments` are slots of 8 bytes, all integers signed:
+
+    0, 1, 2      the sizes of the grid
+    3            address of the failure record
+    4 ...        the parameters in order
+      bool                 0 or 1
+      integers, index      the value, sign-extended
+      f16, bf16, f32       an f32 in the low 4 bytes
+      f64                  the value
+      c32                  two slots, an f32 in the low 4 bytes of each: real, imaginary
+      c64                  two slots, f64 each
+      memref               address (0 for None), then each size that is `?`, then each stride that is `?`, in elements
+      group                address of its table (0 for None), then its size where that is `?`
+
+The table of a group has one record per member, of 8-byte fields:
+
+    address      0 for None, otherwise already moved by the offset of the group
+    limit        elements from there to the end of the member's memory, at least 0; -1 where the offset is 0
+    sizes        those that are `?`
+    strides      those that are `?`, in elements
+
+The failure record has `RECORD_BYTES` bytes; a launch starts with zeros. A kernel that finds something wrong claims it
+by a compare-and-exchange of the state from `NO_FAILURE` to `BEING_WRITTEN`, fills it, stores `WRITTEN` with release
+order, and returns. Who loses the claim just returns. Further work-groups need not be executed.
+
+    0            i32 state
+    4            i32 number of the `Site`
+    8            i64 number of the work-group
+    16           i64 subgroup, -1 where none is meant
+    24           i64 lane, -1 where none is meant
+    32 ...       i64 values: the index, then the shape; at most `RECORD_VALUES` are kept
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+FIRST_PARAMETER = 4
+"""The slot of the first parameter."""
+GRID_SLOT = 0
+RECORD_SLOT = 3
+
+WORKSPACE_ALIGNMENT = 128
+
+RECORD_BYTES = 256
+RECORD_VALUES = 28
+RECORD_SITE = 4
+RECORD_GROUP = 8
+RECORD_SUBGROUP = 16
+RECORD_LANE = 24
+RECORD_FIRST_VALUE = 32
+
+NO_FAILURE, BEING_WRITTEN, WRITTEN = 0, 1, 2
+"""The states of a failure record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A check of the kernel, and what to say where it fails.
+
+    `span` holds the start and end of the instruction in the text of the function. `place` puts index and shape into
+    words, as in `Machine.find` of the interpreter. `by_lane` is false for what a subgroup does as one.
+    """
+
+    code: str
+    message: str
+    span: tuple[int, int]
+    argument: str | None = None
+    index_count: int = 0
+    shape_count: int = 0
+    place: str = "index ({}) of shape ({})"
+    by_lane: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """The machine code of a kernel and what a launch must know of it.
+
+    `object` is a relocatable object file that defines `symbol`. A launch of at most `serial_groups` work-groups is not
+    worth waking other threads.
+    """
+
+    name: str
+    symbol: str
+    object: bytes = field(repr=False)
+    workspace_bytes: int
+    sites: tuple[Site, ...]
+    subgroup_size: int
+    work_group_size: tuple[int, int]
+    serial_groups: int = 1
+
+    def to_bytes(self) -> bytes:
+        """A header of JSON, its length before it in 8 bytes, then the object; `from_bytes` reads it."""
+        header = {name: getattr(self, name) for name in _PLAIN}
+        header["sites"] = [[getattr(site, name) for name in Site.__slots__] for site in self.sites]
+        text = json.dumps(header, separators=(",", ":")).encode()
+        return len(text).to_bytes(8, "little") + text + self.object
+
+    @staticmethod
+    def from_bytes(data: bytes) -> CompiledKernel:
+        """Read what `to_bytes` wrote. Raises `ValueError` for anything else."""
+        length = int.from_bytes(data[:8], "little")
+        try:
+            header: Mapping[str, Any] = json.loads(data[8 : 8 + length])
+            rows, columns = header["work_group_size"]
+            return CompiledKernel(
+                str(header["name"]),
+                str(header["symbol"]),
+                data[8 + length :],
+                int(header["workspace_bytes"]),
+                tuple(_site(held) for held in header["sites"]),
+                int(header["subgroup_size"]),
+                (int(rows), int(columns)),
+                int(header["serial_groups"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"these bytes hold no compiled kernel: {error}") from None
+
+
+_PLAIN = ("name", "symbol", "workspace_bytes", "subgroup_size", "work_group_size", "serial_groups")
+
+
+def _site(held: Any) -> Site:
+    code, message, (start, end), argument, index_count, shape_count, place, by_lane = held
+    return Site(code, message, (start, end), argument, index_count, shape_count, place, by_lane)

@@ -1,0 +1,175 @@
+"""Atomic loads, stores and updates (`girih.ops.memory`).
+
+The active work-items update one after the other, each rounding in the element type; every one gets the value it found.
+Memory that no other thread sees, and scopes within a work-group, need no atomic instruction: a work-group is executed by
+one thread. The parts of complex numbers are independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from girih.back.llvm import arith
+from girih.back.llvm.cpu.access import address, full_mask, locate, part_count, part_type, read, write
+from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.rounding import from_memory, to_memory
+from girih.back.llvm.text import Val, bits, integer, scalar, wide, zero
+from girih.back.llvm.values import Scalar, memory_type, uniform
+from girih.back.llvm.writer import Writer
+from girih.ir.types import MemRef, Number
+from girih.ops.memory import (
+    AtomicAdd,
+    AtomicLoad,
+    AtomicMax,
+    AtomicMin,
+    AtomicStore,
+    AtomicUpdate,
+    Scope,
+    Semantics,
+)
+
+OPERATORS: dict[type[AtomicUpdate], str] = {AtomicAdd: "add", AtomicMin: "min", AtomicMax: "max"}
+
+_ORDERING = {
+    Semantics.RELAXED: "",
+    Semantics.ACQUIRE: "acquire",
+    Semantics.RELEASE: "release",
+    Semantics.ACQUIRE_RELEASE: "acq_rel",
+    Semantics.SEQUENTIALLY_CONSISTENT: "seq_cst",
+}
+
+
+def fence(l: Lowering, semantics: Semantics) -> None:
+    """Order the accesses around an atomic one."""
+    ordering = _ORDERING[semantics]
+    if ordering:
+        l.w.line(f"fence {ordering}")
+
+
+def is_private(l: Lowering, local: bool) -> bool:
+    """Whether only this thread can meet an access: local memory, or a kernel without wider scopes."""
+    return local or not any(
+        getattr(op, "scope", None) in (Scope.DEVICE, Scope.CROSS_DEVICE) for op in l.function.walk()
+    )
+
+
+@lowering(AtomicLoad)
+def atomic_load(l: Lowering, op: AtomicLoad) -> None:
+    """Elements of at most eight bytes are loaded whole."""
+    memref = l.memref(op.tensor)
+    place = locate(l, op, memref, op.indices)
+    if place.uniform:
+        one = part_type(place.element)
+        raw = [_load(l.w, memory_type(one), address(l, place, k), one.size) for k in range(part_count(place.element))]
+        held = Scalar(place.element, tuple(from_memory(l.w, l.target.features, one, x) for x in raw))
+    else:
+        held = read(l, place)
+    fence(l, op.semantics)
+    l.set(op.result, held)
+
+
+def _load(w: Writer, type: str, pointer: Val, size: int) -> Val:
+    return w.effect(type, f"load atomic {type}, {pointer} monotonic, align {size}")
+
+
+@lowering(AtomicStore)
+def atomic_store(l: Lowering, op: AtomicStore) -> None:
+    """Elements of at most eight bytes are stored whole."""
+    place = locate(l, op, l.memref(op.tensor), op.indices)
+    fence(l, op.semantics)
+    write(l, place, l.scalar(op.value))
+
+
+@lowering(AtomicAdd, AtomicMin, AtomicMax)
+def atomic_update(l: Lowering, op: AtomicUpdate) -> None:
+    """Every active work-item updates once, also in a collective region."""
+    memref = l.memref(op.tensor)
+    if not isinstance(op.tensor.type, MemRef):
+        raise TypeError("an atomic update is of a memref")
+    place = locate(l, op, memref, op.indices)
+    operator = OPERATORS[op.__class__]
+    private = is_private(l, memref.local)
+    fence(l, op.semantics)
+    parts = l.vector(l.scalar(op.value))
+    one = part_type(place.element)
+    olds = []
+    for number, part in enumerate(parts):
+        pointers = address(l, place, number)
+        olds.append(_each_lane(l, pointers, part, one, lambda p, v: update(l, operator, one, p, v, private)))
+    fence(l, op.semantics)
+    l.set(op.result, uniform(place.element, *olds))
+
+
+def _each_lane(
+    l: Lowering, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]
+) -> Val:
+    """Call `body` with the pointer and value of one active work-item after the other; the values that it gives."""
+    w = l.w
+    count = l.lanes
+    element = scalar(values.type)
+    size = bits(element) // 8
+    held, found = l.take(count * size), l.take(count * size)
+    w.store(values, held, size)
+    w.store(zero(values.type), found, size)
+    where: Val | None = None
+    if pointers.type != "ptr":
+        where = l.take(count * 8)
+        w.store(pointers, where, 8)
+    active: Val | None = None
+    if l.mask is not None:
+        active = l.take(count)
+        w.store(w.convert("zext", full_mask(l), "i8"), active, 1)
+    with w.loop(0, count) as loop:
+        lane = loop.index
+
+        def one() -> None:
+            offset = w.mul(lane, size)
+            pointer = pointers if where is None else w.load("ptr", w.at(where, w.mul(lane, 8)), 8)
+            value = w.load(element, w.at(held, offset), size)
+            w.store(body(pointer, value), w.at(found, offset), size)
+
+        if active is None:
+            one()
+        else:
+            flag = w.load("i8", w.at(active, lane), 1)
+            with w.when(w.compare("ne", flag, integer(0, "i8"))):
+                one()
+    return w.load(wide(element, count), found, size)
+
+
+def update(l: Lowering, operator: str, type: Number, pointer: Val, value: Val, private: bool) -> Val:
+    """Replace what lies at an address by its combination with a value, both in registers; what it was before."""
+    w = l.w
+    features = l.target.features
+    stored = memory_type(type)
+
+    def combined(old: Val) -> Val:
+        (new,) = arith.binary(w, features, operator, type, (from_memory(w, features, type, old),), (value,))
+        return to_memory(w, features, type, new)
+
+    if private:
+        old = w.load(stored, pointer, type.size)
+        w.store(combined(old), pointer, type.size)
+        return from_memory(w, features, type, old)
+    if type.family == "integer":
+        text = f"atomicrmw {operator} {pointer}, {value} monotonic, align {type.size}"
+        return w.effect(stored, text)
+    return from_memory(w, features, type, _compare_and_swap(w, stored, type.size, pointer, combined))
+
+
+def _compare_and_swap(w: Writer, stored: str, size: int, pointer: Val, combined: Callable[[Val], Val]) -> Val:
+    """Try until nobody else came in between."""
+    whole = f"i{8 * size}"
+    first = _load(w, whole, pointer, size)
+
+    def again(values: tuple[Val, ...]) -> list[Val]:
+        guess, _ = values
+        new = w.convert("bitcast", combined(w.convert("bitcast", guess, stored)), whole)
+        text = f"cmpxchg {pointer}, {guess}, {new} monotonic monotonic, align {size}"
+        pair = w.effect(f"{{ {whole}, i1 }}", text)
+        old = w.effect(whole, f"extractvalue {pair}, 0")
+        won = w.effect("i1", f"extractvalue {pair}, 1")
+        return [old, w.effect("i1", f"xor {won}, true")]
+
+    results = w.repeat([first, integer(1, "i1")], lambda values: values[1], again)
+    return w.convert("bitcast", results[0], stored)

@@ -1,0 +1,211 @@
+"""From a kernel to LLVM IR for the CPU: one function that executes work-groups one after the other.
+
+What comes out is complete: the text, and what the runtime must know to call it (`CompiledKernel`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import girih.back.llvm.cpu.atomics
+import girih.back.llvm.cpu.builtin
+import girih.back.llvm.cpu.control
+import girih.back.llvm.cpu.coopmatrix
+import girih.back.llvm.cpu.linalg
+import girih.back.llvm.cpu.memory
+import girih.back.llvm.cpu.scalars
+import girih.back.llvm.cpu.subgroup  # noqa: F401  (these fill LOWERINGS)
+from girih.back.llvm.cpu.abi import FIRST_PARAMETER, CompiledKernel
+from girih.back.llvm.cpu.lowering import Geometry, Lowering, Place
+from girih.back.llvm.cpu.target import CpuTarget
+from girih.back.llvm.debug import DebugInfo
+from girih.back.llvm.text import ModuleText, Val
+from girih.back.llvm.values import GroupHeld, MemRefHeld, Scalar, index, uniform
+from girih.back.llvm.variance import constants_of, varying_values
+from girih.back.llvm.writer import Writer
+from girih.diagnostics import CompileError, Diagnostic
+from girih.ir.core import Function, Op, Parameter, Region, Value
+from girih.ir.facts import DeviceLimits
+from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
+from girih.ops.geometry import possible_subgroup_sizes, preferred_subgroup_size
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A kernel as LLVM IR; `optimize` where LLVM must split coroutines."""
+
+    kernel: CompiledKernel
+    text: str
+    optimize: bool
+
+
+def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowered:
+    """Lower a checked function. Raises `CompileError` for what the target refuses."""
+    geometry = geometry_of(function)
+    module = ModuleText()
+    symbol = f"girih.{function.name}"
+    debug = DebugInfo(module, function.name, symbol, function.span)
+    header = (
+        f'define void @"{symbol}"(ptr noalias readonly %arguments, ptr noalias %workspace, i64 %first, i64 %last) '
+        f'nounwind "prefer-vector-width"="512" !dbg {debug.subprogram}'
+    )
+    w = Writer(module, header)
+    w.location = debug.at(function.span)
+    constants = constants_of(function)
+    arguments = Val("%arguments", "ptr")
+    grid = (_slot(w, arguments, 0), _slot(w, arguments, 1), _slot(w, arguments, 2))
+    record = w.load("ptr", w.at(arguments, 24), 8)
+    nowhere = Val("0", "i64")
+    lowering = Lowering(
+        w=w,
+        module=module,
+        function=function,
+        target=target,
+        geometry=geometry,
+        constants=constants,
+        varying=varying_values(function, constants, geometry.subgroup_size),
+        last_uses=last_uses(function),
+        checks=checks,
+        debug=debug,
+        place=Place(lanes=geometry.subgroups * geometry.subgroup_size),
+        arguments=arguments,
+        workspace=Val("%workspace", "ptr"),
+        record=record,
+        group=(nowhere, nowhere, nowhere),
+        grid=grid,
+        linear_group=nowhere,
+        leave=w.ret,
+    )
+    bind_parameters(lowering)
+    _work_groups(lowering)
+    w.ret()
+    w.finish()
+    kernel = CompiledKernel(
+        name=function.name,
+        symbol=symbol,
+        object=b"",
+        workspace_bytes=lowering.frame.most,
+        sites=tuple(lowering.sites),
+        subgroup_size=geometry.subgroup_size,
+        work_group_size=geometry.work_group_size,
+    )
+    text = str(module)
+    return Lowered(kernel, text, "presplitcoroutine" in text)
+
+
+def geometry_of(function: Function) -> Geometry:
+    """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size suits it."""
+    possible = possible_subgroup_sizes(function, DeviceLimits())
+    if not possible:
+        sizes = ", ".join(map(str, DeviceLimits().subgroup_sizes))
+        message = f"no subgroup size of {sizes} suits all instructions of @{function.name}"
+        hint = "rows of matrices in mul_add and reduce and the first entry of a tile shape are multiples of it"
+        raise CompileError([Diagnostic("bind.subgroup_size", message, function.span, hint=hint)])
+    size = preferred_subgroup_size(possible)
+    return Geometry(function.work_group_size or (size, 1), size)
+
+
+def _slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
+    return w.load(type, w.at(arguments, 8 * number), 8)
+
+
+def _work_groups(l: Lowering) -> None:
+    """The loop over work-groups, and the kernel's body in it."""
+    w = l.w
+    with w.loop(Val("%first", "i64"), Val("%last", "i64")) as loop:
+        linear = loop.index
+        x = w.pure("i64", f"urem {linear}, {l.grid[0].text}", (linear, l.grid[0]))
+        rest = w.pure("i64", f"udiv {linear}, {l.grid[0].text}", (linear, l.grid[0]))
+        y = w.pure("i64", f"urem {rest}, {l.grid[1].text}", (rest, l.grid[1]))
+        z = w.pure("i64", f"udiv {rest}, {l.grid[1].text}", (rest, l.grid[1]))
+        l.group = (x, y, z)
+        l.linear_group = linear
+        l.region(l.function.body)
+
+
+def bind_parameters(l: Lowering) -> None:
+    """The parameters as values, read from the arguments."""
+    slots = _Slots(l)
+    for parameter in l.function.parameters:
+        l.set(parameter.value, slots.bind(parameter))
+
+
+class _Slots:
+    """The arguments, slot after slot."""
+
+    def __init__(self, l: Lowering) -> None:
+        self._l = l
+        self._next = FIRST_PARAMETER
+
+    def take(self, type: str = "i64") -> Val:
+        """The next slot."""
+        number = self._next
+        self._next += 1
+        return _slot(self._l.w, self._l.arguments, number, type)
+
+    def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld:
+        """A parameter's value."""
+        match parameter.type:
+            case MemRef() as type:
+                return self._memref(parameter, type)
+            case Group() as type:
+                return self._group(parameter, type)
+            case Boolean():
+                return uniform(parameter.type, self._l.w.convert("trunc", self.take(), "i1"))
+            case Number() as type:
+                return self._number(type)
+            case _:
+                raise TypeError(f"a parameter of type {parameter.type}")
+
+    def _number(self, type: Number) -> Scalar:
+        w = self._l.w
+        if type.family == "integer":
+            return uniform(type, w.convert("trunc", self.take(), f"i{8 * type.size}"))
+        part = PARTS.get(type, type)
+        register = "double" if part.size == 8 else "float"
+        return uniform(type, *(self.take(register) for _ in range(2 if type in PARTS else 1)))
+
+    def _memref(self, parameter: Parameter, type: MemRef) -> MemRefHeld:
+        pointer = self.take("ptr")
+        shape = tuple(index(self.take()) if n is None else n for n in type.shape)
+        strides = tuple(index(self.take()) if n is None else n for n in type.strides)
+        return MemRefHeld(type, pointer, index(0), shape, strides, parameter.name, _alignment(parameter, type))
+
+    def _group(self, parameter: Parameter, type: Group) -> GroupHeld:
+        table = self.take("ptr")
+        size = self.take() if type.size is None else type.size
+        fields = 2 + type.memref.shape.count(None) + type.memref.strides.count(None)
+        moved = type.offset != 0
+        return GroupHeld(
+            type.memref, table, size, parameter.name, type.memref.element.size, moved, record_bytes=8 * fields
+        )
+
+
+def _alignment(parameter: Parameter, type: MemRef) -> int:
+    """What the parameter promises of its address, in bytes."""
+    promised = parameter.attributes.get("alignment")
+    return promised if isinstance(promised, int) else type.element.size
+
+
+def last_uses(function: Function) -> dict[Value, Op]:
+    """The last instruction, in program order, that reads each value; its region's owner if it stands in an inner one.
+
+    An instruction in a region other than the value's own counts as the instruction of the value's region around it.
+    """
+    found: dict[Value, Op] = {}
+    home: dict[Value, Region] = {p.value: function.body for p in function.parameters}
+
+    def visit(region: Region, owners: dict[Region, Op]) -> None:
+        for op in region.ops:
+            for value in op.operands:
+                inner = home.get(value)
+                found[value] = op if inner is region or inner is None else owners.get(inner, op)
+            for own in op.regions:
+                for value in op.bindings:
+                    home[value] = own
+                visit(own, {**owners, region: op})
+            for value in op.results:
+                home[value] = region
+
+    visit(function.body, {})
+    return found

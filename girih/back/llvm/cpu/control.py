@@ -1,0 +1,605 @@
+"""Loops, branches and the regions that change how work is shared out (`girih.ops.control`).
+
+Where the work-items of a subgroup agree, control flow is control flow. Where they do not, both sides of a branch are
+executed under masks, and a loop goes on while some work-item does. A loop over lane, lane + L, ... runs without a mask
+until the last round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from girih.back.llvm import addresses
+from girih.back.llvm.cpu.coroutine import run_as_coroutines
+from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
+from girih.back.llvm.cpu.matrix import MatrixCarrier
+from girih.back.llvm.text import Operand, Val, integer, lanes, poison, wide
+from girih.back.llvm.values import Linear, Scalar, parts_of, scalar_type, uniform
+from girih.back.llvm.variance import flat_modes
+from girih.ir.core import Op, Region, RegionKind, Value
+from girih.ir.types import CoopMatrix, Number
+from girih.ops.control import Barrier, For, Foreach, ForeachTile, If, Parallel, Yield
+
+_DUPLICATED = 150
+"""Loops of at most so many instructions are written twice: without a mask, and with one for the last round."""
+
+
+class Carrier(Protocol):
+    """How a value goes through phis."""
+
+    def enter(self, l: Lowering, held: Held) -> list[Val]:
+        """The values for the phis."""
+
+    def inside(self, l: Lowering, values: Sequence[Val]) -> Held:
+        """The value that the phis stand for."""
+
+
+class ScalarCarrier:
+    """A scalar: one phi per part, as wide as the value needs anywhere."""
+
+    def __init__(self, l: Lowering, value: Value) -> None:
+        self._type = scalar_type(value.type)
+        self._count = l.lanes if value in l.varying else 1
+
+    def enter(self, l: Lowering, held: Scalar) -> list[Val]:
+        return list(parts_of(l.w, held, self._count)) if self._count > 1 else list(l.one(held))
+
+    def inside(self, l: Lowering, values: Sequence[Val]) -> Scalar:
+        return uniform(self._type, *values)
+
+
+def carriers_of(l: Lowering, values: Sequence[Value]) -> list[Carrier]:
+    """How each value is carried."""
+    return [
+        MatrixCarrier(l, v.type, v) if isinstance(v.type, CoopMatrix) else ScalarCarrier(l, v) for v in values
+    ]
+
+
+def _enter(l: Lowering, carriers: Sequence[Carrier], held: Sequence[Held]) -> list[list[Val]]:
+    return [carrier.enter(l, one) for carrier, one in zip(carriers, held, strict=True)]
+
+
+def _regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequence[Val]]:
+    """The values of each carrier, of all in a row."""
+    groups, begin = [], 0
+    for one in like:
+        groups.append(flat[begin : begin + len(one)])
+        begin += len(one)
+    return groups
+
+
+def _flat(groups: Sequence[Sequence[Val]]) -> list[Val]:
+    return [v for group in groups for v in group]
+
+
+def _bind(l: Lowering, values: Sequence[Value], carriers: Sequence[Carrier], groups: Sequence[Sequence[Val]]) -> None:
+    for value, carrier, group in zip(values, carriers, groups, strict=True):
+        l.set(value, carrier.inside(l, group))
+
+
+def yielded(l: Lowering, region: Region) -> list[Held]:
+    """The values that a region ends with."""
+    last = region.terminator
+    return [l.env[v] for v in last.values] if isinstance(last, Yield) else []
+
+
+@lowering(Yield)
+def yield_(l: Lowering, op: Yield) -> None:
+    """What owns the region reads the values."""
+
+
+@lowering(Barrier)
+def barrier(l: Lowering, op: Barrier) -> None:
+    """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
+    l.met_by_all(op, "work-group")
+    if l.suspend is not None:
+        l.suspend()
+
+
+# --- if ----------------------------------------------------------------------------------------
+
+
+@lowering(If)
+def if_(l: Lowering, op: If) -> None:
+    """A branch where the work-items agree, both sides under masks where they need not."""
+    condition = l.scalar(op.condition)
+    if condition.uniform or l.place.kind is RegionKind.COLLECTIVE:
+        _branch(l, op, l.agreed(op, "condition", condition)[0])
+    else:
+        _masked_branch(l, op, condition.part)
+
+
+def _branch(l: Lowering, op: If, condition: Val) -> None:
+    carriers = carriers_of(l, op.results)
+    known = condition.literal
+    if known is not None:
+        region = op.then if known else op.otherwise
+        if region is not None:
+            l.region(region)
+            for value, held in zip(op.results, yielded(l, region), strict=False):
+                l.set(value, held)
+        return
+    like: list[list[list[Val]]] = []
+
+    def side(region: Region | None) -> list[Val]:
+        if region is None:
+            return []
+        l.region(region)
+        like.append(_enter(l, carriers, yielded(l, region)))
+        return _flat(like[-1])
+
+    merged = l.w.either(condition, lambda: side(op.then), lambda: side(op.otherwise))
+    _bind(l, op.results, carriers, _regroup(merged, like[0]))
+
+
+def _masked_branch(l: Lowering, op: If, condition: Val) -> None:
+    w = l.w
+    carriers = carriers_of(l, op.results)
+    there = w.both(condition, l.mask) or condition
+    first, like = _under(l, there, op.then, carriers, None)
+    if op.otherwise is None:
+        return
+    elsewhere = w.both(w.negated(condition), l.mask) or condition
+    second, _ = _under(l, elsewhere, op.otherwise, carriers, first)
+    merged = [
+        w.select(condition, a, b) if lanes(a.type) == lanes(condition.type) else b
+        for a, b in zip(first, second, strict=True)
+    ]
+    _bind(l, op.results, carriers, _regroup(merged, like))
+
+
+def _under(
+    l: Lowering, mask: Val, region: Region, carriers: Sequence[Carrier], otherwise: list[Val] | None
+) -> tuple[list[Val], list[list[Val]]]:
+    """Execute a region where a mask holds, if it does anywhere; the values it ends with, or any."""
+    like: list[list[list[Val]]] = []
+
+    def inside() -> list[Val]:
+        with l.at(mask=mask):
+            l.region(region)
+            like.append(_enter(l, carriers, yielded(l, region)))
+        return _flat(like[-1])
+
+    def outside() -> list[Val]:
+        # What is not one value per lane, a matrix, comes from the side that some work-item took.
+        values = _flat(like[-1])
+        if otherwise is None:
+            return [poison(v.type) for v in values]
+        return [o if lanes(v.type) != l.lanes else poison(v.type) for v, o in zip(values, otherwise, strict=True)]
+
+    return l.w.either(l.w.any(mask), inside, outside), like[0]
+
+
+# --- for ---------------------------------------------------------------------------------------
+
+
+@lowering(For)
+def for_(l: Lowering, op: For) -> None:
+    """A loop: of one counter where the work-items agree on it, otherwise under a mask."""
+    start, stop = l.scalar(op.start), l.scalar(op.stop)
+    step = None if op.step is None else l.scalar(op.step)
+    agree = all(s is None or s.uniform for s in (start, stop, step))
+    if agree or l.place.kind is RegionKind.COLLECTIVE:
+        shared = None if step is None else l.agreed(op, "step", step)[0]
+        _counted(l, op, l.agreed(op, "start", start)[0], l.agreed(op, "stop", stop)[0], shared)
+        return
+    if start.linear is not None and stop.uniform and (step is None or step.uniform) and l.mask is None:
+        if _size(op.body) <= _DUPLICATED:
+            _linear(l, op, start.linear, stop.part, None if step is None else step.part)
+            return
+    _varying(l, op, start, stop, step)
+
+
+def _size(region: Region) -> int:
+    """How many instructions a region has, inner ones included; loops in it count more, as they are written twice."""
+    total = 0
+    for op in region.ops:
+        inner = sum(_size(r) for r in op.regions)
+        total += 1 + (2 * inner if isinstance(op, For | Foreach) else inner)
+    return total
+
+
+def _wide_integer(l: Lowering, held: Val) -> Val:
+    return l.w.convert("sext", held, "i64")
+
+
+def _positive_step(l: Lowering, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
+    """End and step; a loop with a step that is not positive is found, and does not run."""
+    w = l.w
+    if step.literal is not None and step.literal > 0:
+        return stop, step
+    bad = w.compare("sle", step, integer(0, step.type))
+    l.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    return w.select(bad, start, stop), w.larger(step, integer(1, step.type))
+
+
+def _carry_in(l: Lowering, op: For, carriers: Sequence[Carrier]) -> list[list[Val]]:
+    return _enter(l, carriers, [l.env[v] for v in op.initial])
+
+
+def _counted(l: Lowering, op: For, start: Val, stop: Val, step: Val | None) -> None:
+    """One counter for all; it counts in 64 bits."""
+    w = l.w
+    narrow = start.type
+    used = l.frame.used
+    carriers = carriers_of(l, op.carried)
+    first, end = _wide_integer(l, start), _wide_integer(l, stop)
+    distance: Val = integer(1) if step is None else _wide_integer(l, step)
+    end, distance = _positive_step(l, op, end, first, distance)
+    groups = _carry_in(l, op, carriers)
+    overflows = narrow == "i64" and distance.literal != 1
+    with w.loop(first, end, distance, _flat(groups), saturate=overflows) as loop:
+        counter = w.convert("trunc", loop.index, narrow)
+        l.set(op.variable, Scalar(_number(op.variable), (counter,), below=_bound(l.scalar(op.start), end)))
+        _bind(l, op.carried, carriers, _regroup(loop.values, groups))
+        l.region(op.body)
+        following = _enter(l, carriers, yielded(l, op.body)) if op.carried else []
+        loop.following = _flat(following)
+    _bind(l, op.results, carriers, _regroup(loop.results, groups))
+    if not any(isinstance(v.type, CoopMatrix) for v in op.results):
+        l.frame.used = used
+
+
+def _bound(start: Scalar, stop: Val) -> Val | None:
+    """The bound of a counter that begins with a number that is not negative."""
+    base = start.linear.base if start.linear is not None else start.part
+    positive = start.linear is None or start.linear.stride >= 0
+    known = (base.literal is not None and base.literal >= 0) or (start.below is not None)
+    return stop if known and positive else None
+
+
+def _number(value: Value) -> Number:
+    if not isinstance(value.type, Number):
+        raise TypeError(f"%{value.name} is no number")
+    return value.type
+
+
+def _linear(l: Lowering, op: For, start: Linear, stop: Val, step: Val | None) -> None:
+    """Lane p goes over base + p * stride, + step, ...: without a mask while all lanes are in, then with one."""
+    w = l.w
+    type = _number(op.variable)
+    narrow = stop.type
+    carriers = carriers_of(l, op.carried)
+    base, end = _wide_integer(l, start.base), _wide_integer(l, stop)
+    distance: Val = integer(1) if step is None else _wide_integer(l, step)
+    end, distance = _positive_step(l, op, end, base, distance)
+    bound = _bound(l.scalar(op.start), end)
+    reach = max(0, (l.lanes - 1) * start.stride)
+    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(reach))
+    groups = _carry_in(l, op, carriers)
+    with w.loop(base, whole_end, distance, _flat(groups), saturate=True) as loop:
+        linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
+        l.set(op.variable, Scalar(type, (), linear, bound))
+        _bind(l, op.carried, carriers, _regroup(loop.values, groups))
+        l.region(op.body)
+        loop.following = _flat(_enter(l, carriers, yielded(l, op.body))) if op.carried else []
+        index = loop.index
+    rest = Val(index.text, index.type, l.w.level)
+
+    def active(counter: Val) -> Val:
+        trip = addresses.vector(w, Scalar(type, (), Linear(counter, start.stride)), l.lanes)
+        return w.compare("slt", trip, w.splat(end, l.lanes))
+
+    def body(values: tuple[Val, ...]) -> list[Val]:
+        counter, *carried = values
+        mask = active(counter)
+        linear = Linear(w.convert("trunc", counter, narrow), start.stride, exact=True)
+        following = _masked_iteration(l, op, mask, Scalar(type, (), linear, bound), carriers, groups, carried)
+        moved = w.effect("i64", w._saturated(counter, distance))
+        return [moved, *following]
+
+    results = w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)
+    _bind(l, op.results, carriers, _regroup(results[1:], groups))
+
+
+def _masked_iteration(
+    l: Lowering,
+    op: For,
+    mask: Val,
+    variable: Scalar,
+    carriers: Sequence[Carrier],
+    groups: Sequence[Sequence[Val]],
+    carried: Sequence[Val],
+) -> list[Val]:
+    """One iteration where a mask holds; elsewhere the carried values stay."""
+    w = l.w
+    l.set(op.variable, variable)
+    with l.at(mask=mask):
+        _bind(l, op.carried, carriers, _regroup(carried, groups))
+        l.region(op.body)
+        following = _flat(_enter(l, carriers, yielded(l, op.body))) if op.carried else []
+    return [
+        w.select(mask, new, old) if lanes(new.type) == lanes(mask.type) else new
+        for new, old in zip(following, carried, strict=True)
+    ]
+
+
+def _varying(l: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> None:
+    """Work-items leave the loop one by one."""
+    w = l.w
+    type = _number(op.variable)
+    carriers = carriers_of(l, op.carried)
+    shared = start.uniform and (step is None or step.uniform)
+    width = 1 if shared else l.lanes
+    first = parts_of(w, start, width)[0]
+    distance = integer(1, first.type) if step is None else parts_of(w, step, width)[0]
+    end = l.vector(stop)[0]
+    one = integer(1, distance.type)
+    known = step is None or (step.uniform and (step.part.literal or 0) > 0)
+    stopped = integer(0, wide("i1", l.lanes)) if known else _stopped(l, op, distance)
+    distance = distance if known else w.larger(distance, one)
+    groups = _carry_in(l, op, carriers)
+    going = w.both(w.compare("slt", w.splat(first, l.lanes), end), l.mask)
+    assert going is not None
+    going = w.binary("and", going, w.negated(stopped)) if not known else going
+
+    def body(values: tuple[Val, ...]) -> list[Val]:
+        mask, trip, *carried = values
+        following = _masked_iteration(l, op, mask, uniform(type, trip), carriers, groups, carried)
+        moved = w.add(trip, distance)
+        more = w.binary("and", w.compare("slt", w.splat(moved, l.lanes), end),
+                        w.splat(w.compare("sgt", moved, trip), l.lanes))  # fmt: skip
+        return [w.binary("and", mask, more), moved, *following]
+
+    results = w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)
+    _bind(l, op.results, carriers, _regroup(results[2:], groups))
+
+
+def _stopped(l: Lowering, op: For, step: Val) -> Val:
+    """The work-items whose step is not positive: found, and their loop does not run."""
+    w = l.w
+    bad = w.splat(w.compare("sle", step, integer(0, step.type)), l.lanes)
+    l.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    return bad
+
+
+# --- parallel ----------------------------------------------------------------------------------
+
+
+def _has_barrier(region: Region) -> bool:
+    return any(isinstance(op, Barrier) or any(_has_barrier(r) for r in op.regions) for op in region.ops)
+
+
+@lowering(Parallel)
+def parallel(l: Lowering, op: Parallel) -> None:
+    """Subgroup after subgroup; as coroutines where barriers make them wait for each other."""
+    count = l.geometry.subgroups
+    if count > 1 and _has_barrier(op.body):
+        run_as_coroutines(l, op)
+        return
+    spilled = _spill_wide(l, op)
+    for_each_subgroup(l, count, lambda number: _subgroup(l, op.body, number, spilled))
+
+
+def for_each_subgroup(l: Lowering, count: int, body: Callable[[Operand], None]) -> None:
+    """Write code for one subgroup after the other."""
+    if count == 1:
+        body(0)
+        return
+    with l.w.loop(0, count) as loop:
+        body(loop.index)
+
+
+def _subgroup(l: Lowering, region: Region, number: Operand, spilled: dict[Value, list[Val]]) -> None:
+    """A region for one subgroup, all of its work-items."""
+    with l.at(kind=RegionKind.SPMD, lanes=l.geometry.subgroup_size, mask=None, subgroup=number):
+        outer = _reload_wide(l, number, spilled)
+        l.region(region)
+        l.env.update(outer)
+
+
+def _spill_wide(l: Lowering, op: Op) -> dict[Value, list[Val]]:
+    """Values that differ between all work-items of the work-group, in memory, where subgroups pick theirs."""
+    if l.geometry.subgroups == 1:
+        return {}
+    spilled: dict[Value, list[Val]] = {}
+    for value in free_values(op):
+        held = l.env.get(value)
+        if not isinstance(held, Scalar) or held.uniform:
+            continue
+        spilled[value] = []
+        for part in l.vector(held):
+            stored = l.w.convert("zext", part, "i8") if lanes(part.type) and "i1>" in part.type else part
+            slot = l.take(l.lanes * 8)
+            l.w.store(stored, slot, 1)
+            spilled[value].append(Val(slot.text, stored.type, slot.level))
+    return spilled
+
+
+def _reload_wide(l: Lowering, number: Operand, spilled: dict[Value, list[Val]]) -> dict[Value, Held]:
+    """The subgroup's part of such values; what they were outside is returned."""
+    w = l.w
+    outer: dict[Value, Held] = {}
+    for value, slots in spilled.items():
+        outer[value] = l.env[value]
+        parts = []
+        for slot in slots:
+            element = slot.type[slot.type.index(" x ") + 3 : -1]
+            size = {"float": 4, "double": 8}.get(element) or int(element[1:]) // 8
+            pointer = Val(slot.text, "ptr", slot.level)
+            address = w.at(pointer, w.mul(number, l.lanes * size))
+            held = w.load(wide(element, l.lanes), address, 1)
+            is_bool = str(value.type) == "bool"
+            parts.append(w.convert("trunc", held, "i1") if is_bool else held)
+        l.env[value] = uniform(outer[value].type, *parts)
+    return outer
+
+
+def free_values(op: Op) -> list[Value]:
+    """The values from outside that the regions of an instruction read."""
+    inner: set[Value] = set(op.bindings)
+    found: dict[Value, None] = {}
+    stack = [o for region in op.regions for o in region.ops]
+    while stack:
+        one = stack.pop()
+        inner.update(one.bindings)
+        inner.update(one.results)
+        found.update((v, None) for v in one.operands)
+        for region in one.regions:
+            stack.extend(region.ops)
+    return [v for v in found if v not in inner]
+
+
+# --- foreach -----------------------------------------------------------------------------------
+
+
+@lowering(Foreach)
+def foreach(l: Lowering, op: Foreach) -> None:
+    """Loops over the outer modes; the points of the first ones are dealt out to the lanes in rounds."""
+    starts = [_wide_integer(l, l.agreed(op, "start", l.scalar(v))[0]) for v in op.start]
+    stops = [_wide_integer(l, l.agreed(op, "stop", l.scalar(v))[0]) for v in op.stop]
+    flat = flat_modes(op, l.constants, l.geometry.subgroup_size)
+    dealt = max(1, len(flat))
+    spilled = _spill_wide(l, op)
+    _outer_loops(l, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(l, op, starts, stops, flat, spilled))
+
+
+def _outer_loops(
+    l: Lowering,
+    op: Foreach,
+    starts: list[Val],
+    stops: list[Val],
+    mode: int,
+    dealt: int,
+    body: Callable[[], None],
+) -> None:
+    """One loop per mode from the last down to those that are dealt out."""
+    if mode < dealt:
+        body()
+        return
+    with l.w.loop(starts[mode], stops[mode]) as loop:
+        variable = op.variables[mode]
+        narrow = f"i{8 * _number(variable).size}"
+        counter = l.w.convert("trunc", loop.index, narrow)
+        below = _bound(l.scalar(op.start[mode]), stops[mode])
+        l.set(variable, Scalar(_number(variable), (counter,), below=below))
+        _outer_loops(l, op, starts, stops, mode - 1, dealt, body)
+
+
+def _deal(
+    l: Lowering,
+    op: Foreach,
+    starts: list[Val],
+    stops: list[Val],
+    flat: tuple[int, ...],
+    spilled: dict[Value, list[Val]],
+) -> None:
+    """Rounds of as many points as there are lanes; the last one under a mask."""
+    w = l.w
+    width = l.geometry.subgroup_size
+    first: Operand = integer(0) if flat else starts[0]
+    end: Operand = integer(_product(flat)) if flat else stops[0]
+    first, end = w.value(first), w.value(end)
+    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(width - 1))
+    if first.literal is not None and end.literal is not None:
+        whole_end = integer(max(end.literal - width + 1, -(2**63)))
+    duplicate = _size(op.body) <= 2 * _DUPLICATED
+
+    def points(base: Val, mask: Val | None) -> None:
+        number = w.pure("i64", f"udiv {w.sub(base, first)}, {width}", (base, first))
+        subgroup = w.pure("i64", f"urem {number}, {l.geometry.subgroups}", (number,))
+        chosen: Operand = subgroup if l.geometry.subgroups > 1 else 0
+        with l.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
+            outer = _reload_wide(l, chosen, spilled)
+            _set_points(l, op, starts, stops, base, flat)
+            l.region(op.body)
+            l.env.update(outer)
+
+    def partial(base: Val) -> None:
+        # Compared by distance: base plus lane may pass the largest number.
+        left = w.splat(w.sub(end, base), width)
+        points(base, w.compare("ult", w.iota(width), left))
+
+    if not duplicate:
+        with w.loop(first, end, width, saturate=True) as loop:
+            partial(loop.index)
+        return
+    rest = first
+    if _may_exceed(first, whole_end):
+        with w.loop(first, whole_end, width, saturate=True) as loop:
+            points(loop.index, None)
+        rest = Val(loop.index.text, "i64", w.level)
+    if first.literal is not None and end.literal is not None and (end.literal - first.literal) % width == 0:
+        return
+    with w.when(w.compare("slt", rest, end)):
+        partial(rest)
+
+
+def _may_exceed(first: Val, end: Val) -> bool:
+    return first.literal is None or end.literal is None or first.literal < end.literal
+
+
+def _product(sizes: Sequence[int]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def _set_points(
+    l: Lowering, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
+) -> None:
+    """The dealt variables of a round."""
+    w = l.w
+    if not flat:
+        type = _number(op.variables[0])
+        narrow = f"i{8 * type.size}"
+        linear = Linear(w.convert("trunc", base, narrow), 1, exact=True)
+        l.set(op.variables[0], Scalar(type, (), linear, _bound(l.scalar(op.start[0]), stops[0])))
+        return
+    rest = w.add(w.splat(w.convert("trunc", base, "i32"), l.lanes), w.iota(l.lanes, "i32"))
+    for variable, start, stop, size in zip(op.variables, starts, stops, flat, strict=False):
+        type = _number(variable)
+        divisor = integer(size, rest.type)
+        point = w.pure(rest.type, f"urem {rest}, {divisor.text}", (rest,))
+        rest = w.pure(rest.type, f"udiv {rest}, {divisor.text}", (rest,))
+        moved = w.add(w.convert("zext", point, "i64"), w.splat(start, l.lanes))
+        counter = w.convert("trunc", moved, f"i{8 * type.size}")
+        l.set(variable, Scalar(type, (counter,), below=stop if (start.literal is not None and start.literal >= 0) else None))
+
+
+@lowering(ForeachTile)
+def foreach_tile(l: Lowering, op: ForeachTile) -> None:
+    """The tiles one after the other, each by a subgroup."""
+    starts = [_wide_integer(l, l.agreed(op, "start", l.scalar(v))[0]) for v in op.start]
+    stops = [_wide_integer(l, l.agreed(op, "stop", l.scalar(v))[0]) for v in op.stop]
+    _tile_loops(l, op, starts, stops, len(starts) - 1, integer(0), _spill_wide(l, op))
+
+
+def _tile_loops(
+    l: Lowering,
+    op: ForeachTile,
+    starts: list[Val],
+    stops: list[Val],
+    mode: int,
+    number: Val,
+    spilled: dict[Value, list[Val]],
+) -> None:
+    w = l.w
+    if mode < 0:
+        count = l.geometry.subgroups
+        chosen: Operand = 0
+        if count > 1:
+            chosen = w.pure("i64", f"urem {number}, {count}", (number,))
+        _subgroup(l, op.body, chosen, spilled)
+        return
+    tile = op.tile_shape[mode]
+    with w.loop(starts[mode], stops[mode], tile, saturate=True) as loop:
+        variable, size = op.variables[mode], op.sizes[mode]
+        narrow = f"i{8 * _number(variable).size}"
+        left = w.sub(stops[mode], loop.index)
+        short = w.select(w.compare("ult", left, integer(tile)), left, integer(tile))
+        l.set(variable, uniform(_number(variable), w.convert("trunc", loop.index, narrow)))
+        l.set(size, uniform(_number(size), w.convert("trunc", short, narrow)))
+        passed = w.sub(loop.index, starts[mode])
+        here = w.pure("i64", f"udiv {passed}, {tile}", (passed,))
+        tiles = _tile_count(l, starts[mode], stops[mode], tile)
+        _tile_loops(l, op, starts, stops, mode - 1, w.add(w.mul(number, tiles), here), spilled)
+
+
+def _tile_count(l: Lowering, start: Val, stop: Val, tile: int) -> Val:
+    """How many tiles a mode has."""
+    distance = l.w.sub(stop, start)
+    rounded = l.w.add(distance, tile - 1)
+    return l.w.pure("i64", f"udiv {rounded}, {tile}", (rounded,))

@@ -1,0 +1,113 @@
+"""Cooperative matrices on the CPU (`girih.ops.coopmatrix`), and arithmetic on them (`girih.ops.arith`)."""
+
+from __future__ import annotations
+
+from girih.back.llvm import arith, casts
+from girih.back.llvm.cpu import coopmatrix_apply, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce
+from girih.back.llvm.cpu.coopmatrix_access import shared_operand, together
+from girih.back.llvm.cpu.coopmatrix_elementwise import elementwise
+from girih.back.llvm.cpu.coopmatrix_product import mul_add
+from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.cpu.matrix import Matrix, Parts, Piece, Splat, operand
+from girih.back.llvm.text import bits, integer
+from girih.ir.core import Value
+from girih.ir.types import CoopMatrix, Number
+from girih.ops.arith import Binary, Cast, Constant, Unary
+from girih.ops.coopmatrix import CooperativeMatrixConstruct, CooperativeMatrixMulAdd, CooperativeMatrixScale
+
+OTHER_INSTRUCTIONS = (coopmatrix_apply, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce)
+"""Where the instructions are lowered that are not here."""
+
+
+def component_type(value: Value) -> Number:
+    """The component type of a matrix value."""
+    assert isinstance(value.type, CoopMatrix)
+    return value.type.component
+
+
+# --- arithmetic --------------------------------------------------------------------------------
+
+
+def binary(l: Lowering, op: Binary) -> None:
+    """Component by component (003 "Arithmetic (binary)")."""
+    mnemonic, type = op.spec.mnemonic, component_type(op.a)
+    checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        if checked:
+            _check_second(l, op, parts[1], at)
+        return arith.binary(l.w, l.target.features, mnemonic, type, parts[0], parts[1])
+
+    elementwise(l, op.result, (operand(l, op.a), operand(l, op.b)), compute, _WEIGHTS.get(mnemonic, 1))
+
+
+_WEIGHTS = {"div": 4, "rem": 40, "max": 3, "min": 3}
+
+
+def _check_second(l: Lowering, op: Binary, second: Parts, at: Piece) -> None:
+    """Find divisions by zero and shifts that are too wide."""
+    w, (b,) = l.w, second
+    width = bits(b.type)
+    with l.at(lanes=at.count, mask=None):
+        if op.spec.mnemonic in ("div", "rem"):
+            bad = w.any(w.compare("eq", b, integer(0, b.type)))
+            says, code = "an integer is divided by zero", "run.division_by_zero"
+        else:
+            bad = w.any(w.compare("uge", b, integer(width, b.type)))
+            says, code = f"a shift of a {width}-bit integer is not between 0 and {width - 1}", "run.shift"
+        l.check(op, bad, code, says, argument=op.b.name, by_lane=False)
+
+
+def unary(l: Lowering, op: Unary) -> None:
+    """Component by component (003 "Arithmetic (unary)")."""
+    mnemonic, type = op.spec.mnemonic, component_type(op.a)
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return arith.unary(l.w, l.target.features, mnemonic, type, parts[0])
+
+    elementwise(l, op.result, (operand(l, op.a),), compute)
+
+
+def cast(l: Lowering, op: Cast) -> None:
+    """Component by component (003 "Cast"); a cast to another use alone changes nothing."""
+    source, target = component_type(op.a), component_type(op.result)
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return casts.cast(l.w, l.target.features, source, target, parts[0])
+
+    elementwise(l, op.result, (operand(l, op.a),), compute, 0 if source == target else 3)
+
+
+def constant(l: Lowering, op: Constant) -> None:
+    """The same everywhere (003 "Constant")."""
+    assert isinstance(op.result.type, CoopMatrix)
+    l.set(op.result, Splat(op.result.type, arith.constant(component_type(op.result), op.value)))
+
+
+@lowering(CooperativeMatrixConstruct)
+def construct(l: Lowering, op: CooperativeMatrixConstruct) -> None:
+    """One number everywhere."""
+    together(l, op)
+    assert isinstance(op.result.type, CoopMatrix)
+    l.set(op.result, Splat(op.result.type, shared_operand(l, op, "a")))
+
+
+@lowering(CooperativeMatrixScale)
+def scale(l: Lowering, op: CooperativeMatrixScale) -> None:
+    """A number times a matrix."""
+    together(l, op)
+    type = component_type(op.result)
+    assert isinstance(op.result.type, CoopMatrix)
+    number: Matrix = Splat(op.result.type, shared_operand(l, op, "a"))
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return arith.binary(l.w, l.target.features, "mul", type, parts[0], parts[1])
+
+    elementwise(l, op.result, (number, operand(l, op.matrix)), compute)
+
+
+@lowering(CooperativeMatrixMulAdd)
+def multiply_add(l: Lowering, op: CooperativeMatrixMulAdd) -> None:
+    """a b + c."""
+    together(l, op)
+    l.set(op.result, mul_add(l, op, operand(l, op.a), operand(l, op.b), operand(l, op.c)))

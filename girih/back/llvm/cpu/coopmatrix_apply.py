@@ -1,0 +1,130 @@
+"""`cooperative_matrix_apply` on the CPU: the components of a line are the lanes of the region."""
+
+from __future__ import annotations
+
+from girih.back.llvm.cpu.control import free_values
+from girih.back.llvm.cpu.coopmatrix_access import shared_memref, shared_scalar, together
+from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
+from girih.back.llvm.cpu.matrix import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    in_registers,
+    length,
+    new_tile,
+    operand,
+    read_tile,
+    to_columns,
+    to_tile,
+    turned,
+    write_tile,
+)
+from girih.back.llvm.text import integer
+from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
+from girih.ir.core import Op, Region, RegionKind, Value
+from girih.ir.define import Operand
+from girih.ir.types import I32, CoopMatrix
+from girih.ops.control import Yield
+from girih.ops.coopmatrix import CooperativeMatrixApply
+
+
+@lowering(CooperativeMatrixApply)
+def apply(l: Lowering, op: CooperativeMatrixApply) -> None:
+    """The region, line by line; where it does something, at once."""
+    together(l, op)
+    shared = _shared_values(l, op)
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    m = operand(l, op.matrix)
+    at_once = bool(plan_of(l.function).writers[op.body])
+    if turned(type) and length(type) > 1 and (at_once or _reads(op.body, op.column)):
+        l.set(op.result, _one_by_one(l, op, type, m, shared))
+        return
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return _body(l, op, at, parts[0], shared)
+
+    held = Deferred(type, (m,), compute, 3 + 3 * _size(op.body), _reads_memory(op.body))
+    put_off(l, op.result, held, at_once=at_once)
+
+
+def _size(region: Region) -> int:
+    return sum(1 + sum(_size(r) for r in op.regions) + 8 * (not op.spec.regions and "exp" in op.spec.mnemonic)
+               for op in region.ops)  # fmt: skip
+
+
+def _any_op(region: Region, found: object) -> bool:
+    assert callable(found)
+    return any(found(op) or any(_any_op(r, found) for r in op.regions) for op in region.ops)
+
+
+def _reads(region: Region, value: Value) -> bool:
+    """Whether a value is read."""
+    return _any_op(region, lambda op: value in tuple(op.operands))
+
+
+def _reads_memory(region: Region) -> bool:
+    return _any_op(region, _loads)
+
+
+def _loads(op: Op) -> bool:
+    return any(isinstance(role, Operand) and role.reads for role in op.spec.roles.values())
+
+
+def _shared_values(l: Lowering, op: CooperativeMatrixApply) -> dict[Value, Held]:
+    """What differs between work-items outside, as the first active one has it."""
+    found: dict[Value, Held] = {}
+    for value in free_values(op):
+        held = l.env.get(value)
+        if isinstance(held, Scalar) and not held.uniform:
+            found[value] = uniform(held.type, *shared_scalar(l, op, f"%{value.name}", held))
+        elif isinstance(held, MemRefHeld) and not held.uniform:
+            found[value] = shared_memref(l, op, f"%{value.name}", held, None)
+    return found
+
+
+def _body(l: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts, shared: dict[Value, Held]) -> Parts:
+    """The region for a piece of a line: the components that it yields."""
+    w = l.w
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    line = w.convert("trunc", w.value(at.line), "i32")
+    start = w.convert("trunc", w.value(at.start), "i32")
+    along = Scalar(I32, (), Linear(start, 1, exact=True)) if at.count > 1 else uniform(I32, start)
+    row, column = (uniform(I32, line), along) if turned(type) else (along, uniform(I32, line))
+    step = 1 if turned(type) else type.columns
+    first = w.add(line, w.mul(start, integer(step, "i32")))
+    number = Scalar(I32, (), Linear(first, step, exact=True))
+    outer = {value: l.env[value] for value in shared}
+    l.env.update(shared)
+    location = w.location
+    with l.at(kind=RegionKind.SPMD, lanes=at.count, mask=None, element_number=number):
+        l.set(op.row, row)
+        l.set(op.column, column)
+        l.set(op.element, uniform(type.component, *element))
+        l.region(op.body)
+        last = op.body.terminator
+        assert isinstance(last, Yield)
+        found = l.vector(l.scalar(last.values[0]))
+    w.location = location
+    l.env.update(outer)
+    return found
+
+
+def _one_by_one(l: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, m: Matrix, shared: dict[Value, Held]) -> Matrix:
+    """A row whose region asks for the column: component by component, as the column is one number in the region."""
+    source, target = to_tile(l, m), new_tile(l, type)
+    with l.w.loop(0, length(type)) as loop:
+        at = Piece(0, loop.index, 1)
+        write_tile(l, target, at, _body(l, op, at, read_tile(l, source, at), shared))
+    return loaded(l, target)
+
+
+def loaded(l: Lowering, tile: InMemory) -> Matrix:
+    """A tile as matrices of its type are held."""
+    return Columns(tile.type, to_columns(l, tile)) if in_registers(l, tile.type) else tile

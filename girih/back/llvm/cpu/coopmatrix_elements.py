@@ -1,0 +1,128 @@
+"""Single components of cooperative matrices: extract and insert (003 "Cooperative matrix extract", "... insert").
+
+Neighbouring work-items hold runs of neighbouring components (`girih.ops.coopmatrix_layout`), which are moved as vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.back.llvm.cpu.coopmatrix_access import together
+from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.cpu.matrix import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    Unloaded,
+    Walk,
+    consume,
+    new_tile,
+    operand,
+    settled,
+    to_tile,
+    turned,
+    write_tile,
+    zero_parts,
+)
+from girih.back.llvm.text import Val, lanes
+from girih.back.llvm.values import uniform
+from girih.ir.types import CoopMatrix
+from girih.ops.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
+from girih.ops.coopmatrix_layout import layout_of
+
+
+@dataclass(slots=True)
+class Run:
+    """Components of a line from `start` on, held by the work-items from `lane` on; past the matrix for line None."""
+
+    line: int | None
+    start: int
+    lane: int
+    count: int
+
+
+def runs_of(l: Lowering, type: CoopMatrix, component: int) -> list[Run]:
+    """What the work-items of a subgroup hold as a component."""
+    layout = layout_of(type, l.geometry.subgroup_size)
+    assert layout is not None
+    found: list[Run] = []
+    for lane in range(layout.subgroup_size):
+        row, column = layout.position(lane, component)
+        line, start = (row, column) if turned(type) else (column, row)
+        here = line if column < type.columns else None
+        last = found[-1] if found else None
+        if last and last.line == here and (here is None or last.start + last.count == start):
+            last.count += 1
+        else:
+            found.append(Run(here, start, lane, 1))
+    return found
+
+
+@lowering(CooperativeMatrixExtract)
+def extract(l: Lowering, op: CooperativeMatrixExtract) -> None:
+    """A component of each work-item; padding is zero."""
+    together(l, op)
+    m = operand(l, op.matrix)
+    type = m.type
+    if isinstance(settled(m), Deferred | Unloaded | Reference):
+        held: Matrix = to_tile(l, m)
+    else:
+        held = settled(m)
+        consume(m)
+    walk = Walk(l, held)
+    pieces = [
+        zero_parts(type, r.count) if r.line is None else walk.piece(held, Piece(r.line, r.start, r.count))
+        for r in runs_of(l, type, op.index)
+    ]
+    l.set(op.result, uniform(type.component, *(l.w.join(list(p)) for p in zip(*pieces, strict=True))))
+
+
+@lowering(CooperativeMatrixInsert)
+def insert(l: Lowering, op: CooperativeMatrixInsert) -> None:
+    """A copy with one component of each work-item replaced; the matrix itself where it is not needed any more."""
+    together(l, op)
+    m = operand(l, op.matrix)
+    new = l.vector(l.scalar(op.a))
+    runs = [r for r in runs_of(l, m.type, op.index) if r.line is not None]
+    found = settled(m)
+    if isinstance(found, Columns):
+        consume(m)
+        l.set(op.result, _into_registers(l, found, runs, new))
+        return
+    tile = _own_copy(l, m)
+    for r in runs:
+        write_tile(l, tile, Piece(r.line or 0, r.start, r.count), tuple(l.w.part(p, r.lane, r.count) for p in new))
+    l.set(op.result, tile)
+
+
+def _own_copy(l: Lowering, m: Matrix) -> InMemory:
+    """A matrix in a place of the workspace that nobody else reads."""
+    tile = to_tile(l, m)
+    if m.remaining == 0 and tile.owned:
+        return InMemory(tile.type, tile.pointer, True, tile.slot, tile.offset)
+    return to_tile(l, tile, new_tile(l, tile.type))
+
+
+def _into_registers(l: Lowering, m: Columns, runs: list[Run], new: Parts) -> Columns:
+    columns = list(m.columns)
+    for r in runs:
+        assert r.line is not None
+        columns[r.line] = tuple(_replaced(l, old, one, r) for old, one in zip(columns[r.line], new, strict=True))
+    return Columns(m.type, columns)
+
+
+def _replaced(l: Lowering, old: Val, new: Val, run: Run) -> Val:
+    """A line with a run of its components replaced."""
+    count, end = lanes(old.type), run.start + run.count
+    pieces = [l.w.part(new, run.lane, run.count) if run.count < lanes(new.type) else new]
+    if run.start > 0:
+        pieces.insert(0, l.w.part(old, 0, run.start))
+    if end < count:
+        pieces.append(l.w.part(old, end, count - end))
+    if any(lanes(p.type) != lanes(pieces[0].type) for p in pieces):
+        pieces = [one for p in pieces for one in ([l.w.extract(p, k) for k in range(lanes(p.type))])]
+    return l.w.join(pieces)

@@ -1,0 +1,87 @@
+"""Matrices whose components depend on those at the same place only.
+
+Such steps are put off where they can be, so that a chain of them becomes one pass over memory, or the first or last part
+of a product or reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.lowering import Lowering
+from girih.back.llvm.cpu.matrix import (
+    Columns,
+    Compute,
+    Deferred,
+    Matrix,
+    Parts,
+    Piece,
+    SameColumns,
+    Splat,
+    consume,
+    in_registers,
+    length,
+    line_count,
+    settled,
+    to_columns,
+    to_tile,
+    weight_of,
+)
+from girih.ir.core import Value
+from girih.ir.types import CoopMatrix
+
+_MOST_WRITTEN_OUT = 200
+"""Small matrices are computed by straight code of about so many instructions, beyond that by a loop."""
+
+
+def elementwise(l: Lowering, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
+    """Give a value to the result of a step that does not depend on the place."""
+    type = result.type
+    assert isinstance(type, CoopMatrix)
+    forms = [settled(m) for m in operands]
+    if all(isinstance(m, Splat) for m in forms):
+        parts = compute(Piece(0, 0, 1), [m.parts for m in forms if isinstance(m, Splat)])
+        _done(l, result, Splat(type, parts), operands)
+        return
+    if all(isinstance(m, Splat | SameColumns) for m in forms) and not in_registers(l, type):
+        count = length(type)
+        spread = [tuple(l.w.splat(p, count) for p in m.parts) for m in forms if isinstance(m, Splat | SameColumns)]
+        _done(l, result, SameColumns(type, compute(Piece(0, 0, count), spread)), operands)
+        return
+    put_off(l, result, Deferred(type, tuple(operands), compute, weight))
+
+
+def _done(l: Lowering, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:
+    for m in operands:
+        consume(m)
+    l.set(result, held)
+
+
+def put_off(l: Lowering, result: Value, held: Deferred, *, at_once: bool = False) -> None:
+    """Give a value to the result of steps: now where it is small or has to be, otherwise when it is needed."""
+    if in_registers(l, held.type):
+        l.set(result, Columns(held.type, _columns(l, held)))
+        return
+    if not at_once and plan_of(l.function).may_wait(result, reads=held.reads_memory):
+        l.set(result, held)
+        return
+    l.set(result, now(l, held))
+
+
+def now(l: Lowering, held: Deferred) -> Matrix:
+    """Carry out steps."""
+    held.bound, held.remaining = True, 1
+    tile = to_tile(l, held)
+    tile.bound, tile.remaining = False, None
+    return tile
+
+
+def _columns(l: Lowering, held: Deferred) -> list[Parts]:
+    """A small matrix in registers, through memory where straight code would be too long."""
+    held.bound, held.remaining = True, 1
+    if line_count(held.type) <= 4 or line_count(held.type) * weight_of(held) <= _MOST_WRITTEN_OUT:
+        return to_columns(l, held)
+    tiles = tuple(m if isinstance(settled(m), Splat) else to_tile(l, m) for m in held.operands)
+    looped = Deferred(held.type, tiles, held.compute, held.weight, held.reads, remaining=1, bound=True)
+    return to_columns(l, to_tile(l, looped))

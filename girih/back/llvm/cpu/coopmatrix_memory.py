@@ -1,0 +1,180 @@
+"""Loads, stores, prefetches and atomic accesses of cooperative matrices on the CPU (003 "Cooperative matrix load" ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from girih.back.llvm.addresses import as_scalar
+from girih.back.llvm.cpu import coopmatrix_access as access
+from girih.back.llvm.cpu.atomics import fence, is_private, update
+from girih.back.llvm.cpu.coopmatrix_access import Window, shared_memref, shared_operand, together, window_of
+from girih.back.llvm.cpu.coopmatrix_apply import loaded
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.cpu.matrix import (
+    Columns,
+    InMemory,
+    Piece,
+    Unloaded,
+    Walk,
+    address,
+    in_registers,
+    new_tile,
+    operand,
+    part,
+    part_count,
+    to_tile,
+    write_tile,
+    zero_parts,
+)
+from girih.back.llvm.rounding import from_memory, to_memory
+from girih.back.llvm.text import Val
+from girih.back.llvm.values import memory_type
+from girih.ir.types import PARTS, CoopMatrix, MemRef
+from girih.ops.coopmatrix import (
+    CooperativeMatrixAtomicAdd,
+    CooperativeMatrixAtomicLoad,
+    CooperativeMatrixAtomicMax,
+    CooperativeMatrixAtomicMin,
+    CooperativeMatrixAtomicStore,
+    CooperativeMatrixLoad,
+    CooperativeMatrixPrefetch,
+    CooperativeMatrixStore,
+    MatrixAtomicUpdate,
+)
+
+
+@lowering(CooperativeMatrixLoad)
+def load(l: Lowering, op: CooperativeMatrixLoad) -> None:
+    """A tile; the factor of a product stays in memory where it may."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    window = window_of(l, op, op.memory, op.row, op.column, type)
+    if type.component not in PARTS and plan_of(l.function).may_wait_in_memory(op.result):
+        l.set(op.result, Unloaded(type, window))
+    elif in_registers(l, type):
+        l.set(op.result, Columns(type, access.load_columns(l, window)))
+    else:
+        tile = new_tile(l, type)
+        access.copy_in(l, window, tile)
+        l.set(op.result, tile)
+
+
+@lowering(CooperativeMatrixStore)
+def store(l: Lowering, op: CooperativeMatrixStore) -> None:
+    """A tile back to memory."""
+    m = operand(l, op.matrix)
+    access.store(l, window_of(l, op, op.memory, op.row, op.column, m.type), m)
+
+
+@lowering(CooperativeMatrixPrefetch)
+def prefetch(l: Lowering, op: CooperativeMatrixPrefetch) -> None:
+    """Ask for the cache lines of a tile, mode by mode of the memref."""
+    together(l, op)
+    w = l.w
+    memref = shared_memref(l, op, "memory", l.memref(op.memory), op.memory.name)
+    row, column = shared_operand(l, op, "row")[0], shared_operand(l, op, "column")[0]
+    size = memref.element.size
+    strides = [as_scalar(s).part for s in memref.strides]
+    first = w.add(memref.offset.part, w.add(w.mul(row, strides[0]), w.mul(column, strides[1])))
+    pointer = w.at(memref.pointer, w.mul(first, size))
+    # Rows that are neighbours share lines; the last one may begin another.
+    step = max(1, 64 // size) if strides[0].literal == 1 else 1
+    locality = {0: 3, 1: 2}.get(op.level, 1)
+    w.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
+    with w.loop(0, op.columns) as columns:
+        line = w.at(pointer, w.mul(w.mul(columns.index, strides[1]), size))
+        with w.loop(0, op.rows, step) as rows:
+            place = w.at(line, w.mul(w.mul(rows.index, strides[0]), size))
+            w.line(f"call void @llvm.prefetch.p0({place}, i32 0, i32 {locality}, i32 1)")
+
+
+# --- atomic accesses ---------------------------------------------------------------------------
+
+
+def _each(l: Lowering, window: Window, tile: InMemory, body: Callable[[Val, Val], None]) -> None:
+    """Go over the parts of the components that are there: their addresses in memory and in the workspace."""
+
+    def one(line: Val, start: Val) -> None:
+        for there, here in access.elements(l, window, tile, line, start):
+            body(there, here)
+
+    access.each_there(l, window, one)
+
+
+def _zeros(l: Lowering, tile: InMemory) -> None:
+    Walk(l).everywhere(tile.type, lambda at: write_tile(l, tile, at, zero_parts(tile.type, at.count)), 2)
+
+
+@lowering(CooperativeMatrixAtomicLoad)
+def atomic_load(l: Lowering, op: CooperativeMatrixAtomicLoad) -> None:
+    """Part by part."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    window = window_of(l, op, op.memory, op.row, op.column, type)
+    tile = new_tile(l, type)
+    if window.inside is not None:
+        _zeros(l, tile)
+    size = part(type).size
+    whole = f"i{8 * size}"
+
+    def one(there: Val, here: Val) -> None:
+        held = l.w.effect(whole, f"load atomic {whole}, {there} monotonic, align {size}")
+        l.w.store(held, here, size)
+
+    _each(l, window, tile, one)
+    fence(l, op.semantics)
+    l.set(op.result, loaded(l, tile))
+
+
+@lowering(CooperativeMatrixAtomicStore)
+def atomic_store(l: Lowering, op: CooperativeMatrixAtomicStore) -> None:
+    """Part by part."""
+    m = operand(l, op.matrix)
+    window = window_of(l, op, op.memory, op.row, op.column, m.type)
+    tile = to_tile(l, m)
+    fence(l, op.semantics)
+    size = part(m.type).size
+    whole = f"i{8 * size}"
+
+    def one(there: Val, here: Val) -> None:
+        held = l.w.load(whole, here, size)
+        l.w.line(f"store atomic {held}, {there} monotonic, align {size}")
+
+    _each(l, window, tile, one)
+
+
+_OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
+    CooperativeMatrixAtomicAdd: "add",
+    CooperativeMatrixAtomicMax: "max",
+    CooperativeMatrixAtomicMin: "min",
+}
+
+
+@lowering(*_OPERATORS)
+def atomic_update(l: Lowering, op: MatrixAtomicUpdate) -> None:
+    """Part by part; the result is what each was before, zero where a check leaves it out."""
+    w, features = l.w, l.target.features
+    m = operand(l, op.matrix)
+    type = m.type
+    window = window_of(l, op, op.memory, op.row, op.column, type)
+    source, target = to_tile(l, m), new_tile(l, type)
+    if window.inside is not None:
+        _zeros(l, target)
+    assert isinstance(op.memory.type, MemRef)
+    private = is_private(l, l.memref(op.memory).local)
+    operator, element = _OPERATORS[op.__class__], part(type)
+    fence(l, op.semantics)
+
+    def one(line: Val, start: Val) -> None:
+        at = Piece(line, start, 1)
+        pointer = access.element_address(l, window, line, start)
+        for number in range(part_count(type)):
+            value = w.load(memory_type(element), address(l, source, at, number), element.size)
+            held = from_memory(w, features, element, value)
+            old = update(l, operator, element, w.at(pointer, number * element.size), held, private)
+            w.store(to_memory(w, features, element, old), address(l, target, at, number), element.size)
+
+    access.each_there(l, window, one)
+    fence(l, op.semantics)
+    l.set(op.result, loaded(l, target))

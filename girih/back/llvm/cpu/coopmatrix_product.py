@@ -1,0 +1,308 @@
+"""Products of cooperative matrices (003 "Cooperative matrix mul add").
+
+The result is computed in blocks of accumulators that stay in registers over the whole depth. One factor gives vectors,
+straight from memory where its lines are neighbours there, the other one single components, from wherever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from girih.back.llvm import casts
+from girih.back.llvm.cpu.coopmatrix_access import copy_transposed, resolve
+from girih.back.llvm.cpu.lowering import Lowering
+from girih.back.llvm.cpu.matrix import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    SameColumns,
+    Splat,
+    Unloaded,
+    Walk,
+    consume,
+    in_registers,
+    known,
+    length,
+    line_bytes,
+    line_count,
+    new_tile,
+    part,
+    part_count,
+    place_for,
+    plane_bytes,
+    register_bytes,
+    settled,
+    to_tile,
+    turned,
+    weight_of,
+    write_tile,
+)
+from girih.back.llvm.cpu.microkernel import accumulate, fused, most_accumulators
+from girih.back.llvm.rounding import from_memory
+from girih.back.llvm.text import Operand, Val, wide
+from girih.back.llvm.values import memory_type
+from girih.ir.types import BF16, F16, F32, CoopMatrix, Number, Use
+from girih.ops.coopmatrix import CooperativeMatrixMulAdd
+
+_LARGEST_SAME = 128
+"""A line that all lines are equal to is held in registers up to so many components."""
+
+
+def accumulator(source: Number, target: Number) -> Number:
+    """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
+    c, result = (F32 if t in (F16, BF16) else t for t in (source, target))
+    return result if c.family == result.family and result.size > c.size else c
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor in memory, its components in the type of the sums: `along` the vectors, and over the depth, in bytes.
+
+    `imaginary` is the distance of the imaginary part from the real one.
+    """
+
+    type: CoopMatrix
+    pointer: Val
+    row_stride: Operand
+    column_stride: Operand
+    imaginary: int = 0
+
+
+def mul_add(l: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    """The product of two matrices plus a third one."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    total = accumulator(c.type.component, type.component)
+    if a.type.columns == 1 and isinstance(settled(b), Splat) and isinstance(settled(c), Splat):
+        found = _spread(l, type, total, a, b, c)
+        if found is not None:
+            return found
+    return _Product(l, type, total, a, b, c).result()
+
+
+def _spread(l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
+    """A column times a row of equal numbers: all columns are equal."""
+    if turned(type) or length(type) > _LARGEST_SAME:
+        return None
+    walk = Walk(l, a, b, c, static=True)
+    pieces = []
+    for start, count in walk.pieces_of(type):
+        at = Piece(0, start, count)
+        x, y, z = (_cast(l, m.type.component, total, walk.piece(m, at)) for m in (a, b, c))
+        pieces.append(_cast(l, total, type.component, multiply_add(l, x, y, z)))
+    walk.close()
+    parts = tuple(l.w.join(list(p)) for p in zip(*pieces, strict=True))
+    if in_registers(l, type):
+        return Columns(type, [parts] * line_count(type))
+    return SameColumns(type, parts)
+
+
+def _cast(l: Lowering, source: Number, target: Number, parts: Parts) -> Parts:
+    return casts.cast(l.w, l.target.features, source, target, parts)
+
+
+def multiply_add(l: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
+    """a b + c in the type of the sums, of real or complex numbers."""
+    w = l.w
+    if len(c) == 1:
+        return (fused(w, a[0], b[0], c[0]),)
+    negative = w.pure(a[1].type, f"fneg {a[1]}", (a[1],))
+    real = w.fma(negative, b[1], w.fma(a[0], b[0], c[0]))
+    return real, w.fma(a[1], b[0], w.fma(a[0], b[1], c[1]))
+
+
+class _Product:
+    def __init__(self, l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
+        self.l, self.type, self.total = l, type, total
+        self.depth = a.type.columns
+        self.a, self.b = a, b
+        # A single row is a line along the columns: then the vectors come from b.
+        vectors, scalars = (b, a) if turned(type) else (a, b)
+        self.vectors = self._vectors(self._factor(vectors), turned(type))
+        self.scalars = self._factor(scalars)
+        self.c = c
+        self.small = in_registers(l, type)
+        if isinstance(settled(c), Deferred) and weight_of(c) > 4:
+            self.c = to_tile(l, c)
+            self.c.remaining = None if c.remaining is None else c.remaining + 1
+
+    # --- factors -------------------------------------------------------------------------
+
+    def _factor(self, m: Matrix) -> Factor:
+        """A factor in memory, in the type of the sums."""
+        l = self.l
+        held = settled(m)
+        if isinstance(held, Unloaded):
+            held = resolve(l, held, lines=False)
+        if m.type.component != self.total:
+            return self._converted(m, held)
+        if isinstance(held, Reference):
+            consume(m)
+        else:
+            held = to_tile(l, m)
+        if isinstance(held, Reference):
+            return Factor(held.type, held.pointer, held.row_stride, held.column_stride)
+        assert isinstance(held, InMemory)
+        strides = (part(held.type).size, line_bytes(held.type))
+        return Factor(held.type, held.pointer, *(strides[::-1] if turned(held.type) else strides),
+                      plane_bytes(held.type))  # fmt: skip
+
+    def _converted(self, m: Matrix, held: Matrix) -> Factor:
+        """A factor of another type, converted line by line, whichever way the lines run in memory."""
+        l, source, type = self.l, m.type.component, m.type
+        across = isinstance(held, Reference) and not held.contiguous and known(held.column_stride) == source.size
+        if isinstance(held, Reference) and across:
+            type = CoopMatrix(source, type.columns, type.rows, type.use)
+            held = Reference(type, held.pointer, held.column_stride, held.row_stride)
+            consume(m)
+            m = held
+        target = CoopMatrix(self.total, type.rows, type.columns, type.use)
+        converted = Deferred(target, (m,), lambda at, x: _cast(l, source, self.total, x[0]), remaining=1)
+        tile = to_tile(l, converted)
+        strides = (part(target).size, line_bytes(target))
+        if turned(target) != across:
+            strides = strides[::-1]
+        shape = target if not across else CoopMatrix(self.total, target.columns, target.rows, target.use)
+        return Factor(shape, tile.pointer, strides[0], strides[1], plane_bytes(target))
+
+    def _vectors(self, factor: Factor, across: bool) -> Factor:
+        """The factor that gives vectors, as if it were `a`: copied where the components of a vector are no neighbours."""
+        strides = (factor.column_stride, factor.row_stride) if across else (factor.row_stride, factor.column_stride)
+        type = factor.type
+        shape = (type.columns, type.rows) if across else (type.rows, type.columns)
+        along = strides[0] if isinstance(strides[0], int) else strides[0].literal
+        if along == part(type).size or shape[0] == 1:
+            return Factor(CoopMatrix(type.component, *shape, Use.A), factor.pointer, *strides, factor.imaginary)
+        tile = new_tile(self.l, CoopMatrix(type.component, *shape, Use.A))
+        if part_count(type) > 1:
+            self._copy_planes(factor, strides, tile)
+        else:
+            copy_transposed(self.l, factor.pointer, strides, tile)
+        steps = (part(type).size, line_bytes(tile.type))
+        return Factor(tile.type, tile.pointer, *(steps[::-1] if turned(tile.type) else steps), plane_bytes(tile.type))
+
+    def _copy_planes(self, factor: Factor, strides: tuple[Operand, Operand], tile: InMemory) -> None:
+        """Complex components one by one; their parts lie apart."""
+        w, size = self.l.w, part(tile.type).size
+        along, across = strides[::-1] if turned(tile.type) else strides
+        with w.loop(0, line_count(tile.type)) as lines, w.loop(0, length(tile.type)) as components:
+            source = w.at(w.at(factor.pointer, w.mul(lines.index, across)), w.mul(components.index, along))
+            target = w.at(w.at(tile.pointer, w.mul(lines.index, line_bytes(tile.type))), w.mul(components.index, size))
+            for number in range(2):
+                held = w.load(memory_type(part(tile.type)), w.at(source, number * factor.imaginary), size)
+                w.store(held, w.at(target, number * plane_bytes(tile.type)), size)
+
+    # --- blocks --------------------------------------------------------------------------
+
+    def result(self) -> Matrix:
+        """All blocks."""
+        rows, columns = self._block()
+        walk = Walk(self.l, self.c, static=self.small)
+        if self.small:
+            return self._in_registers(walk, rows, columns)
+        tile = place_for(self.l, self.type, self.c)
+        self._rows(walk, rows, lambda start, count: self._columns(walk, tile, start, count, columns))
+        walk.close()
+        return tile
+
+    def _block(self) -> tuple[int, int]:
+        """Components and lines of a block."""
+        target = self.l.target
+        size = part(CoopMatrix(self.total, 1, 1, Use.ACC)).size
+        per_vector = target.vector_bytes // size
+        most = most_accumulators(target) // (2 if self.total.family == "complex" else 1)
+        total = length(self.type)
+        vectors = -(-total // per_vector)
+        rows = total if vectors <= 4 and vectors <= most else 2 * per_vector
+        lines = max(1, most // -(-rows // per_vector))
+        count = line_count(self.type)
+        even = [n for n in range(max(1, (lines + 1) // 2), lines + 1) if count % n == 0]
+        return rows, count if count <= lines else (max(even) if even else lines)
+
+    def _rows(self, walk: Walk, step: int, body: Callable[[Operand, int], None]) -> None:
+        """Go over the blocks of a line."""
+        total = length(self.type)
+        whole = total - total % step
+        if walk.static or total <= 4 * step:
+            for start in range(0, whole, step):
+                body(start, step)
+        else:
+            with self.l.w.loop(0, whole, step) as loop:
+                body(loop.index, step)
+        if whole < total:
+            body(whole, total - whole)
+
+    def _columns(self, walk: Walk, tile: InMemory, start: Operand, count: int, step: int) -> None:
+        """Go over the lines of the blocks that begin at a component."""
+
+        def block(line: Operand, lines: int) -> None:
+            places = [Piece(self.l.w.add(line, j), start, count) for j in range(lines)]
+            for at, parts in zip(places, self._accumulate(walk, places), strict=True):
+                write_tile(self.l, tile, at, parts)
+
+        total = line_count(self.type)
+        whole = total - total % step
+        if walk.static or whole <= step:
+            for line in range(0, whole, step):
+                block(line, step)
+        else:
+            with self.l.w.loop(0, whole, step) as loop:
+                block(loop.index, step)
+        if whole < total:
+            block(whole, total - whole)
+
+    def _in_registers(self, walk: Walk, rows: int, columns: int) -> Columns:
+        """A small result, its blocks one after the other."""
+        found: list[list[Parts]] = [[] for _ in range(line_count(self.type))]
+        for start in range(0, length(self.type), rows):
+            count = min(rows, length(self.type) - start)
+            for line in range(0, line_count(self.type), columns):
+                lines = range(line, min(line + columns, line_count(self.type)))
+                places = [Piece(k, start, count) for k in lines]
+                for k, parts in zip(lines, self._accumulate(walk, places), strict=True):
+                    found[k].append(parts)
+        walk.close()
+        w = self.l.w
+        return Columns(self.type, [tuple(w.join(list(p)) for p in zip(*pieces, strict=True)) for pieces in found])
+
+    def _accumulate(self, walk: Walk, places: Sequence[Piece]) -> list[Parts]:
+        """The components of a block, which lies side by side in neighbouring lines."""
+        l, w = self.l, self.l.w
+        source = self.c.type.component
+        initial = [_cast(l, source, self.total, walk.piece(self.c, at)) for at in places]
+        count, parts = places[0].count, len(initial[0])
+        a = w.at(self.vectors.pointer, w.mul(w.value(places[0].start), self.vectors.row_stride))
+        deep, across = (self.scalars.column_stride, self.scalars.row_stride) if turned(self.type) else (
+            self.scalars.row_stride, self.scalars.column_stride)  # fmt: skip
+        b = [w.at(self.scalars.pointer, w.mul(w.value(at.line), across)) for at in places]
+
+        def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
+            here = w.at(w.at(a, w.mul(w.value(base), self.vectors.column_stride)),
+                        w.mul(distance, self.vectors.column_stride))  # fmt: skip
+            x = self._load(self.vectors, here, count)
+            following: list[Val] = []
+            for j, pointer in enumerate(b):
+                place = w.at(w.at(pointer, w.mul(w.value(base), deep)), w.mul(distance, deep))
+                y = tuple(w.splat(p, count) for p in self._load(self.scalars, place, 1))
+                following += multiply_add(l, x, y, tuple(values[j * parts : (j + 1) * parts]))
+            return following
+
+        vectors = -(-count * register_bytes(self._sums()) // l.target.vector_bytes)
+        flat = accumulate(w, self.depth, [p for one in initial for p in one], step, len(places) * parts * vectors)
+        blocks = [tuple(flat[j * parts : (j + 1) * parts]) for j in range(len(places))]
+        return [_cast(l, self.total, self.type.component, one) for one in blocks]
+
+    def _sums(self) -> CoopMatrix:
+        return CoopMatrix(self.total, 1, 1, Use.ACC)
+
+    def _load(self, factor: Factor, pointer: Val, count: int) -> Parts:
+        """Components of a factor that are neighbours."""
+        w, one = self.l.w, part(factor.type)
+        vector = wide(memory_type(one), count)
+        held = [w.load(vector, w.at(pointer, k * factor.imaginary), one.size) for k in range(part_count(factor.type))]
+        return tuple(from_memory(w, self.l.target.features, one, x) for x in held)

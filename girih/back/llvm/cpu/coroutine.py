@@ -1,0 +1,169 @@
+"""Subgroups that wait for each other at barriers: each is a coroutine of its own, resumed in turn.
+
+LLVM splits the coroutine; its frame is allocated when the region begins and freed when it ends. A barrier suspends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from girih.back.llvm.cpu.capture import Capture
+from girih.back.llvm.cpu.lowering import Frame, Lowering, Place
+from girih.back.llvm.debug import DebugInfo
+from girih.back.llvm.text import Val, integer
+from girih.back.llvm.writer import Writer
+from girih.ir.core import RegionKind
+from girih.ops.control import Parallel
+
+_FRAME_ALIGNMENT = 64
+
+
+def run_as_coroutines(l: Lowering, op: Parallel) -> None:
+    """A parallel region with barriers in a work-group of several subgroups."""
+    capture = Capture()
+    name, bytes = _write_coroutine(l, op, capture)
+    count = l.geometry.subgroups
+    w = l.w
+    memory = l.take(capture.size)
+    capture.store(w, memory)
+    handles = l.take(8 * count)
+    workspace = l.take(count * bytes)
+    with w.loop(0, count) as loop:
+        piece = w.at(workspace, w.mul(loop.index, bytes))
+        handle = w.effect("ptr", f"call ptr @{name}({memory}, {loop.index}, {piece})")
+        w.store(handle, w.at(handles, w.mul(loop.index, 8)), 8)
+    _resume_all(l, handles, count)
+    failed = w.effect("i32", f"load atomic i32, {l.record} monotonic, align 4")
+    w.unlikely(w.compare("ne", failed, integer(0, "i32")), l.leave)
+
+
+def _resume_all(l: Lowering, handles: Val, count: int) -> None:
+    """Resume those that are not through, round after round; in the end free them all."""
+    w = l.w
+    w.module.declare("llvm.coro.done", "i1", ("ptr",))
+    w.module.declare("llvm.coro.resume", "void", ("ptr",))
+    w.module.declare("llvm.coro.destroy", "void", ("ptr",))
+
+    def round_(_: tuple[Val, ...]) -> list[Val]:
+        with w.loop(0, count, 1, [integer(0, "i1")]) as loop:
+            handle = w.load("ptr", w.at(handles, w.mul(loop.index, 8)), 8)
+            done = w.effect("i1", f"call i1 @llvm.coro.done({handle})")
+
+            def resume() -> list[Val]:
+                w.line(f"call void @llvm.coro.resume({handle})")
+                after = w.effect("i1", f"call i1 @llvm.coro.done({handle})")
+                return [w.effect("i1", f"xor {after}, true")]
+
+            (going,) = w.either(done, lambda: [integer(0, "i1")], resume)
+            loop.following = [w.binary("or", loop.values[0], going)]
+        # A subgroup that failed is through; the others must not wait for it.
+        failed = w.effect("i32", f"load atomic i32, {l.record} monotonic, align 4")
+        fine = w.compare("eq", failed, integer(0, "i32"))
+        return [w.binary("and", loop.results[0], fine)]
+
+    w.repeat([integer(1, "i1")], lambda values: values[0], round_)
+    with w.loop(0, count) as loop:
+        handle = w.load("ptr", w.at(handles, w.mul(loop.index, 8)), 8)
+        w.line(f"call void @llvm.coro.destroy({handle})")
+
+
+def _write_coroutine(l: Lowering, op: Parallel, capture: Capture) -> tuple[str, int]:
+    """The function of one subgroup, and how much of the workspace it needs."""
+    name = f"{l.debug.linkage_name}.parallel{len(l.module.functions)}"
+    span = op.span
+    debug = DebugInfo(l.module, name, name, span)
+    header = (
+        f"define internal ptr @{name}(ptr %context, i64 %subgroup, ptr %workspace) "
+        f"presplitcoroutine noinline !dbg {debug.subprogram}"
+    )
+    w = Writer(l.module, header)
+    w.location = debug.at(span)
+    handle = _begin(w)
+    memory = Val("%context", "ptr")
+    inner = replace(
+        l,
+        w=w,
+        debug=debug,
+        frame=Frame(),
+        workspace=Val("%workspace", "ptr"),
+        place=Place(
+            kind=RegionKind.SPMD, lanes=l.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
+        ),
+        suspend=lambda: _suspend(w),
+        leave=lambda: w.line("br label %final"),
+        **{
+            key: capture.moved(getattr(l, key), w, memory)
+            for key in ("arguments", "record", "group", "grid", "linear_group")
+        },
+    )
+    from girih.back.llvm.cpu.control import free_values
+
+    inner.env = {}
+    for value in free_values(op):
+        inner.env[value] = _slice(inner, capture.moved(l.env[value], w, memory))
+    inner.region(op.body)
+    _end(w, handle)
+    w.finish()
+    return name, -(-inner.frame.most // 128) * 128
+
+
+def _slice(l: Lowering, held: object) -> object:
+    """The subgroup's part of a value that differs between all work-items of the work-group."""
+    from girih.back.llvm.values import Scalar, uniform
+
+    if not isinstance(held, Scalar) or held.uniform or held.linear is not None:
+        return held
+    w = l.w
+    parts = []
+    for part in held.parts:
+        picks = [part]
+        total = l.geometry.subgroups
+        pieces = [w.part(picks[0], k * l.lanes, l.lanes) for k in range(total)]
+        chosen = pieces[0]
+        for number in range(1, total):
+            here = w.compare("eq", l.place.subgroup, integer(number))
+            chosen = w.select(here, pieces[number], chosen)
+        parts.append(chosen)
+    return uniform(held.type, *parts)
+
+
+def _begin(w: Writer) -> Val:
+    """The coroutine's identity, its frame, and its handle."""
+    module = w.module
+    module.declare("llvm.coro.id", "token", ("i32", "ptr", "ptr", "ptr"))
+    module.declare("llvm.coro.size.i64", "i64", ())
+    module.declare("llvm.coro.begin", "ptr", ("token", "ptr"))
+    module.declare("llvm.coro.suspend", "i8", ("token", "i1"))
+    module.declare("llvm.coro.free", "ptr", ("token", "ptr"))
+    module.declare("llvm.coro.end", "void", ("ptr", "i1", "token"))
+    module.declare("aligned_alloc", "ptr", ("i64", "i64"))
+    module.declare("free", "void", ("ptr",))
+    w.line(f"%id = call token @llvm.coro.id(i32 {_FRAME_ALIGNMENT}, ptr null, ptr null, ptr null)")
+    size = w.effect("i64", "call i64 @llvm.coro.size.i64()")
+    rounded = w.binary("and", w.add(size, _FRAME_ALIGNMENT - 1), -_FRAME_ALIGNMENT)
+    frame = w.effect("ptr", f"call ptr @aligned_alloc(i64 {_FRAME_ALIGNMENT}, {rounded})")
+    return w.effect("ptr", f"call ptr @llvm.coro.begin(token %id, {frame})")
+
+
+def _suspend(w: Writer) -> None:
+    """Wait until resumed."""
+    state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 false)")
+    after = w.name("resumed")
+    w.line(f"switch {state}, label %suspended [i8 0, label %{after} i8 1, label %cleanup]")
+    w.label(after)
+
+
+def _end(w: Writer, handle: Val) -> None:
+    w.line("br label %final")
+    w.label("final")
+    state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 true)")
+    w.line(f"switch {state}, label %suspended [i8 0, label %never i8 1, label %cleanup]")
+    w.label("never")
+    w.line("unreachable")
+    w.label("cleanup")
+    memory = w.effect("ptr", f"call ptr @llvm.coro.free(token %id, {handle})")
+    w.line(f"call void @free({memory})")
+    w.line("br label %suspended")
+    w.label("suspended")
+    w.line("call void @llvm.coro.end(ptr null, i1 false, token none)")
+    w.ret(handle)

@@ -1,0 +1,232 @@
+"""Panels: factors of a large matrix product, copied so that its innermost loop reads memory from front to back.
+
+A panel holds `width` rows of the first factor, or columns of the second one, depth by depth, in the type that products
+are computed in; what lies beyond the matrix is zero. Complex elements are split into parts: in groups of a vector for
+the first factor, number by number for the second. Pairs of bf16 that the machine multiplies together are one unit.
+
+Functions that pack are written once per module and kind, whoever needs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.back.llvm.cpu.elements import Elements, View, quotient
+from girih.back.llvm.cpu.target import CpuTarget
+from girih.back.llvm.text import ModuleText, Operand, Val, integer, wide, zero
+from girih.back.llvm.writer import Writer
+from girih.ir.types import PARTS, Number
+
+ATTRIBUTES = 'noinline nounwind "prefer-vector-width"="512"'
+"""Of functions that products of matrices call."""
+
+_SQUARE = 4
+"""The side of the squares that are transposed in registers."""
+
+_AT_ONCE = 16
+"""How many lines of the source are read side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """How elements are laid out in panels."""
+
+    target: CpuTarget
+    element: Number
+    compute: Number
+    width: int
+    group: int
+    """How many elements have their parts separated together: a vector, or one."""
+    pairs: bool
+
+    @property
+    def parts(self) -> int:
+        return 2 if self.compute in PARTS else 1
+
+    @property
+    def unit(self) -> int:
+        """Bytes of an element, or of a pair."""
+        return 4 if self.pairs else self.compute.size
+
+    def steps(self, w: Writer, depth: Operand) -> Val:
+        """How many units a depth has."""
+        return quotient(w, w.add(depth, 1), 2) if self.pairs else w.value(depth)
+
+    def pack(self, w: Writer, source: View, to: Val) -> None:
+        """Pack a matrix whose first mode goes across panels and whose second one is the depth."""
+        size = self.element.size
+        across, deep = (w.mul(s, size) for s in source.strides)
+        kind = self._kind(source)
+        name = self._function(w.module, kind)
+        extents = [w.value(n) for n in source.shape]
+        listed = ", ".join(map(str, (source.pointer, across, deep, *extents, to)))
+        w.line(f"call void @{name}({listed})")
+
+    def _kind(self, source: View) -> str:
+        """Which way neighbours in memory go, if it can be made use of."""
+        if source.strides[0] == 1 and (self.parts == 1 or self.group > 1):
+            return "across"
+        if source.strides[1] == 1 and self.parts == 1 and self.width % _SQUARE == 0:
+            return "deep"
+        return "any"
+
+    def _function(self, module: ModuleText, kind: str) -> str:
+        """The name of a function that packs, written if it is not there."""
+        shape = f"{self.width}.{self.group}{'.pairs' if self.pairs else ''}"
+        name = f"girih.pack.{kind}.{self.element}.{self.compute}.{shape}"
+        header = (
+            f"define internal void @{name}(ptr %source, i64 %across, i64 %deep, i64 %size, i64 %depth, ptr %to) "
+            f"{ATTRIBUTES}"
+        )
+        if not any(text.startswith(header) for text in module.functions):
+            w = Writer(module, header)
+            _Packing(self, w, kind).write()
+            w.ret()
+            w.finish()
+        return name
+
+
+class _Packing:
+    """A function that packs, in the making."""
+
+    def __init__(self, panels: Panels, w: Writer, kind: str) -> None:
+        self.panels, self.w, self.kind = panels, w, kind
+        self.e = Elements(w, panels.target, panels.compute)
+        self.across, self.deep = Val("%across", "i64"), Val("%deep", "i64")
+        self.size, self.depth = Val("%size", "i64"), Val("%depth", "i64")
+        self.step = panels.width * panels.unit
+        self.steps = panels.steps(w, self.depth)
+
+    def write(self) -> None:
+        """Panel after panel."""
+        w, width = self.w, self.panels.width
+        with w.loop(0, self.size, width) as loop:
+            source = w.at(Val("%source", "ptr"), w.mul(loop.index, self.across))
+            to = w.at(Val("%to", "ptr"), w.mul(w.mul(loop.index, self.steps), self.panels.unit))
+            left = w.sub(self.size, loop.index)
+            if self.kind == "any":
+                self._rest(source, to, w.smaller(left, width))
+            else:
+                full = w.compare("sge", left, width)
+                w.either(full, lambda: self._full(source, to), lambda: self._rest(source, to, left))
+
+    def _full(self, source: Val, to: Val) -> list[Val]:
+        (self._full_across if self.kind == "across" else self._full_deep)(source, to)
+        return []
+
+    def _rest(self, source: Val, to: Val, left: Val) -> list[Val]:
+        self._one_by_one(source, to, left, integer(0), clear=True)
+        return []
+
+    # --- element by element --------------------------------------------------------------
+
+    def _one_by_one(self, source: Val, to: Val, count: Operand, start: Val, *, clear: bool) -> None:
+        """The depths from `start` on of `count` lines; zeros around them if asked for."""
+        w, e, element = self.w, self.e, self.panels.element
+        if clear:
+            blank = wide("i8", self.step)
+            with w.loop(start, self.steps) as loop:
+                w.store(zero(blank), w.at(to, w.mul(loop.index, self.step)), e.part_size)
+        with w.loop(start, self.depth) as k, w.loop(0, count) as i:
+            place = w.at(w.at(source, w.mul(k.index, self.deep)), w.mul(i.index, self.across))
+            if self.panels.pairs:
+                w.store(w.load("i16", place, 2), self._half(to, k.index, i.index), 2)
+            else:
+                for number, held in enumerate(e.load(element, place)):
+                    w.store(held, self._place(to, k.index, i.index, number), e.part_size)
+
+    def _half(self, to: Val, k: Val, i: Val) -> Val:
+        """Where half of a pair goes."""
+        w = self.w
+        pair = w.at(w.at(to, w.mul(quotient(w, k, 2), self.step)), w.mul(i, 4))
+        return w.at(pair, w.mul(w.binary("and", k, 1), 2))
+
+    def _place(self, to: Val, k: Operand, i: Val, part: int) -> Val:
+        """Where a part of an element goes."""
+        w, group, parts, size = self.w, self.panels.group, self.panels.parts, self.e.part_size
+        if parts > 1:
+            # A group before it takes up `parts` times as much as its elements have parts of one kind.
+            whole = w.binary("and", i, -group)
+            i = w.add(i, w.mul(whole, parts - 1))
+        return w.at(w.at(w.at(to, w.mul(k, self.step)), w.mul(i, size)), part * group * size)
+
+    # --- neighbours across panels --------------------------------------------------------
+
+    def _full_across(self, source: Val, to: Val) -> None:
+        w = self.w
+        if self.panels.pairs:
+            bulk = w.binary("and", self.depth, -2)
+            with w.loop(0, bulk, 2) as loop:
+                self._pair(source, to, loop.index, odd=False)
+            with w.loop(bulk, self.depth) as loop:
+                self._pair(source, to, loop.index, odd=True)
+            return
+        with w.loop(0, self.depth) as loop:
+            row, goal = w.at(source, w.mul(loop.index, self.deep)), w.at(to, w.mul(loop.index, self.step))
+            for start, count in self._pieces():
+                parts = self.e.load(self.panels.element, w.at(row, start * self.panels.element.size), count)
+                for number, held in enumerate(parts):
+                    place = w.at(goal, start * self.panels.unit + number * count * self.e.part_size)
+                    w.store(held, place, self.e.part_size)
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        """The elements of a line of a panel, by vectors: where they start and how many they are."""
+        found, start = [], 0
+        while start < self.panels.width:
+            count = min(self.e.count, 1 << (self.panels.width - start).bit_length() - 1)
+            found.append((start, count))
+            start += count
+        return found
+
+    def _pair(self, source: Val, to: Val, k: Val, *, odd: bool) -> None:
+        """Two depths side by side."""
+        w = self.w
+        row = w.at(source, w.mul(k, self.deep))
+        goal = w.at(to, w.mul(quotient(w, k, 2), self.step))
+        for start, count in self._pieces():
+            type = f"<{count} x i16>"
+            first = w.load(type, w.at(row, 2 * start), 2)
+            second = zero(type) if odd else w.load(type, w.at(w.at(row, self.deep), 2 * start), 2)
+            mixed = w.shuffle(first, second, [k // 2 + (k % 2) * count for k in range(2 * count)])
+            w.store(mixed, w.at(goal, 4 * start), 4)
+
+    # --- neighbours along the depth ------------------------------------------------------
+
+    def _full_deep(self, source: Val, to: Val) -> None:
+        """Squares are transposed in registers."""
+        w, width = self.w, self.panels.width
+        units = quotient(w, self.depth, 2) if self.panels.pairs else self.depth
+        bulk = w.binary("and", units, -_SQUARE)
+        lines = min(width, _AT_ONCE) if width % min(width, _AT_ONCE) == 0 else _SQUARE
+        with w.loop(0, width, lines) as outer, w.loop(0, bulk, _SQUARE) as loop:
+            for start in range(0, lines, _SQUARE):
+                self._square(source, to, w.add(outer.index, start), loop.index)
+        if self.panels.pairs:
+            self._clear_last(to)
+        rest = w.mul(bulk, 2) if self.panels.pairs else bulk
+        self._one_by_one(source, to, width, rest, clear=False)
+
+    def _clear_last(self, to: Val) -> None:
+        """An odd depth leaves halves of the last pairs."""
+        w = self.w
+        with w.when(w.compare("ne", w.binary("and", self.depth, 1), 0)):
+            last = w.at(to, w.mul(w.sub(self.steps, 1), self.step))
+            w.store(zero(wide("i8", self.step)), last, 4)
+
+    def _square(self, source: Val, to: Val, line: Operand, k: Val) -> None:
+        w = self.w
+        rows = [self._line(w.at(source, w.mul(w.add(line, number), self.across)), k) for number in range(_SQUARE)]
+        low = [w.shuffle(rows[0], rows[1], (0, 4, 1, 5)), w.shuffle(rows[2], rows[3], (0, 4, 1, 5))]
+        high = [w.shuffle(rows[0], rows[1], (2, 6, 3, 7)), w.shuffle(rows[2], rows[3], (2, 6, 3, 7))]
+        goal = w.at(w.at(to, w.mul(k, self.step)), w.mul(line, self.panels.unit))
+        for number in range(_SQUARE):
+            half = low if number < 2 else high
+            turned = w.shuffle(half[0], half[1], (0, 1, 4, 5) if number % 2 == 0 else (2, 3, 6, 7))
+            w.store(turned, w.at(goal, number * self.step), 4)
+
+    def _line(self, line: Val, k: Val) -> Val:
+        """Neighbours along the depth, as units."""
+        if self.panels.pairs:
+            return self.w.load(f"<{_SQUARE} x i32>", self.w.at(line, self.w.mul(k, 4)), 2)
+        size = self.panels.element.size
+        return self.e.load(self.panels.element, self.w.at(line, self.w.mul(k, size)), _SQUARE)[0]

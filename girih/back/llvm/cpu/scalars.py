@@ -1,0 +1,131 @@
+"""Arithmetic, comparisons, casts, constants and functions of scalars (`girih.ops.arith`, `girih.ops.math`)."""
+
+from __future__ import annotations
+
+from girih.back.llvm import arith, casts, math
+from girih.back.llvm.cpu import coopmatrix
+from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.text import Val, bits, integer
+from girih.back.llvm.values import Linear, Scalar, scalar_type, uniform
+from girih.ir.core import Op
+from girih.ir.define import OPS
+from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
+from girih.ops.arith import Binary, Cast, Comparison, Constant, Unary
+from girih.ops.math import Math
+
+
+def _subclasses(base: type[Op]) -> list[type[Op]]:
+    return [found for found in OPS.values() if issubclass(found, base)]
+
+
+@lowering(*_subclasses(Binary))
+def binary(l: Lowering, op: Binary) -> None:
+    """Both operands in one type."""
+    if isinstance(op.a.type, CoopMatrix):
+        coopmatrix.binary(l, op)
+        return
+    type = scalar_type(op.a.type)
+    a, b = l.scalar(op.a), l.scalar(op.b)
+    mnemonic = op.spec.mnemonic
+    found = _linear_result(l, mnemonic, type, a, b)
+    if found is not None:
+        l.set(op.result, found)
+        return
+    x, y = l.together(a, b)
+    if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
+        _check_second(l, op, y[0], mnemonic in ("div", "rem"))
+    l.set(op.result, uniform(type, *arith.binary(l.w, l.target.features, mnemonic, type, x, y)))
+
+
+def _linear_result(l: Lowering, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
+    """Base and stride of a result that grows evenly from lane to lane."""
+    w = l.w
+    x, y = a.linear, b.linear
+    if x is None and y is None:
+        return None
+    if mnemonic == "add" and (a.uniform or b.uniform):
+        linear, same = (x, b) if x is not None else (y, a)
+        if linear is not None and same.uniform:
+            return Scalar(type, (), Linear(w.add(linear.base, same.part), linear.stride))
+    if mnemonic == "sub" and x is not None and b.uniform:
+        return Scalar(type, (), Linear(w.sub(x.base, b.part), x.stride))
+    if mnemonic == "mul":
+        linear, same = (x, b) if x is not None else (y, a)
+        if linear is not None and same.uniform and same.part.literal is not None:
+            factor = same.part.literal
+            return Scalar(type, (), Linear(w.mul(linear.base, same.part), _wrapped(linear.stride * factor, type)))
+    return None
+
+
+def _wrapped(stride: int, type: Number | Boolean) -> int:
+    size = 8 * type.size if isinstance(type, Number) else 1
+    return (stride + (1 << size - 1)) % (1 << size) - (1 << size - 1)
+
+
+def _check_second(l: Lowering, op: Binary, b: Val, dividing: bool) -> None:
+    """Find divisions by zero and shifts that are too wide."""
+    width = bits(b.type)
+    if dividing:
+        bad = l.w.compare("eq", b, integer(0, b.type))
+        l.check(op, bad, "run.division_by_zero", "an integer is divided by zero", argument=op.b.name)
+        return
+    bad = l.w.compare("uge", b, integer(width, b.type))
+    says = f"a shift of a {width}-bit integer is not between 0 and {width - 1}"
+    l.check(op, bad, "run.shift", says, argument=op.b.name)
+
+
+@lowering(*_subclasses(Unary))
+def unary(l: Lowering, op: Unary) -> None:
+    """One operand."""
+    if isinstance(op.a.type, CoopMatrix):
+        coopmatrix.unary(l, op)
+        return
+    (a,) = l.together(l.scalar(op.a))
+    type = scalar_type(op.a.type)
+    parts = arith.unary(l.w, l.target.features, op.spec.mnemonic, type, a)
+    l.set(op.result, uniform(scalar_type(op.result.type), *parts))
+
+
+@lowering(*_subclasses(Comparison))
+def comparison(l: Lowering, op: Comparison) -> None:
+    """Whether a relation holds."""
+    a, b = l.together(l.scalar(op.a), l.scalar(op.b))
+    l.set(op.result, uniform(BOOL, arith.compare(l.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
+
+
+@lowering(*_subclasses(Math))
+def function(l: Lowering, op: Math) -> None:
+    """A mathematical function."""
+    type = scalar_type(op.a.type)
+    if not isinstance(type, Number):
+        raise TypeError(f"{type} is no number type")
+    (a,) = l.together(l.scalar(op.a))
+    l.set(op.result, uniform(type, *math.function(l.w, l.target.features, op.spec.mnemonic, type, a)))
+
+
+@lowering(Cast)
+def cast(l: Lowering, op: Cast) -> None:
+    """Another number type."""
+    if isinstance(op.a.type, CoopMatrix):
+        coopmatrix.cast(l, op)
+        return
+    source, target = scalar_type(op.a.type), scalar_type(op.result.type)
+    if not isinstance(source, Number) or not isinstance(target, Number):
+        raise TypeError("a cast is between number types")
+    held = l.scalar(op.a)
+    if held.linear is not None and held.linear.exact and source.family == target.family and target.size >= source.size:
+        base = l.w.convert("sext", held.linear.base, f"i{8 * target.size}")
+        l.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
+        return
+    (a,) = l.together(held)
+    l.set(op.result, uniform(target, *casts.cast(l.w, l.target.features, source, target, a)))
+
+
+@lowering(Constant)
+def constant(l: Lowering, op: Constant) -> None:
+    """A constant."""
+    if isinstance(op.result.type, CoopMatrix):
+        coopmatrix.constant(l, op)
+        return
+    type = scalar_type(op.result.type)
+    l.set(op.result, uniform(type, *arith.constant(type, op.value)))

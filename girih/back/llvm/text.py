@@ -1,0 +1,147 @@
+"""LLVM IR as text: values, types, and the module that functions are written into.
+
+A type is the string that LLVM writes, such as `i64`, `ptr` or `<16 x float>`. Nothing here needs llvmlite.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite
+
+
+@dataclass(frozen=True, slots=True)
+class Val:
+    """An SSA value or a constant: its text, its type, and the depth of loops that it changes in (0: never)."""
+
+    text: str
+    type: str
+    level: int = 0
+
+    @property
+    def literal(self) -> int | None:
+        """The value of a scalar integer constant."""
+        digits = self.text[1:] if self.text.startswith("-") else self.text
+        if self.text in ("true", "false"):
+            return int(self.text == "true")
+        return int(self.text) if digits.isdigit() and self.type[0] == "i" else None
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+
+Operand = Val | int
+"""A value; an int stands for an `i64` constant."""
+
+
+@lru_cache(maxsize=4096)
+def lanes(type: str) -> int:
+    """The number of elements of a vector type, 1 for the others."""
+    return int(type[1 : type.index(" ")]) if type[0] == "<" else 1
+
+
+@lru_cache(maxsize=4096)
+def scalar(type: str) -> str:
+    """The element type of a vector type, the type itself for the others."""
+    return type[type.index(" x ") + 3 : -1] if type[0] == "<" else type
+
+
+@lru_cache(maxsize=4096)
+def wide(type: str, count: int) -> str:
+    """The vector of `count` elements of a type; the type itself for 1."""
+    return f"<{count} x {type}>" if count > 1 else type
+
+
+_BITS = {"float": 32, "double": 64, "half": 16, "bfloat": 16, "ptr": 64}
+
+
+@lru_cache(maxsize=4096)
+def bits(type: str) -> int:
+    """The size of the (element) type in bits."""
+    one = scalar(type)
+    return _BITS.get(one) or int(one[1:])
+
+
+@lru_cache(maxsize=4096)
+def mangled(type: str) -> str:
+    """The type as overloaded intrinsics have it in their names: `v16f32`, `i64`, `p0`."""
+    one = scalar(type)
+    short = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}.get(one, one)
+    return f"v{lanes(type)}{short}" if type[0] == "<" else short
+
+
+def integer(value: int, type: str = "i64") -> Val:
+    """An integer constant, of every element of a vector."""
+    width = bits(type)
+    wrapped = (value + (1 << width - 1)) % (1 << width) - (1 << width - 1) if width > 1 else value & 1
+    text = str(wrapped) if width > 1 else ("true" if wrapped else "false")
+    if lanes(type) == 1:
+        return Val(text, type)
+    return Val("zeroinitializer" if wrapped == 0 else f"splat ({scalar(type)} {text})", type)
+
+
+def floating(value: float, type: str) -> Val:
+    """A constant of `float` or `double`, rounded once, of every element of a vector."""
+    text = _float_text(value, scalar(type))
+    if lanes(type) == 1:
+        return Val(text, type)
+    zero = text == "0x0000000000000000"
+    return Val("zeroinitializer" if zero else f"splat ({scalar(type)} {text})", type)
+
+
+def _float_text(value: float, type: str) -> str:
+    if type == "float" and isfinite(value):
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+    return "0x" + struct.pack(">d", value).hex().upper()
+
+
+def constant_vector(values: list[int] | list[float], element: str) -> Val:
+    """A constant vector of different elements."""
+    if element in ("float", "double"):
+        texts = [_float_text(float(v), element) for v in values]
+    else:
+        texts = [integer(int(v), element).text for v in values]
+    return Val("<" + ", ".join(f"{element} {t}" for t in texts) + ">", f"<{len(values)} x {element}>")
+
+
+def poison(type: str) -> Val:
+    """A value that does not matter."""
+    return Val("poison", type)
+
+
+def zero(type: str) -> Val:
+    """The zero of a type."""
+    if lanes(type) > 1:
+        return Val("zeroinitializer", type)
+    if type in ("float", "double"):
+        return floating(0.0, type)
+    return Val("null", type) if type == "ptr" else integer(0, type)
+
+
+@dataclass(slots=True)
+class ModuleText:
+    """A module in the making: declarations, functions, constants and debug information."""
+
+    declarations: dict[str, str] = field(default_factory=dict)
+    globals: dict[str, str] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+    metadata: list[str] = field(default_factory=list)
+    named: dict[str, str] = field(default_factory=dict)
+
+    def declare(self, name: str, result: str, parameters: tuple[str, ...], attributes: str = "") -> None:
+        """Make a function or intrinsic known; `name` without `@`."""
+        if name not in self.declarations:
+            listed = ", ".join(parameters)
+            self.declarations[name] = f"declare {result} @{name}({listed}) {attributes}".rstrip()
+
+    def note(self, text: str) -> str:
+        """Add a metadata node and return its name."""
+        self.metadata.append(text)
+        return f"!{len(self.metadata) - 1}"
+
+    def __str__(self) -> str:
+        nodes = [f"!{k} = {text}" for k, text in enumerate(self.metadata)]
+        named = [f"!{name} = {text}" for name, text in self.named.items()]
+        parts = [*self.globals.values(), *self.declarations.values(), *self.functions, *named, *nodes]
+        return "\n".join(parts) + "\n"

@@ -1,0 +1,193 @@
+"""What was measured, as plain values: rows, goals, and what falls short. No NumPy here.
+
+A ratio is the time of the peer over ours: above 1, girih is faster. Fractions are of what the machine was measured to
+do in the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import exp, log
+from typing import Any, Literal, get_args
+
+Verdict = Literal["short", "first", "world class"]
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""From worst to best."""
+
+LESS_IS_BETTER = ("ms", "us", "checks")
+"""Figures that goals bound from above: times, and what checks cost."""
+
+OF_PEAK, OF_BANDWIDTH, CHECKS = "of_peak", "of_bandwidth", "checks"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a figure should be: `first` is asked for, `world_class` hoped for.
+
+    The figure is a key of `Row.figures`, or the name of a peer, whose ratio is meant.
+    """
+
+    figure: str
+    first: float
+    world_class: float
+
+    def verdict(self, value: float) -> Verdict:
+        """What a value reaches. Nothing reaches more than `first` where both are the same."""
+        if self.figure in LESS_IS_BETTER:
+            reached = (value <= self.first, value <= self.world_class)
+        else:
+            reached = (value >= self.first, value >= self.world_class)
+        return "short" if not reached[0] else "world class" if reached[1] else "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """A peer: the median of its seconds, and the median of the ratios of neighbours in time."""
+
+    seconds: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table.
+
+    `seconds` is a call's median time, None where the row summarises others. `flops` and `bytes` are what a call
+    computes and must at least move. `figures` are further values by name: `of_peak`, `of_bandwidth`, `checks` (how many
+    times longer it takes with checks), `ms`, `us`, `speedup`.
+    """
+
+    group: str
+    name: str
+    seconds: float | None = None
+    threads: int = 1
+    checks: str = "off"
+    flops: float | None = None
+    bytes: float | None = None
+    type: str | None = None
+    against: Mapping[str, Versus] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    goals: tuple[Goal, ...] = ()
+    note: str = ""
+
+    @property
+    def gflops(self) -> float | None:
+        """10^9 operations a second."""
+        return rate(self.flops, self.seconds)
+
+    @property
+    def gigabytes(self) -> float | None:
+        """10^9 bytes a second."""
+        return rate(self.bytes, self.seconds)
+
+    def value(self, figure: str) -> float | None:
+        """A figure or the ratio to a peer; None where it was not measured."""
+        if figure in self.against:
+            return self.against[figure].ratio
+        return self.figures.get(figure)
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """What was reached, by figure, of the goals that were measured."""
+        found: dict[str, Verdict] = {}
+        for goal in self.goals:
+            value = self.value(goal.figure)
+            if value is not None:
+                found[goal.figure] = goal.verdict(value)
+        return found
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The worst of all; None where there is no goal, or nothing that it is about was measured."""
+        return min(self.verdicts.values(), key=VERDICTS.index, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as plain values; `from_json` reads it."""
+        return {
+            "group": self.group,
+            "name": self.name,
+            "threads": self.threads,
+            "checks": self.checks,
+            "seconds": self.seconds,
+            "type": self.type,
+            "flops": self.flops,
+            "bytes": self.bytes,
+            "gflops": self.gflops,
+            "gigabytes_per_second": self.gigabytes,
+            "against": {name: {"seconds": peer.seconds, "ratio": peer.ratio} for name, peer in self.against.items()},
+            "figures": dict(self.figures),
+            "goals": [self._goal(goal) for goal in self.goals],
+            "verdict": self.verdict,
+            "note": self.note,
+        }
+
+    def _goal(self, goal: Goal) -> dict[str, Any]:
+        return {
+            "figure": goal.figure,
+            "first": goal.first,
+            "world_class": goal.world_class,
+            "value": self.value(goal.figure),
+            "verdict": self.verdicts.get(goal.figure),
+        }
+
+    @staticmethod
+    def from_json(held: Mapping[str, Any]) -> Row:
+        """A row from what `to_json` made of it."""
+        return Row(
+            group=held["group"],
+            name=held["name"],
+            seconds=held["seconds"],
+            threads=held["threads"],
+            checks=held["checks"],
+            flops=held["flops"],
+            bytes=held["bytes"],
+            type=held["type"],
+            against={name: Versus(peer["seconds"], peer["ratio"]) for name, peer in held["against"].items()},
+            figures=held["figures"],
+            goals=tuple(Goal(goal["figure"], goal["first"], goal["world_class"]) for goal in held["goals"]),
+            note=held["note"],
+        )
+
+
+def rate(amount: float | None, seconds: float | None) -> float | None:
+    """10^9 a second."""
+    return None if amount is None or not seconds else amount / seconds / 1e9
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The geometric mean of positive numbers. Raises `ValueError` for none."""
+    found = list(values)
+    if not found:
+        raise ValueError("there is no mean of no values")
+    return exp(sum(log(value) for value in found) / len(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The geometric mean and the worst of the ratios of a group to a peer, and the goals for both."""
+
+    group: str
+    peer: str
+    mean: tuple[float, float]
+    worst: tuple[float, float]
+
+    def rows(self, measured: Iterable[Row]) -> list[Row]:
+        """Two rows; none where the peer was not there."""
+        ratios = {
+            row.name: row.against[self.peer].ratio
+            for row in measured
+            if row.group == self.group and row.seconds is not None and self.peer in row.against
+        }
+        if not ratios:
+            return []
+        last = min(ratios, key=lambda name: ratios[name])
+        return [
+            self._row("geometric mean", geometric_mean(ratios.values()), self.mean, f"of {len(ratios)} rows"),
+            self._row("worst", ratios[last], self.worst, last),
+        ]
+
+    def _row(self, name: str, ratio: float, goal: tuple[float, float], note: str) -> Row:
+        goals = (Goal(self.peer, *goal),)
+        return Row(self.group, name, figures={self.peer: ratio}, goals=goals, note=note)

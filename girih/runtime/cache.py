@@ -1,0 +1,240 @@
+"""Compiled code on disk, so that the next process need not compile it again.
+
+The folder is `$GIRIH_CACHE_DIR`, or `girih` in `$XDG_CACHE_HOME` or `~/.cache`. It holds at most `$GIRIH_CACHE_SIZE`
+bytes (256 MiB); what was not used for longest goes first, and 0 means no cache. Any number of processes may use it.
+
+What is read will be executed, so it is believed only if the folder and the file are ours, nobody else may write to
+them, and the checksum over everything agrees; other entries are removed with a `CacheWarning`. A folder that cannot be
+written means that nothing is kept, with one warning. Systems without POSIX permissions have no cache.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from time import time
+
+from girih.back.llvm.machine import llvm_version
+from girih.ir.core import Function
+
+__all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
+
+DEFAULT_BYTES = 256 * 1024 * 1024
+_MAGIC = b"girih code 1\n"
+_CHECKSUM_BYTES = 32
+_SUFFIX = ".code"
+_TEMPORARY = ".new-"
+_ABANDONED_SECONDS = 3600.0
+_SUPPORTED = hasattr(os, "geteuid") and os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+
+
+class CacheWarning(UserWarning):
+    """Something is wrong with the cache of compiled code; programs run as without it."""
+
+
+class _Refused(Exception):
+    """An entry, or the folder, is not to be believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder of compiled code by key, bounded in bytes. No method raises for what is wrong with the folder."""
+
+    folder: Path | None
+    limit: int = DEFAULT_BYTES
+
+    @staticmethod
+    def standard() -> Cache:
+        """The cache that the environment asks for."""
+        limit = _limit(os.environ.get("GIRIH_CACHE_SIZE", ""))
+        return Cache(_folder() if _SUPPORTED and limit else None, limit)
+
+    def get(self, key: str) -> bytes | None:
+        """What was kept under a key; None where nothing is there that can be believed."""
+        if self.folder is None:
+            return None
+        try:
+            with _opened(self.folder) as folder:
+                return self._read(folder, key)
+        except FileNotFoundError:
+            return None
+        except (OSError, _Refused) as error:
+            _warn_once(f"compiled code is not cached: {_words(error, self.folder)}")
+            return None
+
+    def _read(self, folder: int, key: str) -> bytes | None:
+        name = key + _SUFFIX
+        try:
+            return _verified(folder, name, key, self.limit)
+        except FileNotFoundError:
+            return None
+        except (OSError, _Refused) as error:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+            place = self.folder and self.folder / name
+            warnings.warn(f"the cached code {place} was dropped: {_words(error, place)}", CacheWarning, stacklevel=4)
+            return None
+
+    def put(self, key: str, code: bytes) -> None:
+        """Keep code under a key; whoever reads meanwhile finds the old entry, the new one or none."""
+        if self.folder is None or len(code) > self.limit:
+            return
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _opened(self.folder) as folder:
+                _write(folder, key, code)
+                # Looking through the folder takes longer than writing: most entries leave it to others.
+                if key[0] == "0" or len(code) > self.limit // 64:
+                    _shrink(folder, self.limit)
+        except (OSError, _Refused) as error:
+            _warn_once(f"compiled code is not cached: {_words(error, self.folder)}")
+
+
+def digest(*parts: str | bytes) -> str:
+    """A key for all of these parts together, each with its length."""
+    whole = sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        whole.update(len(data).to_bytes(8, "little") + data)
+    return whole.hexdigest()
+
+
+def kernel_key(function: Function, checks: str, cpu: str) -> str:
+    """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`)."""
+    from girih import __version__
+
+    source = function.span.source
+    return digest(
+        "kernel", source.name, source.text, function.name, str(function), checks, cpu,
+        llvm_version(), __version__, _back_end(),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _back_end() -> str:
+    """What the back end itself reads like, so that a change of it makes all that it compiled stale."""
+    folder = Path(__file__).parent.parent / "back"
+    files = sorted(folder.rglob("*.py"))
+    return digest(*(part for path in files for part in (path.relative_to(folder).as_posix(), path.read_bytes())))
+
+
+def _folder() -> Path | None:
+    asked = os.environ.get("GIRIH_CACHE_DIR", "")
+    if asked:
+        return Path(asked).absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):
+        return Path(base) / "girih"
+    try:
+        return Path.home() / ".cache" / "girih"
+    except RuntimeError:
+        return None
+
+
+def _limit(asked: str) -> int:
+    if not asked.strip():
+        return DEFAULT_BYTES
+    if not asked.strip().isdecimal():
+        _warn_once(f"GIRIH_CACHE_SIZE is a number of bytes, not {asked!r}; {DEFAULT_BYTES} is used")
+        return DEFAULT_BYTES
+    return int(asked)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """The folder as a descriptor, verified: what is done through it cannot land in another folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _refuse_foreign(os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_foreign(status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise _Refused(f"it belongs to user {status.st_uid}, not to us")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _Refused(f"others may write to it (mode {stat.S_IMODE(status.st_mode):o}); `chmod go-w` would mend that")
+
+
+def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
+    """The code of an entry; its time of use becomes now."""
+    # Nothing but a plain file may be opened: a pipe would block.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(name, flags, dir_fd=folder)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _Refused("it is no plain file")
+        _refuse_foreign(status)
+        data = file.read(limit + len(_MAGIC) + _CHECKSUM_BYTES + 1)
+        if os.utime in os.supports_fd:
+            os.utime(descriptor)
+    start = len(_MAGIC) + _CHECKSUM_BYTES
+    if len(data) < start or not data.startswith(_MAGIC):
+        raise _Refused("it is no entry of this version")
+    code = data[start:]
+    if data[len(_MAGIC) : start] != _checksum(key, code):
+        raise _Refused("its checksum does not agree")
+    return code
+
+
+def _checksum(key: str, code: bytes) -> bytes:
+    return sha256(_MAGIC + key.encode() + b"\n" + code).digest()
+
+
+def _write(folder: int, key: str, code: bytes) -> None:
+    """A file of its own first, then the name: an entry is there as a whole or not at all."""
+    temporary = f"{_TEMPORARY}{os.getpid()}-{token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_MAGIC + _checksum(key, code) + code)
+        os.rename(temporary, key + _SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def _shrink(folder: int, limit: int) -> None:
+    """Remove what was used least recently until nine tenths of the limit are left, and what writers left behind."""
+    entries: list[tuple[float, int, str]] = []
+    with os.scandir(folder) as found:
+        for entry in found:
+            with suppress(FileNotFoundError):
+                status = entry.stat(follow_symlinks=False)
+                if entry.name.endswith(_SUFFIX):
+                    entries.append((status.st_mtime, status.st_size, entry.name))
+                elif entry.name.startswith(_TEMPORARY) and status.st_mtime < time() - _ABANDONED_SECONDS:
+                    os.unlink(entry.name, dir_fd=folder)
+    total = sum(size for _, size, _ in entries)
+    if total <= limit:
+        return
+    for _, size, name in sorted(entries):
+        if total <= limit - limit // 10:
+            return
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+        total -= size
+
+
+def _words(error: Exception, place: Path | None) -> str:
+    if isinstance(error, OSError):
+        return f"{error.strerror or error} ({place})"
+    return f"{error} ({place})"
+
+
+@lru_cache(maxsize=64)
+def _warn_once(message: str) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=4)

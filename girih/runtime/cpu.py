@@ -1,0 +1,144 @@
+"""Compiled kernels on the processor of this machine: arguments in, findings out, arrays changed in place.
+
+Arguments that are wrong are refused before anything runs, exactly as by the interpreter. A check of the kernel that
+fails ends the launch: no further work-group is started, those that run are waited for, and `KernelError` says what was
+found. What the kernel had written by then stays written, unlike in the interpreter.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NoReturn
+
+from girih.back.llvm.cpu import abi
+from girih.back.llvm.cpu.abi import CompiledKernel, Site
+from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError
+from girih.ir.core import Function
+from girih.ir.memory_use import written_parameters
+from girih.runtime import arrays, slots
+from girih.runtime.entry import Entry
+from girih.runtime.jit import link
+from girih.runtime.launcher import launcher
+from girih.runtime.pool import process_pool
+from girih.source import Span
+
+__all__ = ["CpuKernel"]
+
+
+class CpuKernel:
+    """A kernel that is linked and ready to be launched. Its code is unloaded when this goes.
+
+    Raises `InternalError` where the code cannot be linked, and `ValueError` for a wrong `GIRIH_NUM_THREADS`.
+    """
+
+    __slots__ = ("_entry", "_linked", "_specs", "_types", "compiled", "function")
+
+    def __init__(self, function: Function, compiled: CompiledKernel) -> None:
+        self.function = function
+        self.compiled = compiled
+        written = written_parameters(function)
+        self._specs = [arrays.specification(p, written=p.value in written) for p in function.parameters]
+        self._types = [p.type for p in function.parameters]
+        self._linked = link(compiled.object, [compiled.symbol])
+        self._entry = Entry.make(
+            compiled.name,
+            self._specs,
+            kernel=self._linked.addresses[compiled.symbol],
+            pool=process_pool().address,
+            workspace_bytes=compiled.workspace_bytes,
+            serial_groups=compiled.serial_groups,
+            addresses=launcher().address,
+        )
+
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """Run the kernel on a grid and wait for it; arrays are changed in place.
+
+        `grid` has three sizes between 0 and 2^31 - 1; nothing runs where one is 0. Raises `LaunchError` for wrong
+        arguments and where there is no memory, `KernelError` for what a check of the kernel found, and what a signal
+        handler raises, such as `KeyboardInterrupt`: then some work-groups have run and others have not.
+        """
+        call = self._entry.call
+        result = NotImplemented if call is None else call(grid, *arguments)
+        if result is not None:
+            self._settle(result, grid, arguments)
+
+    def _settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """What is left to do where the fast way did not do it all."""
+        if result is Ellipsis:
+            self._start_pool()
+            return self.launch(grid, arguments)
+        if result is NotImplemented:
+            result = self._run_bound(grid, arguments)
+        if result is False:
+            self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
+                         f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
+        if isinstance(result, bytes):
+            raise KernelError([self._finding(result, grid)])
+        return None
+
+    def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+        """The slow way, which says what is wrong with arguments and takes all kinds of them."""
+        try:
+            filled = slots.fill(self._types, arrays.accept(self._specs, arguments))
+        except MemoryError:
+            return False
+        result = self._entry.run(grid, filled.address)
+        if result is Ellipsis:
+            self._start_pool()
+            result = self._entry.run(grid, filled.address)
+        if result is NotImplemented:
+            self._refuse("bind.grid", f"a grid of {grid} has more work-groups than can be counted, 2^63 - 1")
+        return result
+
+    def _start_pool(self) -> None:
+        process_pool().start(launcher().start)
+
+    def _refuse(self, code: str, message: str, hint: str | None = None) -> NoReturn:
+        raise LaunchError([Diagnostic(code, message, self.function.span, hint=hint)])
+
+    def _finding(self, record: bytes, grid: tuple[int, int, int]) -> Finding:
+        """What a failure record says, in the interpreter's words."""
+        _, number = struct.unpack_from("=ii", record)
+        if not 0 <= number < len(self.compiled.sites):
+            raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
+        group, subgroup, lane = struct.unpack_from("=qqq", record, abi.RECORD_GROUP)
+        return _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
+
+
+def _finding_of(
+    site: Site,
+    function: Function,
+    record: bytes,
+    grid: tuple[int, int, int],
+    group: int,
+    subgroup: int,
+    lane: int,
+) -> Finding:
+    index = _values(record, 0, site.index_count)
+    shape = _values(record, site.index_count, site.shape_count)
+    message = site.message
+    if index is not None and shape is not None:
+        message = f"{message}: {site.place.format(_listed(index), _listed(shape))}"
+    x, y, _ = grid
+    return Finding(
+        site.code,
+        message,
+        Span(function.span.source, *site.span),
+        site.argument,
+        index,
+        shape,
+        (group % x, group // x % y, group // (x * y)),
+        subgroup if subgroup >= 0 else None,
+        lane if lane >= 0 and site.by_lane else None,
+    )
+
+
+def _values(record: bytes, first: int, count: int) -> tuple[int, ...] | None:
+    """Some values of a record, None for no values; of very many only those that were kept."""
+    kept = max(min(first + count, abi.RECORD_VALUES) - first, 0)
+    return struct.unpack_from(f"={kept}q", record, abi.RECORD_FIRST_VALUE + 8 * first) if count else None
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, numbers))

@@ -1,0 +1,395 @@
+; The pool of threads, for Linux. Chunks of work-groups are claimed one by one by whoever is free.
+;
+; CLAIM holds {generation: 32 bits, next chunk: 32 bits}. A launch first makes the claims of the previous generation
+; fail, then writes the job, then opens its own generation; a claim whose compare-and-exchange succeeds therefore
+; belongs to the job that was read before it. What has been claimed keeps the launch, and so its arguments, alive.
+
+declare i64 @syscall(i64, ...)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @sigfillset(ptr)
+declare i32 @sched_getcpu()
+declare i32 @sched_setaffinity(i32, i64, ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+; Sleep while a word has a value, at most for so long (null: for ever).
+define internal void @sleep(ptr %word, i32 %value, ptr %time) {
+  %ignored = call i64 (i64, ...) @syscall(i64 ${FUTEX}, ptr %word, i64 128, i32 %value, ptr %time, ptr null, i64 0)
+  ret void
+}
+
+define internal void @wake(ptr %word, i64 %count) {
+  %ignored = call i64 (i64, ...) @syscall(i64 ${FUTEX}, ptr %word, i64 129, i64 %count, ptr null, ptr null, i64 0)
+  ret void
+}
+
+; Bind a thread to a CPU; nothing for a CPU of -1 or beyond the mask.
+define internal void @pin(i32 %thread, i32 %cpu) {
+entry:
+  %mask = alloca [128 x i8], align 8
+  %known = icmp ult i32 %cpu, 1024
+  br i1 %known, label %set, label %done
+set:
+  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
+  %byte = lshr i32 %cpu, 3
+  %low = and i32 %cpu, 7
+  %bit = trunc i32 %low to i8
+  %held = shl i8 1, %bit
+  %at = getelementptr i8, ptr %mask, i32 %byte
+  store i8 %held, ptr %at
+  %ignored = call i32 @sched_setaffinity(i32 %thread, i64 128, ptr %mask)
+  br label %done
+done:
+  ret void
+}
+
+; Claim and execute one chunk; false where nothing was left.
+define internal i1 @step(ptr %pool, i32 %generation, ptr %workspace) {
+entry:
+  %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
+  %kernel_at = getelementptr i8, ptr %pool, i64 ${KERNEL}
+  %arguments_at = getelementptr i8, ptr %pool, i64 ${ARGUMENTS}
+  %groups_at = getelementptr i8, ptr %pool, i64 ${GROUPS}
+  %chunk_at = getelementptr i8, ptr %pool, i64 ${CHUNK}
+  %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
+  %done_at = getelementptr i8, ptr %pool, i64 ${DONE}
+  %cancel_at = getelementptr i8, ptr %pool, i64 ${CANCEL}
+  %waiting_at = getelementptr i8, ptr %pool, i64 ${WAITING}
+  %wide_generation = zext i32 %generation to i64
+  br label %look
+look:
+  %word = load atomic i64, ptr %claim_at acquire, align 8
+  %its = lshr i64 %word, 32
+  %current = icmp eq i64 %its, %wide_generation
+  br i1 %current, label %read, label %nothing
+read:
+  %kernel = load atomic ptr, ptr %kernel_at acquire, align 8
+  %arguments = load atomic ptr, ptr %arguments_at acquire, align 8
+  %groups = load atomic i64, ptr %groups_at acquire, align 8
+  %chunk = load atomic i64, ptr %chunk_at acquire, align 8
+  %chunks = load atomic i64, ptr %chunks_at acquire, align 8
+  %number = and i64 %word, 4294967295
+  %left = icmp ult i64 %number, %chunks
+  br i1 %left, label %claim, label %nothing
+claim:
+  %next = add i64 %word, 1
+  %exchange = cmpxchg ptr %claim_at, i64 %word, i64 %next acq_rel monotonic
+  %won = extractvalue { i64, i1 } %exchange, 1
+  br i1 %won, label %run, label %look
+run:
+  %first = mul i64 %number, %chunk
+  %end = add i64 %first, %chunk
+  %last = call i64 @llvm.umin.i64(i64 %end, i64 %groups)
+  call void %kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)
+  %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
+  %record = load ptr, ptr %record_at
+  %state = load atomic i32, ptr %record monotonic, align 4
+  %cancel = load atomic i32, ptr %cancel_at monotonic, align 4
+  %both = or i32 %state, %cancel
+  %aborted = icmp ne i32 %both, 0
+  br i1 %aborted, label %rest, label %account
+; The launch is to end: claim all that is left, and do not execute it.
+rest:
+  %again = load atomic i64, ptr %claim_at monotonic, align 8
+  %reached = and i64 %again, 4294967295
+  %some = icmp ult i64 %reached, %chunks
+  br i1 %some, label %take, label %account
+take:
+  %difference = sub i64 %chunks, %reached
+  %final = add i64 %again, %difference
+  %taking = cmpxchg ptr %claim_at, i64 %again, i64 %final acq_rel monotonic
+  %took = extractvalue { i64, i1 } %taking, 1
+  br i1 %took, label %account, label %rest
+account:
+  %extra = phi i64 [ 0, %run ], [ 0, %rest ], [ %difference, %take ]
+  %count = add i64 %extra, 1
+  %small_count = trunc i64 %count to i32
+  %small_chunks = trunc i64 %chunks to i32
+  %before = atomicrmw add ptr %done_at, i32 %small_count seq_cst
+  %now_done = add i32 %before, %small_count
+  %all = icmp eq i32 %now_done, %small_chunks
+  br i1 %all, label %tell, label %something
+tell:
+  %waiting = load atomic i32, ptr %waiting_at seq_cst, align 4
+  %sleeps = icmp ne i32 %waiting, 0
+  br i1 %sleeps, label %call, label %something
+call:
+  call void @wake(ptr %done_at, i64 1)
+  br label %something
+something:
+  ret i1 true
+nothing:
+  ret i1 false
+}
+
+; A thread of the pool: spin a while for the next launch, then sleep.
+define internal ptr @worker(ptr %slot) {
+entry:
+  %cpu_at = getelementptr i8, ptr %slot, i64 ${SLOT_CPU}
+  %thread_at = getelementptr i8, ptr %slot, i64 ${SLOT_THREAD}
+  %index_at = getelementptr i8, ptr %slot, i64 ${SLOT_INDEX}
+  %pool = load ptr, ptr %slot
+  %index = load i64, ptr %index_at
+  %id = call i64 (i64, ...) @syscall(i64 ${GETTID})
+  %thread = trunc i64 %id to i32
+  store atomic i32 %thread, ptr %thread_at release, align 4
+  %cpu = load atomic i32, ptr %cpu_at acquire, align 4
+  call void @pin(i32 0, i32 %cpu)
+  %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
+  %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
+  %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
+  %stride_at = getelementptr i8, ptr %pool, i64 ${STRIDE}
+  br label %idle
+idle:
+  %seen = phi i32 [ 0, %entry ], [ %generation, %work ]
+  %started = call i64 @now()
+  %deadline = add i64 %started, ${SPIN_NANOSECONDS}
+  br label %spin
+spin:
+  %turns = phi i64 [ 0, %idle ], [ %turn, %pause ], [ 0, %look_at_clock ]
+  %spun = load atomic i32, ptr %generation_at acquire, align 4
+  %called = icmp ne i32 %spun, %seen
+  br i1 %called, label %join, label %pause
+pause:
+  ${PAUSE}
+  %turn = add i64 %turns, 1
+  %often = icmp ult i64 %turn, 64
+  br i1 %often, label %spin, label %look_at_clock
+look_at_clock:
+  %time = call i64 @now()
+  %early = icmp ult i64 %time, %deadline
+  br i1 %early, label %spin, label %rest
+rest:
+  %more = atomicrmw add ptr %sleepers_at, i32 1 seq_cst
+  call void @sleep(ptr %generation_at, i32 %seen, ptr null)
+  %less = atomicrmw sub ptr %sleepers_at, i32 1 seq_cst
+  %woken = load atomic i32, ptr %generation_at acquire, align 4
+  %new = icmp ne i32 %woken, %seen
+  br i1 %new, label %join, label %rest
+join:
+  %generation = phi i32 [ %spun, %spin ], [ %woken, %rest ]
+  br label %work
+work:
+  %base = load atomic ptr, ptr %workspace_at monotonic, align 8
+  %stride = load atomic i64, ptr %stride_at monotonic, align 8
+  %offset = mul i64 %index, %stride
+  %workspace = getelementptr i8, ptr %base, i64 %offset
+  %ran = call i1 @step(ptr %pool, i32 %generation, ptr %workspace)
+  br i1 %ran, label %work, label %idle
+}
+
+; Start up to so many threads, whose slots are filled; how many there are.
+define i64 @girih_start(ptr %pool, i64 %count) {
+entry:
+  %thread = alloca i64
+  %every = alloca [128 x i8], align 8
+  %before = alloca [128 x i8], align 8
+  ; Signals are for the threads of Python.
+  %filled = call i32 @sigfillset(ptr %every)
+  %blocked = call i32 @pthread_sigmask(i32 2, ptr %every, ptr %before)
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %made ]
+  %wanted = icmp ult i64 %number, %count
+  br i1 %wanted, label %make, label %done
+make:
+  %offset = mul i64 %number, ${SLOT_BYTES}
+  %from = add i64 %offset, ${SLOTS}
+  %slot = getelementptr i8, ptr %pool, i64 %from
+  %refused = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %slot)
+  %failed = icmp ne i32 %refused, 0
+  br i1 %failed, label %done, label %made
+made:
+  %handle = load i64, ptr %thread
+  %ignored = call i32 @pthread_detach(i64 %handle)
+  %following = add i64 %number, 1
+  br label %next
+done:
+  %restored = call i32 @pthread_sigmask(i32 2, ptr %before, ptr null)
+  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  store atomic i64 %number, ptr %workers_at release, align 8
+  ret i64 %number
+}
+
+; A worker on the caller's CPU would wait for the caller: it moves to the CPU that is free.
+define internal void @make_way(ptr %pool) {
+entry:
+  %last_at = getelementptr i8, ptr %pool, i64 ${CALLER_CPU}
+  %free_at = getelementptr i8, ptr %pool, i64 ${FREE_CPU}
+  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %cpu = call i32 @sched_getcpu()
+  %last = load i32, ptr %last_at
+  %same = icmp eq i32 %cpu, %last
+  br i1 %same, label %done, label %moved
+moved:
+  store i32 %cpu, ptr %last_at
+  %free = load i32, ptr %free_at
+  %none = icmp slt i32 %free, 0
+  br i1 %none, label %done, label %search
+search:
+  %workers = load i64, ptr %workers_at
+  br label %look
+look:
+  %number = phi i64 [ 0, %search ], [ %following, %other ]
+  %more = icmp ult i64 %number, %workers
+  br i1 %more, label %compare, label %done
+compare:
+  %offset = mul i64 %number, ${SLOT_BYTES}
+  %from = add i64 %offset, ${SLOTS}
+  %slot = getelementptr i8, ptr %pool, i64 %from
+  %cpu_at = getelementptr i8, ptr %slot, i64 ${SLOT_CPU}
+  %thread_at = getelementptr i8, ptr %slot, i64 ${SLOT_THREAD}
+  %its = load atomic i32, ptr %cpu_at acquire, align 4
+  %found = icmp eq i32 %its, %cpu
+  br i1 %found, label %move, label %other
+other:
+  %following = add i64 %number, 1
+  br label %look
+move:
+  store atomic i32 %free, ptr %cpu_at release, align 4
+  store i32 %cpu, ptr %free_at
+  %thread = load atomic i32, ptr %thread_at acquire, align 4
+  %running = icmp ne i32 %thread, 0
+  br i1 %running, label %pin, label %done
+pin:
+  call void @pin(i32 %thread, i32 %free)
+  br label %done
+done:
+  ret void
+}
+
+; The work-groups on all threads of the pool, the calling one among them. Whoever calls holds the pool.
+define internal i32 @parallel(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
+                              ptr %check, ptr %context) {
+entry:
+  %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
+  %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
+  %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
+  %kernel_at = getelementptr i8, ptr %pool, i64 ${KERNEL}
+  %arguments_at = getelementptr i8, ptr %pool, i64 ${ARGUMENTS}
+  %groups_at = getelementptr i8, ptr %pool, i64 ${GROUPS}
+  %chunk_at = getelementptr i8, ptr %pool, i64 ${CHUNK}
+  %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
+  %done_at = getelementptr i8, ptr %pool, i64 ${DONE}
+  %cancel_at = getelementptr i8, ptr %pool, i64 ${CANCEL}
+  %waiting_at = getelementptr i8, ptr %pool, i64 ${WAITING}
+  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
+  %time = alloca [2 x i64]
+  %nanoseconds_at = getelementptr i8, ptr %time, i64 8
+  store i64 0, ptr %time
+  store i64 ${CHECK_NANOSECONDS}, ptr %nanoseconds_at
+  ; Sixteen chunks for each thread, but none so small that claiming it would cost as much, and none so large that an
+  ; interrupt would have to wait; at most 2^30 of them.
+  %workers = load i64, ptr %workers_at
+  %threads = add i64 %workers, 1
+  %parts = shl i64 %threads, 4
+  %even = udiv i64 %groups, %parts
+  %eighth = lshr i64 %serial_groups, 3
+  %most = call i64 @llvm.umax.i64(i64 %serial_groups, i64 256)
+  %bounded = call i64 @llvm.umin.i64(i64 %even, i64 %most)
+  %worthy = call i64 @llvm.umax.i64(i64 %bounded, i64 %eighth)
+  %needed = lshr i64 %groups, 30
+  %enough = add i64 %needed, 1
+  %chunk = call i64 @llvm.umax.i64(i64 %worthy, i64 %enough)
+  %less = sub i64 %chunk, 1
+  %up = add i64 %groups, %less
+  %chunks = udiv i64 %up, %chunk
+  call void @make_way(ptr %pool)
+  %old = load atomic i32, ptr %generation_at monotonic, align 4
+  %generation = add i32 %old, 1
+  %wide_generation = zext i32 %generation to i64
+  %open = shl i64 %wide_generation, 32
+  %closed = or i64 %open, 4294967295
+  store atomic i64 %closed, ptr %claim_at seq_cst, align 8
+  store atomic ptr %kernel, ptr %kernel_at release, align 8
+  store atomic ptr %arguments, ptr %arguments_at release, align 8
+  store atomic i64 %groups, ptr %groups_at release, align 8
+  store atomic i64 %chunk, ptr %chunk_at release, align 8
+  store atomic i64 %chunks, ptr %chunks_at release, align 8
+  store atomic i32 0, ptr %done_at monotonic, align 4
+  store atomic i32 0, ptr %cancel_at monotonic, align 4
+  store atomic i32 0, ptr %waiting_at monotonic, align 4
+  store atomic i64 %open, ptr %claim_at release, align 8
+  store atomic i32 %generation, ptr %generation_at seq_cst, align 4
+  %sleepers = load atomic i32, ptr %sleepers_at seq_cst, align 4
+  %asleep = icmp ne i32 %sleepers, 0
+  br i1 %asleep, label %rouse, label %begin
+rouse:
+  %others = sub i64 %chunks, 1
+  call void @wake(ptr %generation_at, i64 %others)
+  br label %begin
+begin:
+  %workspace = load ptr, ptr %workspace_at
+  %final = trunc i64 %chunks to i32
+  br label %work
+work:
+  %asked = phi i64 [ 0, %begin ], [ %asked_here, %worked ]
+  %result = phi i32 [ ${FINISHED}, %begin ], [ %result_here, %worked ]
+  %ran = call i1 @step(ptr %pool, i32 %generation, ptr %workspace)
+  br i1 %ran, label %measure, label %idle
+measure:
+  %now = call i64 @now()
+  %never = icmp eq i64 %asked, 0
+  %since = sub i64 %now, %asked
+  %late = icmp uge i64 %since, ${CHECK_NANOSECONDS}
+  %untold = icmp eq i32 %result, ${FINISHED}
+  %due = and i1 %late, %untold
+  br i1 %never, label %worked, label %maybe
+maybe:
+  br i1 %due, label %ask, label %worked
+ask:
+  %answer = call i32 @ask(ptr %cancel_at, ptr %check, ptr %context)
+  br label %worked
+worked:
+  %asked_here = phi i64 [ %now, %measure ], [ %asked, %maybe ], [ %now, %ask ]
+  %result_here = phi i32 [ %result, %measure ], [ %result, %maybe ], [ %answer, %ask ]
+  br label %work
+; Nothing is left to claim: wait for what others execute.
+idle:
+  %turns = phi i64 [ 0, %work ], [ %turn, %pause ]
+  %spun = load atomic i32, ptr %done_at acquire, align 4
+  %finished = icmp eq i32 %spun, %final
+  br i1 %finished, label %over, label %pause
+pause:
+  ${PAUSE}
+  %turn = add i64 %turns, 1
+  %soon = icmp ult i64 %turn, 4096
+  br i1 %soon, label %idle, label %wait
+wait:
+  %outcome = phi i32 [ %result, %pause ], [ %outcome_here, %slept ]
+  store atomic i32 1, ptr %waiting_at seq_cst, align 4
+  %done = load atomic i32, ptr %done_at seq_cst, align 4
+  %complete = icmp eq i32 %done, %final
+  br i1 %complete, label %over, label %doze
+doze:
+  call void @sleep(ptr %done_at, i32 %done, ptr %time)
+  %after = load atomic i32, ptr %done_at acquire, align 4
+  %ended = icmp eq i32 %after, %final
+  %told = icmp ne i32 %outcome, ${FINISHED}
+  %quiet = or i1 %ended, %told
+  br i1 %quiet, label %slept, label %ask_idle
+ask_idle:
+  %answer_idle = call i32 @ask(ptr %cancel_at, ptr %check, ptr %context)
+  br label %slept
+slept:
+  %outcome_here = phi i32 [ %outcome, %doze ], [ %answer_idle, %ask_idle ]
+  br label %wait
+over:
+  %final_result = phi i32 [ %result, %idle ], [ %outcome, %wait ]
+  ret i32 %final_result
+}
+
+; Whether to go on; where not, no further chunk is executed.
+define internal i32 @ask(ptr %cancel_at, ptr %check, ptr %context) {
+entry:
+  %answer = call i32 %check(ptr %context)
+  %stop = icmp ne i32 %answer, 0
+  br i1 %stop, label %cancel, label %go_on
+cancel:
+  store atomic i32 1, ptr %cancel_at release, align 4
+  ret i32 ${INTERRUPTED}
+go_on:
+  ret i32 ${FINISHED}
+}

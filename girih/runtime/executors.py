@@ -1,0 +1,171 @@
+"""What a kernel is executed by: the interpreter, or machine code for a processor.
+
+An executor is made when a program is loaded, so that what its target refuses is known before the first launch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError, LaunchError
+from girih.ir.core import Function
+from girih.recursion import recursion_room
+
+if TYPE_CHECKING:
+    from girih.back.llvm.cpu.compile import Lowered
+    from girih.back.llvm.machine import Cpu
+    from girih.runtime.cpu import CpuKernel
+
+CHECKS = ("bounds", "off")
+"""How much compiled code checks: all accesses and what would end the process, or only the latter."""
+
+INTERPRETER = "interpreter"
+CPU = "cpu"
+
+
+class Executor(Protocol):
+    """Something that runs a kernel."""
+
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], **options: Any) -> None:
+        """Run the kernel on a grid and wait for it."""
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the kernel. Raises `CompileError` where there is none."""
+
+    @property
+    def assembly(self) -> str:
+        """The machine code of the kernel as assembly. Raises `CompileError` where there is none."""
+
+
+def executor_factory(target: str | None, checks: str) -> tuple[str, Callable[[Function], Executor]]:
+    """A target in full, and what makes its executors: `interpreter`, `cpu`, or `cpu:` and the name of a processor.
+
+    None is what `GIRIH_TARGET` says, `cpu` without it. Raises `ValueError` for an unknown target, processor or mode of
+    checks, and `TypeError` for what is no string.
+    """
+    if target is None:
+        target = os.environ.get("GIRIH_TARGET") or CPU
+        checks = "bounds" if target == INTERPRETER else checks
+    if not isinstance(target, str) or not isinstance(checks, str):
+        raise TypeError(f"target and checks are strings; got {target!r} and {checks!r}")
+    if checks not in CHECKS:
+        raise ValueError(f"there is no mode of checks {checks!r}; the modes are {', '.join(CHECKS)}")
+    kind, _, name = target.partition(":")
+    if target == INTERPRETER:
+        if checks != "bounds":
+            raise ValueError(f"the interpreter always checks everything; checks={checks!r} is for compiled code")
+        return target, InterpreterExecutor
+    if kind != CPU or (":" in target and not name):
+        raise ValueError(
+            f"there is no target {target!r}; the targets are interpreter, cpu, and cpu:NAME for a processor by name"
+        )
+    from girih.back.llvm.machine import Cpu
+
+    cpu = Cpu.named(name) if name else Cpu.host()
+    return target, lambda function: CpuExecutor(function, cpu, checks)
+
+
+class InterpreterExecutor:
+    """The interpreter, with every access checked."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], **options: Any) -> None:
+        """See `girih.runtime.launch.launch`."""
+        from girih.runtime.launch import launch
+
+        launch(self._function, grid, arguments, **options)
+
+    @property
+    def llvm_ir(self) -> str:
+        refuse_form(self._function, INTERPRETER, "LLVM IR")
+
+    @property
+    def assembly(self) -> str:
+        refuse_form(self._function, INTERPRETER, "assembly")
+
+
+class CpuExecutor:
+    """Machine code for a processor; it can be launched where this machine has what the code needs."""
+
+    __slots__ = ("_checks", "_cpu", "_function", "_kernel", "_missing")
+
+    def __init__(self, function: Function, cpu: Cpu, checks: str) -> None:
+        from girih.back.llvm.machine import Cpu as Processor
+
+        self._function, self._cpu, self._checks = function, cpu, checks
+        self._missing = cpu.missing_on(Processor.host())
+        self._kernel: CpuKernel | None = None
+        if self._missing:
+            lowered(function, cpu, checks)
+            return
+        self._kernel = _linked(function, cpu, checks)
+
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], **options: Any) -> None:
+        """Run on all threads of the pool. Raises `LaunchError` where this machine cannot execute the code."""
+        if options:
+            raise TypeError(f"{', '.join(options)}: options of the interpreter; load the program with "
+                            "target='interpreter' to use them")  # fmt: skip
+        if self._kernel is None:
+            lacks = ", ".join(self._missing)
+            message = f"code for {self._cpu} cannot run on this machine, which lacks {lacks}"
+            hint = "load the program with target='cpu' to run it here"
+            raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
+        self._kernel.launch(grid, arguments)
+
+    @property
+    def llvm_ir(self) -> str:
+        return lowered(self._function, self._cpu, self._checks).text
+
+    @property
+    def assembly(self) -> str:
+        from girih.back.llvm import machine
+
+        made = lowered(self._function, self._cpu, self._checks)
+        return machine.assembly(made.text, self._cpu, made.optimize)
+
+
+def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
+    """A kernel as LLVM IR. Raises `CompileError` for what the target refuses, `InternalError` for a fault of girih's."""
+    from girih.back.llvm.cpu.compile import lower
+    from girih.back.llvm.cpu.target import CpuTarget
+
+    try:
+        with recursion_room():
+            return lower(function, CpuTarget.of(cpu), checks=checks == "bounds")
+    except (GirihError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"the code generator failed in @{function.name}: {type(error).__name__}: {error}"
+        raise InternalError(what) from error
+
+
+def _linked(function: Function, cpu: Cpu, checks: str) -> CpuKernel:
+    """The kernel in memory, compiled now or before."""
+    from girih.back.llvm.cpu.abi import CompiledKernel
+    from girih.back.llvm.machine import assemble
+    from girih.runtime.cache import Cache, kernel_key
+    from girih.runtime.cpu import CpuKernel
+
+    cache = Cache.standard()
+    key = kernel_key(function, checks, cpu.identity)
+    kept = cache.get(key)
+    if kept is not None:
+        return CpuKernel(function, CompiledKernel.from_bytes(kept))
+    made = lowered(function, cpu, checks)
+    compiled = replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
+    cache.put(key, compiled.to_bytes())
+    return CpuKernel(function, compiled)
+
+
+def refuse_form(function: Function, target: str, what: str) -> NoReturn:
+    """Say that a target has no such form of a kernel."""
+    message = f"the target {target!r} emits no {what}"
+    raise CompileError([Diagnostic("run.emit", message, function.span, hint="`str(kernel.ir)` shows the program")])

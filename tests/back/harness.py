@@ -1,0 +1,200 @@
+"""Kernels on the CPU target without the runtime: lowered, linked by MCJIT, and called with hand-made arguments."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
+
+import girih
+from girih.back.llvm.cpu.abi import FIRST_PARAMETER, CompiledKernel
+from girih.back.llvm.cpu.compile import lower
+from girih.back.llvm.cpu.target import CpuTarget
+from girih.back.llvm.rounding import Features
+from girih.ir.core import Function
+from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
+
+Array = NDArray[Any]
+
+TARGET = CpuTarget(64, 32, Features(f16=True), dot_bf16=True)
+
+
+@dataclass
+class Failed(Exception):
+    """A check of the kernel failed."""
+
+    code: str
+    argument: str | None
+    values: list[int]
+    message: str
+
+
+class Compiled:
+    """A kernel ready to be called."""
+
+    def __init__(self, function: Function, *, checks: bool = True, target: CpuTarget = TARGET) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.function = function
+        lowered = lower(function, target, checks=checks)
+        self.kernel: CompiledKernel = lowered.kernel
+        self.text = lowered.text
+        module = llvm.parse_assembly(lowered.text)
+        module.verify()
+        machine = _machine()
+        if lowered.optimize:
+            options = llvm.create_pipeline_tuning_options(speed_level=1)
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
+        self.module = module
+        self.object = machine.emit_object(module)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.object))
+        self._engine.finalize_object()
+        self.address = self._engine.get_function_address(self.kernel.symbol)
+        pointer = ctypes.c_void_p
+        self._call = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_int64, ctypes.c_int64)(self.address)
+
+    @property
+    def assembly(self) -> str:
+        """The machine code as assembly."""
+        return _machine().emit_assembly(llvm.parse_assembly(str(self.module)))
+
+    def prepare(self, grid: tuple[int, int, int], *arguments: Any) -> tuple[Any, Array]:
+        """A function without arguments that runs all work-groups on this thread, and its failure record."""
+        record = np.zeros(32, np.int64)
+        keep: list[Any] = [record]
+        slots: list[int] = [*grid, record.ctypes.data]
+        assert len(slots) == FIRST_PARAMETER
+        for parameter, value in zip(self.function.parameters, arguments, strict=True):
+            slots += _slots(parameter.type, value, keep)
+        packed = np.array([s % 2**64 for s in slots], np.uint64)
+        room = np.zeros(self.kernel.workspace_bytes + 128, np.uint8)
+        workspace = -(-room.ctypes.data // 128) * 128
+        keep += [packed, room]
+        call, total, address = self._call, grid[0] * grid[1] * grid[2], packed.ctypes.data
+
+        def go(keep: list[Any] = keep) -> None:
+            call(address, workspace, 0, total)
+
+        return go, record
+
+    def __call__(self, grid: tuple[int, int, int], *arguments: Any) -> None:
+        """Run all work-groups on this thread."""
+        go, record = self.prepare(grid, *arguments)
+        go()
+        words = record.view(np.int32)
+        if words[0]:
+            site = self.kernel.sites[int(words[1])]
+            count = site.index_count + site.shape_count
+            raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
+
+
+def _machine() -> llvm.TargetMachine:
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=1,
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _slots(type: Any, value: Any, keep: list[Any]) -> list[int]:
+    match type:
+        case MemRef():
+            return _memref(type, value, keep)
+        case Group():
+            return _group(type, value, keep)
+        case Boolean():
+            return [int(value)]
+        case Number():
+            return _number(type, value)
+    raise TypeError(type)
+
+
+def _number(type: Number, value: Any) -> list[int]:
+    if type.family == "integer":
+        return [int(value)]
+    parts = (complex(value).real, complex(value).imag) if type in PARTS else (float(value),)
+    wide = PARTS.get(type, type).size == 8
+    packed: list[Any] = [np.float64(p).view(np.int64) if wide else np.float32(p).view(np.int32) for p in parts]
+    return [int(p) for p in packed]
+
+
+def _memref(type: MemRef, value: Array | None, keep: list[Any]) -> list[int]:
+    if value is None:
+        return [0, *(0 for n in (*type.shape, *type.strides) if n is None)]
+    keep.append(value)
+    shape = [value.shape[k] for k, n in enumerate(type.shape) if n is None]
+    strides = [value.strides[k] // value.itemsize for k, n in enumerate(type.strides) if n is None]
+    return [value.ctypes.data, *shape, *strides]
+
+
+def _group(type: Group, value: Any, keep: list[Any]) -> list[int]:
+    size = [] if type.size is not None else [0 if value is None else len(value)]
+    if value is None:
+        return [0, *size]
+    offset = type.offset or 0
+    if isinstance(value, girih.Group):
+        value, offset = value.arrays, value.offset or 0
+    rows = []
+    for member in value:
+        address, *extents = _memref(type.memref, member, keep)
+        limit = -1
+        if member is not None:
+            span = 1 + sum((n - 1) * s // member.itemsize for n, s in zip(member.shape, member.strides, strict=True))
+            limit = max(0, span - offset) if offset else -1
+            address += offset * member.itemsize
+        rows.append([address, limit, *extents])
+    table = np.array(rows, np.int64)
+    keep.append(table)
+    return [table.ctypes.data, *size]
+
+
+def compiled(text: str, name: str | None = None, *, checks: bool = True, **definitions: object) -> Compiled:
+    """A function of a text, lowered and linked."""
+    program = girih.loads(text, target="interpreter", definitions=definitions)
+    kernel = program[name or next(iter(program))]
+    return Compiled(kernel.ir, checks=checks)
+
+
+def run(text: str, grid: tuple[int, int, int], *arguments: Any, name: str | None = None, checks: bool = True) -> None:
+    """Compile for this CPU and run."""
+    compiled(text, name, checks=checks)(grid, *arguments)
+
+
+def compare(
+    text: str, grid: tuple[int, int, int], *arguments: Any, name: str | None = None, tolerance: float = 0.0
+) -> None:
+    """Run the interpreter on copies and the CPU on the arrays, and hold them against each other."""
+    program = girih.loads(text, target="interpreter")
+    kernel = program[name or next(iter(program))]
+    copies = [copy_of(a) for a in arguments]
+    kernel[grid](*copies)
+    Compiled(kernel.ir)(grid, *arguments)
+    for mine, wanted in zip(arguments, copies, strict=True):
+        same(mine, wanted, tolerance)
+
+
+def copy_of(value: Any) -> Any:
+    """Arrays and lists of them copied in their layout."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    return [copy_of(v) for v in value] if isinstance(value, list) else value
+
+
+def same(mine: Any, wanted: Any, tolerance: float) -> None:
+    """Equal, or near enough for floats."""
+    if isinstance(mine, list):
+        for a, b in zip(mine, wanted, strict=True):
+            same(a, b, tolerance)
+    elif isinstance(mine, np.ndarray) and mine.dtype.kind in "iub":
+        np.testing.assert_array_equal(mine, wanted)
+    elif isinstance(mine, np.ndarray):
+        kind = np.complex128 if mine.dtype.kind == "c" else np.float64
+        np.testing.assert_allclose(mine.astype(kind), wanted.astype(kind), rtol=tolerance, atol=tolerance)

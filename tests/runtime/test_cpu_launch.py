@@ -1,0 +1,363 @@
+"""Launches of compiled kernels: grids, threads, failures, interrupts, forks, Python's lock."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import girih
+from girih.back.llvm.cpu.abi import CompiledKernel, Site
+from girih.diagnostics import InternalError
+from girih.runtime import pool
+from girih.runtime.cpu import CpuKernel
+from tests.conftest import Command
+from tests.runtime.cpu_kernels import (
+    COUNT,
+    FAILS_AT_SEVEN,
+    SLOW,
+    USES_WORKSPACE,
+    WAITS_FOR_FLAG,
+    kernel,
+    machine_code,
+)
+
+ARRAY = "%A: memref<i64x?>"
+
+
+@pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 1), (7, 3, 5), (1, 1, 4097), (100_000, 1, 1)])
+@pytest.mark.parametrize("serial_groups", [1, 10, 10**6])
+def test_every_work_group_runs_once(grid: tuple[int, int, int], serial_groups: int) -> None:
+    x, y, z = grid
+    data = np.zeros(x * y * z + 1, np.int64)
+    counting = kernel(ARRAY, COUNT, serial_groups=serial_groups)
+    for _ in range(5):
+        counting.launch(grid, (data,))
+    assert (data[:-1] == 5).all()
+    assert data[-1] == 0
+
+
+def test_an_empty_grid_runs_nothing_but_checks_the_arguments() -> None:
+    counting = kernel(ARRAY, COUNT)
+    data = np.zeros(4, np.int64)
+    for grid in [(0, 1, 1), (3, 0, 2), (1, 1, 0)]:
+        counting.launch(grid, (data,))
+        assert counting._run_bound(grid, (data,)) is None
+        with pytest.raises(girih.LaunchError):
+            counting.launch(grid, (data.astype(np.int32),))
+    assert not data.any()
+
+
+def test_more_work_groups_than_can_be_counted() -> None:
+    most = 2**31 - 1
+    with pytest.raises(girih.LaunchError) as caught:
+        kernel(ARRAY, COUNT).launch((most, most, most), (np.zeros(1, np.int64),))
+    assert [d.code for d in caught.value.diagnostics] == ["bind.grid"]
+
+
+@pytest.mark.parametrize("size", [8, 4096, 100_000])
+def test_each_thread_has_a_workspace(size: int) -> None:
+    data = np.full(5000, -1, np.int64)
+    kernel(ARRAY, USES_WORKSPACE, workspace_bytes=size).launch((5000, 1, 1), (data,))
+    assert (data == np.arange(5000)).all()
+
+
+@pytest.mark.parametrize("grid", [1, 100])
+@pytest.mark.parametrize("size", [2**50, 2**70])
+def test_a_workspace_that_no_machine_has(size: int, grid: int) -> None:
+    data = np.zeros(100, np.int64)
+    with pytest.raises(girih.LaunchError, match="not enough memory") as caught:
+        kernel(ARRAY, COUNT, workspace_bytes=size).launch((grid, 1, 1), (data,))
+    assert [d.code for d in caught.value.diagnostics] == ["bind.memory"]
+    assert not data.any()
+    kernel(ARRAY, COUNT).launch((100, 1, 1), (data,))
+    assert data.all()
+
+
+@pytest.mark.parametrize("grid", [(8, 1, 1), (4, 3, 1), (2, 2, 500)])
+@pytest.mark.parametrize("serial_groups", [1, 10**6])
+def test_a_failure_becomes_a_finding(grid: tuple[int, int, int], serial_groups: int) -> None:
+    data = np.zeros(2000, np.int64)
+    failing = kernel(ARRAY, FAILS_AT_SEVEN, serial_groups=serial_groups)
+    with pytest.raises(girih.KernelError) as caught:
+        failing.launch(grid, (data,))
+    (finding,) = caught.value.findings
+    x, y, _ = grid
+    assert finding.work_group == (7 % x, 7 // x % y, 7 // (x * y))
+    assert finding == girih.Finding(
+        "run.out_of_bounds",
+        "a load from %A is out of bounds: index (9, -1) of shape (4, 5)",
+        girih.Span(failing.function.span.source, 5, 12),
+        "A",
+        (9, -1),
+        (4, 5),
+        finding.work_group,
+        2,
+        3,
+    )
+    assert data[7] == 1
+    if serial_groups > 1:
+        assert not data[8:].any()
+
+
+def test_what_a_subgroup_does_as_one_has_no_lane() -> None:
+    site = Site("run.size", "sizes differ", (0, 4), "A", 2, 0, by_lane=False)
+    with pytest.raises(girih.KernelError) as caught:
+        kernel(ARRAY, FAILS_AT_SEVEN, sites=(site, site)).launch((8, 1, 1), (np.zeros(8, np.int64),))
+    (finding,) = caught.value.findings
+    assert (finding.message, finding.index, finding.shape) == ("sizes differ", (9, -1), None)
+    assert (finding.subgroup, finding.lane) == (2, None)
+
+
+def test_a_check_that_is_not_there() -> None:
+    with pytest.raises(InternalError, match="check 1"):
+        kernel(ARRAY, FAILS_AT_SEVEN, sites=()).launch((8, 1, 1), (np.zeros(8, np.int64),))
+
+
+def test_other_python_threads_run_meanwhile() -> None:
+    """The kernel waits for what only another Python thread can write."""
+    waiting = kernel(ARRAY, WAITS_FOR_FLAG)
+    data = np.zeros(2, np.int64)
+    launching = threading.Thread(target=waiting.launch, args=((1, 1, 1), (data,)))
+    launching.start()
+    data[0] = 42
+    launching.join()
+    assert data[1] == 42
+
+
+@pytest.mark.parametrize("workspace_bytes", [0, 64])
+def test_several_python_threads_launch_at_once(workspace_bytes: int) -> None:
+    counting = kernel(ARRAY, COUNT, workspace_bytes=workspace_bytes)
+    arrays = [np.zeros(n, np.int64) for n in (3, 50, 1000, 20_000)]
+
+    def launch(data: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        for _ in range(50):
+            counting.launch((len(data), 1, 1), (data,))
+
+    threads = [threading.Thread(target=launch, args=(data,)) for data in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((data == 50).all() for data in arrays)
+
+
+def test_launching_while_another_thread_holds_the_pool() -> None:
+    waiting, counting = kernel(ARRAY, WAITS_FOR_FLAG), kernel(ARRAY, COUNT, workspace_bytes=64)
+    flag, data = np.zeros(2, np.int64), np.zeros(1000, np.int64)
+    launching = threading.Thread(target=waiting.launch, args=((1, 1, 1), (flag,)))
+    launching.start()
+    counting.launch((1000, 1, 1), (data,))
+    with pytest.raises(girih.LaunchError):
+        kernel(ARRAY, COUNT, workspace_bytes=2**50).launch((1, 1, 1), (data,))
+    flag[0] = 1
+    launching.join()
+    assert data.all()
+
+
+def test_code_that_needs_what_is_not_there() -> None:
+    text = "declare void @girih_no_such_function()\ndefine void @kernel() { call void @girih_no_such_function() ret void }"
+    function = girih.parse("func @kernel() {}").functions[0]
+    compiled = CompiledKernel("kernel", "kernel", machine_code(text), 0, (), 8, (8, 1))
+    with pytest.raises(InternalError, match="girih_no_such_function"):
+        CpuKernel(function, compiled)
+
+
+# --- whole processes -----------------------------------------------------------------------
+
+SCRIPT = """
+import os, signal, sys, threading
+import numpy as np
+from tests.runtime.cpu_kernels import COUNT, FAILS_AT_SEVEN, SLOW, kernel
+from girih.runtime import pool
+ARRAY = "%A: memref<i64x?>"
+counting = kernel(ARRAY, COUNT, workspace_bytes=64)
+def check(times=3, size=5000):
+    data = np.zeros(size, np.int64)
+    for _ in range(times):
+        counting.launch((size, 1, 1), (data,))
+    assert (data == times).all()
+"""
+
+
+@contextmanager
+def process(text: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs `SCRIPT` and a text."""
+    import os
+
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **variables}
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT + text], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as running:
+        yield running
+
+
+def output(text: str, **variables: str) -> str:
+    with process(text, **variables) as running:
+        found, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, found
+    return found.strip()
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_the_number_of_threads(threads: str) -> None:
+    text = "check(); print(pool.process_pool().workers, len(os.listdir('/proc/self/task')) - 1)"
+    others = str(int(threads) - 1)
+    assert output(text, GIRIH_NUM_THREADS=threads, OPENBLAS_NUM_THREADS="1") == f"{others} {others}"
+
+
+def test_threads_are_bound_to_different_cpus() -> None:
+    text = """
+check()
+masks = [os.sched_getaffinity(int(task)) for task in os.listdir('/proc/self/task') if int(task) != os.getpid()]
+bound = [mask for mask in masks if len(mask) == 1]
+assert len(set(map(tuple, bound))) == len(bound) == min(len(masks), len(os.sched_getaffinity(0)) - 1), masks
+"""
+    output(text, GIRIH_NUM_THREADS="3", OPENBLAS_NUM_THREADS="1")
+
+
+def test_after_a_fork() -> None:
+    text = """
+check()
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        check()
+        grandchild = os.fork()
+        if grandchild == 0:
+            check()
+            os._exit(7)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]))
+    check()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+    output(text, GIRIH_NUM_THREADS="3")
+
+
+def test_a_fork_while_another_thread_launches() -> None:
+    text = """
+slow = kernel(ARRAY, SLOW)
+check()
+thread = threading.Thread(target=slow.launch, args=((100, 1, 1), (np.zeros(1, np.int64),)))
+thread.start()
+child = os.fork()
+if child == 0:
+    check()
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+thread.join()
+"""
+    output(text, GIRIH_NUM_THREADS="2")
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_an_interrupt_ends_a_launch(threads: str) -> None:
+    text = """
+slow = kernel(ARRAY, SLOW)
+print("running", flush=True)
+try:
+    slow.launch((10**9, 1, 1), (np.zeros(1, np.int64),))
+except KeyboardInterrupt:
+    check()
+    print("interrupted")
+"""
+    with process(text, GIRIH_NUM_THREADS=threads) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "running\n"
+        running.send_signal(signal.SIGINT)
+        found, _ = running.communicate(timeout=60)
+    assert (found.strip().splitlines()[-1], running.returncode) == ("interrupted", 0)
+
+
+def test_signal_handlers_run_during_a_launch() -> None:
+    text = """
+from tests.runtime.cpu_kernels import WAITS_FOR_FLAG
+data = np.zeros(2, np.int64)
+signal.signal(signal.SIGALRM, lambda *_: data.__setitem__(0, 5))
+counting.launch((1, 1, 1), (np.zeros(1, np.int64),))
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+kernel(ARRAY, SLOW).launch((400, 1, 1), (np.zeros(1, np.int64),))
+print(data[0])
+"""
+    assert output(text, GIRIH_NUM_THREADS="2") == "5"
+
+
+def test_a_wrong_number_of_threads() -> None:
+    text = """
+for wrong in ("0", "-3", "many", "99999", "2.5"):
+    os.environ["GIRIH_NUM_THREADS"] = wrong
+    try:
+        pool.thread_count()
+    except ValueError as error:
+        assert "GIRIH_NUM_THREADS is a number of threads from 1 to 1024" in str(error)
+    else:
+        raise AssertionError(wrong)
+"""
+    output(text, GIRIH_NUM_THREADS="1")
+
+
+def test_kernels_are_seen_by_profilers() -> None:
+    text = """
+name = f"/tmp/perf-{os.getpid()}.map"
+lines = [line.split() for line in open(name)]
+os.unlink(name)
+found = {line[2]: (int(line[0], 16), int(line[1], 16)) for line in lines}
+address, size = found["kernel"]
+assert address == counting._linked.addresses["kernel"] and 16 < size < 4096, found
+assert "girih_call" in found
+"""
+    output(text, GIRIH_PERF_MAP="1")
+
+
+def test_code_registered_with_debuggers_runs(run_command: Command) -> None:
+    output("check()", GIRIH_DEBUGGER="1")
+
+
+def test_many_kernels_come_and_go() -> None:
+    data = np.zeros(4, np.int64)
+    for _ in range(200):
+        kernel(ARRAY, COUNT).launch((4, 1, 1), (data,))
+    assert (data == 200).all()
+
+
+# --- quotas --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({}, None),
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "150000 100000\n"}, 1.5),
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "300000 100000\n"}, 3.0),
+        ({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, None),
+        (
+            {
+                "proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n",
+                "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "50000\n",
+                "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n",
+            },
+            0.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:cpu:/not/here\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            None,
+        ),
+    ],
+)
+def test_the_quota_of_a_control_group(tmp_path: Path, files: dict[str, str], quota: float | None) -> None:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert pool._quota(tmp_path) == quota
