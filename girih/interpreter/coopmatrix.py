@@ -15,8 +15,9 @@ from girih.interpreter.machine import Machine, meaning
 from girih.interpreter.memory import span_of
 from girih.interpreter.tiles import read_boxes, unwritten, write_boxes
 from girih.interpreter.values import Array, Mask, MemRefValue, Varying
-from girih.ir.core import Op, Value
+from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, MemRef, Number
+from girih.ir.uses import free_values
 from girih.ops.coopmatrix import (
     CooperativeMatrixApply,
     CooperativeMatrixAtomicAdd,
@@ -346,21 +347,6 @@ def insert(machine: Machine, op: CooperativeMatrixInsert) -> None:
     machine.set(op.result, new)
 
 
-def _outer_values(op: CooperativeMatrixApply) -> list[Value]:
-    """The scalars and memrefs from outside that the region reads."""
-    inner: set[Value] = set(op.bindings)
-    found: dict[Value, None] = {}
-    stack: list[Op] = list(reversed(op.body.ops))
-    while stack:
-        current = stack.pop()
-        inner.update(current.bindings)
-        inner.update(current.results)
-        found.update((v, None) for v in current.operands)
-        for region in current.regions:
-            stack.extend(reversed(region.ops))
-    return [v for v in found if v not in inner and not isinstance(v.type, CoopMatrix)]
-
-
 @meaning(CooperativeMatrixApply)
 def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     """The region is executed with one work-item for each component of the matrix."""
@@ -368,7 +354,7 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     type_ = matrix_type(op.result)
     matrix = machine.array(op.matrix)
     outer: dict[Value, Any] = {}
-    for value in _outer_values(op):
+    for value in (v for v in free_values(op) if not isinstance(v.type, CoopMatrix)):
         outer[value] = held = machine.env[value]
         if isinstance(held, np.ndarray):
             machine.env[value] = machine.uniform(op, f"%{value.name}", held, 1)

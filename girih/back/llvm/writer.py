@@ -288,10 +288,10 @@ class Writer:
         return self.shuffle(a, None, range(start, start + count))
 
     def join(self, parts: Sequence[Val]) -> Val:
-        """Vectors of one type, or scalars, side by side."""
+        """Vectors and scalars of one element type side by side."""
         if len(parts) == 1:
             return parts[0]
-        if lanes(parts[0].type) == 1:
+        if all(lanes(p.type) == 1 for p in parts):
             held = poison(wide(parts[0].type, len(parts)))
             for position, one in enumerate(parts):
                 held = self.insert(held, one, position)
@@ -392,7 +392,10 @@ class Writer:
     def loop(
         self, start: Operand, stop: Operand, step: Operand = 1, carried: Sequence[Val] = (), *, saturate: bool = False
     ) -> Iterator[Loop]:
-        """A loop of `start`, `start + step`, ... below `stop` (signed, `i64`); `saturate` where the sum may overflow."""
+        """A loop of `start`, `start + step`, ... below `stop` (signed, `i64`).
+
+        `saturate` where the sum may overflow.
+        """
         first, end, distance = self.value(start), self.value(stop), self.value(step)
         with self._open() as (before, head):
             level = self.level
@@ -498,7 +501,8 @@ class Writer:
                 merged.append(a)
                 continue
             held = Val(f"%{self.name()}", a.type, self.level)
-            self._out.append(f"  {held.text} = phi {a.type} [ {a.text}, %{end_of_first} ], [ {b.text}, %{end_of_second} ]")
+            pairs = f"[ {a.text}, %{end_of_first} ], [ {b.text}, %{end_of_second} ]"
+            self._out.append(f"  {held.text} = phi {a.type} {pairs}")
             merged.append(held)
         return merged
 

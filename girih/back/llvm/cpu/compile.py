@@ -14,6 +14,7 @@ import girih.back.llvm.cpu.coopmatrix
 import girih.back.llvm.cpu.linalg
 import girih.back.llvm.cpu.memory
 import girih.back.llvm.cpu.scalars
+import girih.back.llvm.cpu.sharing
 import girih.back.llvm.cpu.subgroup  # noqa: F401  (these fill LOWERINGS)
 from girih.back.llvm.cpu.abi import FIRST_PARAMETER, CompiledKernel
 from girih.back.llvm.cpu.lowering import Geometry, Lowering, Place

@@ -210,7 +210,7 @@ class _Bounds:
 
     def window(self) -> Window:
         """Report what is missing, and say where the tile is."""
-        l, w = self.l, self.l.w
+        w = self.l.w
         self._report(self._outside())
         size = self.type.component.size
         first: Operand = self.memref.offset.part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.control import free_values
 from girih.back.llvm.cpu.coopmatrix_access import shared_memref, shared_scalar, together
 from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
 from girih.back.llvm.cpu.coopmatrix_plan import plan_of
@@ -29,6 +28,7 @@ from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.define import Operand
 from girih.ir.types import I32, CoopMatrix
+from girih.ir.uses import free_values
 from girih.ops.control import Yield
 from girih.ops.coopmatrix import CooperativeMatrixApply
 

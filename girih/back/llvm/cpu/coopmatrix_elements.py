@@ -20,6 +20,7 @@ from girih.back.llvm.cpu.matrix import (
     Unloaded,
     Walk,
     consume,
+    joined,
     new_tile,
     operand,
     settled,
@@ -78,7 +79,7 @@ def extract(l: Lowering, op: CooperativeMatrixExtract) -> None:
         zero_parts(type, r.count) if r.line is None else walk.piece(held, Piece(r.line, r.start, r.count))
         for r in runs_of(l, type, op.index)
     ]
-    l.set(op.result, uniform(type.component, *(l.w.join(list(p)) for p in zip(*pieces, strict=True))))
+    l.set(op.result, uniform(type.component, *joined(l, pieces)))
 
 
 @lowering(CooperativeMatrixInsert)
@@ -123,6 +124,4 @@ def _replaced(l: Lowering, old: Val, new: Val, run: Run) -> Val:
         pieces.insert(0, l.w.part(old, 0, run.start))
     if end < count:
         pieces.append(l.w.part(old, end, count - end))
-    if any(lanes(p.type) != lanes(pieces[0].type) for p in pieces):
-        pieces = [one for p in pieces for one in ([l.w.extract(p, k) for k in range(lanes(p.type))])]
-    return l.w.join(pieces)
+    return joined(l, [(p,) for p in pieces])[0]

@@ -26,6 +26,7 @@ from girih.back.llvm.cpu.matrix import (
     Walk,
     consume,
     in_registers,
+    joined,
     known,
     length,
     line_bytes,
@@ -61,10 +62,8 @@ def accumulator(source: Number, target: Number) -> Number:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor in memory, its components in the type of the sums: `along` the vectors, and over the depth, in bytes.
-
-    `imaginary` is the distance of the imaginary part from the real one.
-    """
+    """A factor in memory, its components in the type of the sums; `imaginary` is the distance of the imaginary part from
+    the real one. All distances are in bytes."""
 
     type: CoopMatrix
     pointer: Val
@@ -87,7 +86,7 @@ def mul_add(l: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: M
 
 def _spread(l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
     """A column times a row of equal numbers: all columns are equal."""
-    if turned(type) or length(type) > _LARGEST_SAME:
+    if length(type) > _LARGEST_SAME:
         return None
     walk = Walk(l, a, b, c, static=True)
     pieces = []
@@ -96,7 +95,7 @@ def _spread(l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, 
         x, y, z = (_cast(l, m.type.component, total, walk.piece(m, at)) for m in (a, b, c))
         pieces.append(_cast(l, total, type.component, multiply_add(l, x, y, z)))
     walk.close()
-    parts = tuple(l.w.join(list(p)) for p in zip(*pieces, strict=True))
+    parts = joined(l, pieces)
     if in_registers(l, type):
         return Columns(type, [parts] * line_count(type))
     return SameColumns(type, parts)
@@ -120,11 +119,8 @@ class _Product:
     def __init__(self, l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.l, self.type, self.total = l, type, total
         self.depth = a.type.columns
-        self.a, self.b = a, b
-        # A single row is a line along the columns: then the vectors come from b.
-        vectors, scalars = (b, a) if turned(type) else (a, b)
-        self.vectors = self._vectors(self._factor(vectors), turned(type))
-        self.scalars = self._factor(scalars)
+        self.vectors = self._vectors(self._factor(a, columns=True))
+        self.scalars = self._factor(b, columns=False)
         self.c = c
         self.small = in_registers(l, type)
         if isinstance(settled(c), Deferred) and weight_of(c) > 4:
@@ -133,15 +129,16 @@ class _Product:
 
     # --- factors -------------------------------------------------------------------------
 
-    def _factor(self, m: Matrix) -> Factor:
-        """A factor in memory, in the type of the sums."""
+    def _factor(self, m: Matrix, *, columns: bool) -> Factor:
+        """A factor in memory, in the type of the sums; converted ones by columns where that is asked for."""
         l = self.l
         held = settled(m)
         if isinstance(held, Unloaded):
             held = resolve(l, held, lines=False)
         if m.type.component != self.total:
-            return self._converted(m, held)
-        if isinstance(held, Reference):
+            return self._converted(m, held, columns=columns)
+        import os
+        if isinstance(held, Reference) and not (os.environ.get('CA') and columns or os.environ.get('CB') and not columns):
             consume(m)
         else:
             held = to_tile(l, m)
@@ -152,10 +149,12 @@ class _Product:
         return Factor(held.type, held.pointer, *(strides[::-1] if turned(held.type) else strides),
                       plane_bytes(held.type))  # fmt: skip
 
-    def _converted(self, m: Matrix, held: Matrix) -> Factor:
-        """A factor of another type, converted line by line, whichever way the lines run in memory."""
+    def _converted(self, m: Matrix, held: Matrix, *, columns: bool) -> Factor:
+        """A factor of another type, converted as it lies in memory: row by row where that is allowed and better."""
         l, source, type = self.l, m.type.component, m.type
-        across = isinstance(held, Reference) and not held.contiguous and known(held.column_stride) == source.size
+        across = False
+        if isinstance(held, Reference) and not (columns or held.contiguous):
+            across = known(held.column_stride) == source.size
         if isinstance(held, Reference) and across:
             type = CoopMatrix(source, type.columns, type.rows, type.use)
             held = Reference(type, held.pointer, held.column_stride, held.row_stride)
@@ -170,32 +169,14 @@ class _Product:
         shape = target if not across else CoopMatrix(self.total, target.columns, target.rows, target.use)
         return Factor(shape, tile.pointer, strides[0], strides[1], plane_bytes(target))
 
-    def _vectors(self, factor: Factor, across: bool) -> Factor:
-        """The factor that gives vectors, as if it were `a`: copied where the components of a vector are no neighbours."""
-        strides = (factor.column_stride, factor.row_stride) if across else (factor.row_stride, factor.column_stride)
+    def _vectors(self, factor: Factor) -> Factor:
+        """The factor that gives vectors: copied where the components of a column are no neighbours."""
         type = factor.type
-        shape = (type.columns, type.rows) if across else (type.rows, type.columns)
-        along = strides[0] if isinstance(strides[0], int) else strides[0].literal
-        if along == part(type).size or shape[0] == 1:
-            return Factor(CoopMatrix(type.component, *shape, Use.A), factor.pointer, *strides, factor.imaginary)
-        tile = new_tile(self.l, CoopMatrix(type.component, *shape, Use.A))
-        if part_count(type) > 1:
-            self._copy_planes(factor, strides, tile)
-        else:
-            copy_transposed(self.l, factor.pointer, strides, tile)
-        steps = (part(type).size, line_bytes(tile.type))
-        return Factor(tile.type, tile.pointer, *(steps[::-1] if turned(tile.type) else steps), plane_bytes(tile.type))
-
-    def _copy_planes(self, factor: Factor, strides: tuple[Operand, Operand], tile: InMemory) -> None:
-        """Complex components one by one; their parts lie apart."""
-        w, size = self.l.w, part(tile.type).size
-        along, across = strides[::-1] if turned(tile.type) else strides
-        with w.loop(0, line_count(tile.type)) as lines, w.loop(0, length(tile.type)) as components:
-            source = w.at(w.at(factor.pointer, w.mul(lines.index, across)), w.mul(components.index, along))
-            target = w.at(w.at(tile.pointer, w.mul(lines.index, line_bytes(tile.type))), w.mul(components.index, size))
-            for number in range(2):
-                held = w.load(memory_type(part(tile.type)), w.at(source, number * factor.imaginary), size)
-                w.store(held, w.at(target, number * plane_bytes(tile.type)), size)
+        if known(factor.row_stride) == part(type).size:
+            return factor
+        tile = new_tile(self.l, type)
+        copy_transposed(self.l, factor.pointer, (factor.row_stride, factor.column_stride), tile)
+        return Factor(type, tile.pointer, part(type).size, line_bytes(type))
 
     # --- blocks --------------------------------------------------------------------------
 
@@ -267,8 +248,7 @@ class _Product:
                 for k, parts in zip(lines, self._accumulate(walk, places), strict=True):
                     found[k].append(parts)
         walk.close()
-        w = self.l.w
-        return Columns(self.type, [tuple(w.join(list(p)) for p in zip(*pieces, strict=True)) for pieces in found])
+        return Columns(self.type, [joined(self.l, pieces) for pieces in found])
 
     def _accumulate(self, walk: Walk, places: Sequence[Piece]) -> list[Parts]:
         """The components of a block, which lies side by side in neighbouring lines."""
@@ -277,9 +257,8 @@ class _Product:
         initial = [_cast(l, source, self.total, walk.piece(self.c, at)) for at in places]
         count, parts = places[0].count, len(initial[0])
         a = w.at(self.vectors.pointer, w.mul(w.value(places[0].start), self.vectors.row_stride))
-        deep, across = (self.scalars.column_stride, self.scalars.row_stride) if turned(self.type) else (
-            self.scalars.row_stride, self.scalars.column_stride)  # fmt: skip
-        b = [w.at(self.scalars.pointer, w.mul(w.value(at.line), across)) for at in places]
+        deep = self.scalars.row_stride
+        b = [w.at(self.scalars.pointer, w.mul(w.value(at.line), self.scalars.column_stride)) for at in places]
 
         def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
             here = w.at(w.at(a, w.mul(w.value(base), self.vectors.column_stride)),

@@ -17,6 +17,7 @@ from girih.back.llvm.cpu.matrix import (
     Piece,
     Walk,
     in_registers,
+    joined,
     length,
     line_count,
     new_tile,
@@ -63,8 +64,7 @@ class _Reduction:
     def result(self, *, along_row: bool) -> Matrix:
         """The reduced matrix."""
         walk = Walk(self.l, self.a)
-        across = along_row != turned(self.a.type)
-        found = self._across(walk) if across else self._along(walk)
+        found = self._across(walk) if along_row else self._along(walk)
         walk.close()
         return found
 
@@ -107,7 +107,7 @@ class _Reduction:
         if tile is None:
             for start, count in walk.pieces_of(self.a.type):
                 piece(start, count)
-            return Columns(self.type, [tuple(l.w.join(list(p)) for p in zip(*pieces, strict=True))])
+            return Columns(self.type, [joined(l, pieces)])
         walk.starts(self.a.type, piece)
         return tile
 
@@ -151,11 +151,11 @@ class _Reduction:
         return Piece(0, line, 1) if turned(self.type) else Piece(line, 0, 1)
 
     def _joined(self, found: list[Parts]) -> Matrix:
-        joined = tuple(self.l.w.join(list(p)) for p in zip(*found, strict=True))
+        line = joined(self.l, found)
         if in_registers(self.l, self.type):
-            return Columns(self.type, [joined])
+            return Columns(self.type, [line])
         tile: InMemory = new_tile(self.l, self.type)
-        write_tile(self.l, tile, Piece(0, 0, length(self.type)), joined)
+        write_tile(self.l, tile, Piece(0, 0, length(self.type)), line)
         return tile
 
     def _line(self, walk: Walk, at: Piece, pieces: list[tuple[int, int]]) -> Parts:

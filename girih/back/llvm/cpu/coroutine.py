@@ -11,8 +11,10 @@ from girih.back.llvm.cpu.capture import Capture
 from girih.back.llvm.cpu.lowering import Frame, Lowering, Place
 from girih.back.llvm.debug import DebugInfo
 from girih.back.llvm.text import Val, integer
+from girih.back.llvm.values import Scalar, uniform
 from girih.back.llvm.writer import Writer
 from girih.ir.core import RegionKind
+from girih.ir.uses import free_values
 from girih.ops.control import Parallel
 
 _FRAME_ALIGNMENT = 64
@@ -96,8 +98,6 @@ def _write_coroutine(l: Lowering, op: Parallel, capture: Capture) -> tuple[str, 
             for key in ("arguments", "record", "group", "grid", "linear_group")
         },
     )
-    from girih.back.llvm.cpu.control import free_values
-
     inner.env = {}
     for value in free_values(op):
         inner.env[value] = _slice(inner, capture.moved(l.env[value], w, memory))
@@ -109,8 +109,6 @@ def _write_coroutine(l: Lowering, op: Parallel, capture: Capture) -> tuple[str, 
 
 def _slice(l: Lowering, held: object) -> object:
     """The subgroup's part of a value that differs between all work-items of the work-group."""
-    from girih.back.llvm.values import Scalar, uniform
-
     if not isinstance(held, Scalar) or held.uniform or held.linear is not None:
         return held
     w = l.w

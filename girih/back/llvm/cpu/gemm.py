@@ -21,14 +21,20 @@ from girih.back.llvm.text import Operand, Val, zero
 from girih.back.llvm.text import wide as vector_type
 from girih.ir.types import BF16
 
-_SMALL = 96**3
-"""Up to so many products the direct way is taken."""
+_SMALL = 64**3
+"""Up to so many products the direct way is taken whatever the strides are."""
 
 _THIN = 16
 """Targets with so few columns, or products of so small a depth, do not pay for packing."""
 
-_COPIED_BYTES = 256 << 10
-"""How large a first factor may be to be copied as a whole."""
+_NEAR_BYTES = 768 << 10
+"""A first factor that is spread over no more memory than this stays in the second cache: it need not be packed."""
+
+_SHORT = 6
+"""Columns of so many vectors are short: those of matrices that come in batches."""
+
+_MANY = 16
+"""Blocks of so many accumulators hide the end of a loop of two steps."""
 
 _DYNAMIC_VECTORS = 3
 _DYNAMIC_COLUMNS = 8
@@ -71,14 +77,7 @@ def multiply(product: Product) -> None:
     if m == 0 or n == 0:
         return
     if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
-        if not _prefers_direct(m, n, k):
-            _packed(product)
-        elif product.direct and _fits_source(product):
-            _known(product, m, n, k)
-        elif product.target.contiguous and not product.end.one_by_one and _copied_bytes(product, m, k) <= _COPIED_BYTES:
-            _known(_with_copy(product, m, k), m, n, k)
-        else:
-            _packed(product)
+        _multiply_known(product, m, n, k)
         return
     if not product.direct or not _plain(product):
         _packed(product)
@@ -86,6 +85,9 @@ def multiply(product: Product) -> None:
     w = product.e.w
     small = w.compare("sle", w.mul(w.mul(m, n), k), _SMALL)
     thin = w.binary("or", w.compare("sle", n, _THIN), w.compare("sle", k, _THIN))
+    if product.b.contiguous:
+        near = w.compare("sle", w.mul(k, w.mul(product.a.strides[1], product.a.element.size)), _NEAR_BYTES)
+        small = w.binary("or", small, near)
 
     def directly() -> list[Val]:
         _unknown(product)
@@ -98,8 +100,18 @@ def multiply(product: Product) -> None:
     w.either(w.binary("or", small, thin), directly, packed)
 
 
-def _prefers_direct(m: int, n: int, k: int) -> bool:
-    return m * n * k <= _SMALL or n <= _THIN or k <= _THIN
+def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
+    """The same for sizes that are known."""
+    small = m * n * k <= _SMALL or n <= _THIN or k <= _THIN
+    pitch = product.a.strides[1]
+    near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES
+    copy = _copied_bytes(product, m, k) <= _NEAR_BYTES
+    if product.direct and _fits_source(product) and (small or near):
+        _known(product, m, n, k)
+    elif product.target.contiguous and not product.end.one_by_one and copy:
+        _known(_with_copy(product, m, k), m, n, k)
+    else:
+        _packed(product)
 
 
 def _fits_source(product: Product) -> bool:
@@ -166,7 +178,8 @@ def _block(p: Product, pieces: Sequence[Piece], columns: Sequence[Val], finish: 
         for piece in pieces
         for _ in range(p.parts)
     ]
-    sums = accumulate(w, p.a.shape[1], start, step, len(start))
+    unroll = 4 if isinstance(p.a.shape[1], int) or len(start) < _MANY else 2
+    sums = accumulate(w, p.a.shape[1], start, step, len(start), unroll)
     for j in range(len(columns)):
         for i in range(len(pieces)):
             finish(j, i, _together(p, sums, len(pieces), j, i))
@@ -275,7 +288,7 @@ def _runs(sizes: list[int]) -> list[tuple[int, int]]:
 def choose(vectors: int, columns: int, depth: int, parts: int, most: int) -> tuple[int, int]:
     """How many vectors of rows and how many columns a block has: what costs the fewest cycles by a simple count.
 
-    Blocks that cover whole columns of the first factor are preferred: memory is read from front to back.
+    Blocks that cover whole columns of a short first factor are preferred: memory is read from front to back.
     """
     best = (float("inf"), 1, 1)
     for height in range(1, min(vectors, 8) + 1):
@@ -288,7 +301,7 @@ def choose(vectors: int, columns: int, depth: int, parts: int, most: int) -> tup
                 for m in split(vectors, height)
                 for n in split(columns, width)
             )
-            if height < vectors:
+            if height < vectors <= _SHORT:
                 cost *= 1.15
             best = min(best, (cost - 1e-9 * width, height, width))
     return best[1], best[2]

@@ -439,6 +439,19 @@ class Walk:
         self.starts(type, lambda start, count: void(self.lines(type, line, start, count, (), unroll)))
 
 
+def joined(l: Lowering, pieces: Sequence[Parts]) -> Parts:
+    """Vectors, or single components, side by side, part by part."""
+    return tuple(l.w.join(_alike(l, held)) for held in zip(*pieces, strict=True))
+
+
+def _alike(l: Lowering, held: Sequence[Val]) -> list[Val]:
+    """All vectors, or all single components."""
+    counts = [lanes(v.type) for v in held]
+    if len(held) == 1 or min(counts) > 1 or max(counts) == 1:
+        return list(held)
+    return [l.w.extract(v, k) for v, count in zip(held, counts, strict=True) for k in range(count)]
+
+
 def void(value: object) -> None:
     """Nothing, whatever came."""
 
@@ -514,7 +527,7 @@ def to_columns(l: Lowering, m: Matrix) -> list[Parts]:
     columns = []
     for line in range(line_count(m.type)):
         pieces = [walk.piece(m, Piece(line, start, count)) for start, count in walk.pieces_of(m.type)]
-        columns.append(tuple(l.w.join(list(p)) for p in zip(*pieces, strict=True)))
+        columns.append(joined(l, pieces))
     walk.close()
     return columns
 
@@ -538,6 +551,14 @@ class MatrixCarrier:
 
     def enter(self, l: Lowering, held: Matrix) -> list[Val]:
         """The values for the phis."""
+        used = l.frame.used
+        # What the region has left in the workspace is still read, although its place is free for others by now.
+        l.frame.used = l.frame.most
+        found = self._enter(l, held)
+        l.frame.used = used
+        return found
+
+    def _enter(self, l: Lowering, held: Matrix) -> list[Val]:
         if self._reference:
             return self._enter_reference(l, held)
         if self._columns:

@@ -10,7 +10,6 @@ from girih.back.llvm.cpu.access import locate, outside, read, write
 from girih.back.llvm.cpu.lowering import Lowering, lowering, memref_type
 from girih.back.llvm.text import Val, integer, lanes, mangled, wide, zero
 from girih.back.llvm.values import GroupHeld, MemRefHeld, Scalar, index, uniform
-
 from girih.ir.types import BOOL, Group, MemRef
 from girih.ops.memory import (
     Alloca,
@@ -152,13 +151,19 @@ def _view(
     )
 
 
+def _is_inside(first: Extent, length: Extent, extent: Extent) -> bool:
+    """Whether a slice is known to lie in its mode."""
+    if isinstance(first, Scalar) or isinstance(length, Scalar) or isinstance(extent, Scalar):
+        return False
+    return first >= 0 and length >= 1 and first + length <= extent
+
+
 def _check_slice(
     l: Lowering, op: Subview, memref: MemRefHeld, number: int, first: Extent, length: Extent, extent: Extent
 ) -> None:
     if not l.checks:
         return
-    known = isinstance(first, int) and isinstance(length, int) and isinstance(extent, int)
-    if known and first >= 0 and length >= 1 and first + length <= extent:
+    if _is_inside(first, length, extent):
         return
     w = l.w
     begin, count, end = (as_scalar(x) for x in (first, length, extent))

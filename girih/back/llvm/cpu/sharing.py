@@ -1,0 +1,252 @@
+"""The regions that share work out: `parallel`, `foreach` and `foreach_tile` (`girih.ops.control`).
+
+Subgroups are executed one after the other, as coroutines where barriers make them wait for each other. The points of a
+`foreach` are dealt out to the lanes in rounds; only the last one has a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from girih.back.llvm.cpu.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
+from girih.back.llvm.cpu.coroutine import run_as_coroutines
+from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
+from girih.back.llvm.text import Operand, Val, integer, lanes, wide
+from girih.back.llvm.values import Linear, Scalar, uniform
+from girih.back.llvm.variance import flat_modes
+from girih.ir.core import Op, Region, RegionKind, Value
+from girih.ir.uses import free_values
+from girih.ops.control import Barrier, Foreach, ForeachTile, Parallel
+
+
+def _has_barrier(region: Region) -> bool:
+    return any(isinstance(op, Barrier) or any(_has_barrier(r) for r in op.regions) for op in region.ops)
+
+
+@lowering(Parallel)
+def parallel(l: Lowering, op: Parallel) -> None:
+    """Subgroup after subgroup; as coroutines where barriers make them wait for each other."""
+    count = l.geometry.subgroups
+    if count > 1 and _has_barrier(op.body):
+        run_as_coroutines(l, op)
+        return
+    spilled = _spill_wide(l, op)
+    for_each_subgroup(l, count, lambda number: _subgroup(l, op.body, number, spilled))
+
+
+def for_each_subgroup(l: Lowering, count: int, body: Callable[[Operand], None]) -> None:
+    """Write code for one subgroup after the other."""
+    if count == 1:
+        body(0)
+        return
+    with l.w.loop(0, count) as loop:
+        body(loop.index)
+
+
+def _subgroup(l: Lowering, region: Region, number: Operand, spilled: dict[Value, list[Val]]) -> None:
+    """A region for one subgroup, all of its work-items."""
+    with l.at(kind=RegionKind.SPMD, lanes=l.geometry.subgroup_size, mask=None, subgroup=number):
+        outer = _reload_wide(l, number, spilled)
+        l.region(region)
+        l.env.update(outer)
+
+
+def _spill_wide(l: Lowering, op: Op) -> dict[Value, list[Val]]:
+    """Values that differ between all work-items of the work-group, in memory, where subgroups pick theirs."""
+    if l.geometry.subgroups == 1:
+        return {}
+    spilled: dict[Value, list[Val]] = {}
+    for value in free_values(op):
+        held = l.env.get(value)
+        if not isinstance(held, Scalar) or held.uniform:
+            continue
+        spilled[value] = []
+        for part in l.vector(held):
+            stored = l.w.convert("zext", part, "i8") if lanes(part.type) and "i1>" in part.type else part
+            slot = l.take(l.lanes * 8)
+            l.w.store(stored, slot, 1)
+            spilled[value].append(Val(slot.text, stored.type, slot.level))
+    return spilled
+
+
+def _reload_wide(l: Lowering, number: Operand, spilled: dict[Value, list[Val]]) -> dict[Value, Held]:
+    """The subgroup's part of such values; what they were outside is returned."""
+    w = l.w
+    outer: dict[Value, Held] = {}
+    for value, slots in spilled.items():
+        outer[value] = l.env[value]
+        parts = []
+        for slot in slots:
+            element = slot.type[slot.type.index(" x ") + 3 : -1]
+            size = {"float": 4, "double": 8}.get(element) or int(element[1:]) // 8
+            pointer = Val(slot.text, "ptr", slot.level)
+            address = w.at(pointer, w.mul(number, l.lanes * size))
+            held = w.load(wide(element, l.lanes), address, 1)
+            is_bool = str(value.type) == "bool"
+            parts.append(w.convert("trunc", held, "i1") if is_bool else held)
+        l.env[value] = uniform(outer[value].type, *parts)
+    return outer
+
+
+# --- foreach -----------------------------------------------------------------------------------
+
+
+@lowering(Foreach)
+def foreach(l: Lowering, op: Foreach) -> None:
+    """Loops over the outer modes; the points of the first ones are dealt out to the lanes in rounds."""
+    starts = [wide_integer(l, l.agreed(op, "start", l.scalar(v))[0]) for v in op.start]
+    stops = [wide_integer(l, l.agreed(op, "stop", l.scalar(v))[0]) for v in op.stop]
+    flat = flat_modes(op, l.constants, l.geometry.subgroup_size)
+    dealt = max(1, len(flat))
+    spilled = _spill_wide(l, op)
+    _outer_loops(l, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(l, op, starts, stops, flat, spilled))
+
+
+def _outer_loops(
+    l: Lowering,
+    op: Foreach,
+    starts: list[Val],
+    stops: list[Val],
+    mode: int,
+    dealt: int,
+    body: Callable[[], None],
+) -> None:
+    """One loop per mode from the last down to those that are dealt out."""
+    if mode < dealt:
+        body()
+        return
+    with l.w.loop(starts[mode], stops[mode]) as loop:
+        variable = op.variables[mode]
+        narrow = f"i{8 * number_type(variable).size}"
+        counter = l.w.convert("trunc", loop.index, narrow)
+        below = bound_of(l.scalar(op.start[mode]), stops[mode])
+        l.set(variable, Scalar(number_type(variable), (counter,), below=below))
+        _outer_loops(l, op, starts, stops, mode - 1, dealt, body)
+
+
+def _deal(
+    l: Lowering,
+    op: Foreach,
+    starts: list[Val],
+    stops: list[Val],
+    flat: tuple[int, ...],
+    spilled: dict[Value, list[Val]],
+) -> None:
+    """Rounds of as many points as there are lanes; the last one under a mask."""
+    w = l.w
+    width = l.geometry.subgroup_size
+    first: Operand = integer(0) if flat else starts[0]
+    end: Operand = integer(_product(flat)) if flat else stops[0]
+    first, end = w.value(first), w.value(end)
+    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(width - 1))
+    if first.literal is not None and end.literal is not None:
+        whole_end = integer(max(end.literal - width + 1, -(2**63)))
+    duplicate = region_size(op.body) <= 2 * DUPLICATED
+
+    def points(base: Val, mask: Val | None) -> None:
+        number = w.pure("i64", f"udiv {w.sub(base, first)}, {width}", (base, first))
+        subgroup = w.pure("i64", f"urem {number}, {l.geometry.subgroups}", (number,))
+        chosen: Operand = subgroup if l.geometry.subgroups > 1 else 0
+        with l.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
+            outer = _reload_wide(l, chosen, spilled)
+            _set_points(l, op, starts, stops, base, flat)
+            l.region(op.body)
+            l.env.update(outer)
+
+    def partial(base: Val) -> None:
+        # Compared by distance: base plus lane may pass the largest number.
+        left = w.splat(w.sub(end, base), width)
+        points(base, w.compare("ult", w.iota(width), left))
+
+    if not duplicate:
+        with w.loop(first, end, width, saturate=True) as loop:
+            partial(loop.index)
+        return
+    rest = first
+    if _may_exceed(first, whole_end):
+        with w.loop(first, whole_end, width, saturate=True) as loop:
+            points(loop.index, None)
+        rest = Val(loop.index.text, "i64", w.level)
+    if first.literal is not None and end.literal is not None and (end.literal - first.literal) % width == 0:
+        return
+    with w.when(w.compare("slt", rest, end)):
+        partial(rest)
+
+
+def _may_exceed(first: Val, end: Val) -> bool:
+    return first.literal is None or end.literal is None or first.literal < end.literal
+
+
+def _product(sizes: Sequence[int]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def _set_points(
+    l: Lowering, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
+) -> None:
+    """The dealt variables of a round."""
+    w = l.w
+    if not flat:
+        type = number_type(op.variables[0])
+        narrow = f"i{8 * type.size}"
+        linear = Linear(w.convert("trunc", base, narrow), 1, exact=True)
+        l.set(op.variables[0], Scalar(type, (), linear, bound_of(l.scalar(op.start[0]), stops[0])))
+        return
+    rest = w.add(w.splat(w.convert("trunc", base, "i32"), l.lanes), w.iota(l.lanes, "i32"))
+    for variable, start, stop, size in zip(op.variables, starts, stops, flat, strict=False):
+        type = number_type(variable)
+        divisor = integer(size, rest.type)
+        point = w.pure(rest.type, f"urem {rest}, {divisor.text}", (rest,))
+        rest = w.pure(rest.type, f"udiv {rest}, {divisor.text}", (rest,))
+        moved = w.add(w.convert("zext", point, "i64"), w.splat(start, l.lanes))
+        counter = w.convert("trunc", moved, f"i{8 * type.size}")
+        l.set(variable, Scalar(type, (counter,), below=stop if (start.literal is not None and start.literal >= 0) else None))
+
+
+@lowering(ForeachTile)
+def foreach_tile(l: Lowering, op: ForeachTile) -> None:
+    """The tiles one after the other, each by a subgroup."""
+    starts = [wide_integer(l, l.agreed(op, "start", l.scalar(v))[0]) for v in op.start]
+    stops = [wide_integer(l, l.agreed(op, "stop", l.scalar(v))[0]) for v in op.stop]
+    _tile_loops(l, op, starts, stops, len(starts) - 1, integer(0), _spill_wide(l, op))
+
+
+def _tile_loops(
+    l: Lowering,
+    op: ForeachTile,
+    starts: list[Val],
+    stops: list[Val],
+    mode: int,
+    number: Val,
+    spilled: dict[Value, list[Val]],
+) -> None:
+    w = l.w
+    if mode < 0:
+        count = l.geometry.subgroups
+        chosen: Operand = 0
+        if count > 1:
+            chosen = w.pure("i64", f"urem {number}, {count}", (number,))
+        _subgroup(l, op.body, chosen, spilled)
+        return
+    tile = op.tile_shape[mode]
+    with w.loop(starts[mode], stops[mode], tile, saturate=True) as loop:
+        variable, size = op.variables[mode], op.sizes[mode]
+        narrow = f"i{8 * number_type(variable).size}"
+        left = w.sub(stops[mode], loop.index)
+        short = w.select(w.compare("ult", left, integer(tile)), left, integer(tile))
+        l.set(variable, uniform(number_type(variable), w.convert("trunc", loop.index, narrow)))
+        l.set(size, uniform(number_type(size), w.convert("trunc", short, narrow)))
+        passed = w.sub(loop.index, starts[mode])
+        here = w.pure("i64", f"udiv {passed}, {tile}", (passed,))
+        tiles = _tile_count(l, starts[mode], stops[mode], tile)
+        _tile_loops(l, op, starts, stops, mode - 1, w.add(w.mul(number, tiles), here), spilled)
+
+
+def _tile_count(l: Lowering, start: Val, stop: Val, tile: int) -> Val:
+    """How many tiles a mode has."""
+    distance = l.w.sub(stop, start)
+    rounded = l.w.add(distance, tile - 1)
+    return l.w.pure("i64", f"udiv {rounded}, {tile}", (rounded,))
