@@ -185,21 +185,24 @@ def argmax(*, type: str = "f32", target: str | None = None) -> Kernel:
     return _kernel("argmax", target, type=type)
 
 
-def attention(*, headdim: int, type: str = "f32", causal: bool = False, target: str | None = None) -> Kernel:
+def attention(
+    *, headdim: int, type: str = "f32", causal: bool = False, fast: bool = False, target: str | None = None
+) -> Kernel:
     """O = softmax(scale Q^T K) V for each head: `kernel[grid](Q, K, V, O, scale)`.
 
     Q and O are headdim x queries x heads, K and V are headdim x keys x key heads, of f16, bf16 or f32; scale is f32.
-    heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. Grid: ceil(queries / 32) x heads.
+    heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a
+    relative error of up to 2^-10. Grid: ceil(queries / 32) x heads.
     """
-    return _kernel("attention", target, type=type, headdim=headdim, causal=causal)
+    return _kernel("attention", target, type=type, headdim=headdim, causal=causal, fast=fast)
 
 
 def ader_dg(*, order: int, type: str = "f32", target: str | None = None) -> Kernel:
     """I = sum of dt^(n+1) / (n+1)! D_n, D_0 = Q, D_(n+1) = sum of K_d D_n A_d: `kernel[grid](dt, K, A, Q, I)`.
 
     With P = order (order + 1) (order + 2) / 6 basis functions, K is P x P x 3, A is 9 x 9 x 3 x elements, Q and I are
-    P x 9 x elements, of f32 or f64; order is 2 to 7, and
-    n and d count from 0 to order - 1 and to 2. Grid: elements. 003 "GEMM", "Alloca".
+    P x 9 x elements, of f32 or f64; order is 2 to 7, n goes from 0 to order - 1 and d from 0 to 2. Grid: elements.
+    003 "GEMM", "Alloca".
     """
     return _kernel("ader_dg", target, type=type, order=order)
 

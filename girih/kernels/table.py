@@ -72,7 +72,7 @@ TABLE: dict[str, Entry] = {
     ),
     "attention": Entry(
         "flash attention, forward, with a causal mask and grouped heads",
-        {"type": ("f16", "bf16", "f32"), "headdim": range(1, 1025), "causal": TRUTH},
+        {"type": ("f16", "bf16", "f32"), "headdim": range(1, 1025), "causal": TRUTH, "fast": TRUTH},
         (("queries", 32), ("heads", 1)),
     ),
     "axpby": Entry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
