@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -15,6 +16,10 @@ from girih import __version__
 from girih.commands.calls import definitions_of, grid_of
 
 INTERRUPTED = 130
+
+BENCH_GROUPS = ("gemm", "threads", "tiles", "batched", "streamed", "rows", "attention", "vectors", "compile", "start",
+                "cache", "calls")  # fmt: skip
+"""The groups of the standard set of `girih bench`."""
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -237,3 +242,45 @@ def kernels(ctx: click.Context, name: str | None, format: str) -> None:
 
     as_json = format == "json"
     ctx.exit(list_kernels(as_json=as_json) if name is None else show_kernel(name, as_json=as_json))
+
+
+@main.command(
+    epilog="""\b
+girih bench                       the standard set, against NumPy, torch and libxsmm
+girih bench softmax -D type=f16   a kernel of the library, with sizes that say something
+girih bench FILE FUNCTION --grid 8,8 A=random:f32:512x512 ...
+                                  a kernel of a file; arguments as for `girih run`
+Every result is held against NumPy's, or the interpreter's, before it is timed. A ratio is the peer's time over ours:
+above 1, girih is faster. Measured in turns; the table shows medians.
+"""
+)
+@click.argument("target", metavar="[FILE|NAME]", required=False)
+@click.argument("function", metavar="[FUNCTION]", required=False)
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE...]")
+@click.option("--grid", default=None, metavar="X[,Y[,Z]]", help="Number of work-groups.",
+              callback=lambda _context, _option, value: () if value is None else grid_of(value))  # fmt: skip
+@_definitions
+@click.option("--group", "groups", multiple=True, metavar="GROUP", type=click.Choice(BENCH_GROUPS),
+              help=f"Only this group of the standard set; may be repeated: {', '.join(BENCH_GROUPS)}.")  # fmt: skip
+@click.option("--against", multiple=True, type=click.Choice(["numpy", "torch", "libxsmm"]), help="Compare with this "
+              "peer, which must be there; all that are there if left out. May be repeated.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for girih and its peers; 1 for a "
+              "kernel, 2 for the part of the standard set that is about threads.")  # fmt: skip
+@click.option("--checks", type=click.Choice(["off", "bounds", "both"]), default="off", show_default=True,
+              help="What compiled code checks; `both` also shows what it costs.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Shorter and less exact.")
+@click.option("--validate/--no-validate", default=True, show_default=True,
+              help="Run a kernel of a file in the interpreter first, to check its result.")  # fmt: skip
+@click.option("--flops", type=click.FloatRange(min=0, min_open=True), metavar="N",
+              help="Operations of one launch of a kernel of a file, for its rate.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds `random` arguments.")
+@click.option("--plot", metavar="FILE", help="Draw a roofline picture (.svg or .png; needs girih[draw]).")
+@click.option("--json", "json", is_flag=True, help="The same as --format json.")
+@_format
+@click.pass_context
+def bench(ctx: click.Context, /, grid: tuple[int, ...], json: bool, format: str, **given: Any) -> None:
+    """Time a kernel, or the standard set, against NumPy, torch and libxsmm."""
+    from girih.commands.bench import Call
+    from girih.commands.bench import bench as run_bench
+
+    ctx.exit(run_bench(Call(grid=grid, as_json=json or format == "json", **given)))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from girih.bench.native import Native
@@ -91,7 +90,9 @@ class Libxsmm:
         batch = native.function("batch", "pipipipi")
 
         def call(held: Native = native) -> None:
-            batch(function, count, a.ctypes.data, a.strides[2], b.ctypes.data, b.strides[2], c.ctypes.data, c.strides[2])
+            batch(
+                function, count, a.ctypes.data, a.strides[2], b.ctypes.data, b.strides[2], c.ctypes.data, c.strides[2]
+            )
 
         return call
 

@@ -102,7 +102,9 @@ def peak(type: str) -> Meter:
     return Meter(call, operations * STEPS)
 
 
-def _run_peak(_native: Native, function: Callable[..., None], memory: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> None:
+def _run_peak(
+    _native: Native, function: Callable[..., None], memory: np.ndarray[tuple[int], np.dtype[np.uint8]]
+) -> None:
     function(STEPS, memory.ctypes.data)
 
 

@@ -1,4 +1,7 @@
-"""Times functions in turns: what shares the machine slows all of them, so ratios of neighbours in time stay true."""
+"""Times functions in turns: what shares the machine slows all of them, so ratios of neighbours in time stay true.
+
+Where one thread is measured, its time on the processor counts: what else runs in between does not.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,12 @@ from dataclasses import dataclass
 from statistics import median
 
 Call = Callable[[], object]
+Clock = Callable[[], float]
+
+LONGEST = 6.0
+"""Seconds that the samples of one row take together at most, unless fewer than `FEWEST` would be left."""
+
+FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +46,40 @@ class Samples:
         return median(a / b for a, b in zip(self.seconds[name], self.seconds[over], strict=True))
 
 
-def interleaved(functions: Mapping[str, Call], effort: Effort) -> Samples:
+def clock_for(threads: int) -> Clock:
+    """The clock for calls that use so many threads."""
+    return time.thread_time if threads == 1 else time.perf_counter
+
+
+def interleaved(functions: Mapping[str, Call], effort: Effort, clock: Clock = time.perf_counter) -> Samples:
     """Time functions in turns, each round beginning with another one; every one has run before."""
-    counts = {name: _count(call, effort.seconds) for name, call in functions.items()}
+    counts: dict[str, int] = {}
+    round_seconds = 0.0
+    for name, call in functions.items():
+        counts[name], once = _count(call, effort.seconds, clock)
+        round_seconds += counts[name] * once
+    rounds = min(effort.rounds, max(FEWEST, int(LONGEST / max(round_seconds, 1e-9))))
     order = list(functions)
     found: dict[str, list[float]] = {name: [] for name in order}
-    for _ in range(effort.rounds):
+    for _ in range(rounds):
         for name in order:
-            found[name].append(_seconds(functions[name], counts[name]))
+            found[name].append(_seconds(functions[name], counts[name], clock))
         order.append(order.pop(0))
     return Samples(found)
 
 
-def _count(call: Call, seconds: float) -> int:
-    """How many calls take so long."""
+def _count(call: Call, seconds: float, clock: Clock) -> tuple[int, float]:
+    """How many calls take so long, and what one takes."""
     count = 1
     call()
-    while (taken := _seconds(call, count) * count) < seconds / 2:
-        count = max(2 * count, min(10 * count, int(count * seconds / max(taken, 1e-9))))
-    return max(1, round(count * seconds / taken)) if taken < seconds else count
+    while (once := _seconds(call, count, clock)) * count < seconds / 2:
+        count = max(2 * count, min(10 * count, int(seconds / max(once, 1e-9))))
+    return max(1, round(seconds / once)), once
 
 
-def _seconds(call: Call, count: int) -> float:
+def _seconds(call: Call, count: int, clock: Clock) -> float:
     repeated = range(count)
-    start = time.perf_counter()
+    start = clock()
     for _ in repeated:
         call()
-    return (time.perf_counter() - start) / count
+    return (clock() - start) / count

@@ -109,21 +109,22 @@ def digest(*parts: str | bytes) -> str:
 
 def kernel_key(function: Function, checks: str, cpu: str) -> str:
     """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`)."""
-    from girih import __version__
-
     source = function.span.source
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
-        llvm_version(), __version__, _back_end(),
+        llvm_version(), _back_end(),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=1)
 def _back_end() -> str:
-    """What the back end itself reads like, so that a change of it makes all that it compiled stale."""
-    folder = Path(__file__).parent.parent / "back"
-    files = sorted(folder.rglob("*.py"))
-    return digest(*(part for path in files for part in (path.relative_to(folder).as_posix(), path.read_bytes())))
+    """What the back end itself reads like, so that a change of it makes all that it compiled stale.
+
+    The first file of the package is a part of it, as our version stands there.
+    """
+    package = Path(__file__).parent.parent
+    files = [package / "__init__.py", *sorted((package / "back").rglob("*.py"))]
+    return digest(*(part for path in files for part in (path.relative_to(package).as_posix(), path.read_bytes())))
 
 
 def _folder() -> Path | None:

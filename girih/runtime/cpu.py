@@ -11,28 +11,37 @@ import struct
 from collections.abc import Sequence
 from typing import NoReturn
 
+import numpy as np
+
 from girih.back.llvm.cpu import abi
 from girih.back.llvm.cpu.abi import CompiledKernel, Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.memory_use import written_parameters
+from girih.ir.types import Group, MemRef, Type
 from girih.runtime import arrays, slots
 from girih.runtime.entry import Entry
 from girih.runtime.jit import link
 from girih.runtime.launcher import launcher
 from girih.runtime.pool import process_pool
-from girih.source import Span
+from girih.runtime.report import Place, Report
+from girih.runtime.views import as_array
+from girih.source import NOWHERE, Span
 
 __all__ = ["CpuKernel"]
+
+_NO_PLACE = Place("", 0, NOWHERE)
 
 
 class CpuKernel:
     """A kernel that is linked and ready to be launched. Its code is unloaded when this goes.
 
+    `launch` does it all. Who is in a hurry asks `call(grid, *arguments)` first, and where that does not return None
+    passes what it returns to `settle`, with the grid and the arguments again.
     Raises `InternalError` where the code cannot be linked, and `ValueError` for a wrong `GIRIH_NUM_THREADS`.
     """
 
-    __slots__ = ("_entry", "_linked", "_specs", "_types", "compiled", "function")
+    __slots__ = ("_entry", "_linked", "_specs", "_types", "call", "compiled", "function")
 
     def __init__(self, function: Function, compiled: CompiledKernel) -> None:
         self.function = function
@@ -50,6 +59,7 @@ class CpuKernel:
             serial_groups=compiled.serial_groups,
             addresses=launcher().address,
         )
+        self.call = self._entry.call or _unknown
 
     def launch(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Run the kernel on a grid and wait for it; arrays are changed in place.
@@ -58,24 +68,35 @@ class CpuKernel:
         arguments and where there is no memory, `KernelError` for what a check of the kernel found, and what a signal
         handler raises, such as `KeyboardInterrupt`: then some work-groups have run and others have not.
         """
-        call = self._entry.call
-        result = NotImplemented if call is None else call(grid, *arguments)
+        result = self.call(grid, *arguments)
         if result is not None:
-            self._settle(result, grid, arguments)
+            self.settle(result, grid, arguments)
 
-    def _settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """What is left to do where the fast way did not do it all."""
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """What is left to do where `call(grid, *arguments)` did not return None; see `launch`."""
         if result is Ellipsis:
             self._start_pool()
             return self.launch(grid, arguments)
         if result is NotImplemented:
-            result = self._run_bound(grid, arguments)
+            result = self._run_plain(grid, arguments)
         if result is False:
             self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
                          f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
         if isinstance(result, bytes):
             raise KernelError([self._finding(result, grid)])
         return None
+
+    def _run_plain(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+        """The fast way again with what is unusual made usual, such as tensors of torch; otherwise the slow way."""
+        if len(arguments) == len(self._types):
+            usual = [_usual(type, value) for type, value in zip(self._types, arguments, strict=True)]
+            result = self.call(grid, *usual)
+            if result is Ellipsis:
+                self._start_pool()
+                result = self.call(grid, *usual)
+            if result is not NotImplemented:
+                return result
+        return self._run_bound(grid, arguments)
 
     def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
         """The slow way, which says what is wrong with arguments and takes all kinds of them."""
@@ -104,6 +125,25 @@ class CpuKernel:
             raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
         group, subgroup, lane = struct.unpack_from("=qqq", record, abi.RECORD_GROUP)
         return _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
+
+
+def _unknown(*arguments: object) -> object:
+    """What stands for the fast way where there is none."""
+    return NotImplemented
+
+
+def _usual(type: Type, value: object) -> object:
+    """An array of NumPy over the same memory, or a number of Python; what cannot be made one as it is."""
+    while isinstance(value, arrays.Uninitialized):
+        value = value.array
+    if isinstance(type, Group):
+        return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
+    if not isinstance(type, MemRef):
+        return value.item() if isinstance(value, np.generic) else value
+    if value is None or value.__class__ is np.ndarray:
+        return value
+    found = as_array(value, _NO_PLACE, Report())
+    return value if found is None else found
 
 
 def _finding_of(

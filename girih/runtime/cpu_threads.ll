@@ -133,16 +133,23 @@ entry:
   %index = load i64, ptr %index_at
   %id = call i64 (i64, ...) @syscall(i64 ${GETTID})
   %thread = trunc i64 %id to i32
-  store atomic i32 %thread, ptr %thread_at release, align 4
-  %cpu = load atomic i32, ptr %cpu_at acquire, align 4
+  store atomic i32 %thread, ptr %thread_at seq_cst, align 4
+  br label %bind
+; @make_way may give it another CPU meanwhile.
+bind:
+  %cpu = load atomic i32, ptr %cpu_at seq_cst, align 4
   call void @pin(i32 0, i32 %cpu)
+  %wanted = load atomic i32, ptr %cpu_at seq_cst, align 4
+  %bound = icmp eq i32 %cpu, %wanted
+  br i1 %bound, label %begin, label %bind
+begin:
   %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
   %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
   %stride_at = getelementptr i8, ptr %pool, i64 ${STRIDE}
   br label %idle
 idle:
-  %seen = phi i32 [ 0, %entry ], [ %generation, %work ]
+  %seen = phi i32 [ 0, %begin ], [ %generation, %work ]
   %started = call i64 @now()
   %deadline = add i64 %started, ${SPIN_NANOSECONDS}
   br label %spin
@@ -247,9 +254,9 @@ other:
   %following = add i64 %number, 1
   br label %look
 move:
-  store atomic i32 %free, ptr %cpu_at release, align 4
+  store atomic i32 %free, ptr %cpu_at seq_cst, align 4
   store i32 %cpu, ptr %free_at
-  %thread = load atomic i32, ptr %thread_at acquire, align 4
+  %thread = load atomic i32, ptr %thread_at seq_cst, align 4
   %running = icmp ne i32 %thread, 0
   br i1 %running, label %pin, label %done
 pin:
@@ -287,7 +294,8 @@ entry:
   %parts = shl i64 %threads, 4
   %even = udiv i64 %groups, %parts
   %eighth = lshr i64 %serial_groups, 3
-  %most = call i64 @llvm.umax.i64(i64 %serial_groups, i64 256)
+  %several = shl i64 %serial_groups, 4
+  %most = call i64 @llvm.umax.i64(i64 %several, i64 64)
   %bounded = call i64 @llvm.umin.i64(i64 %even, i64 %most)
   %worthy = call i64 @llvm.umax.i64(i64 %bounded, i64 %eighth)
   %needed = lshr i64 %groups, 30

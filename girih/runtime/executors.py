@@ -133,7 +133,10 @@ class CpuExecutor:
 
 
 def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
-    """A kernel as LLVM IR. Raises `CompileError` for what the target refuses, `InternalError` for a fault of girih's."""
+    """A kernel as LLVM IR.
+
+    Raises `CompileError` for what the target refuses, and `InternalError` for a fault of girih's own.
+    """
     from girih.back.llvm.cpu.compile import lower
     from girih.back.llvm.cpu.target import CpuTarget
 

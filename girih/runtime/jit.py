@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from threading import Lock
 from typing import Any
 
 from girih.back.llvm.machine import llvm
@@ -23,7 +22,6 @@ from girih.diagnostics import InternalError
 __all__ = ["Linked", "keep_forever", "link"]
 
 _NUMBERS = count()
-_LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +35,8 @@ class Linked:
 @lru_cache(maxsize=1)
 def _linker() -> Any:
     # The linker behind `use_jit_link` copes with any distance between code and libraries, the other one knows GDB.
-    linker = llvm().create_lljit_compiler(use_jit_link=os.environ.get("GIRIH_DEBUGGER") != "1")
+    debugger = os.environ.get("GIRIH_DEBUGGER") == "1"
+    linker = llvm().create_lljit_compiler(use_jit_link=not debugger, suppress_errors=True)
     keep_forever(linker)
     return linker
 
@@ -48,14 +47,14 @@ def link(object: bytes, symbols: Iterable[str]) -> Linked:
     Raises `InternalError` where it needs what the process has not got.
     """
     names = list(symbols)
-    with _LOCK:
-        builder = llvm().JITLibraryBuilder().add_object_img(object).add_current_process()
-        for name in names:
-            builder.export_symbol(name)
-        try:
-            tracker = builder.link(_linker(), f"girih-{next(_NUMBERS)}")
-        except RuntimeError as error:
-            raise InternalError(f"machine code cannot be linked: {str(error).strip()}") from None
+    builder = llvm().JITLibraryBuilder().add_object_img(object).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    try:
+        tracker = builder.link(_linker(), f"girih-{next(_NUMBERS)}")
+    except RuntimeError as error:
+        reason = _missing(object) or str(error).strip()
+        raise InternalError(f"machine code cannot be linked: {reason}") from None
     linked = Linked({name: int(tracker[name]) for name in names}, tracker)
     if os.environ.get("GIRIH_PERF_MAP") == "1":
         _write_perf_map(object, linked)
@@ -67,9 +66,16 @@ def keep_forever(held: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
 
 
+def _missing(object: bytes) -> str:
+    """The functions that an object file needs and this process has not got, in words."""
+    needed = [symbol.name for symbol in _symbols(object) if symbol.name and symbol.section == 0]
+    missing = [name for name in needed if not llvm().address_of_symbol(name)]
+    return f"this process has no {', '.join(missing)}" if missing else ""
+
+
 def _write_perf_map(object: bytes, linked: Linked) -> None:
     """One line per function, as `perf` reads them; a file that cannot be written is no reason to stop."""
-    sizes = _sizes(object)
+    sizes = {symbol.name: symbol.size for symbol in _symbols(object)}
     lines = [f"{address:x} {sizes.get(name, 1):x} {name}\n" for name, address in linked.addresses.items()]
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -80,21 +86,31 @@ def _write_perf_map(object: bytes, linked: Linked) -> None:
         file.writelines(lines)
 
 
-def _sizes(object: bytes) -> dict[str, int]:
-    """The sizes of the functions in an object file of ELF, by name."""
+@dataclass(frozen=True, slots=True)
+class _Symbol:
+    """An entry of a symbol table: its section is 0 for what others must define."""
+
+    name: str
+    section: int
+    size: int
+
+
+def _symbols(object: bytes) -> list[_Symbol]:
+    """The symbols of an object file of ELF; none for other formats."""
     if object[:6] != b"\x7fELF\x02\x01":
-        return {}
+        return []
     start, entry_bytes, number = _number(object, 40, 8), _number(object, 58, 2), _number(object, 60, 2)
     headers = [object[start + k * entry_bytes :][:entry_bytes] for k in range(number)]
-    found: dict[str, int] = {}
+    found: list[_Symbol] = []
     for header in headers:
         if _number(header, 4, 4) != _SYMBOL_TABLE:
             continue
         names = _number(headers[_number(header, 40, 4)], 24, 8)
         at, size = _number(header, 24, 8), _number(header, 32, 8)
         for place in range(at, at + size, _SYMBOL_BYTES):
-            name = names + _number(object, place, 4)
-            found[object[name : object.index(0, name)].decode()] = _number(object, place + 16, 8)
+            begin = names + _number(object, place, 4)
+            name = object[begin : object.index(0, begin)].decode()
+            found.append(_Symbol(name, _number(object, place + 6, 2), _number(object, place + 16, 8)))
     return found
 
 

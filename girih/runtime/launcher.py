@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
-from girih.back.llvm.machine import Cpu, assemble
+from girih.back.llvm.machine import Cpu, assemble, llvm_version
 from girih.runtime import entry, pool
 from girih.runtime.cache import Cache, digest
 from girih.runtime.jit import Linked, keep_forever, link
@@ -51,7 +51,7 @@ def launcher() -> Launcher:
     cpu = Cpu.host()
     text = launcher_text(cpu)
     cache = Cache.standard()
-    key = digest("launcher", text, cpu.identity)
+    key = digest("launcher", text, cpu.identity, llvm_version())
     code = cache.get(key)
     if code is None:
         code = assemble(text, cpu, optimize=True)

@@ -128,6 +128,8 @@ class ModuleText:
     functions: list[str] = field(default_factory=list)
     metadata: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
+    helpers: set[str] = field(default_factory=set)
+    """Names of functions written on demand."""
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...], attributes: str = "") -> None:
         """Make a function or intrinsic known; `name` without `@`."""

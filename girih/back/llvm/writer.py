@@ -56,6 +56,10 @@ _COMPARES: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+_HOISTED = 96
+"""How many instructions are written in front of a loop at most."""
+
+
 class Writer:
     """A function in the making."""
 
@@ -101,14 +105,14 @@ class Writer:
         self._out.append(f"  {held.text} = {text}{self.location}")
         return held
 
-    def pure(self, type: str, text: str, operands: Sequence[Val]) -> Val:
-        """An instruction whose result depends on its operands only."""
+    def pure(self, type: str, text: str, operands: Sequence[Val], *, stays: bool = False) -> Val:
+        """An instruction whose result depends on its operands only; `stays` where it costs nothing next to its use."""
         key = (type, text)
         for scope in reversed(self._scopes):
             found = scope.known.get(key)
             if found is not None:
                 return found
-        level = self.level if self._pinned else max((o.level for o in operands), default=0)
+        level = self.level if self._pinned or stays else self._outermost(operands)
         held = Val(f"%{self.name()}", type, level)
         line = f"  {held.text} = {text}{self.location}"
         if level < self.level:
@@ -123,6 +127,13 @@ class Writer:
     def ret(self, held: Val | None = None) -> None:
         """End the block and the function."""
         self.line(f"ret {held}" if held else "ret void")
+
+    def _outermost(self, operands: Sequence[Val]) -> int:
+        """The depth of the loop in front of which an instruction goes: registers are few, so not all of them."""
+        level = max((o.level for o in operands), default=0)
+        while level < self.level and len(self._preheaders[level][0]) >= _HOISTED:
+            level += 1
+        return level
 
     def first_time(self, *facts: str) -> bool:
         """Whether a fact is new here: it was not noted in code that is always executed before."""
@@ -179,7 +190,9 @@ class Writer:
             mask = (1 << bits(a.type)) - 1
             return integer(_COMPARES["s" + predicate[1:]](x & mask, y & mask), "i1")
         opcode = "fcmp" if floats else "icmp"
-        return self.pure(wide("i1", lanes(a.type)), f"{opcode} {predicate} {a}, {b.text}", (a, b))
+        # A branch on a comparison is one instruction with it.
+        alone = lanes(a.type) == 1
+        return self.pure(wide("i1", lanes(a.type)), f"{opcode} {predicate} {a}, {b.text}", (a, b), stays=alone)
 
     def select(self, condition: Val, a: Val, b: Val) -> Val:
         """`a` where the condition holds, `b` elsewhere."""

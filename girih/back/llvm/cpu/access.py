@@ -82,7 +82,7 @@ def _check_bounds(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], 
     for held, size in zip(found, memref.shape, strict=True):
         bad = _either(l, bad, outside(l, held, size))
     if bad is not None and w.first_time("bounds", bad.text, _mask_text(l)):
-        exactly = None if lanes(bad.type) > 1 or all(f.uniform for f in found) else lambda: _everywhere(l, memref, found)
+        exactly = None if lanes(bad.type) > 1 or all(f.uniform for f in found) else lambda: _first_outside(l, memref, found)
         l.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
                 exactly=exactly)  # fmt: skip
     if memref.limit is not None:
@@ -92,14 +92,22 @@ def _check_bounds(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], 
         l.check(op, beyond, "run.out_of_bounds", message + why, argument=memref.name, index=found, shape=memref.shape)
 
 
-def _everywhere(l: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
-    """Which lanes have an index outside."""
+def _first_outside(l: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
+    """The first lane with an index outside, of indices that are uniform or grow evenly; all work-items are active."""
     w = l.w
-    bad = integer(0, wide("i1", l.lanes))
+    first = integer(l.lanes)
     for held, size in zip(found, memref.shape, strict=True):
-        over = w.compare("uge", addresses.vector(w, held, l.lanes), addresses.vector(w, as_scalar(size), l.lanes))
-        bad = w.binary("or", bad, over)
-    return bad
+        extent = as_scalar(size).part
+        base, stride = (held.part, 0) if held.linear is None else (held.linear.base, held.linear.stride)
+        passed = first
+        if stride > 0:
+            left = w.add(w.sub(extent, base), stride - 1)
+            passed = w.pure("i64", f"udiv {left}, {stride}", (left,))
+        elif stride < 0:
+            passed = w.add(w.pure("i64", f"udiv {base}, {-stride}", (base,)), 1)
+        lane = w.select(w.compare("uge", base, extent), integer(0), passed)
+        first = w.smaller(first, lane)
+    return first
 
 
 def _either(l: Lowering, a: Val | None, b: Val | None) -> Val | None:

@@ -75,10 +75,12 @@ def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowe
         group=(nowhere, nowhere, nowhere),
         grid=grid,
         linear_group=nowhere,
-        leave=w.ret,
+        leave=lambda: w.line("br label %left"),
     )
     bind_parameters(lowering)
     _work_groups(lowering)
+    w.line("br label %left")
+    w.label("left")
     w.ret()
     w.finish()
     kernel = CompiledKernel(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from girih.back.llvm import arith, casts
 from girih.back.llvm.cpu import coopmatrix_apply, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce
-from girih.back.llvm.cpu.coopmatrix_access import shared_operand, together
 from girih.back.llvm.cpu.coopmatrix_elementwise import elementwise
+from girih.back.llvm.cpu.coopmatrix_forms import Matrix, Parts, Piece, Splat, operand
 from girih.back.llvm.cpu.coopmatrix_product import mul_add
+from girih.back.llvm.cpu.coopmatrix_window import shared_operand, together
 from girih.back.llvm.cpu.lowering import Lowering, lowering
-from girih.back.llvm.cpu.matrix import Matrix, Parts, Piece, Splat, operand
 from girih.back.llvm.text import bits, integer
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, Number

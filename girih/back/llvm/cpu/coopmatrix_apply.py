@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.coopmatrix_access import shared_memref, shared_scalar, together
 from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
-from girih.back.llvm.cpu.coopmatrix_plan import plan_of
-from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
-from girih.back.llvm.cpu.matrix import (
+from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     Deferred,
     InMemory,
@@ -18,11 +15,13 @@ from girih.back.llvm.cpu.matrix import (
     new_tile,
     operand,
     read_tile,
-    to_columns,
-    to_tile,
     turned,
     write_tile,
 )
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.coopmatrix_walk import to_columns, to_tile
+from girih.back.llvm.cpu.coopmatrix_window import shared_memref, shared_scalar, together
+from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
 from girih.back.llvm.text import integer
 from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
@@ -116,7 +115,9 @@ def _body(l: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts, sh
     return found
 
 
-def _one_by_one(l: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, m: Matrix, shared: dict[Value, Held]) -> Matrix:
+def _one_by_one(
+    l: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, m: Matrix, shared: dict[Value, Held]
+) -> Matrix:
     """A row whose region asks for the column: component by component, as the column is one number in the region."""
     source, target = to_tile(l, m), new_tile(l, type)
     with l.w.loop(0, length(type)) as loop:

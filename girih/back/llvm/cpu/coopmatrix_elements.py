@@ -1,15 +1,13 @@
-"""Single components of cooperative matrices: extract and insert (003 "Cooperative matrix extract", "... insert").
+"""Single components of cooperative matrices (003 "Cooperative matrix extract", "Cooperative matrix insert").
 
-Neighbouring work-items hold runs of neighbouring components (`girih.ops.coopmatrix_layout`), which are moved as vectors.
+Neighbouring work-items hold runs of neighbouring components (`girih.ops.coopmatrix_layout`), which move as vectors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from girih.back.llvm.cpu.coopmatrix_access import together
-from girih.back.llvm.cpu.lowering import Lowering, lowering
-from girih.back.llvm.cpu.matrix import (
+from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     Deferred,
     InMemory,
@@ -18,17 +16,18 @@ from girih.back.llvm.cpu.matrix import (
     Piece,
     Reference,
     Unloaded,
-    Walk,
     consume,
     joined,
     new_tile,
     operand,
     settled,
-    to_tile,
     turned,
     write_tile,
     zero_parts,
 )
+from girih.back.llvm.cpu.coopmatrix_walk import Walk, to_tile
+from girih.back.llvm.cpu.coopmatrix_window import together
+from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.text import Val, lanes
 from girih.back.llvm.values import uniform
 from girih.ir.types import CoopMatrix

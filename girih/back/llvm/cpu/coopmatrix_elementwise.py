@@ -1,16 +1,14 @@
 """Matrices whose components depend on those at the same place only.
 
-Such steps are put off where they can be, so that a chain of them becomes one pass over memory, or the first or last part
-of a product or reduction.
+Such steps are put off where they can be, so that a chain of them becomes one pass over memory, or the first part of a
+product or reduction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from girih.back.llvm.cpu.coopmatrix_plan import plan_of
-from girih.back.llvm.cpu.lowering import Lowering
-from girih.back.llvm.cpu.matrix import (
+from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     Compute,
     Deferred,
@@ -24,10 +22,11 @@ from girih.back.llvm.cpu.matrix import (
     length,
     line_count,
     settled,
-    to_columns,
-    to_tile,
     weight_of,
 )
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.coopmatrix_walk import to_columns, to_tile
+from girih.back.llvm.cpu.lowering import Lowering
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix
 

@@ -1,4 +1,4 @@
-"""Loads, stores, prefetches and atomic accesses of cooperative matrices on the CPU (003 "Cooperative matrix load" ...)."""
+"""Loads, stores, prefetches and atomic accesses of cooperative matrices on the CPU (`girih.ops.coopmatrix`)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from collections.abc import Callable
 from girih.back.llvm.addresses import as_scalar
 from girih.back.llvm.cpu import coopmatrix_access as access
 from girih.back.llvm.cpu.atomics import fence, is_private, update
-from girih.back.llvm.cpu.coopmatrix_access import Window, shared_memref, shared_operand, together, window_of
 from girih.back.llvm.cpu.coopmatrix_apply import loaded
-from girih.back.llvm.cpu.coopmatrix_plan import plan_of
-from girih.back.llvm.cpu.lowering import Lowering, lowering
-from girih.back.llvm.cpu.matrix import (
+from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     InMemory,
     Piece,
-    Unloaded,
-    Walk,
     address,
     in_registers,
     new_tile,
     operand,
     part,
     part_count,
-    to_tile,
     write_tile,
     zero_parts,
 )
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.coopmatrix_walk import Walk, to_tile
+from girih.back.llvm.cpu.coopmatrix_window import Window, shared_memref, shared_operand, together, window_of
+from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Val
 from girih.back.llvm.values import memory_type
@@ -51,7 +49,7 @@ def load(l: Lowering, op: CooperativeMatrixLoad) -> None:
     assert isinstance(type, CoopMatrix)
     window = window_of(l, op, op.memory, op.row, op.column, type)
     if type.component not in PARTS and plan_of(l.function).may_wait_in_memory(op.result):
-        l.set(op.result, Unloaded(type, window))
+        l.set(op.result, access.unloaded(window))
     elif in_registers(l, type):
         l.set(op.result, Columns(type, access.load_columns(l, window)))
     else:

@@ -77,8 +77,13 @@ class Plan:
             return False
         if all(isinstance(u, CooperativeMatrixMulAdd) for u in users):
             return True
-        outer = self._result_of(users[0], value) if isinstance(users[0], Yield) and len(users) == 1 else None
+        outer = self.outer_result(value)
         return outer is not None and self.by_reference(outer)
+
+    def outer_result(self, value: Value) -> Value | None:
+        """The result of the branch around that a value is yielded to, where it is its only user."""
+        users = self.users.get(value, [])
+        return self._result_of(users[0], value) if len(users) == 1 else None
 
     def _result_of(self, last: Op, value: Value) -> Value | None:
         """What a branch makes of a value that it yields."""
@@ -93,7 +98,7 @@ class Plan:
         home = self.homes[definer]
         if self._written(home, self.positions[definer], max(self.positions[u] for u in users)):
             return True
-        outer = self._result_of(users[0], result)
+        outer = self.outer_result(result)
         return outer is not None and self._written_after(outer)
 
     def _written(self, region: Region, after: int, until: int) -> bool:

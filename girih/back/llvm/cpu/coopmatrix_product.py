@@ -7,12 +7,10 @@ straight from memory where its lines are neighbours there, the other one single 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm import casts
-from girih.back.llvm.cpu.coopmatrix_access import copy_transposed, resolve
-from girih.back.llvm.cpu.lowering import Lowering
-from girih.back.llvm.cpu.matrix import (
+from girih.back.llvm.cpu import coopmatrix_pairs
+from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     Deferred,
     InMemory,
@@ -23,7 +21,6 @@ from girih.back.llvm.cpu.matrix import (
     SameColumns,
     Splat,
     Unloaded,
-    Walk,
     consume,
     in_registers,
     joined,
@@ -34,19 +31,22 @@ from girih.back.llvm.cpu.matrix import (
     new_tile,
     part,
     part_count,
-    place_for,
     plane_bytes,
     register_bytes,
     settled,
-    to_tile,
     turned,
     weight_of,
     write_tile,
 )
+from girih.back.llvm.cpu.coopmatrix_pairs import Factor
+from girih.back.llvm.cpu.coopmatrix_transpose import move_in
+from girih.back.llvm.cpu.coopmatrix_walk import Walk, place_for, to_tile
+from girih.back.llvm.cpu.lowering import Lowering
 from girih.back.llvm.cpu.microkernel import accumulate, fused, most_accumulators
 from girih.back.llvm.rounding import from_memory
-from girih.back.llvm.text import Operand, Val, wide
+from girih.back.llvm.text import Operand, Val, lanes, wide
 from girih.back.llvm.values import memory_type
+from girih.back.llvm.writer import Writer
 from girih.ir.types import BF16, F16, F32, CoopMatrix, Number, Use
 from girih.ops.coopmatrix import CooperativeMatrixMulAdd
 
@@ -58,18 +58,6 @@ def accumulator(source: Number, target: Number) -> Number:
     """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
     c, result = (F32 if t in (F16, BF16) else t for t in (source, target))
     return result if c.family == result.family and result.size > c.size else c
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """A factor in memory, its components in the type of the sums; `imaginary` is the distance of the imaginary part from
-    the real one. All distances are in bytes."""
-
-    type: CoopMatrix
-    pointer: Val
-    row_stride: Operand
-    column_stride: Operand
-    imaginary: int = 0
 
 
 def mul_add(l: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
@@ -119,8 +107,13 @@ class _Product:
     def __init__(self, l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.l, self.type, self.total = l, type, total
         self.depth = a.type.columns
-        self.vectors = self._vectors(self._factor(a, columns=True))
-        self.scalars = self._factor(b, columns=False)
+        self.pairs = coopmatrix_pairs.suits(l, a, b, total)
+        if self.pairs:
+            self.depth //= 2
+            self.vectors, self.scalars = coopmatrix_pairs.vectors(l, a), coopmatrix_pairs.scalars(l, b)
+        else:
+            self.vectors = self._vectors(self._factor(a, columns=True))
+            self.scalars = self._factor(b, columns=False)
         self.c = c
         self.small = in_registers(l, type)
         if isinstance(settled(c), Deferred) and weight_of(c) > 4:
@@ -134,11 +127,10 @@ class _Product:
         l = self.l
         held = settled(m)
         if isinstance(held, Unloaded):
-            held = resolve(l, held, lines=False)
+            held = held.found(l, lines=False)
         if m.type.component != self.total:
             return self._converted(m, held, columns=columns)
-        import os
-        if isinstance(held, Reference) and not (os.environ.get('CA') and columns or os.environ.get('CB') and not columns):
+        if isinstance(held, Reference):
             consume(m)
         else:
             held = to_tile(l, m)
@@ -175,7 +167,7 @@ class _Product:
         if known(factor.row_stride) == part(type).size:
             return factor
         tile = new_tile(self.l, type)
-        copy_transposed(self.l, factor.pointer, (factor.row_stride, factor.column_stride), tile)
+        move_in(self.l, factor.pointer, factor.row_stride, factor.column_stride, tile)
         return Factor(type, tile.pointer, part(type).size, line_bytes(type))
 
     # --- blocks --------------------------------------------------------------------------
@@ -261,20 +253,46 @@ class _Product:
         b = [w.at(self.scalars.pointer, w.mul(w.value(at.line), self.scalars.column_stride)) for at in places]
 
         def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
-            here = w.at(w.at(a, w.mul(w.value(base), self.vectors.column_stride)),
-                        w.mul(distance, self.vectors.column_stride))  # fmt: skip
+            here = _moved(w, a, self.vectors.column_stride, base, distance)
             x = self._load(self.vectors, here, count)
             following: list[Val] = []
             for j, pointer in enumerate(b):
-                place = w.at(w.at(pointer, w.mul(w.value(base), deep)), w.mul(distance, deep))
-                y = tuple(w.splat(p, count) for p in self._load(self.scalars, place, 1))
+                loaded = self._load(self.scalars, _moved(w, pointer, deep, base, distance), 1)
+                y = tuple(w.splat(p, count) for p in loaded)
                 following += multiply_add(l, x, y, tuple(values[j * parts : (j + 1) * parts]))
             return following
 
         vectors = -(-count * register_bytes(self._sums()) // l.target.vector_bytes)
+        if self.pairs:
+            return self._accumulate_pairs(a, b, deep, initial)
         flat = accumulate(w, self.depth, [p for one in initial for p in one], step, len(places) * parts * vectors)
         blocks = [tuple(flat[j * parts : (j + 1) * parts]) for j in range(len(places))]
         return [_cast(l, self.total, self.type.component, one) for one in blocks]
+
+    def _accumulate_pairs(
+        self, a: Val, b: Sequence[Val], deep: Operand, initial: Sequence[Parts]
+    ) -> list[Parts]:
+        """The same, by dot products of pairs, which take vectors of the hardware's length."""
+        l, w = self.l, self.l.w
+        count = lanes(initial[0][0].type)
+        width = min(16, count)
+        starts = range(0, count, width)
+        flat = [w.part(column, s, width) if count > width else column for (column,) in initial for s in starts]
+
+        def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
+            here = _moved(w, a, self.vectors.column_stride, base, distance)
+            x = [w.load(wide("i32", width), w.at(here, 4 * s), 4 * width) for s in starts]
+            following: list[Val] = []
+            for j, pointer in enumerate(b):
+                y = w.load("i32", _moved(w, pointer, deep, base, distance), 2)
+                held = values[j * len(x) : (j + 1) * len(x)]
+                following += coopmatrix_pairs.multiply(l, x, y, held)
+            return following
+
+        flat = accumulate(w, self.depth, flat, step, len(flat))
+        size = len(starts)
+        columns = [w.join(flat[j * size : (j + 1) * size]) for j in range(len(b))]
+        return [_cast(l, self.total, self.type.component, (one,)) for one in columns]
 
     def _sums(self) -> CoopMatrix:
         return CoopMatrix(self.total, 1, 1, Use.ACC)
@@ -285,3 +303,8 @@ class _Product:
         vector = wide(memory_type(one), count)
         held = [w.load(vector, w.at(pointer, k * factor.imaginary), one.size) for k in range(part_count(factor.type))]
         return tuple(from_memory(w, self.l.target.features, one, x) for x in held)
+
+
+def _moved(w: Writer, pointer: Val, stride: Operand, base: Operand, distance: int) -> Val:
+    """So many steps on: the second distance does not change in loops."""
+    return w.at(w.at(pointer, w.mul(w.value(base), stride)), w.mul(distance, stride))

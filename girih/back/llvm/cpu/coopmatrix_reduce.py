@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from math import nan
 
 from girih.back.llvm import arith, casts
-from girih.back.llvm.cpu.coopmatrix_access import together
 from girih.back.llvm.cpu.coopmatrix_apply import loaded
-from girih.back.llvm.cpu.lowering import Lowering, lowering
-from girih.back.llvm.cpu.matrix import (
+from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     InMemory,
     Matrix,
     Parts,
     Piece,
-    Walk,
     in_registers,
     joined,
     length,
@@ -28,6 +25,9 @@ from girih.back.llvm.cpu.matrix import (
     weight_of,
     write_tile,
 )
+from girih.back.llvm.cpu.coopmatrix_walk import Walk
+from girih.back.llvm.cpu.coopmatrix_window import together
+from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.text import Operand, Val, floating, integer, lanes, wide
 from girih.back.llvm.values import register
 from girih.ir.types import BF16, F16, F32, PARTS, CoopMatrix, Number

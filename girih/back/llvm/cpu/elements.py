@@ -6,7 +6,6 @@ whose low bits are those of the narrow sums. A complex value is two registers, r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from girih.back.llvm.cpu.microkernel import fused
@@ -15,16 +14,16 @@ from girih.back.llvm.rounding import from_memory, round_to, to_memory
 from girih.back.llvm.text import Operand, Val, constant_vector, integer, lanes, scalar, wide, zero
 from girih.back.llvm.values import MemRefHeld, Scalar, memory_type, register
 from girih.back.llvm.writer import Writer
-from girih.ir.types import BF16, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, PARTS, Number
+from girih.ir.types import BF16, F16, F32, I8, I16, I32, I64, INDEX, PARTS, Number
 
 Parts = tuple[Val, ...]
 
-_COMPUTING = {I8: I32, I16: I32, I32: I32, I64: I64, INDEX: I64, BF16: F32, F16: F32, F32: F32, F64: F64, C32: C32, C64: C64}
+_COMPUTING = {I8: I32, I16: I32, INDEX: I64, BF16: F32, F16: F32}
 
 
 def computing(element: Number) -> Number:
     """The type in which sums for a target with such elements are computed."""
-    return _COMPUTING[element]
+    return _COMPUTING.get(element, element)
 
 
 def part_of(type: Number) -> Number:
@@ -129,7 +128,7 @@ class Elements:
     # --- conversion ----------------------------------------------------------------------
 
     def widen(self, source: Number, parts: Parts) -> Parts:
-        """Values of a type that promotes to the computing type, in it; narrower integers drop bits that do not matter."""
+        """Values of a type that promotes to the computing type, in it; integers drop bits that do not matter."""
         to = part_of(self.compute)
         held = tuple(self._widen_part(part_of(source), p, to) for p in parts)
         if self.compute in PARTS and source not in PARTS:
@@ -231,12 +230,6 @@ class Elements:
 
     def _negated(self, held: Val) -> Val:
         return self.w.pure(held.type, f"fneg {held}", (held,))
-
-
-def whole(operands: Sequence[Operand]) -> list[int] | None:
-    """Operands as ints, where all are known."""
-    held = [o if isinstance(o, int) else o.literal for o in operands]
-    return [o for o in held if o is not None] if None not in held else None
 
 
 def quotient(w: Writer, a: Operand, b: int) -> Val:

@@ -27,14 +27,14 @@ _SMALL = 64**3
 _THIN = 16
 """Targets with so few columns, or products of so small a depth, do not pay for packing."""
 
+_TALL = 4096
+"""Targets of more rows are not laid out vector by vector, although their size is known."""
+
 _NEAR_BYTES = 768 << 10
 """A first factor that is spread over no more memory than this stays in the second cache: it need not be packed."""
 
 _SHORT = 6
 """Columns of so many vectors are short: those of matrices that come in batches."""
-
-_MANY = 16
-"""Blocks of so many accumulators hide the end of a loop of two steps."""
 
 _DYNAMIC_VECTORS = 3
 _DYNAMIC_COLUMNS = 8
@@ -102,14 +102,15 @@ def multiply(product: Product) -> None:
 
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     """The same for sizes that are known."""
-    small = m * n * k <= _SMALL or n <= _THIN or k <= _THIN
+    pairs = gemm_packed.takes_pairs(product.e.target, product.e.compute, product.a, product.b)
+    small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
     pitch = product.a.strides[1]
-    near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES
-    copy = _copied_bytes(product, m, k) <= _NEAR_BYTES
+    near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES and not pairs
+    copy = _copied_bytes(product, m, k) <= _NEAR_BYTES and (small or not pairs)
     if product.direct and _fits_source(product) and (small or near):
-        _known(product, m, n, k)
+        (_unknown if m > _TALL else _known)(product)
     elif product.target.contiguous and not product.end.one_by_one and copy:
-        _known(_with_copy(product, m, k), m, n, k)
+        _known(_with_copy(product, m, k))
     else:
         _packed(product)
 
@@ -153,7 +154,9 @@ def _with_copy(product: Product, m: int, k: int) -> Product:
 # --- blocks ------------------------------------------------------------------------------------
 
 
-def _block(p: Product, pieces: Sequence[Piece], columns: Sequence[Val], finish: Callable[[int, int, Parts], None]) -> None:
+def _block(
+    p: Product, pieces: Sequence[Piece], columns: Sequence[Val], finish: Callable[[int, int, Parts], None]
+) -> None:
     """Sums for pieces of rows and columns of `b` that start at addresses; `finish` gets each by column and piece."""
     w, e = p.e.w, p.e
     row_step, depth_a = p.a.element.size, w.mul(p.a.strides[1], p.a.element.size)
@@ -178,8 +181,7 @@ def _block(p: Product, pieces: Sequence[Piece], columns: Sequence[Val], finish: 
         for piece in pieces
         for _ in range(p.parts)
     ]
-    unroll = 4 if isinstance(p.a.shape[1], int) or len(start) < _MANY else 2
-    sums = accumulate(w, p.a.shape[1], start, step, len(start), unroll)
+    sums = accumulate(w, p.a.shape[1], start, step, len(start))
     for j in range(len(columns)):
         for i in range(len(pieces)):
             finish(j, i, _together(p, sums, len(pieces), j, i))
@@ -200,16 +202,17 @@ def _together(p: Product, sums: list[Val], pieces: int, j: int, i: int) -> Parts
 # --- sizes that are known ----------------------------------------------------------------------
 
 
-def _known(p: Product, m: int, n: int, k: int) -> None:
+def _known(p: Product) -> None:
     """Blocks of a number of rows and columns that was chosen for the sizes; loops where they repeat."""
+    m, n, k = (extent if isinstance(extent, int) else 0 for extent in (p.target.shape[0], p.b.shape[1], p.b.shape[0]))
     pieces = _pieces(p.e, m)
     vectors, together = choose(len(pieces), n, k, p.parts, most_accumulators(p.e.target))
-    groups, start = [], 0
-    for count in split(len(pieces), vectors):
-        groups.append(pieces[start : start + count])
-        start += count
-    column = 0
-    for count, times in _runs(split(n, together)):
+    groups: list[list[Piece]] = []
+    start = column = 0
+    for count, times in split(len(pieces), vectors):
+        groups += [pieces[k : k + count] for k in range(start, start + count * times, count)]
+        start += count * times
+    for count, times in split(n, together):
         _known_columns(p, groups, column, count, times)
         column += count * times
 
@@ -267,22 +270,10 @@ def _pieces(e: Elements, rows: int) -> list[Piece]:
     return found
 
 
-def split(total: int, most: int) -> list[int]:
-    """Parts of nearly equal size, none above `most`."""
-    count = -(-total // most)
-    size, larger = divmod(total, count)
-    return [size + 1] * larger + [size] * (count - larger)
-
-
-def _runs(sizes: list[int]) -> list[tuple[int, int]]:
-    """Sizes that repeat, with how often."""
-    found: list[tuple[int, int]] = []
-    for size in sizes:
-        if found and found[-1][0] == size:
-            found[-1] = (size, found[-1][1] + 1)
-        else:
-            found.append((size, 1))
-    return found
+def split(total: int, most: int) -> list[tuple[int, int]]:
+    """Parts of nearly equal size, none above `most`: sizes, and how often each occurs."""
+    size, larger = divmod(total, -(-total // most))
+    return [(n, times) for n, times in ((size + 1, larger), (size, -(-total // most) - larger)) if times]
 
 
 def choose(vectors: int, columns: int, depth: int, parts: int, most: int) -> tuple[int, int]:
@@ -297,9 +288,9 @@ def choose(vectors: int, columns: int, depth: int, parts: int, most: int) -> tup
             if height * width > 1 and (accumulators > most or accumulators + factors > most + 7):
                 continue
             cost = sum(
-                depth * max(m * n * parts * parts, (m + n) * parts / 2, 4) + m * n * parts + 6
-                for m in split(vectors, height)
-                for n in split(columns, width)
+                rows * times * (depth * max(m * n * parts * parts, (m + n) * parts / 2, 4) + m * n * parts + 6)
+                for m, rows in split(vectors, height)
+                for n, times in split(columns, width)
             )
             if height < vectors <= _SHORT:
                 cost *= 1.15

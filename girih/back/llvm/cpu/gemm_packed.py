@@ -35,8 +35,8 @@ _BLOCK_BYTES = 400 << 10
 _WIDE_BYTES = 1200 << 10
 """A block of the second factor."""
 
-_HELD_COLUMNS = 384
-"""How many columns of a block of the result are held where the target cannot."""
+_HELD_BYTES = 400 << 10
+"""A block of the result that is held where the target cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,15 @@ class Plan:
         return Panels(self.target, element, self.compute, self.rows if first else self.columns, group, self.pairs)
 
 
+def takes_pairs(target: CpuTarget, compute: Number, a: View, b: View) -> bool:
+    """Whether pairs of bf16 are multiplied by one instruction."""
+    return target.dot_bf16 and compute == F32 and a.element == b.element == BF16
+
+
 def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Plan:
     """Sizes that suit the caches; no larger than matrices whose sizes are known."""
     parts = 2 if compute in PARTS else 1
-    pairs = target.dot_bf16 and compute == F32 and a.element == b.element == BF16
+    pairs = takes_pairs(target, compute, a, b)
     width = target.lanes_of(compute.size // parts)
     rows, columns = width * _VECTORS // parts, most_accumulators(target) // _VECTORS // parts
     unit = 4 if pairs else compute.size
@@ -74,7 +79,7 @@ def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Pl
     block_rows = max(_BLOCK_BYTES // (steps * unit) // rows, 1) * rows
     block_columns = max((_WIDE_BYTES // (steps * unit)) // columns, 1) * columns
     if held:
-        block_columns = max(_HELD_COLUMNS // columns, 1) * columns
+        block_columns = max(_HELD_BYTES // (block_rows * compute.size) // columns, 1) * columns
     (m, k), n = a.shape, b.shape[1]
     return Plan(
         target, compute, pairs, rows, columns,
@@ -222,7 +227,8 @@ def _part(w: Writer, held: View, start: Sequence[Operand], shape: tuple[Operand,
 def product_function(module: ModuleText, sizes: Plan) -> str:
     """The name of the function that multiplies a panel by a panel into a tile; written if it is not there."""
     name = f"girih.product.{sizes.compute}{'.pairs' if sizes.pairs else ''}.{sizes.rows}x{sizes.columns}"
-    parameters = "i64 %depth, ptr noalias readonly %a, ptr noalias readonly %b, ptr noalias %tile, ptr %goal, i64 %pitch"
+    factors = "i64 %depth, ptr noalias readonly %a, ptr noalias readonly %b"
+    parameters = f"{factors}, ptr noalias %tile, ptr %goal, i64 %pitch"
     header = f"define internal void @{name}({parameters}) {ATTRIBUTES}"
     if not any(text.startswith(header) for text in module.functions):
         w = Writer(module, header)
@@ -244,7 +250,7 @@ def _write_product(e: Elements, sizes: Plan) -> None:
     def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
         row = w.at(w.at(a, w.mul(base, _VECTORS * e.count * size)), distance * _VECTORS * e.count * size)
         column = w.at(w.at(b, w.mul(base, columns * size)), distance * columns * size)
-        left = [w.load(vector, w.at(row, k * e.count * size), 64 if e.count * size >= 64 else size) for k in range(_VECTORS)]
+        left = [w.load(vector, w.at(row, k * e.count * size), e.count * size) for k in range(_VECTORS)]
         right = [w.load(unit, w.at(column, k * size), size) for k in range(columns)]
         return (_pairs if sizes.pairs else multiply_add)(w, left, right, values)
 

@@ -1,6 +1,7 @@
 """Collective linear algebra (`girih.ops.linalg`), executed by one thread for the whole work-group.
 
-Before anything is computed, it is checked that all memory is there and that sizes that are known at run time only agree.
+Before anything is computed, it is checked that all memory is there, and that sizes agree that are known at run time
+only.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _fits(l: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand]
     message = f"`{op.spec.mnemonic}`: {says}"
     sizes = ([_as_index(n) for n in row] for row in (left, right))
     mine, other = sizes
-    l.check(op, bad, "run.size", message, argument=target.name, index=mine, shape=other, place="sizes ({}) and ({})")
+    l.check(op, bad, "run.size", message, argument=target.name, index=mine, shape=other, place="({}) and ({})")
 
 
 def _as_index(held: Operand) -> int | Scalar:
@@ -157,5 +158,3 @@ def _known_extents(a: View, b: View, c: View) -> tuple[View, View, View]:
 
 def _known(a: Operand, b: Operand) -> Operand:
     return a if isinstance(a, int) else b
-
-

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from girih.back.llvm.cpu.abi import RECORD_VALUES, Site
+from girih.back.llvm.cpu.failure import reporter
 from girih.back.llvm.cpu.target import CpuTarget
 from girih.back.llvm.debug import DebugInfo
 from girih.back.llvm.text import ModuleText, Operand, Val, integer, lanes, scalar, wide, zero
@@ -107,7 +108,7 @@ class Lowering:
     linear_group: Val
     frame: Frame = field(default_factory=Frame)
     env: dict[core.Value, Held] = field(default_factory=dict)
-    sites: list[Site] = field(default_factory=list)
+    sites: dict[Site, int] = field(default_factory=dict)
     leave: Callable[[], None] = lambda: None
     suspend: Callable[[], None] | None = None
     """What a barrier does: nothing where one subgroup is alone, otherwise the coroutine stops here."""
@@ -205,9 +206,8 @@ class Lowering:
         if self.mask is None:
             return
         bad = self.w.negated(self.w.all(self.mask))
-        mask = self.mask
         message = f"`{op.spec.mnemonic}` is met by some work-items of the {scope} only"
-        self.check(op, bad, "run.divergent", message, exactly=lambda: mask)
+        self.check(op, bad, "run.divergent", message)
 
     def first_lane(self) -> Operand:
         """The number of the first active work-item of those executed together."""
@@ -264,11 +264,11 @@ class Lowering:
         shape: Sequence[Scalar | int] = (),
         place: str = "index ({}) of shape ({})",
         by_lane: bool = True,
-        exactly: Callable[[], Val] | None = None,
+        exactly: Callable[[], Operand] | None = None,
     ) -> None:
         """Stop the launch with a finding where `bad` holds for an active work-item; one `i1`, or one per lane.
 
-        `exactly` says in which lanes, where one condition was enough to know that there are some.
+        `exactly` gives the first lane in which it does, where one condition was enough to know that there are some.
         """
         if not self.checks or bad.literal == 0 or bad.text == "zeroinitializer":
             return
@@ -280,40 +280,33 @@ class Lowering:
             code, message, (op.span.start, op.span.end), argument, len(index), len(shape), place,
             by_lane and self.place.kind is RegionKind.SPMD and self.place.element_number is None,
         )  # fmt: skip
-        if site not in self.sites:
-            self.sites.append(site)
-        number = self.sites.index(site)
+        number = self.sites.setdefault(site, len(self.sites))
 
         def report() -> None:
-            which = exactly() if exactly is not None else bad if many else None
-            self._report(number, which, (*index, *shape))
+            lane: Operand = self.trailing_zeros(bad) if many else self.first_lane()
+            self._report(number, exactly() if exactly is not None else lane, (*index, *shape))
 
         w.unlikely(w.any(bad) if many else bad, report)
 
-    def _report(self, site: int, bad: Val | None, values: Sequence[Scalar | int]) -> None:
+    def _report(self, site: int, lane: Operand, values: Sequence[Scalar | int]) -> None:
         """Fill the failure record, unless another thread did, and leave the kernel."""
         w = self.w
-        text = f"cmpxchg {self.record}, i32 0, i32 1 monotonic monotonic"
-        won = w.effect("{ i32, i1 }", text)
-        first = w.effect("i1", f"extractvalue {won}, 1")
-        lane: Operand = self.first_lane() if bad is None else self.trailing_zeros(bad)
         spmd = self.place.kind is RegionKind.SPMD
-        with w.when(first):
-            w.store(integer(site, "i32"), w.at(self.record, 4), 4)
-            w.store(self.linear_group, w.at(self.record, 8), 8)
-            w.store(w.value(self.place.subgroup if spmd else -1), w.at(self.record, 16), 8)
-            w.store(w.value(lane if spmd else -1), w.at(self.record, 24), 8)
-            for number, held in enumerate(values[:RECORD_VALUES]):
-                w.store(self._picked(held, lane), w.at(self.record, 32 + 8 * number), 8)
-            w.line(f"store atomic i32 2, {self.record} release, align 4")
+        told = [self._picked(held, lane) for held in values[:RECORD_VALUES]]
+        where = (self.linear_group, w.value(self.place.subgroup if spmd else -1), w.value(lane if spmd else -1))
+        listed = ", ".join(map(str, (self.record, integer(site, "i32"), *where, *told)))
+        w.line(f"call void @{reporter(self.module, len(told))}({listed})")
         self.leave()
 
     def _picked(self, held: Scalar | int, lane: Operand) -> Val:
         """The value of an integer in a lane, as `i64`."""
+        w = self.w
         if isinstance(held, int):
             return integer(held)
-        part = natural(self.w, held, self.lanes)[0]
-        return self.w.convert("sext", self.w.extract(part, lane), "i64")
+        if held.linear is not None:
+            step = w.convert("trunc", w.mul(lane, held.linear.stride), held.linear.base.type)
+            return w.convert("sext", w.add(held.linear.base, step), "i64")
+        return w.convert("sext", w.extract(held.part, lane), "i64")
 
 
 def _differs(w: Writer, a: Val, b: Val) -> Val:

@@ -1,0 +1,128 @@
+"""Products of bf16 matrices by AVX-512's dot product of pairs.
+
+Two steps of the depth become one: neighbours along the depth lie side by side in 32 bits, which is how one factor is
+laid out in the workspace, and how the other one often lies in memory already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from girih.back.llvm.cpu.coopmatrix_forms import (
+    InMemory,
+    Matrix,
+    Piece,
+    Reference,
+    Unloaded,
+    consume,
+    known,
+    line_bytes,
+    new_tile,
+    settled,
+    write_tile,
+)
+from girih.back.llvm.cpu.coopmatrix_transpose import move_in
+from girih.back.llvm.cpu.coopmatrix_walk import Walk, to_tile
+from girih.back.llvm.cpu.lowering import Lowering
+from girih.back.llvm.rounding import to_memory
+from girih.back.llvm.text import Operand, Val, lanes
+from girih.ir.types import BF16, F32, I32, CoopMatrix, Number, Use
+
+_BYTES = BF16.size
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor in memory; `imaginary` is the distance of the imaginary parts. All distances are in bytes."""
+
+    type: CoopMatrix
+    pointer: Val
+    row_stride: Operand
+    column_stride: Operand
+    imaginary: int = 0
+
+
+def suits(l: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
+    """Whether a product can be computed from pairs."""
+    rows, depth = a.type.shape
+    return (
+        l.target.dot_bf16
+        and a.type.component == b.type.component == BF16
+        and total == F32
+        and depth % 2 == 0
+        and (rows % 16 == 0 or rows == 8)
+    )
+
+
+def vectors(l: Lowering, a: Matrix) -> Factor:
+    """`a` as pairs, column by column."""
+    found = _found(l, a)
+    rows, depth = a.type.shape
+    tile = new_tile(l, CoopMatrix(I32, rows, depth // 2, Use.A))
+    if isinstance(found, Reference) and not found.contiguous and known(found.column_stride) == _BYTES:
+        consume(a)
+        move_in(l, found.pointer, found.row_stride, 2 * _BYTES, tile)
+    else:
+        _pack(l, a, tile)
+    return Factor(tile.type, tile.pointer, I32.size, line_bytes(tile.type))
+
+
+def scalars(l: Lowering, b: Matrix) -> Factor:
+    """`b` as pairs, wherever they are."""
+    found = _found(l, b)
+    depth, columns = b.type.shape
+    pairs = CoopMatrix(I32, depth // 2, columns, Use.B)
+    if isinstance(found, Reference):
+        if known(found.row_stride) == _BYTES:
+            consume(b)
+            return Factor(pairs, found.pointer, 2 * _BYTES, found.column_stride)
+        if known(found.column_stride) == _BYTES and columns > 1:
+            consume(b)
+            across = CoopMatrix(BF16, columns, depth, Use.A)
+            turned = Reference(across, found.pointer, found.column_stride, found.row_stride)
+            tile = new_tile(l, CoopMatrix(I32, columns, depth // 2, Use.A))
+            _pack(l, turned, tile)
+            return Factor(pairs, tile.pointer, line_bytes(tile.type), I32.size)
+    held = to_tile(l, b)
+    return Factor(pairs, held.pointer, 2 * _BYTES, line_bytes(held.type))
+
+
+def _found(l: Lowering, m: Matrix) -> Matrix:
+    held = settled(m)
+    return held.found(l, lines=False) if isinstance(held, Unloaded) else held
+
+
+def _pack(l: Lowering, m: Matrix, tile: InMemory) -> None:
+    """Neighbouring columns, their components alternating."""
+    w = l.w
+    walk = Walk(l, m)
+
+    def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+        pair = []
+        for k in range(2):
+            place = Piece(w.add(w.mul(w.value(at.line), 2), k), at.start, at.count)
+            pair.append(to_memory(w, l.target.features, BF16, walk.piece(m, place)[0]))
+        count = at.count
+        mixed = w.shuffle(pair[0], pair[1], [k // 2 + (k % 2) * count for k in range(2 * count)])
+        write_tile(l, tile, at, (w.convert("bitcast", mixed, f"<{count} x i32>"),))
+        return values
+
+    def piece(start: Operand, count: int) -> None:
+        walk.lines(tile.type, line, start, count, (), 2)
+
+    walk.starts(m.type, piece)
+    walk.close()
+
+
+def multiply(l: Lowering, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[Val]:
+    """The sums c plus the products of pairs: vectors of pairs times one pair."""
+    w = l.w
+    found = []
+    for x, total in zip(a, c, strict=True):
+        count = lanes(total.type)
+        pairs = f"<{2 * count} x bfloat>"
+        y = w.convert("bitcast", w.splat(b, count), pairs)
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * count}"
+        found.append(w.intrinsic(name, total.type, total, w.convert("bitcast", x, pairs), y))
+    return found

@@ -1,0 +1,230 @@
+"""Passes over cooperative matrices: the pieces of a matrix one after the other, and all that they are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from girih.back.llvm.cpu.coopmatrix_forms import (
+    LONGEST_LINE,
+    PIECE_BYTES,
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    SameColumns,
+    Splat,
+    Unloaded,
+    constant_of,
+    consume,
+    joined,
+    leaves,
+    length,
+    line_count,
+    new_tile,
+    part,
+    part_count,
+    read_tile,
+    register_bytes,
+    settled,
+    turned,
+    weight_of,
+    write_tile,
+)
+from girih.back.llvm.cpu.coopmatrix_transpose import move_in
+from girih.back.llvm.cpu.lowering import Lowering
+from girih.back.llvm.rounding import from_memory
+from girih.back.llvm.text import Operand, Val, lanes, wide
+from girih.back.llvm.values import memory_type
+from girih.ir.types import CoopMatrix
+
+
+class Walk:
+    """One pass over the pieces of matrices of one shape, in which what waits is computed.
+
+    What will be needed again is kept on the way: `close` makes it known when the pass has gone over all pieces.
+    """
+
+    def __init__(self, l: Lowering, *roots: Matrix, static: bool = False) -> None:
+        self.l = l
+        self.roots = roots
+        self._sinks: dict[Deferred, InMemory] = {}
+        self._known: dict[tuple[Matrix, Piece], Parts] = {}
+        self._moved: dict[Matrix, InMemory] = {}
+        self._bytes = 1
+        for root in roots:
+            self._prepare(root)
+        self.static = static or any(r.static for r in roots)
+
+    def _prepare(self, m: Matrix) -> None:
+        self._bytes = max(self._bytes, register_bytes(m.type))
+        if isinstance(m, Unloaded) and m.held is None:
+            m.found(self.l, lines=True)
+        found = settled(m)
+        if isinstance(found, Reference) and not found.contiguous and found not in self._moved:
+            self._moved[found] = new_tile(self.l, found.type)
+            move_in(self.l, found.pointer, found.row_stride, found.column_stride, self._moved[found])
+        if isinstance(m, Deferred) and m.held is None and m not in self._sinks:
+            if m.remaining is not None and m.remaining > 1:
+                self._sinks[m] = new_tile(self.l, m.type)
+            for one in m.operands:
+                self._prepare(one)
+
+    def pieces_of(self, type: CoopMatrix) -> list[tuple[int, int]]:
+        """Start and length of the pieces of a line, of as many bytes as a few registers have."""
+        step = PIECE_BYTES // max(self._bytes, register_bytes(type))
+        return [(s, min(step, length(type) - s)) for s in range(0, length(type), step)]
+
+    def piece(self, m: Matrix, at: Piece) -> Parts:
+        """The components of a piece."""
+        known = self._known.get((m, at))
+        if known is None:
+            known = self._known[m, at] = self._compute(settled(m), at)
+        return known
+
+    def _compute(self, m: Matrix, at: Piece) -> Parts:
+        w = self.l.w
+        match m:
+            case Splat():
+                return tuple(w.splat(p, at.count) for p in m.parts)
+            case SameColumns():
+                return tuple(w.part(p, constant_of(at.start), at.count) for p in m.parts)
+            case Columns():
+                held = m.columns[constant_of(at.line)]
+                return tuple(_part(self.l, p, constant_of(at.start), at.count) for p in held)
+            case InMemory():
+                return read_tile(self.l, m, at)
+            case Reference():
+                moved = self._moved.get(m)
+                return _read_reference(self.l, m, at) if moved is None else read_tile(self.l, moved, at)
+            case Deferred():
+                found = m.compute(at, [self.piece(one, at) for one in m.operands])
+                if m in self._sinks:
+                    write_tile(self.l, self._sinks[m], at, found)
+                return found
+            case _:
+                raise TypeError(f"{type(m).__name__} has no pieces")
+
+    def close(self) -> None:
+        """All pieces were computed, by an instruction that reads the roots."""
+        for m, tile in self._sinks.items():
+            m.held = tile
+            for one in m.operands:
+                consume(one)
+        for root in self.roots:
+            consume(root)
+
+    def lines(
+        self,
+        type: CoopMatrix,
+        body: Callable[[Piece, int, Sequence[Val]], Sequence[Val]],
+        start: Operand,
+        count: int,
+        carried: Sequence[Val] = (),
+        unroll: int = 1,
+    ) -> Sequence[Val]:
+        """Go over a piece of each line; `body(piece, turn, values)` gives the next values, in turns of `unroll`."""
+        total, values = line_count(type), carried
+        if self.static or total <= unroll:
+            for line in range(total):
+                values = body(Piece(line, start, count), line % unroll, values)
+            return values
+        whole = total - total % unroll
+        with self.l.w.loop(0, whole, unroll, list(values)) as loop:
+            following: Sequence[Val] = loop.values
+            for turn in range(unroll):
+                following = body(Piece(self.l.w.add(loop.index, turn), start, count), turn, following)
+            loop.following = following
+        values = loop.results
+        for line in range(whole, total):
+            values = body(Piece(line, start, count), line % unroll, values)
+        return values
+
+    def starts(self, type: CoopMatrix, body: Callable[[Operand, int], None]) -> None:
+        """Go over the pieces of a line: one after the other where they are few, by a loop where they are many."""
+        pieces = self.pieces_of(type)
+        step = pieces[0][1]
+        if self.static or length(type) * register_bytes(type) <= LONGEST_LINE:
+            for start, count in pieces:
+                body(start, count)
+            return
+        whole = length(type) - length(type) % step
+        with self.l.w.loop(0, whole, step) as loop:
+            body(loop.index, step)
+        if whole < length(type):
+            body(whole, length(type) - whole)
+
+    def everywhere(self, type: CoopMatrix, body: Callable[[Piece], None], unroll: int = 1) -> None:
+        """Go over all pieces once."""
+
+        def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+            body(at)
+            return values
+
+        self.starts(type, lambda start, count: void(self.lines(type, line, start, count, (), unroll)))
+
+
+def void(value: object) -> None:
+    """Nothing, whatever came."""
+
+
+def _part(l: Lowering, held: Val, start: int, count: int) -> Val:
+    return held if count == lanes(held.type) else l.w.part(held, start, count)
+
+
+def _read_reference(l: Lowering, m: Reference, at: Piece) -> Parts:
+    """A piece of neighbouring components in memory."""
+    w, one = l.w, part(m.type)
+    stride = m.row_stride if turned(m.type) else m.column_stride
+    line = w.at(m.pointer, w.mul(w.value(at.line), stride))
+    held = w.load(wide(memory_type(one), at.count), w.at(line, w.mul(w.value(at.start), one.size)), one.size)
+    return (from_memory(w, l.target.features, one, held),)
+
+
+def place_for(l: Lowering, type: CoopMatrix, *roots: Matrix) -> InMemory:
+    """Where the result of one pass over the roots goes: over a matrix that is not needed any more, or a new place."""
+    found = [leaf for root in roots for leaf in leaves(root)]
+    for leaf in found:
+        if not isinstance(leaf, InMemory) or not leaf.owned or leaf.remaining != found.count(leaf):
+            continue
+        if leaf.type.shape == type.shape and part(leaf.type).size == part(type).size and (
+            part_count(leaf.type) == part_count(type)
+        ):
+            return InMemory(type, leaf.pointer, True, leaf.slot, leaf.offset)
+    return new_tile(l, type)
+
+
+def to_tile(l: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory:
+    """A matrix in the workspace: where it is, or else in `into` or a new place."""
+    found = settled(m)
+    if isinstance(found, InMemory) and into is None:
+        consume(m)
+        return found
+    walk = Walk(l, m)
+    found = settled(m)
+    if isinstance(found, InMemory) and into is None:
+        consume(m)
+        return found
+    tile = into or place_for(l, m.type, m)
+    vectors = -(-min(length(m.type) * register_bytes(m.type), PIECE_BYTES) // l.target.vector_bytes)
+    unroll = 1 if weight_of(m) > 12 else max(1, 4 // vectors)
+    walk.everywhere(m.type, lambda at: write_tile(l, tile, at, walk.piece(m, at)), unroll)
+    walk.close()
+    return tile
+
+
+def to_columns(l: Lowering, m: Matrix) -> list[Parts]:
+    """A small matrix in registers."""
+    found = settled(m)
+    if isinstance(found, Columns):
+        consume(m)
+        return found.columns
+    walk = Walk(l, m, static=True)
+    columns = []
+    for line in range(line_count(m.type)):
+        pieces = [walk.piece(m, Piece(line, start, count)) for start, count in walk.pieces_of(m.type)]
+        columns.append(joined(l, pieces))
+    walk.close()
+    return columns

@@ -1,0 +1,257 @@
+"""Tiles of memrefs: what the work-items of a subgroup share, where a tile lies, and which of its elements are there.
+
+Every access is checked as a whole: two comparisons per mode, whatever the size of the tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.back.llvm.addresses import Extent, as_extent, as_scalar
+from girih.back.llvm.cpu.access import check_null
+from girih.back.llvm.cpu.coopmatrix_forms import Parts, known, length, turned
+from girih.back.llvm.cpu.lowering import Lowering
+from girih.back.llvm.text import Operand, Val, integer, lanes, scalar
+from girih.back.llvm.values import MemRefHeld, Scalar, index
+from girih.ir.core import Op, Value
+from girih.ir.types import CoopMatrix
+from girih.ops.coopmatrix import Access
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A tile of a memref, in the rows and columns of the matrix.
+
+    `pointer` is that of component (0, 0); strides are in bytes. `inside` says at run time whether all of the tile is
+    there, None where it must be; the components from (first_row, first_column) up to (end_row, end_column) are.
+    """
+
+    type: CoopMatrix
+    pointer: Val
+    row_stride: Operand
+    column_stride: Operand
+    inside: Val | None
+    first_row: Val
+    end_row: Val
+    first_column: Val
+    end_column: Val
+
+    @property
+    def along(self) -> Operand:
+        """The distance of neighbours in a line."""
+        return self.column_stride if turned(self.type) else self.row_stride
+
+    @property
+    def across(self) -> Operand:
+        """The distance of lines."""
+        return self.row_stride if turned(self.type) else self.column_stride
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the components of a line are neighbours."""
+        return known(self.along) == self.type.component.size or length(self.type) == 1
+
+    def turned(self) -> Window:
+        """The same with rows and columns swapped."""
+        type = CoopMatrix(self.type.component, self.type.columns, self.type.rows, self.type.use)
+        return Window(type, self.pointer, self.column_stride, self.row_stride, self.inside,
+                      self.first_column, self.end_column, self.first_row, self.end_row)  # fmt: skip
+
+    @property
+    def line_range(self) -> tuple[Val, Val, Val, Val]:
+        """First and end of the lines that are there, and of the components in them."""
+        rows, columns = (self.first_row, self.end_row), (self.first_column, self.end_column)
+        return (*rows, *columns) if turned(self.type) else (*columns, *rows)
+
+
+# --- what a subgroup shares --------------------------------------------------------------------
+
+
+def together(l: Lowering, op: Op) -> None:
+    """Find an instruction that only some work-items of the subgroup meet."""
+    if l.mask is None:
+        return
+    w = l.w
+    bad = w.splat(w.negated(w.all(l.mask)), l.lanes)
+    l.check(op, bad, "run.divergent", f"`{op.spec.mnemonic}` is met by some work-items of the subgroup only")
+
+
+def shared_scalar(l: Lowering, op: Op, name: str, held: Scalar, argument: str | None = None) -> Parts:
+    """A number that the work-items share, the first active one's; a finding where they do not."""
+    if held.uniform:
+        return held.parts
+    w = l.w
+    first = l.one(held)
+    for one, many in zip(first, l.vector(held), strict=True):
+        spread = w.splat(one, l.lanes)
+        if scalar(many.type) in ("float", "double"):
+            number = w.binary("or", w.compare("ord", many, many), w.compare("ord", spread, spread))
+            differs = w.binary("and", w.compare("une", many, spread), number)
+        else:
+            differs = w.compare("ne", many, spread)
+        message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a subgroup"
+        l.check(op, differs, "run.not_uniform", message, argument=argument)
+    return first
+
+
+def shared_operand(l: Lowering, op: Op, name: str) -> Parts:
+    """A scalar operand that the work-items share."""
+    value: Value = getattr(op, name)
+    return shared_scalar(l, op, name, l.scalar(value), value.name)
+
+
+def shared_memref(l: Lowering, op: Op, name: str, held: MemRefHeld, argument: str | None) -> MemRefHeld:
+    """A memref that the work-items share."""
+    if held.uniform:
+        return held
+
+    def one(extent: Extent) -> Extent:
+        if isinstance(extent, int):
+            return extent
+        return as_extent(index(shared_scalar(l, op, name, extent, argument)[0]))
+
+    pointer = held.pointer if lanes(held.pointer.type) == 1 else l.w.extract(held.pointer, l.first_lane())
+    limit = held.limit
+    if limit is not None and lanes(limit.type) > 1:
+        limit = l.w.extract(limit, l.first_lane())
+    return MemRefHeld(
+        held.type, pointer, as_scalar(one(held.offset)), tuple(map(one, held.shape)), tuple(map(one, held.strides)),
+        held.name, held.align, limit, held.maybe_null,
+    )  # fmt: skip
+
+
+# --- windows -----------------------------------------------------------------------------------
+
+
+def window_of(l: Lowering, op: Access, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
+    """The tile that an instruction accesses, checked."""
+    together(l, op)
+    memref = shared_memref(l, op, "memory", l.memref(memory), memory.name)
+    check_null(l, op, memref)
+    position = [shared_operand(l, op, "row")[0], shared_operand(l, op, "column")[0]]
+    sizes = [as_scalar(s).part for s in memref.shape]
+    strides = list(memref.strides)
+    if op.transpose:
+        position, sizes, strides = position[::-1], sizes[::-1], strides[::-1]
+    return _Bounds(l, op, memref, position, sizes, strides, type).window()
+
+
+class _Bounds:
+    """What is inside of a tile: in the order rows, columns of the matrix."""
+
+    def __init__(
+        self,
+        l: Lowering,
+        op: Access,
+        memref: MemRefHeld,
+        position: list[Val],
+        sizes: list[Val],
+        strides: list[Extent],
+        type: CoopMatrix,
+    ) -> None:
+        self.l, self.op, self.memref, self.type = l, op, memref, type
+        self.position, self.sizes = position, sizes
+        self.strides: list[Operand] = [s if isinstance(s, int) else s.part for s in strides]
+        self.checked = (op.checked.rows, op.checked.columns)
+        self.inside = [self._inside(k) for k in range(2)]
+
+    def _inside(self, mode: int) -> Val:
+        """Whether all rows, or all columns, are there."""
+        w = self.l.w
+        last = w.sub(self.sizes[mode], self.type.shape[mode])
+        start = self.position[mode]
+        return w.binary("and", w.compare("sge", start, 0), w.compare("sle", start, last))
+
+    def _range(self, mode: int) -> tuple[Val, Val]:
+        """The first row or column that is there, and the end of them."""
+        w = self.l.w
+        extent = self.type.shape[mode]
+        first = w.larger(w.sub(0, self.position[mode]), 0)
+        end = w.smaller(w.sub(self.sizes[mode], self.position[mode]), extent)
+        return w.smaller(first, extent), w.larger(end, 0)
+
+    def _outside(self) -> Val | None:
+        """Whether an element is missing that no flag leaves out."""
+        w = self.l.w
+        bad: Val | None = None
+        for mode in range(2):
+            if self.checked[mode]:
+                continue
+            missing = w.negated(self.inside[mode])
+            if self.checked[1 - mode]:
+                first, end = self._range(1 - mode)
+                missing = w.binary("and", missing, w.compare("slt", first, end))
+            bad = missing if bad is None else w.binary("or", bad, missing)
+        return bad
+
+    def window(self) -> Window:
+        """Report what is missing, and say where the tile is."""
+        w = self.l.w
+        self._report(self._outside())
+        size = self.type.component.size
+        first: Operand = self.memref.offset.part
+        for mode in range(2):
+            first = w.add(first, w.mul(self.position[mode], self.strides[mode]))
+        self._check_limit(first)
+        pointer = w.at(self.memref.pointer, w.mul(first, size))
+        steps = [s * size if isinstance(s, int) else w.mul(s, size) for s in self.strides]
+        inside: Val | None = None
+        for mode in range(2):
+            if self.checked[mode]:
+                inside = w.both(inside, self.inside[mode])
+        if inside is not None and inside.literal == 1:
+            inside = None
+        ranges = [(integer(0), integer(n)) for n in self.type.shape]
+        if inside is not None:
+            ranges = [self._range(k) if self.checked[k] else ranges[k] for k in range(2)]
+        return Window(self.type, pointer, steps[0], steps[1], inside, *ranges[0], *ranges[1])
+
+    def _check_limit(self, first: Operand) -> None:
+        """Tiles inside their memref can still miss the memory behind a group with an offset."""
+        if self.memref.limit is None:
+            return
+        w = self.l.w
+        last = w.value(first)
+        some: Val | None = None
+        for mode in range(2):
+            end: Operand = self.type.shape[mode]
+            if self.checked[mode]:
+                begin, end = self._range(mode)
+                some = w.both(some, w.compare("slt", begin, end))
+            last = w.add(last, w.mul(w.sub(end, 1), self.strides[mode]))
+        beyond = w.compare("sge", last, self.memref.limit)
+        self._report(w.both(beyond, some))
+
+    def _report(self, bad: Val | None) -> None:
+        """Name the first element that is missing; where it is, only matters where one is."""
+        l, w = self.l, self.l.w
+        if bad is None or not l.checks or bad.literal == 0:
+            return
+        message = f"`{self.op.spec.mnemonic}` outside %{self.memref.name}"
+
+        def cold() -> None:
+            place = self._first_missing()
+            named = [index(p) for p in (place[::-1] if self.op.transpose else place)]
+            l.check(self.op, bad, "run.out_of_bounds", message, argument=self.memref.name,
+                    index=named, shape=self.memref.shape, by_lane=False)  # fmt: skip
+            w.line("unreachable")
+
+        w.unlikely(bad, cold)
+
+    def _first_missing(self) -> list[Val]:
+        """The first missing element, row by row."""
+        w = self.l.w
+        row, column = self.position
+        rows, columns = self.sizes
+        if self.checked[0]:
+            return [w.larger(row, 0), w.select(w.compare("slt", column, 0), column, w.larger(column, columns))]
+        gone = w.compare("uge", row, rows)
+        if self.checked[1]:
+            return [w.select(gone, row, rows), w.larger(column, 0)]
+        narrow = w.compare("uge", column, columns)
+        wide_ = w.compare("sgt", w.add(column, self.type.columns), columns)
+        at_first_row = w.binary("or", gone, w.binary("or", narrow, wide_))
+        return [
+            w.select(at_first_row, row, rows),
+            w.select(w.binary("or", gone, narrow), column, w.select(wide_, columns, column)),
+        ]

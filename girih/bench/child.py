@@ -1,0 +1,127 @@
+"""The measuring process: a request on standard input, events on standard output (see `events`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TextIO
+
+from girih.bench import columns, costs, products
+from girih.bench.cases import MANY, Case
+from girih.bench.context import Context, MissingPeerError, find_peers
+from girih.bench.events import Event, Request
+from girih.bench.machine import environment
+from girih.bench.peak import bandwidth, peak
+from girih.bench.rows import Row, Summary
+from girih.bench.timing import clock_for, interleaved
+from girih.bench.work import WrongResultError
+from girih.diagnostics import CompileError, GirihError, KernelError, LaunchError
+
+SUMMARIES = (
+    Summary(products.CACHED, "libxsmm", (0.95, 1.05), (0.85, 0.98)),
+    Summary(products.STREAMED, "numpy", (1.2, 1.4), (0.75, 1.0)),
+)
+
+
+def standard() -> Iterator[Case]:
+    """The standard set: the goals for the CPU, row by row."""
+    yield from products.cases()
+    yield from columns.cases()
+    yield from costs.cases()
+
+
+def groups() -> list[str]:
+    """The groups of the standard set, in order."""
+    return list(dict.fromkeys(case.group for case in standard()))
+
+
+def cases_of(request: Request) -> list[Case]:
+    """What a request is about."""
+    if request.kind == "library":
+        from girih.bench.library import KERNELS
+
+        return [Case("library", request.name, lambda context: KERNELS[request.name](context, request.type))]
+    threads = MANY if request.many else 1
+    return [
+        case for case in standard() if case.threads == threads and (not request.groups or case.group in request.groups)
+    ]
+
+
+def serve(request: Request, cases: Iterable[Case], summaries: Sequence[Summary] = SUMMARIES) -> Iterator[Event]:
+    """Measure the cases, one event after the other."""
+    try:
+        peers = find_peers(request.against, request.threads)
+    except MissingPeerError as error:
+        yield refused(2, str(error))
+        return
+    context = Context(request.checks, request.threads, request.quick, peers)
+    yield {"event": "environment", "environment": environment(request.threads), "machine": limits(context)}
+    for group, members in groupby(cases, key=lambda case: case.group):
+        rows: list[Row] = []
+        for case in members:
+            yield {"event": "begin", "group": group, "name": case.name}
+            try:
+                rows += (found := list(case.run(context)))
+            except (WrongResultError, GirihError, RuntimeError, MemoryError) as error:
+                yield {"event": "problem", "group": group, "name": case.name, "message": in_words(error)}
+            else:
+                yield from ({"event": "row", "row": row.to_json()} for row in found)
+        for summary in summaries:
+            yield from ({"event": "row", "row": row.to_json()} for row in summary.rows(rows))
+    yield {"event": "end"}
+
+
+def limits(context: Context) -> dict[str, object]:
+    """The peaks of one thread, and the bandwidth, as a table shows them."""
+    meters = {type: peak(type) for type in ("f32", "f64", "bf16")}
+    stream = bandwidth()
+    samples = interleaved({**{type: m.call for type, m in meters.items()}, "stream": stream.call}, context.effort,
+                          clock_for(1))  # fmt: skip
+    return {
+        "gflops": {type: meter.amount / samples.median(type) / 1e9 for type, meter in meters.items()},
+        "gigabytes_per_second": stream.amount / samples.median("stream") / 1e9,
+    }
+
+
+def refused(status: int, message: str) -> Event:
+    """Nothing can be measured."""
+    return {"event": "refused", "status": status, "message": message}
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong, with the lines of the program that it is about."""
+    if isinstance(error, CompileError | LaunchError):
+        return "\n".join(item.render() for item in error.diagnostics[:3])
+    if isinstance(error, KernelError):
+        return "\n".join(item.render() for item in error.findings[:3])
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this"
+    return str(error)
+
+
+def send(events: Iterable[Event], stream: TextIO) -> None:
+    """Events as lines."""
+    for event in events:
+        stream.write(json.dumps(event) + "\n")
+        stream.flush()
+
+
+def own_output() -> TextIO:
+    """Standard output for events alone: what a library prints goes to standard error from now on."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return stream
+
+
+def main() -> None:
+    """Serve the request on standard input."""
+    stream = own_output()
+    request = Request.from_text(sys.stdin.readline())
+    send(serve(request, cases_of(request)), stream)
+
+
+if __name__ == "__main__":
+    main()

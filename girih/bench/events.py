@@ -1,0 +1,51 @@
+"""What the measuring process tells the one that started it, line by line as JSON objects with a key `event`.
+
+    environment   `environment`: see `machine.environment`; `machine`: peaks in 10^9 operations and bytes a second
+    begin         `group`, `name`: what is measured next
+    row           `row`: see `rows.Row`
+    problem       `group`, `name`, `message`: a wrong result, or something that does not compile or run
+    refused       `status`, `message`: nothing is measured; the exit status and why
+    end           everything was measured
+
+A process that does not say `end` has died.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to measure: the standard set or some of its groups, a kernel of the library, or one of a file.
+
+    `checks` are the modes of checks, the first of which is compared with peers. `details` is for a kernel of a file.
+    """
+
+    kind: str
+    groups: tuple[str, ...] = ()
+    name: str = ""
+    type: str = ""
+    checks: tuple[str, ...] = ("off",)
+    threads: int = 1
+    quick: bool = False
+    against: tuple[str, ...] = ()
+    many: bool = False
+    """Whether this process measures the cases of the standard set that are about several threads."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_text(self) -> str:
+        """The request as one line."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_text(text: str) -> Request:
+        """A request from what `to_text` made of it."""
+        held = json.loads(text)
+        lists: Sequence[str] = ("groups", "checks", "against")
+        return Request(**{**held, **{name: tuple(held[name]) for name in lists}})

@@ -1,0 +1,58 @@
+"""What is measured on, in words and numbers. Nothing here needs NumPy, but what is loaded already is named."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+
+def cpu_info() -> str:
+    """The system's description of its processors, empty where there is none."""
+    path = Path("/proc/cpuinfo")
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def cpu_name() -> str:
+    """The processor's name."""
+    names = [line.split(":")[1].strip() for line in cpu_info().splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def usable_cpus() -> int:
+    """How many CPUs the process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def environment(threads: int) -> dict[str, Any]:
+    """Processor, versions, and the kernels of OpenBLAS, for a process with so many threads."""
+    from girih import __version__
+    from girih.back.llvm.machine import Cpu, llvm_version
+    from girih.bench import libxsmm, openblas
+
+    host = Cpu.host()
+    library = libxsmm.find()
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu": cpu_name(),
+        "llvm_cpu": str(host),
+        "vector_bits": host.vector_bits,
+        "cpus": usable_cpus(),
+        "threads": threads,
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "girih": __version__,
+        "llvm": llvm_version(),
+        "numpy": _version("numpy"),
+        "openblas_kernels": openblas.core_name(),
+        "torch": _version("torch"),
+        "libxsmm": None if library is None else f"API of {library.version}",
+    }
+
+
+def _version(name: str) -> str | None:
+    module = sys.modules.get(name)
+    return None if module is None else str(getattr(module, "__version__", None))

@@ -1,0 +1,179 @@
+"""Rows as tables for people, a table for each group, and what falls short at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from girih.bench.events import Event
+from girih.bench.rows import CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Row
+
+TITLES = {
+    "gemm": "Large products, one instruction, one thread",
+    "threads": "Large products on several threads",
+    "tiles": "Products by tiles of cooperative matrices",
+    "batched": "Many small products, in the cache",
+    "streamed": "Many small products, from memory",
+    "rows": "Softmax and layer normalisation, in the cache",
+    "attention": "Attention",
+    "vectors": "Vectors and matrix times vector, one million elements",
+    "compile": "Compiling: LLVM's part",
+    "start": "A fresh process",
+    "cache": "The cache of compiled code",
+    "calls": "Calls",
+    "library": "Kernels of the library",
+    "own": "Kernel",
+    "shapes": "Shapes that nobody chose",
+    "growth": "Compile time and memory against instructions",
+}
+"""What the groups are about."""
+
+COLOURS = {"short": "bold red", "first": "yellow", "world class": "green"}
+_FIGURES = {OF_PEAK: "peak", OF_BANDWIDTH: "bandwidth", CHECKS: "checks", "ms": "ms", "us": "\N{MICRO SIGN}s"}
+
+
+@dataclass
+class Results:
+    """All that was said; `status` is the exit status."""
+
+    environment: dict[str, Any] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
+    refusal: tuple[int, str] | None = None
+
+    def take(self, event: Event) -> None:
+        """Remember an event. Of two processes the first says what the machine is."""
+        match event["event"]:
+            case "environment" if not self.environment:
+                self.environment, self.machine = dict(event["environment"]), dict(event["machine"])
+            case "row":
+                self.rows.append(Row.from_json(event["row"]))
+            case "problem":
+                self.problems.append({key: str(event[key]) for key in ("group", "name", "message")})
+            case "refused":
+                self.refusal = int(event["status"]), str(event["message"])
+
+    @property
+    def status(self) -> int:
+        """0 where everything was measured and right, 1 where something was wrong, or what a refusal says."""
+        if self.refusal is not None:
+            return self.refusal[0]
+        return 1 if self.problems else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "environment": self.environment,
+            "machine": self.machine,
+            "rows": [row.to_json() for row in self.rows],
+            "problems": self.problems,
+            "refused": None if self.refusal is None else self.refusal[1],
+        }
+
+    def counts(self) -> dict[str, int]:
+        """How many rows there are of each verdict."""
+        verdicts = [row.verdict for row in self.rows]
+        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits and its unit."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("\N{MICRO SIGN}s", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def goal_in_words(goal: Goal) -> str:
+    """`peak 0.85 / 0.92`: what is asked for, and what would be world class."""
+    sign = "\N{LESS-THAN OR EQUAL TO}" if goal.figure in LESS_IS_BETTER else "\N{GREATER-THAN OR EQUAL TO}"
+    name = _FIGURES.get(goal.figure, goal.figure)
+    return f"{name} {sign} {goal.first:g}" + ("" if goal.first == goal.world_class else f" / {goal.world_class:g}")
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:.{digits}g}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+Cell = Callable[[Row], str]
+
+_COLUMNS: Mapping[str, Cell] = {
+    "time": lambda row: "" if row.seconds is None else duration(row.seconds),
+    "GFLOP/s": lambda row: _number(row.gflops, 4),
+    "of peak": lambda row: _ratio(row.value(OF_PEAK)),
+    "GB/s": lambda row: _number(row.gigabytes) if OF_BANDWIDTH in row.figures or row.flops is None else "",
+    "of bandwidth": lambda row: _ratio(row.value(OF_BANDWIDTH)),
+    "speed-up": lambda row: _ratio(row.value("speedup")),
+    "\N{MULTIPLICATION SIGN} numpy": lambda row: _ratio(row.value("numpy")),
+    "\N{MULTIPLICATION SIGN} torch": lambda row: _ratio(row.value("torch")),
+    "\N{MULTIPLICATION SIGN} libxsmm": lambda row: _ratio(row.value("libxsmm")),
+    "checks": lambda row: _ratio(row.value(CHECKS)),
+    "goal": lambda row: ", ".join(goal_in_words(goal) for goal in row.goals),
+}
+"""Titles and contents; a column that is empty in a group is left out."""
+
+
+def verdict_in_words(row: Row) -> str:
+    """The verdict, with the figures that fall short where there are several."""
+    verdict = row.verdict
+    if verdict is None:
+        return "not measured" if row.goals else ""
+    if verdict != "short" or len(row.goals) == 1:
+        return verdict
+    lacking = [_FIGURES.get(figure, figure) for figure, one in row.verdicts.items() if one == "short"]
+    return f"short: {', '.join(lacking)}"
+
+
+def table(group: str, rows: Sequence[Row]) -> Any:
+    """The table of a group."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = {title: [cell(row) for row in rows] for title, cell in _COLUMNS.items()}
+    shown = {title: texts for title, texts in cells.items() if any(texts)}
+    made = Table(title=TITLES.get(group, group), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
+                 pad_edge=False)  # fmt: skip
+    made.add_column("", no_wrap=True)
+    for title in shown:
+        made.add_column(title, justify="left" if title == "goal" else "right", no_wrap=True)
+    made.add_column("", no_wrap=True)
+    notes = any(row.note for row in rows)
+    if notes:
+        made.add_column("", style="dim")
+    for number, row in enumerate(rows):
+        style = COLOURS.get(row.verdict or "", "dim")
+        line = [Text(row.name), *(Text(texts[number]) for texts in shown.values()), Text(verdict_in_words(row), style)]
+        made.add_row(*line, *([Text(row.note)] if notes else []), style="bold" if row.seconds is None else "")
+    return made
+
+
+def head(results: Results) -> str:
+    """What was measured on, in two lines."""
+    e, m = results.environment, results.machine
+    if not e:
+        return ""
+    peers = [f"NumPy {e['numpy']} ({e['openblas_kernels'] or 'no OpenBLAS'})"]
+    peers += [f"torch {e['torch']}"] if e["torch"] else []
+    peers += [f"libxsmm ({e['libxsmm']})"] if e["libxsmm"] else []
+    peaks = ", ".join(f"{type} {value:.0f}" for type, value in m["gflops"].items())
+    return (
+        f"{e['cpu']} ({e['llvm_cpu']}), LLVM {e['llvm']}, {', '.join(peers)}\n"
+        f"one thread measured: {peaks} GFLOP/s of multiply-adds, {m['gigabytes_per_second']:.1f} GB/s from memory"
+    )
+
+
+def tail(results: Results) -> str:
+    """How many goals were reached, and which rows fall short."""
+    counts = results.counts()
+    if not sum(counts.values()):
+        return ""
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS))
+    lacking = [f"  {row.group}: {row.name}" for row in results.rows if row.verdict == "short"]
+    return "\n".join([f"goals: {said}", *lacking])

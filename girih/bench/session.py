@@ -1,0 +1,74 @@
+"""Starts the measuring processes and hands on what they say. No NumPy here: it would choose its kernels now."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from girih.bench.events import Event, Request
+from girih.bench.machine import cpu_info
+from girih.bench.openblas import ENVIRONMENT, fastest_core
+
+CHILD = ("-m", "girih.bench.child")
+
+_THREADS = ("GIRIH_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def measure(request: Request, child: Sequence[str] = CHILD) -> Iterator[Event]:
+    """The events of a request; `child` is what Python is called with.
+
+    The standard set takes two processes: one with one thread, and one with the threads that were asked for, for the
+    cases that are about threads. What a process dies of is a `problem`.
+    """
+    core = fastest_core(cpu_info())
+    if request.kind != "standard":
+        yield from _process(request, child, core)
+        return
+    yield from _process(replace(request, threads=1), child, core)
+    if request.threads > 1:
+        yield from _process(replace(request, many=True), child, core)
+
+
+def child_environment(threads: int, core: str | None) -> dict[str, str]:
+    """The environment of a measuring process."""
+    chosen = {} if core is None else {ENVIRONMENT: core}
+    return {**os.environ, **{name: str(threads) for name in _THREADS}, **chosen}
+
+
+def _process(request: Request, child: Sequence[str], core: str | None) -> Iterator[Event]:
+    last: Event = {"group": "", "name": "the measuring process"}
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, *child], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+            env=child_environment(request.threads, core),
+        )  # fmt: skip
+        try:
+            if process.stdin is None or process.stdout is None:
+                raise OSError("a process was started without pipes")
+            process.stdin.write(request.to_text() + "\n")
+            process.stdin.close()
+            for line in process.stdout:
+                event: Event = json.loads(line)
+                last = event if event["event"] == "begin" else last
+                yield event
+            status = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        if status:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip().splitlines()
+            message = "\n".join([_died(status), *said[-3:]])
+            yield {"event": "problem", "group": last["group"], "name": last["name"], "message": message}
+
+
+def _died(status: int) -> str:
+    if status < 0:
+        return f"the measuring process was ended by {signal.Signals(-status).name}"
+    return f"the measuring process ended with status {status}"

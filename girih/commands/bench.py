@@ -1,0 +1,379 @@
+"""`girih bench`: times a kernel, or the standard set, against the best libraries.
+
+The measuring happens in processes of their own (`girih.bench.session`). For a kernel of a file that process is this
+module: arguments are made as by `girih run`, and the result is held against the interpreter's before anything is timed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from girih.bench.events import Event, Request
+from girih.bench.report import Results, head, table, tail
+from girih.commands.arrays import ArrayMaker, InputError
+from girih.commands.calls import read_program, unknown
+from girih.commands.report import coloured, print_json
+from girih.commands.specifications import Specification, parse_argument
+from girih.diagnostics import CompileError, GirihError
+from girih.ir.core import Function
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from girih.bench.context import Array, Context
+    from girih.bench.rows import Row
+
+CHILD = ("-m", "girih.commands.bench")
+PIPE_WIDTH = 180
+"""Columns of the table where no terminal says how wide it is."""
+
+CHECKS = {"off": ("off",), "bounds": ("bounds",), "both": ("off", "bounds")}
+"""The modes of checks by the word for them; the first is the one that is compared."""
+
+TOLERANCES = {"f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4, "c64": 1e-10}
+"""How far a result may be from the interpreter's, relative to the largest element; integers are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of `girih bench`."""
+
+    target: str | None
+    function: str | None
+    arguments: tuple[str, ...]
+    grid: tuple[int, ...]
+    definitions: Mapping[str, str]
+    groups: tuple[str, ...]
+    against: tuple[str, ...]
+    threads: int | None
+    checks: str
+    quick: bool
+    validate: bool
+    flops: float | None
+    seed: int
+    plot: str | None
+    as_json: bool
+
+
+def bench(call: Call) -> int:
+    """Measure and print; 1 if a result is wrong or something does not compile or run, 2 for a wrong call."""
+    from girih.bench import plot, session
+
+    request, child = _request(call)
+    if call.plot is not None:
+        try:
+            plot.pyplot()
+        except plot.PictureError as error:
+            raise click.UsageError(f"--plot {call.plot}: {error}") from None
+    results = _measured(session.measure(request, child), call.as_json)
+    if results.refusal is not None and results.refusal[0] == 2:
+        raise click.UsageError(results.refusal[1])
+    if call.as_json:
+        print_json(results.to_json())
+    else:
+        _print_end(results)
+    if call.plot is not None and results.rows:
+        try:
+            plot.draw(results, Path(call.plot))
+        except plot.PictureError as error:
+            click.echo(f"error: {error}", err=True)
+            return 1
+        click.echo(f"saved the picture to {click.format_filename(call.plot)}", err=call.as_json)
+    return results.status
+
+
+def _request(call: Call) -> tuple[Request, Sequence[str]]:
+    """What to measure, and the process that does."""
+    from girih.bench.session import CHILD as STANDARD
+
+    if call.target is None:
+        _refuse_options(call, "the standard set", grid=True, definitions=True, flops=True)
+        return _made(call, "standard", threads=_default_threads()), STANDARD
+    if call.function is None:
+        return _library(call, call.target), STANDARD
+    if call.against or call.groups:
+        given = "--against" if call.against else "--group"
+        raise click.UsageError(f"{given} is for the standard set and kernels by name: nothing else does what "
+                               f"{call.function} of {call.target} does")  # fmt: skip
+    details = {
+        "file": call.target,
+        "function": call.function.removeprefix("@"),
+        "arguments": call.arguments,
+        "grid": call.grid or (1,),
+        "definitions": dict(call.definitions),
+        "seed": call.seed,
+        "validate": call.validate,
+        "flops": call.flops,
+    }
+    if call.target == "-":
+        raise click.UsageError("girih bench reads a file, not standard input")
+    return _made(call, "own", details=details), CHILD
+
+
+def _library(call: Call, name: str) -> Request:
+    from girih.bench.choices import type_of
+    from girih.kernels.table import TABLE
+
+    if name not in TABLE:
+        if name.endswith(".tl") or os.path.exists(name):
+            raise click.UsageError(f"{name}: give the function too, as in `girih bench {name} FUNCTION --grid 8,8 ...`")
+        unknown("kernel", name, TABLE)
+    _refuse_options(call, f"the kernel {name} of the library", grid=True, flops=True, groups=True)
+    try:
+        type = type_of(name, call.definitions)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    return _made(call, "library", name=name, type=type)
+
+
+def _refuse_options(call: Call, what: str, **asked: bool) -> None:
+    """Options that mean nothing for what is measured."""
+    names = {"grid": "--grid", "definitions": "-D", "flops": "--flops", "groups": "--group"}
+    for field in asked:
+        if getattr(call, field):
+            raise click.UsageError(f"{names[field]} is for a kernel of a file; {what} has sizes of its own")
+
+
+def _made(call: Call, kind: str, *, threads: int = 1, **given: Any) -> Request:
+    groups = call.groups if kind == "standard" else ()
+    return Request(kind, groups, checks=CHECKS[call.checks], threads=call.threads or threads, quick=call.quick,
+                   against=call.against, **given)  # fmt: skip
+
+
+def _default_threads() -> int:
+    from girih.bench.machine import usable_cpus
+
+    return min(2, usable_cpus())
+
+
+def _measured(events: Iterator[Event], as_json: bool) -> Results:
+    """Everything that is said; tables appear as soon as a group is complete."""
+    results, shown, headed = Results(), 0, False
+    console = None if as_json else _console()
+    with _Status() as status:
+        for event in events:
+            results.take(event)
+            if event["event"] == "begin":
+                status.show(f"{event['group']}: {event['name']}")
+            if console is None:
+                continue
+            if results.environment and not headed:
+                console.print(head(results) + "\n", style="dim", highlight=False, soft_wrap=True)
+                headed = True
+            group = results.rows[shown].group if shown < len(results.rows) else None
+            if event["event"] == "begin" and group is not None and event["group"] != group:
+                shown = _print_groups(console, results, shown)
+    if console is not None:
+        _print_groups(console, results, shown)
+    return results
+
+
+def _print_groups(console: Console, results: Results, shown: int) -> int:
+    """Print the rows that were not shown yet, and say how many there are now."""
+    rest = results.rows[shown:]
+    for group in dict.fromkeys(row.group for row in rest):
+        console.print(table(group, [row for row in rest if row.group == group]))
+    return len(results.rows)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    seen = sys.stdout.isatty()
+    return Console(width=None if seen else PIPE_WIDTH, no_color=not coloured(sys.stdout), highlight=False, markup=False)
+
+
+def _print_end(results: Results) -> None:
+    for problem in results.problems:
+        click.echo(f"error: {problem['group']}: {problem['name']}: {problem['message']}")
+    if results.refusal is not None:
+        click.echo(results.refusal[1])
+    said = tail(results)
+    if said:
+        click.echo(said)
+
+
+class _Status:
+    """What is being measured, on a terminal only."""
+
+    def __init__(self) -> None:
+        self._shown: Any = None
+
+    def __enter__(self) -> _Status:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._shown = Console(stderr=True).status("starting")
+            self._shown.start()
+        return self
+
+    def show(self, text: str) -> None:
+        if self._shown is not None:
+            self._shown.update(text)
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown is not None:
+            self._shown.stop()
+
+
+def serve_own(request: Request) -> Iterator[Event]:
+    """The events for a kernel of a file."""
+    from girih.bench.cases import Case
+    from girih.bench.child import in_words, refused, serve
+
+    try:
+        function = _function(request.details)
+        given = _given(function, request.details["arguments"])
+        ArrayMaker(int(request.details["seed"]))
+        _values(function, given, request.details)
+    except click.UsageError as error:
+        yield refused(2, error.format_message())
+        return
+    except InputError as error:
+        yield refused(1, f"error: {error}")
+        return
+    except GirihError as error:
+        yield refused(1, in_words(error))
+        return
+
+    def run(context: Context) -> list[Row]:
+        return [_own_row(context, request.details, function, given)]
+
+    yield from serve(request, [Case("own", f"@{function.name}", run, request.threads)])
+
+
+def _function(details: Mapping[str, Any]) -> Function:
+    from girih.program import compile_source
+
+    module, _ = compile_source(read_program(details["file"]), details["definitions"])
+    found = module.function(details["function"])
+    if found is None:
+        unknown("kernel", details["function"], [f.name for f in module.functions])
+    return found
+
+
+def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]:
+    given: dict[str, Specification] = {}
+    known = [p.name for p in function.parameters]
+    for text in texts:
+        name, value = parse_argument(text)
+        if name not in known:
+            unknown("argument", name, known)
+        if name in given:
+            raise click.UsageError(f"the argument {name!r} is given twice")
+        given[name] = value
+    missing = [f"{p.name} ({p.type})" for p in function.parameters if p.name not in given]
+    if missing:
+        raise click.UsageError(f"@{function.name} needs {', '.join(missing)}")
+    return given
+
+
+def _values(function: Function, given: Mapping[str, Specification], details: Mapping[str, Any]) -> list[object]:
+    """The arguments, the same ones at every call."""
+    maker = ArrayMaker(int(details["seed"]))
+    return [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
+
+
+def _own_row(
+    context: Context, details: Mapping[str, Any], function: Function, given: Mapping[str, Specification]
+) -> Row:
+    from functools import partial
+
+    from girih.api import compile_module, load
+    from girih.bench.rows import CHECKS as COST
+    from girih.bench.rows import OF_PEAK, Row
+    from girih.bench.timing import clock_for, interleaved
+    from girih.commands.summary import arrays_of
+
+    grid = tuple(details["grid"])
+    program = {mode: load(details["file"], "cpu", details["definitions"], checks=mode) for mode in context.checks}
+    kernels = {mode: one[function.name][grid] for mode, one in program.items()}
+    if details["validate"]:
+        wanted = _values(function, given, details)
+        module = next(iter(program.values())).module
+        compile_module(module, "interpreter")[function.name][grid](*wanted)
+        for mode, kernel in kernels.items():
+            mine = _values(function, given, details)
+            kernel(*mine)
+            _compare(function, mine, wanted, mode)
+    values = _values(function, given, details)
+    flops, type = details["flops"], _floating_type(function)
+    meter = _meter(type) if flops and type else None
+    calls: dict[str, Any] = {mode: partial(kernel, *values) for mode, kernel in kernels.items()}
+    samples = interleaved(calls | ({"peak": meter.call} if meter else {}), context.effort,
+                          clock_for(context.threads))  # fmt: skip
+    main, *others = context.checks
+    figures = {COST: samples.ratio(others[0], main)} if others else {}
+    if meter and flops:
+        figures[OF_PEAK] = flops / meter.amount / context.threads * samples.ratio("peak", main)
+    moved = sum(array.nbytes for value in values for array in arrays_of(value))
+    note = "GB/s: the arguments, each counted once" + ("" if details["validate"] else "; the result was not checked")
+    return Row("own", f"@{function.name} on {' x '.join(map(str, grid))}", samples.median(main), context.threads, main,
+               flops, float(moved), type, figures=figures, note=note)  # fmt: skip
+
+
+def _meter(type: str) -> Any:
+    from girih.bench.peak import peak
+
+    return peak(type)
+
+
+def _floating_type(function: Function) -> str | None:
+    """The first type of floating-point elements among the parameters, as the peak that counts."""
+    from girih.ir.types import MemRef
+
+    elements = [p.type.element.name for p in function.parameters if isinstance(p.type, MemRef)]
+    peaks = {"f64": "f64", "f32": "f32", "f16": "f32", "bf16": "bf16", "c32": "f32", "c64": "f64"}
+    return next((peaks[name] for name in elements if name in peaks), None)
+
+
+def _compare(function: Function, mine: Sequence[object], wanted: Sequence[object], mode: str) -> None:
+    """Hold what the kernel left in its arguments against what the interpreter left."""
+    import numpy as np
+
+    from girih.bench.work import compare
+    from girih.commands.summary import arrays_of
+
+    for parameter, ours, theirs in zip(function.parameters, mine, wanted, strict=True):
+        for a, b in zip(arrays_of(ours), arrays_of(theirs), strict=True):
+            both_nan = np.isnan(_wide(a)) & np.isnan(_wide(b)) if a.dtype.kind not in "iu" else np.zeros(a.shape, bool)
+            equal = both_nan | (_wide(a) == _wide(b))
+            largest = float(np.abs(np.where(np.isfinite(_wide(b)), _wide(b), 0)).max(initial=0.0))
+            bound = _tolerance(parameter.type) * largest
+            compare(np.where(equal, 0, _wide(a)), np.where(equal, 0, _wide(b)), bound,
+                    f"{parameter.name} with checks {mode}", "the interpreter")  # fmt: skip
+
+
+def _wide(array: Array) -> Array:
+    from girih.bench.context import wide
+
+    return wide(array)
+
+
+def _tolerance(type: object) -> float:
+    from girih.ir.types import Group, MemRef
+
+    memref = type.memref if isinstance(type, Group) else type
+    return TOLERANCES.get(memref.element.name, 0.0) if isinstance(memref, MemRef) else 0.0
+
+
+def main() -> None:
+    """Serve a request for a kernel of a file."""
+    from girih.bench.child import own_output, send
+
+    stream = own_output()
+    try:
+        send(serve_own(Request.from_text(sys.stdin.readline())), stream)
+    except CompileError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
