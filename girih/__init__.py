@@ -21,6 +21,7 @@ _HOME = {
     "uninitialized": "girih.runtime.arrays",
     "Uninitialized": "girih.runtime.arrays",
     "Choices": "girih.interpreter.choices",
+    "CacheWarning": "girih.runtime.cache",
     "Diagnostic": "girih.diagnostics",
     "Finding": "girih.diagnostics",
     "GirihError": "girih.diagnostics",
@@ -50,9 +51,11 @@ if TYPE_CHECKING:
     from girih.interpreter.choices import Choices
     from girih.program import check, parse
     from girih.runtime.arrays import Group, Uninitialized, uninitialized
+    from girih.runtime.cache import CacheWarning
     from girih.source import Source, Span
 
 __all__ = [
+    "CacheWarning",
     "Choices",
     "CompileError",
     "Diagnostic",

@@ -150,14 +150,16 @@ class Kernel:
         work-groups and of all. Raises `TypeError` for arguments given by name and for options that the target has not.
         """
         if choices is None and max_steps is None and progress is None and not named:
-            self.executor.launch(self.grid, arguments)
+            result = self.executor.call(self.grid, *arguments)
+            if result is not None:
+                self.executor.settle(result, self.grid, arguments)
             return
         if named:
             raise TypeError(f"{', '.join(named)}: give arguments by position, {self.signature}; "
                             "the options are choices, max_steps and progress")  # fmt: skip
         _check_options(choices, max_steps, progress)
         given = {"choices": choices, "max_steps": max_steps, "progress": progress}
-        self.executor.launch(self.grid, arguments, **{k: v for k, v in given.items() if v is not None})
+        self.executor.launch_with({k: v for k, v in given.items() if v is not None}, self.grid, arguments)
 
     @property
     def llvm_ir(self) -> str:
@@ -214,8 +216,8 @@ def normalized_grid(grid: Grid) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _size(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+def _size(value: SupportsIndex) -> int:
+    if isinstance(value, bool):
         raise TypeError(f"expected an integer; got {value!r}")
     return index(value)
 

@@ -174,7 +174,11 @@ class LaunchError(_Refused):
 
 
 class KernelError(GirihError):
-    """A kernel did something wrong while it ran; `.findings` says what. The caller's arrays are as before."""
+    """A kernel did something wrong while it ran; `.findings` says what.
+
+    The interpreter leaves the caller's arrays as they were before; compiled code stops at the first finding, and what
+    it had written stays written.
+    """
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__("\n\n".join(f.render() for f in findings))

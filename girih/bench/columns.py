@@ -115,9 +115,10 @@ def axpby(context: Context, elements: int = MILLION, type: str = "f32") -> list[
     call = partial(_axpby_in_numpy, x, other) if function is None else partial(function, 0.5, x, 0.25, other)
     expected = 0.5 * wide(x) + 0.25 * wide(before)
     work = Work(calls, y, expected, 8 * EPSILON[type], before, {"numpy": Peer(call)}, 3.0 * elements,
-                3.0 * x.nbytes, None, streams=True)  # fmt: skip
+                3.0 * x.nbytes, None, streams=elements > MILLION)  # fmt: skip
     note = "" if function is None else "NumPy's OpenBLAS: cblas_saxpby"
-    return [measure(context, "vectors", f"axpby {type}, {elements} elements", work, (_OPENBLAS,), note)]
+    goals = (_OPENBLAS,) if elements == MILLION else ()
+    return [measure(context, "vectors", f"axpby {type}, {elements} elements", work, goals, note)]
 
 
 def _axpby_in_numpy(x: Array, y: Array) -> None:
@@ -139,7 +140,7 @@ def gemv(context: Context, n: int, transpose: bool, type: str = "f32") -> list[R
         peers["torch"] = Peer(partial(torch.mv, left if transpose else left.T, torch_matrix(torch, x)))
     expected = wide(used) @ wide(x)
     bound = 4 * np.sqrt(n) * EPSILON[type] * np.linalg.norm(wide(used), axis=1) * np.linalg.norm(wide(x))
-    work = Work(calls, y, expected, bound, zeros(type, n), peers, 2.0 * n * n, float(a.nbytes), None, streams=True)
+    work = Work(calls, y, expected, bound, zeros(type, n), peers, 2.0 * n * n, float(a.nbytes))
     letter = "t" if transpose else "n"
     return [measure(context, "vectors", f"gemv.{letter} {type} {n} x {n}", work, (_OPENBLAS,))]
 
@@ -152,6 +153,7 @@ def cases() -> Iterator[Case]:
         yield Case("rows", f"layernorm f32 {n}", partial(layernorm, n=n))
     for type, length in (("f32", 512), ("f32", 2048), ("bf16", 512)):
         yield Case("attention", f"attention {type} {length}", partial(attention, length=length, type=type))
-    yield Case("vectors", "axpby f32", axpby)
+    for elements in (MILLION, 16 * MILLION):
+        yield Case("vectors", f"axpby f32 {elements}", partial(axpby, elements=elements))
     for transpose in (False, True):
         yield Case("vectors", f"gemv.{'t' if transpose else 'n'} f32", partial(gemv, n=1024, transpose=transpose))

@@ -77,6 +77,11 @@ class Libxsmm:
     version: int
     path: str
 
+    @property
+    def name(self) -> str:
+        """The interface that was found; the library does not say its version at run time."""
+        return {1: "1.17 interface", 2: "2.0 interface"}[self.version]
+
     def batched(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Callable[[], None] | None:
         """C_i := A_i B_i for all products along the third mode of packed arrays; None where it offers no kernel."""
         type = {"float32": "f32", "float64": "f64"}.get(str(a.dtype))

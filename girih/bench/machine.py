@@ -42,6 +42,7 @@ def environment(threads: int) -> dict[str, Any]:
         "vector_bits": host.vector_bits,
         "cpus": usable_cpus(),
         "threads": threads,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "girih": __version__,
@@ -49,7 +50,7 @@ def environment(threads: int) -> dict[str, Any]:
         "numpy": _version("numpy"),
         "openblas_kernels": openblas.core_name(),
         "torch": _version("torch"),
-        "libxsmm": None if library is None else f"API of {library.version}",
+        "libxsmm": None if library is None else library.name,
     }
 
 

@@ -84,8 +84,12 @@ def peak_text(type: str, cpu: Cpu) -> tuple[str, int]:
     ]
     lines += [f"  %a{j}.0 = phi {vector} [zeroinitializer, %entry], [%a{j}.{UNROLLED}, %loop]" for j in range(chains)]
     lines += [multiply.written(f"%a{j}.{u + 1}", f"%a{j}.{u}") for u in range(UNROLLED) for j in range(chains)]
-    lines += ["  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %steps", "  br i1 %more, label %loop, label %end",
-              "end:"]  # fmt: skip
+    lines += [
+        "  %next = add i64 %i, 1",
+        "  %more = icmp slt i64 %next, %steps",
+        "  br i1 %more, label %loop, label %end",
+        "end:",
+    ]
     for j in range(chains):
         lines += [f"  %p{j} = getelementptr i8, ptr %memory, i64 {64 * (j + 2)}",
                   f"  store {vector} %a{j}.{UNROLLED}, ptr %p{j}, align 4"]  # fmt: skip

@@ -29,6 +29,9 @@ TITLES = {
 }
 """What the groups are about."""
 
+BUSY = 0.7
+"""The load of the machine, before anything is measured, above which it is said."""
+
 COLOURS = {"short": "bold red", "first": "yellow", "world class": "green"}
 _FIGURES = {OF_PEAK: "peak", OF_BANDWIDTH: "bandwidth", CHECKS: "checks", "ms": "ms", "us": "\N{MICRO SIGN}s"}
 
@@ -107,7 +110,7 @@ _COLUMNS: Mapping[str, Cell] = {
     "time": lambda row: "" if row.seconds is None else duration(row.seconds),
     "GFLOP/s": lambda row: _number(row.gflops, 4),
     "of peak": lambda row: _ratio(row.value(OF_PEAK)),
-    "GB/s": lambda row: _number(row.gigabytes) if OF_BANDWIDTH in row.figures or row.flops is None else "",
+    "GB/s": lambda row: _number(row.gigabytes) if OF_BANDWIDTH in row.figures or row.type is None else "",
     "of bandwidth": lambda row: _ratio(row.value(OF_BANDWIDTH)),
     "speed-up": lambda row: _ratio(row.value("speedup")),
     "\N{MULTIPLICATION SIGN} numpy": lambda row: _ratio(row.value("numpy")),
@@ -163,9 +166,12 @@ def head(results: Results) -> str:
     peers += [f"torch {e['torch']}"] if e["torch"] else []
     peers += [f"libxsmm ({e['libxsmm']})"] if e["libxsmm"] else []
     peaks = ", ".join(f"{type} {value:.0f}" for type, value in m["gflops"].items())
+    busy = ""
+    if e["load"] > BUSY:
+        busy = f"\nother processes are running (load {e['load']:.1f}): figures of several threads and of processes say little"
     return (
         f"{e['cpu']} ({e['llvm_cpu']}), LLVM {e['llvm']}, {', '.join(peers)}\n"
-        f"one thread measured: {peaks} GFLOP/s of multiply-adds, {m['gigabytes_per_second']:.1f} GB/s from memory"
+        f"one thread measured: {peaks} GFLOP/s of multiply-adds, {m['gigabytes_per_second']:.1f} GB/s from memory{busy}"
     )
 
 
@@ -175,5 +181,10 @@ def tail(results: Results) -> str:
     if not sum(counts.values()):
         return ""
     said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS))
-    lacking = [f"  {row.group}: {row.name}" for row in results.rows if row.verdict == "short"]
+    lacking = [
+        f"  {row.group}: {row.name}: {_ratio(row.value(goal.figure))}, goal {goal_in_words(goal)}"
+        for row in results.rows
+        for goal in row.goals
+        if row.verdicts.get(goal.figure) == "short"
+    ]
     return "\n".join([f"goals: {said}", *lacking])

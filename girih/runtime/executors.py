@@ -6,7 +6,7 @@ An executor is made when a program is loaded, so that what its target refuses is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -29,8 +29,14 @@ CPU = "cpu"
 class Executor(Protocol):
     """Something that runs a kernel."""
 
-    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], **options: Any) -> None:
-        """Run the kernel on a grid and wait for it."""
+    call: Callable[..., object]
+    """`call(grid, *arguments)` runs the kernel and waits for it; what it returns, if not None, goes to `settle`."""
+
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """What is left to do after a call that returned something: mostly to raise what is to be raised."""
+
+    def launch_with(self, options: Mapping[str, Any], grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """Run the kernel with options of the target. Raises `TypeError` for options that it has not."""
 
     @property
     def llvm_ir(self) -> str:
@@ -66,18 +72,33 @@ def executor_factory(target: str | None, checks: str) -> tuple[str, Callable[[Fu
     from girih.back.llvm.machine import Cpu
 
     cpu = Cpu.named(name) if name else Cpu.host()
-    return target, lambda function: CpuExecutor(function, cpu, checks)
+    return target, lambda function: CpuExecutor(function, cpu, checks, target)
+
+
+def _made_again(target: str, checks: str, function: Function) -> Executor:
+    """An executor from its pickle."""
+    return executor_factory(target, checks)[1](function)
 
 
 class InterpreterExecutor:
     """The interpreter, with every access checked."""
 
-    __slots__ = ("_function",)
+    __slots__ = ("_function", "call")
 
     def __init__(self, function: Function) -> None:
         self._function = function
+        self.call: Callable[..., object] = self._call
 
-    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], **options: Any) -> None:
+    def __reduce__(self) -> tuple[object, ...]:
+        return _made_again, (INTERPRETER, "bounds", self._function)
+
+    def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
+        self.launch_with({}, grid, arguments)
+
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """Nothing is left to do."""
+
+    def launch_with(self, options: Mapping[str, Any], grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """See `girih.runtime.launch.launch`."""
         from girih.runtime.launch import launch
 
@@ -95,30 +116,35 @@ class InterpreterExecutor:
 class CpuExecutor:
     """Machine code for a processor; it can be launched where this machine has what the code needs."""
 
-    __slots__ = ("_checks", "_cpu", "_function", "_kernel", "_missing")
+    __slots__ = ("_checks", "_cpu", "_function", "_target", "call", "settle")
 
-    def __init__(self, function: Function, cpu: Cpu, checks: str) -> None:
+    def __init__(self, function: Function, cpu: Cpu, checks: str, target: str) -> None:
         from girih.back.llvm.machine import Cpu as Processor
 
-        self._function, self._cpu, self._checks = function, cpu, checks
-        self._missing = cpu.missing_on(Processor.host())
-        self._kernel: CpuKernel | None = None
-        if self._missing:
+        self._function, self._cpu, self._checks, self._target = function, cpu, checks, target
+        missing = cpu.missing_on(Processor.host())
+        if missing:
             lowered(function, cpu, checks)
+            self.call: Callable[..., object] = lambda *_: missing
+            self.settle: Callable[..., None] = self._refuse
             return
-        self._kernel = _linked(function, cpu, checks)
+        kernel = _linked(function, cpu, checks)
+        self.call, self.settle = kernel.call, kernel.settle
 
-    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], **options: Any) -> None:
-        """Run on all threads of the pool. Raises `LaunchError` where this machine cannot execute the code."""
-        if options:
-            raise TypeError(f"{', '.join(options)}: options of the interpreter; load the program with "
-                            "target='interpreter' to use them")  # fmt: skip
-        if self._kernel is None:
-            lacks = ", ".join(self._missing)
-            message = f"code for {self._cpu} cannot run on this machine, which lacks {lacks}"
-            hint = "load the program with target='cpu' to run it here"
-            raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
-        self._kernel.launch(grid, arguments)
+    def __reduce__(self) -> tuple[object, ...]:
+        # Machine code stays here: another process, perhaps on another machine, compiles for itself.
+        return _made_again, (self._target, self._checks, self._function)
+
+    def _refuse(self, missing: tuple[str, ...], grid: tuple[int, int, int], arguments: Sequence[object]) -> NoReturn:
+        """Say that this machine cannot execute the code."""
+        message = f"code for {self._cpu} cannot run on this machine, which lacks {', '.join(missing)}"
+        hint = "load the program with target='cpu' to run it here"
+        raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
+
+    def launch_with(self, options: Mapping[str, Any], grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """There are no options."""
+        raise TypeError(f"{', '.join(options)}: options of the interpreter; load the program with "
+                        "target='interpreter' to use them")  # fmt: skip
 
     @property
     def llvm_ir(self) -> str:

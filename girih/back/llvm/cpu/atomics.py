@@ -8,6 +8,7 @@ one thread. The parts of complex numbers are independent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from girih.back.llvm import arith
 from girih.back.llvm.cpu.access import address, full_mask, locate, part_count, part_type, read, write
@@ -16,6 +17,7 @@ from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Val, bits, integer, scalar, wide, zero
 from girih.back.llvm.values import Scalar, memory_type, uniform
 from girih.back.llvm.writer import Writer
+from girih.ir.core import Function
 from girih.ir.types import MemRef, Number
 from girih.ops.memory import (
     AtomicAdd,
@@ -48,9 +50,13 @@ def fence(l: Lowering, semantics: Semantics) -> None:
 
 def is_private(l: Lowering, local: bool) -> bool:
     """Whether only this thread can meet an access: local memory, or a kernel without wider scopes."""
-    return local or not any(
-        getattr(op, "scope", None) in (Scope.DEVICE, Scope.CROSS_DEVICE) for op in l.function.walk()
-    )
+    return local or not _has_wide_scope(l.function)
+
+
+@lru_cache(maxsize=64)
+def _has_wide_scope(function: Function) -> bool:
+    wide = (Scope.DEVICE, Scope.CROSS_DEVICE)
+    return any(getattr(op, "scope", None) in wide for op in function.walk())
 
 
 @lowering(AtomicLoad)

@@ -17,6 +17,7 @@ import girih.back.llvm.cpu.scalars
 import girih.back.llvm.cpu.sharing
 import girih.back.llvm.cpu.subgroup  # noqa: F401  (these fill LOWERINGS)
 from girih.back.llvm.cpu.abi import FIRST_PARAMETER, CompiledKernel
+from girih.back.llvm.cpu.cost import serial_groups
 from girih.back.llvm.cpu.lowering import Geometry, Lowering, Place
 from girih.back.llvm.cpu.target import CpuTarget
 from girih.back.llvm.debug import DebugInfo
@@ -91,6 +92,7 @@ def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowe
         sites=tuple(lowering.sites),
         subgroup_size=geometry.subgroup_size,
         work_group_size=geometry.work_group_size,
+        serial_groups=serial_groups(function, constants, geometry.subgroup_size),
     )
     text = str(module)
     return Lowered(kernel, text, "presplitcoroutine" in text)
@@ -180,14 +182,14 @@ class _Slots:
         fields = 2 + type.memref.shape.count(None) + type.memref.strides.count(None)
         moved = type.offset != 0
         return GroupHeld(
-            type.memref, table, size, parameter.name, type.memref.element.size, moved, record_bytes=8 * fields
+            type.memref, table, size, parameter.name, _alignment(parameter, type.memref), moved, record_bytes=8 * fields
         )
 
 
 def _alignment(parameter: Parameter, type: MemRef) -> int:
-    """What the parameter promises of its address, in bytes."""
+    """What the parameter promises of its address, in bytes; NumPy aligns complex numbers as their parts."""
     promised = parameter.attributes.get("alignment")
-    return promised if isinstance(promised, int) else type.element.size
+    return promised if isinstance(promised, int) else PARTS.get(type.element, type.element).size
 
 
 def last_uses(function: Function) -> dict[Value, Op]:

@@ -32,7 +32,7 @@ _DEPTH_BYTES = 1536
 _BLOCK_BYTES = 400 << 10
 """A block of the first factor; it has to share the second cache."""
 
-_WIDE_BYTES = 1200 << 10
+_WIDE_BYTES = 1600 << 10
 """A block of the second factor."""
 
 _HELD_BYTES = 400 << 10

@@ -10,6 +10,7 @@ Functions that pack are written once per module and kind, whoever needs them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from girih.back.llvm.cpu.elements import Elements, View, quotient
 from girih.back.llvm.cpu.target import CpuTarget
@@ -22,6 +23,12 @@ ATTRIBUTES = 'noinline nounwind "prefer-vector-width"="512"'
 
 _SQUARE = 4
 """The side of the squares that are transposed in registers."""
+
+_LINE_BYTES = 32
+"""How much of a line is transposed at once: wider loads that are not aligned were measured to be slower."""
+
+_AHEAD = 8
+"""How many depths ahead memory is asked for where each is a jump."""
 
 _AT_ONCE = 16
 """How many lines of the source are read side by side."""
@@ -96,6 +103,8 @@ class _Packing:
         self.size, self.depth = Val("%size", "i64"), Val("%depth", "i64")
         self.step = panels.width * panels.unit
         self.steps = panels.steps(w, self.depth)
+        most = min(panels.target.vector_bytes, _LINE_BYTES)
+        self.deep_at_once = max(most // panels.unit // _SQUARE, 1) * _SQUARE
 
     def write(self) -> None:
         """Panel after panel."""
@@ -163,11 +172,19 @@ class _Packing:
             return
         with w.loop(0, self.depth) as loop:
             row, goal = w.at(source, w.mul(loop.index, self.deep)), w.at(to, w.mul(loop.index, self.step))
+            self._prefetch(w.at(row, w.mul(self.deep, _AHEAD)))
             for start, count in self._pieces():
                 parts = self.e.load(self.panels.element, w.at(row, start * self.panels.element.size), count)
                 for number, held in enumerate(parts):
                     place = w.at(goal, start * self.panels.unit + number * count * self.e.part_size)
                     w.store(held, place, self.e.part_size)
+
+    def _prefetch(self, row: Val) -> None:
+        """Lines of a later depth: the hardware does not foresee jumps this wide."""
+        w = self.w
+        w.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
+        for distance in range(0, self.panels.width * self.panels.element.size, 64):
+            w.line(f"call void @llvm.prefetch.p0({w.at(row, distance)}, i32 0, i32 3, i32 1)")
 
     def _pieces(self) -> list[tuple[int, int]]:
         """The elements of a line of a panel, by vectors: where they start and how many they are."""
@@ -196,11 +213,11 @@ class _Packing:
         """Squares are transposed in registers."""
         w, width = self.w, self.panels.width
         units = quotient(w, self.depth, 2) if self.panels.pairs else self.depth
-        bulk = w.binary("and", units, -_SQUARE)
+        bulk = w.binary("and", units, -self.deep_at_once)
         lines = min(width, _AT_ONCE) if width % min(width, _AT_ONCE) == 0 else _SQUARE
-        with w.loop(0, width, lines) as outer, w.loop(0, bulk, _SQUARE) as loop:
+        with w.loop(0, width, lines) as outer, w.loop(0, bulk, self.deep_at_once) as loop:
             for start in range(0, lines, _SQUARE):
-                self._square(source, to, w.add(outer.index, start), loop.index)
+                self._squares(source, to, w.add(outer.index, start), loop.index)
         if self.panels.pairs:
             self._clear_last(to)
         rest = w.mul(bulk, 2) if self.panels.pairs else bulk
@@ -213,20 +230,27 @@ class _Packing:
             last = w.at(to, w.mul(w.sub(self.steps, 1), self.step))
             w.store(zero(wide("i8", self.step)), last, 4)
 
-    def _square(self, source: Val, to: Val, line: Operand, k: Val) -> None:
-        w = self.w
+    def _squares(self, source: Val, to: Val, line: Operand, k: Val) -> None:
+        """Four lines, as many squares side by side as a vector has room for."""
+        w, deep = self.w, self.deep_at_once
         rows = [self._line(w.at(source, w.mul(w.add(line, number), self.across)), k) for number in range(_SQUARE)]
-        low = [w.shuffle(rows[0], rows[1], (0, 4, 1, 5)), w.shuffle(rows[2], rows[3], (0, 4, 1, 5))]
-        high = [w.shuffle(rows[0], rows[1], (2, 6, 3, 7)), w.shuffle(rows[2], rows[3], (2, 6, 3, 7))]
+
+        def mixed(a: Val, b: Val, pattern: tuple[int, int, int, int]) -> Val:
+            """The same choice of elements for each square: those of `b` follow those of `a`."""
+            places = [start + p if p < 4 else deep + start + p - 4 for start in range(0, deep, 4) for p in pattern]
+            return w.shuffle(a, b, places)
+
+        low, high = ([mixed(rows[n], rows[n + 1], p) for n in (0, 2)] for p in ((0, 4, 1, 5), (2, 6, 3, 7)))
         goal = w.at(w.at(to, w.mul(k, self.step)), w.mul(line, self.panels.unit))
-        for number in range(_SQUARE):
-            half = low if number < 2 else high
-            turned = w.shuffle(half[0], half[1], (0, 1, 4, 5) if number % 2 == 0 else (2, 3, 6, 7))
-            w.store(turned, w.at(goal, number * self.step), 4)
+        for number, (half, pattern) in enumerate(product((low, high), ((0, 1, 4, 5), (2, 3, 6, 7)))):
+            turned = mixed(half[0], half[1], pattern)
+            for start in range(0, deep, _SQUARE):
+                place = w.at(goal, (start + number) * self.step)
+                w.store(w.part(turned, start, _SQUARE), place, min(self.panels.unit, 8))
 
     def _line(self, line: Val, k: Val) -> Val:
         """Neighbours along the depth, as units."""
         if self.panels.pairs:
-            return self.w.load(f"<{_SQUARE} x i32>", self.w.at(line, self.w.mul(k, 4)), 2)
+            return self.w.load(f"<{self.deep_at_once} x i32>", self.w.at(line, self.w.mul(k, 4)), 2)
         size = self.panels.element.size
-        return self.e.load(self.panels.element, self.w.at(line, self.w.mul(k, size)), _SQUARE)[0]
+        return self.e.load(self.panels.element, self.w.at(line, self.w.mul(k, size)), self.deep_at_once)[0]
