@@ -100,7 +100,6 @@ def imports():
     global girih, api, machine, executors, jit
     import girih
     import girih.api as api
-    import girih.interpreter.run
     from girih.back.llvm import machine
     from girih.back.llvm.cpu import compile
     from girih.runtime import executors, jit

@@ -137,8 +137,9 @@ def _gemm_collective(context: Context, type: str) -> tuple[str, Work]:
     calls = context.calls(path("gemm_collective"), "gemm_collective", grid_for("gemm_collective", n, n),
                           (1.0, a, b, 0.0, c), type=type)  # fmt: skip
     expected, norms = products.exact(a, b)
-    return f"n={n}", Work(calls, c, expected, EPSILON[type] * norms, None, products.product_peers(context, a, b, expected),
-                          2.0 * n**3, 3.0 * a.nbytes, _peak(type))  # fmt: skip
+    peers = products.product_peers(context, a, b, expected)
+    return f"n={n}", Work(calls, c, expected, EPSILON[type] * norms, None, peers, 2.0 * n**3, 3.0 * a.nbytes,
+                          _peak(type))  # fmt: skip
 
 
 @_single("gemm_mixed")
@@ -162,8 +163,9 @@ def _gemm_tall_skinny(context: Context, type: str) -> tuple[str, Work]:
     calls = context.calls(path("gemm_tall_skinny"), "gemm_tall_skinny", grid_for("gemm_tall_skinny", m),
                           (1.0, a, b, 0.0, c), type=type, N=n, K=k)  # fmt: skip
     expected, norms = products.exact(a, b)
-    return f"{m}x{n}x{k}", Work(calls, c, expected, EPSILON[type] * norms, None, products.product_peers(context, a, b, expected),
-                                2.0 * m * n * k, float(a.nbytes + c.nbytes), _peak(type))  # fmt: skip
+    peers = products.product_peers(context, a, b, expected)
+    return f"{m}x{n}x{k}", Work(calls, c, expected, EPSILON[type] * norms, None, peers, 2.0 * m * n * k,
+                                float(a.nbytes + c.nbytes), _peak(type))  # fmt: skip
 
 
 @_single("gemv")

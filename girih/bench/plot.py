@@ -87,11 +87,6 @@ def intensity(row: Row) -> float:
     return (row.flops or 0.0) / (row.bytes or 1.0)
 
 
-def roof(machine: Mapping[str, Any], type: str, threads: int, at: float) -> float:
-    """The most 10^9 operations a second at an intensity."""
-    return min(float(machine["gflops"][type]) * threads, float(machine["gigabytes_per_second"]) * at)
-
-
 def _roofline(axes: Any, machine: Mapping[str, Any], rows: Sequence[Row], colours: Mapping[str, str]) -> None:
     axes.set_title("Under the roof", loc="left", fontweight="bold", pad=12)
     axes.set_xscale("log", base=2)
@@ -104,21 +99,24 @@ def _roofline(axes: Any, machine: Mapping[str, Any], rows: Sequence[Row], colour
     low, high = min(0.125, min(found) / 2), max(256.0, max(found) * 2)
     bandwidth = float(machine["gigabytes_per_second"])
     top = max(float(value) for value in machine["gflops"].values())
+    axes.plot([low, top / bandwidth], [bandwidth * low, top], color=FAINT, linewidth=1.4)
     for type, colour in ROOFS.items():
         peak = float(machine["gflops"][type])
-        axes.plot([low, peak / bandwidth, high], [bandwidth * low, peak, peak], color=colour, linewidth=1.4, alpha=0.8)
+        axes.plot([peak / bandwidth, high], [peak, peak], color=colour, linewidth=1.4, alpha=0.8)
         axes.annotate(f"{type} {peak:.0f}", (high, peak), xytext=(-2, 3), textcoords="offset points", ha="right",
                       color=colour, fontsize=8)  # fmt: skip
-    axes.annotate(f"memory {bandwidth:.0f} GB/s", (low, bandwidth * low), xytext=(6, 12), textcoords="offset points",
-                  color=FAINT, fontsize=8)  # fmt: skip
+    axes.annotate(f"memory {bandwidth:.0f} GB/s; above it: in a cache", (low, top), xytext=(6, 3),
+                  textcoords="offset points", color=FAINT, fontsize=8)  # fmt: skip
     for group, colour in colours.items():
         mine = [row for row in rows if row.group == group]
         if mine:
             axes.scatter([intensity(row) for row in mine], [row.gflops for row in mine], s=34, color=colour, alpha=0.85,
                          edgecolor="white", linewidth=0.6, zorder=3, label=TITLES.get(group, group))  # fmt: skip
-    lowest = min([row.gflops or top for row in rows], default=1.0)
+    lowest = min([row.gflops or top for row in rows], default=top)
     axes.set_xlim(low, high)
-    axes.set_ylim(min(lowest, bandwidth * low) / 2, top * 2.2)
+    axes.set_ylim(min(lowest, bandwidth * low) / 1.5, top * 1.8)
+    axes.xaxis.set_major_formatter(lambda value, _: f"1/{1 / value:g}" if value < 1 else f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor=GRID, fontsize=8)
 
 

@@ -89,8 +89,8 @@ def large(context: Context, type: str, n: int, width: int | None = None, goals: 
     calls = context.calls(text("gemm_panel"), "gemm_panel", -(-n // panel), (1.0, a, b, 0.0, c, panel),
                           type=type, accumulator=summed)  # fmt: skip
     # What beta = 0 multiplies must be finite: `gemm` reads C.
-    work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n), product_peers(context, a, b, expected),
-                2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
+    work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n),
+                product_peers(context, a, b, expected), 2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
     return [measure(context, "gemm", f"gemm {type} n={n}", work, goals)]
 
 
@@ -105,8 +105,8 @@ def parallel(context: Context, type: str, n: int) -> list[Row]:
     calls = context.calls(text("gemm_panel"), "gemm_panel", threads, (1.0, a, b, 0.0, c, panel), **definitions)
     # A launch of one work-group stays on the calling thread.
     alone = context.calls(text("gemm_panel"), "gemm_panel", 1, (1.0, a, b, 0.0, c, n), **definitions)
-    work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n), product_peers(context, a, b, expected),
-                2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
+    work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n),
+                product_peers(context, a, b, expected), 2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
     name, goals = f"gemm {type} n={n}, {threads} threads", (Goal("speedup", 0.9 * threads, 0.965 * threads),)
     row = measure(context, "threads", name, work, goals)
     main = next(iter(calls))

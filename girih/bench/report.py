@@ -104,6 +104,11 @@ def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
+def _shown_goals(row: Row) -> list[Goal]:
+    """The goals of a row; those for what checks cost only where that was measured."""
+    return [goal for goal in row.goals if goal.figure != CHECKS or CHECKS in row.figures]
+
+
 Cell = Callable[[Row], str]
 
 _COLUMNS: Mapping[str, Cell] = {
@@ -117,7 +122,7 @@ _COLUMNS: Mapping[str, Cell] = {
     "\N{MULTIPLICATION SIGN} torch": lambda row: _ratio(row.value("torch")),
     "\N{MULTIPLICATION SIGN} libxsmm": lambda row: _ratio(row.value("libxsmm")),
     "checks": lambda row: _ratio(row.value(CHECKS)),
-    "goal": lambda row: ", ".join(goal_in_words(goal) for goal in row.goals),
+    "goal": lambda row: ", ".join(goal_in_words(goal) for goal in _shown_goals(row)),
 }
 """Titles and contents; a column that is empty in a group is left out."""
 
@@ -126,7 +131,7 @@ def verdict_in_words(row: Row) -> str:
     """The verdict, with the figures that fall short where there are several."""
     verdict = row.verdict
     if verdict is None:
-        return "not measured" if row.goals else ""
+        return "not measured" if _shown_goals(row) else ""
     if verdict != "short" or len(row.goals) == 1:
         return verdict
     lacking = [_FIGURES.get(figure, figure) for figure, one in row.verdicts.items() if one == "short"]
@@ -168,7 +173,7 @@ def head(results: Results) -> str:
     peaks = ", ".join(f"{type} {value:.0f}" for type, value in m["gflops"].items())
     busy = ""
     if e["load"] > BUSY:
-        busy = f"\nother processes are running (load {e['load']:.1f}): figures of several threads and of processes say little"
+        busy = f"\nother processes are running (load {e['load']:.1f}): several threads and whole processes are slowed"
     return (
         f"{e['cpu']} ({e['llvm_cpu']}), LLVM {e['llvm']}, {', '.join(peers)}\n"
         f"one thread measured: {peaks} GFLOP/s of multiply-adds, {m['gigabytes_per_second']:.1f} GB/s from memory{busy}"

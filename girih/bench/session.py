@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from girih.bench.events import Event, Request
 from girih.bench.machine import cpu_info
@@ -38,7 +39,10 @@ def measure(request: Request, child: Sequence[str] = CHILD) -> Iterator[Event]:
 def child_environment(threads: int, core: str | None) -> dict[str, str]:
     """The environment of a measuring process."""
     chosen = {} if core is None else {ENVIRONMENT: core}
-    return {**os.environ, **{name: str(threads) for name in _THREADS}, **chosen}
+    # The same girih as here, wherever it is.
+    own = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, **{name: str(threads) for name in _THREADS}, **chosen, "PYTHONPATH": path}
 
 
 def _process(request: Request, child: Sequence[str], core: str | None) -> Iterator[Event]:

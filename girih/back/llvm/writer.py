@@ -525,8 +525,11 @@ class Writer:
         yield
         self._scopes.pop()
 
-    def unlikely(self, condition: Val, body: Callable[[], None]) -> None:
-        """Leave for code far away where a condition holds; `body` ends its block itself, by `ret` or a branch."""
+    def unlikely(self, condition: Val, body: Callable[[], None], *, returns: bool = False) -> None:
+        """Leave for code far away where a condition holds.
+
+        `body` ends its block itself, by `ret` or a branch, unless it `returns` to where it came from.
+        """
         if condition.literal == 0:
             return
         away, after = self.name("cold"), self.name("go")
@@ -537,6 +540,8 @@ class Writer:
         self.label(away)
         with self._scope():
             body()
+        if returns:
+            self.line(f"br label %{after}")
         self._pinned -= 1
         self._cold.append(self._out)
         self._out = here

@@ -77,19 +77,51 @@ def _mask_text(l: Lowering) -> str:
 
 def _check_bounds(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
     w = l.w
-    message = f"`{op.spec.mnemonic}` outside %{memref.name}"
     bad: Val | None = None
+    doubtful: Val | None = None
     for held, size in zip(found, memref.shape, strict=True):
-        bad = _either(l, bad, outside(l, held, size))
-    if bad is not None and w.first_time("bounds", bad.text, _mask_text(l)):
-        exactly = None if lanes(bad.type) > 1 or all(f.uniform for f in found) else lambda: _first_outside(l, memref, found)
-        l.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
-                exactly=exactly)  # fmt: skip
+        reached = _beyond(l, held, size)
+        if reached is None:
+            bad = _either(l, bad, outside(l, held, size))
+        else:
+            doubtful = _either(l, doubtful, reached)
+    if bad is not None:
+        _find_outside(l, op, memref, found, bad)
+    if doubtful is not None:
+        # All lanes, now and later, stay below a bound: whether that is inside costs one comparison of numbers.
+        w.unlikely(doubtful, lambda: _look_closely(l, op, memref, found), returns=True)
     if memref.limit is not None:
         flat = addresses.vector(w, offset, max(l.lanes if not offset.uniform else 1, lanes(memref.limit.type)))
         beyond = w.compare("uge", flat, w.splat(memref.limit, lanes(flat.type)))
         why = ", whose memory ends before its shape does (the offset of its group)"
-        l.check(op, beyond, "run.out_of_bounds", message + why, argument=memref.name, index=found, shape=memref.shape)
+        message = f"`{op.spec.mnemonic}` outside %{memref.name}{why}"
+        l.check(op, beyond, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape)
+
+
+def _beyond(l: Lowering, held: Scalar, size: Extent) -> Val | None:
+    """Whether the bound of a varying index is past the end; None where that says nothing, or costs no less."""
+    extent = as_scalar(size)
+    if held.uniform or held.below is None or not extent.uniform or _is_below(held.below, extent):
+        return None
+    return l.w.compare("sgt", held.below, extent.part)
+
+
+def _look_closely(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
+    """Check every index of varying ones."""
+    bad: Val | None = None
+    for held, size in zip(found, memref.shape, strict=True):
+        bad = _either(l, bad, outside(l, held, size))
+    if bad is not None:
+        _find_outside(l, op, memref, found, bad)
+
+
+def _find_outside(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], bad: Val) -> None:
+    if not l.w.first_time("bounds", bad.text, _mask_text(l)):
+        return
+    known = lanes(bad.type) > 1 or all(f.uniform for f in found)
+    message = f"`{op.spec.mnemonic}` outside %{memref.name}"
+    l.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
+            exactly=None if known else lambda: _first_outside(l, memref, found))  # fmt: skip
 
 
 def _first_outside(l: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
@@ -97,6 +129,9 @@ def _first_outside(l: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
     w = l.w
     first = integer(l.lanes)
     for held, size in zip(found, memref.shape, strict=True):
+        if not held.uniform and held.linear is None:
+            # Known to be inside, or there would be a condition for each lane.
+            continue
         extent = as_scalar(size).part
         base, stride = (held.part, 0) if held.linear is None else (held.linear.base, held.linear.stride)
         passed = first

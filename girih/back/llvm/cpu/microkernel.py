@@ -19,6 +19,9 @@ Block = list[list[Val]]
 Step = Callable[[Operand, int, Sequence[Val]], list[Val]]
 """What a step of the depth does: from its position, as a base and a distance, and the values, to the next values."""
 
+_REST = 32
+"""How many products may follow a loop: more are a loop of their own."""
+
 _STRAIGHT = 192
 """How many products may stand in a row without a loop."""
 
@@ -87,7 +90,7 @@ def accumulate(
             following = step(loop.index, distance, following)
         loop.following = following
     values = list(loop.results)
-    if count is not None:
+    if count is not None and count % unroll * weight <= _REST:
         for position in range(count - count % unroll, count):
             values = step(0, position, values)
         return values
