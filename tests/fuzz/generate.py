@@ -7,6 +7,7 @@ may differ between executions flow only where the difference stays bounded, and 
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -177,7 +178,9 @@ class Generator:
     def constant(self, scope: Scope, type: Type, value: bool | int | float | complex) -> Tracked:
         """A constant of a type, of the literal kind that it asks for."""
         interval = (value, value) if isinstance(value, int) and not isinstance(value, bool) else None
-        made = self.number(scope, "constant", type, value=value, interval=interval, magnitude=abs(value), keep=False)
+        # Unlike abs, hypot does not fail where the magnitude of a complex number is infinite.
+        size = math.hypot(value.real, value.imag)
+        made = self.number(scope, "constant", type, value=value, interval=interval, magnitude=size, keep=False)
         found = replace(made, constant=value)
         if isinstance(type, Number | Boolean):
             scope.numbers.append(found)
