@@ -69,7 +69,7 @@ def memref(type: str, *shape: int, dynamic: bool) -> str:
 def gemms(m: int, n: int, k: int, types: tuple[str, str, str], dynamic: bool, suffix: str = "") -> str:
     """A kernel that multiplies in all four ways, each into a matrix of its own."""
     a, b, c = types
-    shapes = {"A": (a, m, k), "AT": (a, k, m), "B": (b, k, n), "BT": (b, n, k)}
+    shapes: dict[str, tuple[Any, ...]] = {"A": (a, m, k), "AT": (a, k, m), "B": (b, k, n), "BT": (b, n, k)}
     shapes |= {f"C{number}": (c, m, n) for number in range(4)}
     listed = ", ".join(f"%{name}: {memref(*shape, dynamic=dynamic)}" for name, shape in shapes.items())
     ways = [f"gemm{suffix}.{'nt'[s]}.{'nt'[t]} %alpha, %A{'T' * s}, %B{'T' * t}, %beta, %C{2 * s + t}"
@@ -160,7 +160,7 @@ SHAPES = [(1, 1), (7, 5), (33, 9), (200, 13), (0, 3), (3, 0)]
 
 def elementwise(m: int, n: int, source: str, target: str, dynamic: bool) -> str:
     """A kernel with every other instruction, each with a target of its own."""
-    shapes = {
+    shapes: dict[str, tuple[Any, ...]] = {
         "A": (source, m, n), "T": (source, n, m), "x": (source, m), "y": (source, n),
         **{f"M{k}": (target, m, n) for k in range(6)}, **{f"V{k}": (target, m) for k in range(5)},
         "s": (target,),

@@ -26,7 +26,7 @@ from girih.ir.types import BF16, F32, PARTS, Number
 _VECTORS = 2
 """How many vectors of rows a tile has."""
 
-_DEPTH_BYTES = 1536
+_DEPTH_BYTES = 2048
 """The depth of a block, in bytes of one row."""
 
 _BLOCK_BYTES = 400 << 10

@@ -13,14 +13,17 @@ from girih.back.llvm.cpu.elementwise import sweep
 from girih.back.llvm.cpu.scaling import Scaling
 from girih.back.llvm.text import Operand, Val, lanes
 
-PIECE_BYTES = 8192
+PIECE_BYTES = 16384
 """The extent of a piece of the result of `columns_product`."""
 
 _NARROW = 4
 """Up to so many vectors of the result are computed one after the other."""
 
-_TOGETHER = 8
-"""How many columns are added up at once."""
+_CHAINS = 8
+"""How many sums are kept for a vector of the result, so that additions need not wait for one another."""
+
+_TOGETHER = 4
+"""How many columns are added up at once: more, where they are a power of two apart, would share lines of the cache."""
 
 
 def matrix_vector(e: Elements, end: Scaling, a: View, b: View | None, target: View, piece: Val) -> None:
@@ -51,17 +54,17 @@ def _narrow_product(e: Elements, end: Scaling, a: View, b: View | None, target: 
     """Vector by vector of the result, which stays in registers while columns are added up in several chains."""
     w = e.w
     columns = a.shape[1]
-    bulk = w.binary("and", columns, -_TOGETHER)
+    bulk = w.binary("and", columns, -_CHAINS)
 
     def body(i: Operand, count: int, mask: Val | None) -> None:
         def plus(j: Operand, before: Parts) -> Parts:
             one = e.load(a.element, a.address(w, i, j), count, mask)
             return _plus(e, one, None if b is None else e.load(b.element, b.address(w, j)), before)
 
-        chains = _grouped([p for _ in range(_TOGETHER) for p in e.zero(count)], len(e.zero(1)))
-        with w.loop(0, bulk, _TOGETHER, [p for chain in chains for p in chain]) as loop:
+        chains = _grouped([p for _ in range(_CHAINS) for p in e.zero(count)], len(e.zero(1)))
+        with w.loop(0, bulk, _CHAINS, [p for chain in chains for p in chain]) as loop:
             held = _grouped(loop.values, len(chains[0]))
-            loop.following = [p for k in range(_TOGETHER) for p in plus(w.add(loop.index, k), held[k])]
+            loop.following = [p for k in range(_CHAINS) for p in plus(w.add(loop.index, k), held[k])]
         chains = _grouped(loop.results, len(chains[0]))
         while len(chains) > 1:
             chains = [e.add(x, y) for x, y in zip(chains[::2], chains[1::2], strict=True)]
