@@ -9,7 +9,10 @@ import girih
 from tests.back.harness import Failed, compare, run
 
 NARROWED = """
-func @f(%A: memref<i32x{n}>, %B: memref<i8x{n}>) {{
+func @f(%A: memref<i32x{n}>, %B: memref<i8x{n}>) attributes {{subgroup_size={lanes}, work_group_size=[{items}, 1]}} {{
+  parallel {{
+    barrier.global
+  }}
   %zero = constant 0 : index
   %n = constant {n} : index
   foreach (%i) = (%zero), (%n) {{
@@ -21,11 +24,13 @@ func @f(%A: memref<i32x{n}>, %B: memref<i8x{n}>) {{
 """
 
 
-@pytest.mark.parametrize("n", [1, 31, 32, 33, 65])
-def test_a_remainder_of_narrow_numbers_stays_in_its_array(n: int) -> None:
+@pytest.mark.parametrize("subgroups", [1, 2])
+@pytest.mark.parametrize("lanes", [8, 16, 32])
+@pytest.mark.parametrize("n", [1, 9, 17, 31, 32, 33, 65])
+def test_a_remainder_of_narrow_numbers_stays_in_its_array(n: int, lanes: int, subgroups: int) -> None:
     a = np.arange(n, dtype=np.int32) + 0x01010101
     room = np.full(n + 64, 9, np.int8)
-    run(NARROWED.format(n=n), (1, 1, 1), a, room[:n])
+    run(NARROWED.format(n=n, lanes=lanes, items=lanes * subgroups), (1, 1, 1), a, room[:n])
     np.testing.assert_array_equal(room[:n], np.arange(1, n + 1))
     np.testing.assert_array_equal(room[n:], 9)
 
@@ -155,5 +160,5 @@ def test_a_number_for_each_work_item_in_a_collective_region() -> None:
 def test_a_kernel_runs_as_loaded() -> None:
     a = np.arange(33, dtype=np.int32)
     b = np.zeros(33, np.int8)
-    girih.loads(NARROWED.format(n=33), target="cpu")["f"](a, b)
+    girih.loads(NARROWED.format(n=33, lanes=32, items=32), target="cpu")["f"](a, b)
     np.testing.assert_array_equal(a, b)

@@ -76,7 +76,10 @@ class Writer:
         self._scopes = [_Scope()]
         self._preheaders: list[tuple[Lines, _Scope]] = []
         self._pinned = 0
+        self._ones: Val | None = None
         self.label("entry")
+        self._entry: Lines = []
+        self._out.append(self._entry)
 
     # --- writing -------------------------------------------------------------------------
 
@@ -382,14 +385,24 @@ class Writer:
 
     def masked_store(self, held: Val, pointer: Val, mask: Val, align: int) -> None:
         """Write neighbouring elements where the mask holds."""
-        if mask.text.count("i1 true") == 1 and mask.text[0] == "<":
-            # LLVM 22 stores four bytes where a truncation is stored under a constant mask with one lane.
-            lane = mask.text[1:-1].split(", ").index("i1 true")
-            self.store(self.extract(held, lane), self.at(pointer, lane * bits(held.type) // 8), align)
-            return
+        if bits(held.type) < 32:
+            mask = self.binary("and", mask, self._unknown_ones(lanes(mask.type)))
         name = f"llvm.masked.store.{mangled(held.type)}.p0"
         self.module.declare(name, "void", (held.type, "ptr", mask.type))
         self.line(f"call void @{name}({held}, ptr align {align} {pointer.text}, {mask})")
+
+    def _unknown_ones(self, count: int) -> Val:
+        """A mask of all lanes that LLVM does not see through.
+
+        Where it knows a mask to be of one lane, LLVM 22 stores four bytes instead of one or two of a number that was
+        made narrow.
+        """
+        if self._ones is None:
+            self._ones = Val("%ones", "i64")
+            self._entry.append('  %ones = call i64 asm "", "=r,0"(i64 -1)' + self.location)
+        if count > 64:
+            return self.splat(self.convert("trunc", self._ones, "i1"), count)
+        return self.convert("bitcast", self.convert("trunc", self._ones, f"i{count}"), wide("i1", count))
 
     def gather(self, type: str, pointers: Val, mask: Val, align: int, otherwise: Val) -> Val:
         """Elements at many addresses where the mask holds, `otherwise` elsewhere."""

@@ -186,7 +186,7 @@ def _masks(l: Lowering, window: Window) -> bool:
     """Whether parts of lines are moved as vectors under a mask: where the hardware has that."""
     if not window.contiguous or part_count(window.type) > 1:
         return False
-    if part(window.type).size < 4 and l.target.vector_bytes < 64:
+    if l.target.vector_bytes < (64 if part(window.type).size < 4 else 32):
         return False
     return all(count > 1 for _, count in Walk(l).pieces_of(window.type))
 

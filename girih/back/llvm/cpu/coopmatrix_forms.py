@@ -253,6 +253,14 @@ def settled(m: Matrix) -> Matrix:
     return m
 
 
+def same_numbers(m: Matrix) -> Matrix:
+    """What holds the numbers of a matrix by now, seen through casts that only change the use; to be read at once."""
+    found = settled(m)
+    while isinstance(found, Deferred) and found.weight == 0:
+        found = settled(found.operands[0])
+    return found
+
+
 def consume(m: Matrix) -> None:
     """Note that an instruction has read a matrix for good."""
     if m.remaining is not None:

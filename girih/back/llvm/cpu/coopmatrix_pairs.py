@@ -15,11 +15,10 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     Piece,
     Reference,
     Unloaded,
-    consume,
     known,
     line_bytes,
     new_tile,
-    settled,
+    same_numbers,
     write_tile,
 )
 from girih.back.llvm.cpu.coopmatrix_transpose import move_in
@@ -55,41 +54,44 @@ def suits(l: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
     )
 
 
-def vectors(l: Lowering, a: Matrix) -> Factor:
-    """`a` as pairs, column by column."""
+def vectors(l: Lowering, a: Matrix, read: list[Matrix]) -> Factor:
+    """`a` as pairs, column by column. What is read until the product is done is added to `read`."""
     found = _found(l, a)
     rows, depth = a.type.shape
     tile = new_tile(l, CoopMatrix(I32, rows, depth // 2, Use.A))
     if isinstance(found, Reference) and not found.contiguous and known(found.column_stride) == _BYTES:
-        consume(a)
+        read.append(a)
         move_in(l, found.pointer, found.row_stride, 2 * _BYTES, tile)
     else:
         _pack(l, a, tile)
     return Factor(tile.type, tile.pointer, I32.size, line_bytes(tile.type))
 
 
-def scalars(l: Lowering, b: Matrix) -> Factor:
-    """`b` as pairs, wherever they are."""
+def scalars(l: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
+    """`b` as pairs, wherever they are. What is read until the product is done is added to `read`."""
     found = _found(l, b)
     depth, columns = b.type.shape
     pairs = CoopMatrix(I32, depth // 2, columns, Use.B)
     if isinstance(found, Reference):
         if known(found.row_stride) == _BYTES:
-            consume(b)
+            read.append(b)
             return Factor(pairs, found.pointer, 2 * _BYTES, found.column_stride)
         if known(found.column_stride) == _BYTES and columns > 1:
-            consume(b)
+            read.append(b)
             across = CoopMatrix(BF16, columns, depth, Use.A)
             turned = Reference(across, found.pointer, found.column_stride, found.row_stride)
             tile = new_tile(l, CoopMatrix(I32, columns, depth // 2, Use.A))
             _pack(l, turned, tile)
             return Factor(pairs, tile.pointer, line_bytes(tile.type), I32.size)
+    if isinstance(found, InMemory):
+        read.append(b)
+        return Factor(pairs, found.pointer, 2 * _BYTES, line_bytes(found.type))
     held = to_tile(l, b)
     return Factor(pairs, held.pointer, 2 * _BYTES, line_bytes(held.type))
 
 
 def _found(l: Lowering, m: Matrix) -> Matrix:
-    held = settled(m)
+    held = same_numbers(m)
     return held.found(l, lines=False) if isinstance(held, Unloaded) else held
 
 

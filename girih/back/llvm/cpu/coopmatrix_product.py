@@ -33,6 +33,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     part_count,
     plane_bytes,
     register_bytes,
+    same_numbers,
     settled,
     turned,
     weight_of,
@@ -107,10 +108,13 @@ class _Product:
     def __init__(self, l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.l, self.type, self.total = l, type, total
         self.depth = a.type.columns
+        self.read: list[Matrix] = []
         self.pairs = coopmatrix_pairs.suits(l, a, b, total)
         if self.pairs:
             self.depth //= 2
-            self.vectors, self.scalars = coopmatrix_pairs.vectors(l, a), coopmatrix_pairs.scalars(l, b)
+            self.vectors, self.scalars = (
+                coopmatrix_pairs.vectors(l, a, self.read), coopmatrix_pairs.scalars(l, b, self.read)
+            )  # fmt: skip
         else:
             self.vectors = self._vectors(self._factor(a, columns=True))
             self.scalars = self._factor(b, columns=False)
@@ -125,13 +129,14 @@ class _Product:
     def _factor(self, m: Matrix, *, columns: bool) -> Factor:
         """A factor in memory, in the type of the sums; converted ones by columns where that is asked for."""
         l = self.l
-        held = settled(m)
+        held = same_numbers(m)
         if isinstance(held, Unloaded):
             held = held.found(l, lines=False)
         if m.type.component != self.total:
             return self._converted(m, held, columns=columns)
-        if isinstance(held, Reference):
-            consume(m)
+        if isinstance(held, Reference | InMemory):
+            # The sum must not be written over what a factor still lies in.
+            self.read.append(m)
         else:
             held = to_tile(l, m)
         if isinstance(held, Reference):
@@ -150,7 +155,7 @@ class _Product:
         if isinstance(held, Reference) and across:
             type = CoopMatrix(source, type.columns, type.rows, type.use)
             held = Reference(type, held.pointer, held.column_stride, held.row_stride)
-            consume(m)
+            self.read.append(m)
             m = held
         target = CoopMatrix(self.total, type.rows, type.columns, type.use)
         converted = Deferred(target, (m,), lambda at, x: _cast(l, source, self.total, x[0]), remaining=1)
@@ -173,7 +178,13 @@ class _Product:
     # --- blocks --------------------------------------------------------------------------
 
     def result(self) -> Matrix:
-        """All blocks."""
+        """The product, with which the factors are read."""
+        found = self._blocks()
+        for m in self.read:
+            consume(m)
+        return found
+
+    def _blocks(self) -> Matrix:
         rows, columns = self._block()
         walk = Walk(self.l, self.c, static=self.small)
         if self.small:

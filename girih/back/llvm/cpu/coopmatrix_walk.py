@@ -72,6 +72,10 @@ class Walk:
             for one in m.operands:
                 self._prepare(one)
 
+    def kept(self, m: Matrix) -> InMemory | None:
+        """Where a matrix is kept on the way, if it is."""
+        return self._sinks.get(m) if isinstance(m, Deferred) else None
+
     def pieces_of(self, type: CoopMatrix) -> list[tuple[int, int]]:
         """Start and length of the pieces of a line, of as many bytes as a few registers have."""
         step = PIECE_BYTES // max(self._bytes, register_bytes(type))
@@ -163,11 +167,10 @@ class Walk:
             body(at)
             return values
 
-        self.starts(type, lambda start, count: void(self.lines(type, line, start, count, (), unroll)))
+        def piece(start: Operand, count: int) -> None:
+            self.lines(type, line, start, count, (), unroll)
 
-
-def void(value: object) -> None:
-    """Nothing, whatever came."""
+        self.starts(type, piece)
 
 
 def _part(l: Lowering, held: Val, start: int, count: int) -> Val:
@@ -207,10 +210,17 @@ def to_tile(l: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory:
     if isinstance(found, InMemory) and into is None:
         consume(m)
         return found
-    tile = into or place_for(l, m.type, m)
+    tile = into or walk.kept(m) or place_for(l, m.type, m)
     vectors = -(-min(length(m.type) * register_bytes(m.type), PIECE_BYTES) // l.target.vector_bytes)
     unroll = 1 if weight_of(m) > 12 else max(1, 4 // vectors)
-    walk.everywhere(m.type, lambda at: write_tile(l, tile, at, walk.piece(m, at)), unroll)
+    kept = tile is walk.kept(m)
+
+    def body(at: Piece) -> None:
+        parts = walk.piece(m, at)
+        if not kept:
+            write_tile(l, tile, at, parts)
+
+    walk.everywhere(m.type, body, unroll)
     walk.close()
     return tile
 

@@ -155,11 +155,7 @@ def _deal(
 
     def partial(base: Val) -> None:
         # Compared by distance: base plus lane may pass the largest number.
-        distance = w.sub(end, base)
-        if distance.literal == 1:
-            # A mask that LLVM does not see to be of one lane: see `Writer.masked_store`.
-            distance = w.overloaded("umin", w.add(l.linear_group, 1), integer(1))
-        left = w.splat(distance, width)
+        left = w.splat(w.sub(end, base), width)
         points(base, w.compare("ult", w.iota(width), left))
 
     if not duplicate:
