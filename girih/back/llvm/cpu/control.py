@@ -114,7 +114,7 @@ def _branch(l: Lowering, op: If, condition: Val) -> None:
     if known is not None:
         region = op.then if known else op.otherwise
         if region is not None:
-            l.region(region)
+            l.region(region, outlived=bool(op.results))
             for value, held in zip(op.results, yielded(l, region), strict=False):
                 l.set(value, held)
         return

@@ -115,13 +115,14 @@ class Lowering:
 
     # --- regions -------------------------------------------------------------------------
 
-    def region(self, region: Region) -> None:
-        """Lower the instructions of a region."""
+    def region(self, region: Region, *, outlived: bool = False) -> None:
+        """Lower the instructions of a region; `outlived` where its values are used behind it, so stay in memory."""
         used = self.frame.used
         for op in region.ops:
             self.w.location = self.debug.at(op.span)
             LOWERINGS[type(op)](self, op)
-        self.frame.used = used
+        if not outlived:
+            self.frame.used = used
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
