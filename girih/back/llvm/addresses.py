@@ -1,7 +1,7 @@
 """Index arithmetic on values that may be the same in all lanes, grow from lane to lane, or be anything.
 
-What is uniform stays one scalar and what grows evenly stays base and stride, so that neighbouring elements are loaded as
-one vector.
+What is uniform stays one scalar and what grows evenly stays base and stride, so that neighbouring elements are loaded
+as one vector.
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ class MemRefHeld:
 
     Sizes and strides are ints where the type has them, uniform `i64` values or vectors otherwise. `offset` counts
     elements. `pointer` is one pointer, or a vector of them where lanes see different members of a group. `limit` is the
-    number of elements that the memory has from the pointer on, where shape and strides do not vouch for it. `maybe_null`
-    where the memory behind it may be missing.
+    number of elements that the memory has from the pointer on, where shape and strides do not vouch for it.
+    `maybe_null` where the memory behind it may be missing.
     """
 
     type: MemRef

@@ -1,7 +1,7 @@
 """Which values differ between the work-items that execute them together.
 
-In an SPMD region a value is uniform where all work-items of a subgroup that are there have the same one; in a collective
-region where all of the work-group have. Uniform values cost one scalar instruction instead of one per lane.
+In an SPMD region a value is uniform where all work-items of a subgroup that are there have the same one; in a
+collective region where all of the work-group have. Uniform values cost one scalar instruction instead of one per lane.
 """
 
 from __future__ import annotations

@@ -272,9 +272,7 @@ class Writer:
             zeros = a.text in ("0", "false", "null", "0x0000000000000000")
             return Val("zeroinitializer" if zeros else f"splat ({a})", type)
         first = self.pure(type, f"insertelement {type} poison, {a}, i64 0", (a,))
-        return self.pure(
-            type, f"shufflevector {first}, {type} poison, <{count} x i32> zeroinitializer", (first,)
-        )
+        return self.pure(type, f"shufflevector {first}, {type} poison, <{count} x i32> zeroinitializer", (first,))
 
     def extract(self, a: Val, position: Operand) -> Val:
         """An element of a vector."""

@@ -50,84 +50,84 @@ def part_count(element: Number) -> int:
     return 2 if element in PARTS else 1
 
 
-def locate(l: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> Place:
+def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> Place:
     """The elements that work-items access; every index is checked."""
-    found = [l.index(i) for i in indices]
-    check_null(l, op, memref)
+    found = [code.index(i) for i in indices]
+    check_null(code, op, memref)
     offset: Extent = addresses.as_extent(memref.offset)
     for number, stride in enumerate(memref.strides):
-        step = addresses.multiply(l.w, addresses.as_extent(found[number]), stride, l.lanes)
-        offset = addresses.add(l.w, offset, step, l.lanes)
-    if l.checks:
-        _check_bounds(l, op, memref, found, as_scalar(offset))
+        step = addresses.multiply(code.w, addresses.as_extent(found[number]), stride, code.lanes)
+        offset = addresses.add(code.w, offset, step, code.lanes)
+    if code.checks:
+        _check_bounds(code, op, memref, found, as_scalar(offset))
     return Place(memref.pointer, as_scalar(offset), memref.element)
 
 
-def check_null(l: Lowering, op: Op, memref: MemRefHeld) -> None:
+def check_null(code: Lowering, op: Op, memref: MemRefHeld) -> None:
     """Find an access to a memref without memory."""
-    if not memref.maybe_null or not l.checks or not l.w.first_time("null", memref.pointer.text, _mask_text(l)):
+    if not memref.maybe_null or not code.checks or not code.w.first_time("null", memref.pointer.text, _mask_text(code)):
         return
-    bad = l.w.compare("eq", memref.pointer, zero(memref.pointer.type))
-    l.check(op, bad, "run.null", f"%{memref.name} has no memory behind it", argument=memref.name)
+    bad = code.w.compare("eq", memref.pointer, zero(memref.pointer.type))
+    code.check(op, bad, "run.null", f"%{memref.name} has no memory behind it", argument=memref.name)
 
 
-def _mask_text(l: Lowering) -> str:
-    return l.mask.text if l.mask is not None else ""
+def _mask_text(code: Lowering) -> str:
+    return code.mask.text if code.mask is not None else ""
 
 
-def _check_bounds(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
-    w = l.w
+def _check_bounds(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
+    w = code.w
     bad: Val | None = None
     doubtful: Val | None = None
     for held, size in zip(found, memref.shape, strict=True):
-        reached = _beyond(l, held, size)
+        reached = _beyond(code, held, size)
         if reached is None:
-            bad = _either(l, bad, outside(l, held, size))
+            bad = _either(code, bad, outside(code, held, size))
         else:
-            doubtful = _either(l, doubtful, reached)
+            doubtful = _either(code, doubtful, reached)
     if bad is not None:
-        _find_outside(l, op, memref, found, bad)
+        _find_outside(code, op, memref, found, bad)
     if doubtful is not None:
         # All lanes, now and later, stay below a bound: whether that is inside costs one comparison of numbers.
-        w.unlikely(doubtful, lambda: _look_closely(l, op, memref, found), returns=True)
+        w.unlikely(doubtful, lambda: _look_closely(code, op, memref, found), returns=True)
     if memref.limit is not None:
-        flat = addresses.vector(w, offset, max(l.lanes if not offset.uniform else 1, lanes(memref.limit.type)))
+        flat = addresses.vector(w, offset, max(code.lanes if not offset.uniform else 1, lanes(memref.limit.type)))
         beyond = w.compare("uge", flat, w.splat(memref.limit, lanes(flat.type)))
         why = ", whose memory ends before its shape does (the offset of its group)"
         message = f"`{op.spec.mnemonic}` outside %{memref.name}{why}"
-        l.check(op, beyond, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape)
+        code.check(op, beyond, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape)
 
 
-def _beyond(l: Lowering, held: Scalar, size: Extent) -> Val | None:
+def _beyond(code: Lowering, held: Scalar, size: Extent) -> Val | None:
     """Whether the bound of a varying index is past the end; None where that says nothing, or costs no less."""
     extent = as_scalar(size)
     if held.uniform or held.below is None or not extent.uniform or _is_below(held.below, extent):
         return None
-    return l.w.compare("sgt", held.below, extent.part)
+    return code.w.compare("sgt", held.below, extent.part)
 
 
-def _look_closely(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
+def _look_closely(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
     """Check every index of varying ones."""
     bad: Val | None = None
     for held, size in zip(found, memref.shape, strict=True):
-        bad = _either(l, bad, outside(l, held, size))
+        bad = _either(code, bad, outside(code, held, size))
     if bad is not None:
-        _find_outside(l, op, memref, found, bad)
+        _find_outside(code, op, memref, found, bad)
 
 
-def _find_outside(l: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], bad: Val) -> None:
-    if not l.w.first_time("bounds", bad.text, _mask_text(l)):
+def _find_outside(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], bad: Val) -> None:
+    if not code.w.first_time("bounds", bad.text, _mask_text(code)):
         return
     known = lanes(bad.type) > 1 or all(f.uniform for f in found)
     message = f"`{op.spec.mnemonic}` outside %{memref.name}"
-    l.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
-            exactly=None if known else lambda: _first_outside(l, memref, found))  # fmt: skip
+    code.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
+            exactly=None if known else lambda: _first_outside(code, memref, found))  # fmt: skip
 
 
-def _first_outside(l: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
+def _first_outside(code: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
     """The first lane with an index outside, of indices that are uniform or grow evenly; all work-items are active."""
-    w = l.w
-    first = integer(l.lanes)
+    w = code.w
+    first = integer(code.lanes)
     for held, size in zip(found, memref.shape, strict=True):
         if not held.uniform and held.linear is None:
             # Known to be inside, or there would be a condition for each lane.
@@ -145,17 +145,17 @@ def _first_outside(l: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
     return first
 
 
-def _either(l: Lowering, a: Val | None, b: Val | None) -> Val | None:
+def _either(code: Lowering, a: Val | None, b: Val | None) -> Val | None:
     """Where one of two conditions holds; None is nowhere."""
     if a is None or b is None:
         return b if a is None else a
     count = max(lanes(a.type), lanes(b.type))
-    return l.w.binary("or", l.w.splat(a, count), l.w.splat(b, count))
+    return code.w.binary("or", code.w.splat(a, count), code.w.splat(b, count))
 
 
-def outside(l: Lowering, held: Scalar, size: Extent) -> Val | None:
+def outside(code: Lowering, held: Scalar, size: Extent) -> Val | None:
     """Where an index is negative or not below the size, as one `i1` or one per lane; None for nowhere."""
-    w = l.w
+    w = code.w
     extent = as_scalar(size)
     if _is_below(held.below, extent):
         return None
@@ -164,11 +164,11 @@ def outside(l: Lowering, held: Scalar, size: Extent) -> Val | None:
         if known is not None and most is not None:
             return None if 0 <= known < most else integer(1, "i1")
         return w.compare("uge", held.part, extent.part)
-    if held.linear is not None and extent.uniform and l.mask is None:
+    if held.linear is not None and extent.uniform and code.mask is None:
         base, stride = held.linear.base, held.linear.stride
-        last = w.add(base, (l.lanes - 1) * stride)
+        last = w.add(base, (code.lanes - 1) * stride)
         return w.binary("or", w.compare("uge", base, extent.part), w.compare("uge", last, extent.part))
-    return w.compare("uge", addresses.vector(w, held, l.lanes), addresses.vector(w, extent, l.lanes))
+    return w.compare("uge", addresses.vector(w, held, code.lanes), addresses.vector(w, extent, code.lanes))
 
 
 def _is_below(below: Val | None, extent: Scalar) -> bool:
@@ -182,94 +182,92 @@ def _is_below(below: Val | None, extent: Scalar) -> bool:
 # --- loads and stores --------------------------------------------------------------------------
 
 
-def address(l: Lowering, place: Place, part: int = 0) -> Val:
+def address(code: Lowering, place: Place, part: int = 0) -> Val:
     """The address of a part of the elements: one, or one per lane where they are not neighbours."""
     size = place.element.size
     offset = place.offset
-    held = offset.part if offset.uniform else addresses.vector(l.w, offset, l.lanes)
-    moved = l.w.at(place.pointer, l.w.mul(held, integer(size, held.type)))
-    return l.w.at(moved, part * part_type(place.element).size)
+    held = offset.part if offset.uniform else addresses.vector(code.w, offset, code.lanes)
+    moved = code.w.at(place.pointer, code.w.mul(held, integer(size, held.type)))
+    return code.w.at(moved, part * part_type(place.element).size)
 
 
-def first_address(l: Lowering, place: Place) -> Val:
+def first_address(code: Lowering, place: Place) -> Val:
     """The address of the first lane's element, of neighbouring ones."""
     if place.offset.linear is None:
-        return address(l, place)
-    return l.w.at(place.pointer, l.w.mul(place.offset.linear.base, place.element.size))
+        return address(code, place)
+    return code.w.at(place.pointer, code.w.mul(place.offset.linear.base, place.element.size))
 
 
-def full_mask(l: Lowering) -> Val:
+def full_mask(code: Lowering) -> Val:
     """The active work-items as a vector."""
-    return l.mask if l.mask is not None else integer(1, wide("i1", l.lanes))
+    return code.mask if code.mask is not None else integer(1, wide("i1", code.lanes))
 
 
-def read(l: Lowering, place: Place) -> Scalar:
+def read(code: Lowering, place: Place) -> Scalar:
     """The elements at a place."""
     one = part_type(place.element)
     type, size = memory_type(one), one.size
     count = part_count(place.element)
     if place.uniform:
-        loaded = [l.w.load(type, address(l, place, k), size) for k in range(count)]
-    elif place.contiguous and (count == 1 or l.mask is None):
-        loaded = _read_neighbours(l, place, type, size, count)
+        loaded = [code.w.load(type, address(code, place, k), size) for k in range(count)]
+    elif place.contiguous and (count == 1 or code.mask is None):
+        loaded = _read_neighbours(code, place, type, size, count)
     else:
-        vector = wide(type, l.lanes)
-        mask = full_mask(l)
-        loaded = [l.w.gather(vector, _pointers(l, place, k), mask, size, zero(vector)) for k in range(count)]
-    return Scalar(place.element, tuple(from_memory(l.w, l.target.features, one, x) for x in loaded))
+        vector = wide(type, code.lanes)
+        mask = full_mask(code)
+        loaded = [code.w.gather(vector, _pointers(code, place, k), mask, size, zero(vector)) for k in range(count)]
+    return Scalar(place.element, tuple(from_memory(code.w, code.target.features, one, x) for x in loaded))
 
 
-def _pointers(l: Lowering, place: Place, part: int) -> Val:
-    held = address(l, place, part)
-    return l.w.splat(held, l.lanes)
+def _pointers(code: Lowering, place: Place, part: int) -> Val:
+    held = address(code, place, part)
+    return code.w.splat(held, code.lanes)
 
 
-def _read_neighbours(l: Lowering, place: Place, type: str, size: int, count: int) -> list[Val]:
-    w = l.w
-    vector = wide(type, l.lanes * count)
-    pointer = first_address(l, place)
-    if l.mask is None:
+def _read_neighbours(code: Lowering, place: Place, type: str, size: int, count: int) -> list[Val]:
+    w = code.w
+    vector = wide(type, code.lanes * count)
+    pointer = first_address(code, place)
+    if code.mask is None:
         held = w.load(vector, pointer, size)
         if count == 1:
             return [held]
-        return [w.shuffle(held, None, range(k, 2 * l.lanes, 2)) for k in range(2)]
-    return [w.masked_load(vector, pointer, l.mask, size, zero(vector))]
+        return [w.shuffle(held, None, range(k, 2 * code.lanes, 2)) for k in range(2)]
+    return [w.masked_load(vector, pointer, code.mask, size, zero(vector))]
 
 
-def write(l: Lowering, place: Place, value: Scalar) -> None:
+def write(code: Lowering, place: Place, value: Scalar) -> None:
     """Store one element per active work-item; of several that store to one place, the last wins."""
     one = part_type(place.element)
     count = part_count(place.element)
-    features = l.target.features
+    features = code.target.features
     if place.uniform:
-        last = l.last_lane()
-        held = value.parts if value.uniform else tuple(l.w.extract(p, last) for p in l.vector(value))
+        last = code.last_lane()
+        held = value.parts if value.uniform else tuple(code.w.extract(p, last) for p in code.vector(value))
         for number, x in enumerate(held):
-            l.w.store(to_memory(l.w, features, one, x), address(l, place, number), one.size)
+            code.w.store(to_memory(code.w, features, one, x), address(code, place, number), one.size)
         return
-    parts = [to_memory(l.w, features, one, x) for x in l.vector(value)]
-    if place.contiguous and (count == 1 or l.mask is None):
-        _write_neighbours(l, place, parts, one.size)
+    parts = [to_memory(code.w, features, one, x) for x in code.vector(value)]
+    if place.contiguous and (count == 1 or code.mask is None):
+        _write_neighbours(code, place, parts, one.size)
         return
-    mask = full_mask(l)
+    mask = full_mask(code)
     for number, x in enumerate(parts):
-        l.w.scatter(x, _pointers(l, place, number), mask, one.size)
+        code.w.scatter(x, _pointers(code, place, number), mask, one.size)
 
 
-def _write_neighbours(l: Lowering, place: Place, parts: list[Val], size: int) -> None:
-    w = l.w
-    pointer = first_address(l, place)
+def _write_neighbours(code: Lowering, place: Place, parts: list[Val], size: int) -> None:
+    w = code.w
+    pointer = first_address(code, place)
     if len(parts) == 2:
-        pairs = [k // 2 + (k % 2) * l.lanes for k in range(2 * l.lanes)]
+        pairs = [k // 2 + (k % 2) * code.lanes for k in range(2 * code.lanes)]
         w.store(w.shuffle(parts[0], parts[1], pairs), pointer, size)
-    elif l.mask is None:
+    elif code.mask is None:
         w.store(parts[0], pointer, size)
     else:
-        w.masked_store(parts[0], pointer, l.mask, size)
+        w.masked_store(parts[0], pointer, code.mask, size)
 
 
 def element_bits(type: str) -> str:
     """The integer type with the size of an element in memory."""
     return {"float": "i32", "double": "i64"}.get(scalar(type), scalar(type))
-
-

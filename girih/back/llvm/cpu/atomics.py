@@ -1,8 +1,8 @@
 """Atomic loads, stores and updates (`girih.ops.memory`).
 
-The active work-items update one after the other, each rounding in the element type; every one gets the value it found.
-Memory that no other thread sees, and scopes within a work-group, need no atomic instruction: a work-group is executed by
-one thread. The parts of complex numbers are independent.
+The active work-items update one after the other, each rounding in the element type; all get the value that they found.
+Memory that no other thread sees, and scopes within a work-group, need no atomic instruction: a work-group is executed
+by one thread. The parts of complex numbers are independent.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _ORDERING = {
 }
 
 
-def fence(l: Lowering, semantics: Semantics) -> None:
+def fence(code: Lowering, semantics: Semantics) -> None:
     """Order the accesses around an atomic one."""
     ordering = _ORDERING[semantics]
     if ordering:
-        l.w.line(f"fence {ordering}")
+        code.w.line(f"fence {ordering}")
 
 
-def is_private(l: Lowering, local: bool) -> bool:
+def is_private(code: Lowering, local: bool) -> bool:
     """Whether only this thread can meet an access: local memory, or a kernel without wider scopes."""
-    return local or not _has_wide_scope(l.function)
+    return local or not _has_wide_scope(code.function)
 
 
 @lru_cache(maxsize=64)
@@ -60,18 +60,20 @@ def _has_wide_scope(function: Function) -> bool:
 
 
 @lowering(AtomicLoad)
-def atomic_load(l: Lowering, op: AtomicLoad) -> None:
+def atomic_load(code: Lowering, op: AtomicLoad) -> None:
     """Elements of at most eight bytes are loaded whole."""
-    memref = l.memref(op.tensor)
-    place = locate(l, op, memref, op.indices)
+    memref = code.memref(op.tensor)
+    place = locate(code, op, memref, op.indices)
     if place.uniform:
         one = part_type(place.element)
-        raw = [_load(l.w, memory_type(one), address(l, place, k), one.size) for k in range(part_count(place.element))]
-        held = Scalar(place.element, tuple(from_memory(l.w, l.target.features, one, x) for x in raw))
+        raw = [
+            _load(code.w, memory_type(one), address(code, place, k), one.size) for k in range(part_count(place.element))
+        ]
+        held = Scalar(place.element, tuple(from_memory(code.w, code.target.features, one, x) for x in raw))
     else:
-        held = read(l, place)
-    fence(l, op.semantics)
-    l.set(op.result, held)
+        held = read(code, place)
+    fence(code, op.semantics)
+    code.set(op.result, held)
 
 
 def _load(w: Writer, type: str, pointer: Val, size: int) -> Val:
@@ -79,52 +81,50 @@ def _load(w: Writer, type: str, pointer: Val, size: int) -> Val:
 
 
 @lowering(AtomicStore)
-def atomic_store(l: Lowering, op: AtomicStore) -> None:
+def atomic_store(code: Lowering, op: AtomicStore) -> None:
     """Elements of at most eight bytes are stored whole."""
-    place = locate(l, op, l.memref(op.tensor), op.indices)
-    fence(l, op.semantics)
-    write(l, place, l.scalar(op.value))
+    place = locate(code, op, code.memref(op.tensor), op.indices)
+    fence(code, op.semantics)
+    write(code, place, code.scalar(op.value))
 
 
 @lowering(AtomicAdd, AtomicMin, AtomicMax)
-def atomic_update(l: Lowering, op: AtomicUpdate) -> None:
+def atomic_update(code: Lowering, op: AtomicUpdate) -> None:
     """Every active work-item updates once, also in a collective region."""
-    memref = l.memref(op.tensor)
+    memref = code.memref(op.tensor)
     if not isinstance(op.tensor.type, MemRef):
         raise TypeError("an atomic update is of a memref")
-    place = locate(l, op, memref, op.indices)
+    place = locate(code, op, memref, op.indices)
     operator = OPERATORS[op.__class__]
-    private = is_private(l, memref.local)
-    fence(l, op.semantics)
-    parts = l.vector(l.scalar(op.value))
+    private = is_private(code, memref.local)
+    fence(code, op.semantics)
+    parts = code.vector(code.scalar(op.value))
     one = part_type(place.element)
     olds = []
     for number, part in enumerate(parts):
-        pointers = address(l, place, number)
-        olds.append(_each_lane(l, pointers, part, one, lambda p, v: update(l, operator, one, p, v, private)))
-    fence(l, op.semantics)
-    l.set(op.result, uniform(place.element, *olds))
+        pointers = address(code, place, number)
+        olds.append(_each_lane(code, pointers, part, one, lambda p, v: update(code, operator, one, p, v, private)))
+    fence(code, op.semantics)
+    code.set(op.result, uniform(place.element, *olds))
 
 
-def _each_lane(
-    l: Lowering, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]
-) -> Val:
+def _each_lane(code: Lowering, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]) -> Val:
     """Call `body` with the pointer and value of one active work-item after the other; the values that it gives."""
-    w = l.w
-    count = l.lanes
+    w = code.w
+    count = code.lanes
     element = scalar(values.type)
     size = bits(element) // 8
-    held, found = l.take(count * size), l.take(count * size)
+    held, found = code.take(count * size), code.take(count * size)
     w.store(values, held, size)
     w.store(zero(values.type), found, size)
     where: Val | None = None
     if pointers.type != "ptr":
-        where = l.take(count * 8)
+        where = code.take(count * 8)
         w.store(pointers, where, 8)
     active: Val | None = None
-    if l.mask is not None:
-        active = l.take(count)
-        w.store(w.convert("zext", full_mask(l), "i8"), active, 1)
+    if code.mask is not None:
+        active = code.take(count)
+        w.store(w.convert("zext", full_mask(code), "i8"), active, 1)
     with w.loop(0, count) as loop:
         lane = loop.index
 
@@ -143,10 +143,10 @@ def _each_lane(
     return w.load(wide(element, count), found, size)
 
 
-def update(l: Lowering, operator: str, type: Number, pointer: Val, value: Val, private: bool) -> Val:
+def update(code: Lowering, operator: str, type: Number, pointer: Val, value: Val, private: bool) -> Val:
     """Replace what lies at an address by its combination with a value, both in registers; what it was before."""
-    w = l.w
-    features = l.target.features
+    w = code.w
+    features = code.target.features
     stored = memory_type(type)
 
     def combined(old: Val) -> Val:

@@ -114,32 +114,32 @@ def _slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
     return w.load(type, w.at(arguments, 8 * number), 8)
 
 
-def _work_groups(l: Lowering) -> None:
+def _work_groups(code: Lowering) -> None:
     """The loop over work-groups, and the kernel's body in it."""
-    w = l.w
+    w = code.w
     with w.loop(Val("%first", "i64"), Val("%last", "i64")) as loop:
         linear = loop.index
-        x = w.pure("i64", f"urem {linear}, {l.grid[0].text}", (linear, l.grid[0]))
-        rest = w.pure("i64", f"udiv {linear}, {l.grid[0].text}", (linear, l.grid[0]))
-        y = w.pure("i64", f"urem {rest}, {l.grid[1].text}", (rest, l.grid[1]))
-        z = w.pure("i64", f"udiv {rest}, {l.grid[1].text}", (rest, l.grid[1]))
-        l.group = (x, y, z)
-        l.linear_group = linear
-        l.region(l.function.body)
+        x = w.pure("i64", f"urem {linear}, {code.grid[0].text}", (linear, code.grid[0]))
+        rest = w.pure("i64", f"udiv {linear}, {code.grid[0].text}", (linear, code.grid[0]))
+        y = w.pure("i64", f"urem {rest}, {code.grid[1].text}", (rest, code.grid[1]))
+        z = w.pure("i64", f"udiv {rest}, {code.grid[1].text}", (rest, code.grid[1]))
+        code.group = (x, y, z)
+        code.linear_group = linear
+        code.region(code.function.body)
 
 
-def bind_parameters(l: Lowering) -> None:
+def bind_parameters(code: Lowering) -> None:
     """The parameters as values, read from the arguments."""
-    slots = _Slots(l)
-    for parameter in l.function.parameters:
-        l.set(parameter.value, slots.bind(parameter))
+    slots = _Slots(code)
+    for parameter in code.function.parameters:
+        code.set(parameter.value, slots.bind(parameter))
 
 
 class _Slots:
     """The arguments, slot after slot."""
 
-    def __init__(self, l: Lowering) -> None:
-        self._l = l
+    def __init__(self, code: Lowering) -> None:
+        self._l = code
         self._next = FIRST_PARAMETER
 
     def take(self, type: str = "i64") -> Val:

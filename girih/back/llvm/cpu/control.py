@@ -26,36 +26,36 @@ DUPLICATED = 150
 class Carrier(Protocol):
     """How a value goes through phis."""
 
-    def enter(self, l: Lowering, held: Held) -> list[Val]:
+    def enter(self, code: Lowering, held: Held) -> list[Val]:
         """The values for the phis."""
 
-    def inside(self, l: Lowering, values: Sequence[Val]) -> Held:
+    def inside(self, code: Lowering, values: Sequence[Val]) -> Held:
         """The value that the phis stand for."""
 
 
 class ScalarCarrier:
     """A scalar: one phi per part, as wide as the value needs anywhere."""
 
-    def __init__(self, l: Lowering, value: Value) -> None:
+    def __init__(self, code: Lowering, value: Value) -> None:
         self._type = scalar_type(value.type)
-        self._count = l.lanes if value in l.varying else 1
+        self._count = code.lanes if value in code.varying else 1
 
-    def enter(self, l: Lowering, held: Scalar) -> list[Val]:
-        return list(parts_of(l.w, held, self._count)) if self._count > 1 else list(l.one(held))
+    def enter(self, code: Lowering, held: Scalar) -> list[Val]:
+        return list(parts_of(code.w, held, self._count)) if self._count > 1 else list(code.one(held))
 
-    def inside(self, l: Lowering, values: Sequence[Val]) -> Scalar:
+    def inside(self, code: Lowering, values: Sequence[Val]) -> Scalar:
         return uniform(self._type, *values)
 
 
-def carriers_of(l: Lowering, values: Sequence[Value]) -> list[Carrier]:
+def carriers_of(code: Lowering, values: Sequence[Value]) -> list[Carrier]:
     """How each value is carried."""
     return [
-        MatrixCarrier(l, v.type, v) if isinstance(v.type, CoopMatrix) else ScalarCarrier(l, v) for v in values
+        MatrixCarrier(code, v.type, v) if isinstance(v.type, CoopMatrix) else ScalarCarrier(code, v) for v in values
     ]
 
 
-def _enter(l: Lowering, carriers: Sequence[Carrier], held: Sequence[Held]) -> list[list[Val]]:
-    return [carrier.enter(l, one) for carrier, one in zip(carriers, held, strict=True)]
+def _enter(code: Lowering, carriers: Sequence[Carrier], held: Sequence[Held]) -> list[list[Val]]:
+    return [carrier.enter(code, one) for carrier, one in zip(carriers, held, strict=True)]
 
 
 def _regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequence[Val]]:
@@ -71,92 +71,94 @@ def _flat(groups: Sequence[Sequence[Val]]) -> list[Val]:
     return [v for group in groups for v in group]
 
 
-def _bind(l: Lowering, values: Sequence[Value], carriers: Sequence[Carrier], groups: Sequence[Sequence[Val]]) -> None:
+def _bind(
+    code: Lowering, values: Sequence[Value], carriers: Sequence[Carrier], groups: Sequence[Sequence[Val]]
+) -> None:
     for value, carrier, group in zip(values, carriers, groups, strict=True):
-        l.set(value, carrier.inside(l, group))
+        code.set(value, carrier.inside(code, group))
 
 
-def yielded(l: Lowering, region: Region) -> list[Held]:
+def yielded(code: Lowering, region: Region) -> list[Held]:
     """The values that a region ends with."""
     last = region.terminator
-    return [l.env[v] for v in last.values] if isinstance(last, Yield) else []
+    return [code.env[v] for v in last.values] if isinstance(last, Yield) else []
 
 
 @lowering(Yield)
-def yield_(l: Lowering, op: Yield) -> None:
+def yield_(code: Lowering, op: Yield) -> None:
     """What owns the region reads the values."""
 
 
 @lowering(Barrier)
-def barrier(l: Lowering, op: Barrier) -> None:
+def barrier(code: Lowering, op: Barrier) -> None:
     """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
-    l.met_by_all(op, "work-group")
-    if l.suspend is not None:
-        l.suspend()
+    code.met_by_all(op, "work-group")
+    if code.suspend is not None:
+        code.suspend()
 
 
 # --- if ----------------------------------------------------------------------------------------
 
 
 @lowering(If)
-def if_(l: Lowering, op: If) -> None:
+def if_(code: Lowering, op: If) -> None:
     """A branch where the work-items agree, both sides under masks where they need not."""
-    condition = l.scalar(op.condition)
-    if condition.uniform or l.place.kind is RegionKind.COLLECTIVE:
-        _branch(l, op, l.agreed(op, "condition", condition)[0])
+    condition = code.scalar(op.condition)
+    if condition.uniform or code.place.kind is RegionKind.COLLECTIVE:
+        _branch(code, op, code.agreed(op, "condition", condition)[0])
     else:
-        _masked_branch(l, op, condition.part)
+        _masked_branch(code, op, condition.part)
 
 
-def _branch(l: Lowering, op: If, condition: Val) -> None:
-    carriers = carriers_of(l, op.results)
+def _branch(code: Lowering, op: If, condition: Val) -> None:
+    carriers = carriers_of(code, op.results)
     known = condition.literal
     if known is not None:
         region = op.then if known else op.otherwise
         if region is not None:
-            l.region(region, outlived=bool(op.results))
-            for value, held in zip(op.results, yielded(l, region), strict=False):
-                l.set(value, held)
+            code.region(region, outlived=bool(op.results))
+            for value, held in zip(op.results, yielded(code, region), strict=False):
+                code.set(value, held)
         return
     like: list[list[list[Val]]] = []
 
     def side(region: Region | None) -> list[Val]:
         if region is None:
             return []
-        l.region(region)
-        like.append(_enter(l, carriers, yielded(l, region)))
+        code.region(region)
+        like.append(_enter(code, carriers, yielded(code, region)))
         return _flat(like[-1])
 
-    merged = l.w.either(condition, lambda: side(op.then), lambda: side(op.otherwise))
-    _bind(l, op.results, carriers, _regroup(merged, like[0]))
+    merged = code.w.either(condition, lambda: side(op.then), lambda: side(op.otherwise))
+    _bind(code, op.results, carriers, _regroup(merged, like[0]))
 
 
-def _masked_branch(l: Lowering, op: If, condition: Val) -> None:
-    w = l.w
-    carriers = carriers_of(l, op.results)
-    there = w.both(condition, l.mask) or condition
-    first, like = _under(l, there, op.then, carriers, None)
+def _masked_branch(code: Lowering, op: If, condition: Val) -> None:
+    w = code.w
+    carriers = carriers_of(code, op.results)
+    there = w.both(condition, code.mask) or condition
+    first, like = _under(code, there, op.then, carriers, None)
     if op.otherwise is None:
         return
-    elsewhere = w.both(w.negated(condition), l.mask) or condition
-    second, _ = _under(l, elsewhere, op.otherwise, carriers, first)
+    elsewhere = w.both(w.negated(condition), code.mask) or condition
+    second, _ = _under(code, elsewhere, op.otherwise, carriers, first)
     merged = [
         w.select(condition, a, b) if lanes(a.type) == lanes(condition.type) else b
         for a, b in zip(first, second, strict=True)
     ]
-    _bind(l, op.results, carriers, _regroup(merged, like))
+    _bind(code, op.results, carriers, _regroup(merged, like))
 
 
 def _under(
-    l: Lowering, mask: Val, region: Region, carriers: Sequence[Carrier], otherwise: list[Val] | None
+    code: Lowering, mask: Val, region: Region, carriers: Sequence[Carrier], otherwise: list[Val] | None
 ) -> tuple[list[Val], list[list[Val]]]:
     """Execute a region where a mask holds, if it does anywhere; the values it ends with, or any."""
     like: list[list[list[Val]]] = []
 
     def inside() -> list[Val]:
-        with l.at(mask=mask):
-            l.region(region)
-            like.append(_enter(l, carriers, yielded(l, region)))
+        with code.at(mask=mask):
+            code.region(region)
+            like.append(_enter(code, carriers, yielded(code, region)))
         return _flat(like[-1])
 
     def outside() -> list[Val]:
@@ -164,29 +166,29 @@ def _under(
         values = _flat(like[-1])
         if otherwise is None:
             return [poison(v.type) for v in values]
-        return [o if lanes(v.type) != l.lanes else poison(v.type) for v, o in zip(values, otherwise, strict=True)]
+        return [o if lanes(v.type) != code.lanes else poison(v.type) for v, o in zip(values, otherwise, strict=True)]
 
-    return l.w.either(l.w.any(mask), inside, outside), like[0]
+    return code.w.either(code.w.any(mask), inside, outside), like[0]
 
 
 # --- for ---------------------------------------------------------------------------------------
 
 
 @lowering(For)
-def for_(l: Lowering, op: For) -> None:
+def for_(code: Lowering, op: For) -> None:
     """A loop: of one counter where the work-items agree on it, otherwise under a mask."""
-    start, stop = l.scalar(op.start), l.scalar(op.stop)
-    step = None if op.step is None else l.scalar(op.step)
+    start, stop = code.scalar(op.start), code.scalar(op.stop)
+    step = None if op.step is None else code.scalar(op.step)
     agree = all(s is None or s.uniform for s in (start, stop, step))
-    if agree or l.place.kind is RegionKind.COLLECTIVE:
-        shared = None if step is None else l.agreed(op, "step", step)[0]
-        _counted(l, op, l.agreed(op, "start", start)[0], l.agreed(op, "stop", stop)[0], shared)
+    if agree or code.place.kind is RegionKind.COLLECTIVE:
+        shared = None if step is None else code.agreed(op, "step", step)[0]
+        _counted(code, op, code.agreed(op, "start", start)[0], code.agreed(op, "stop", stop)[0], shared)
         return
-    if start.linear is not None and stop.uniform and (step is None or step.uniform) and l.mask is None:
-        if region_size(op.body) <= DUPLICATED:
-            _linear(l, op, start.linear, stop.part, None if step is None else step.part)
-            return
-    _varying(l, op, start, stop, step)
+    evenly = stop.uniform and (step is None or step.uniform) and code.mask is None
+    if start.linear is not None and evenly and region_size(op.body) <= DUPLICATED:
+        _linear(code, op, start.linear, stop.part, None if step is None else step.part)
+        return
+    _varying(code, op, start, stop, step)
 
 
 def region_size(region: Region) -> int:
@@ -198,45 +200,46 @@ def region_size(region: Region) -> int:
     return total
 
 
-def wide_integer(l: Lowering, held: Val) -> Val:
-    return l.w.convert("sext", held, "i64")
+def wide_integer(code: Lowering, held: Val) -> Val:
+    """An integer as `i64`."""
+    return code.w.convert("sext", held, "i64")
 
 
-def _positive_step(l: Lowering, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
+def _positive_step(code: Lowering, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
     """End and step; a loop with a step that is not positive is found, and does not run."""
-    w = l.w
+    w = code.w
     if step.literal is not None and step.literal > 0:
         return stop, step
     bad = w.compare("sle", step, integer(0, step.type))
-    l.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    code.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
     return w.select(bad, start, stop), w.larger(step, integer(1, step.type))
 
 
-def _carry_in(l: Lowering, op: For, carriers: Sequence[Carrier]) -> list[list[Val]]:
-    return _enter(l, carriers, [l.env[v] for v in op.initial])
+def _carry_in(code: Lowering, op: For, carriers: Sequence[Carrier]) -> list[list[Val]]:
+    return _enter(code, carriers, [code.env[v] for v in op.initial])
 
 
-def _counted(l: Lowering, op: For, start: Val, stop: Val, step: Val | None) -> None:
+def _counted(code: Lowering, op: For, start: Val, stop: Val, step: Val | None) -> None:
     """One counter for all; it counts in 64 bits."""
-    w = l.w
+    w = code.w
     narrow = start.type
-    used = l.frame.used
-    carriers = carriers_of(l, op.carried)
-    first, end = wide_integer(l, start), wide_integer(l, stop)
-    distance: Val = integer(1) if step is None else wide_integer(l, step)
-    end, distance = _positive_step(l, op, end, first, distance)
-    groups = _carry_in(l, op, carriers)
+    used = code.frame.used
+    carriers = carriers_of(code, op.carried)
+    first, end = wide_integer(code, start), wide_integer(code, stop)
+    distance: Val = integer(1) if step is None else wide_integer(code, step)
+    end, distance = _positive_step(code, op, end, first, distance)
+    groups = _carry_in(code, op, carriers)
     overflows = narrow == "i64" and distance.literal != 1
     with w.loop(first, end, distance, _flat(groups), saturate=overflows) as loop:
         counter = w.convert("trunc", loop.index, narrow)
-        l.set(op.variable, Scalar(number_type(op.variable), (counter,), below=bound_of(l.scalar(op.start), end)))
-        _bind(l, op.carried, carriers, _regroup(loop.values, groups))
-        l.region(op.body)
-        following = _enter(l, carriers, yielded(l, op.body)) if op.carried else []
+        code.set(op.variable, Scalar(number_type(op.variable), (counter,), below=bound_of(code.scalar(op.start), end)))
+        _bind(code, op.carried, carriers, _regroup(loop.values, groups))
+        code.region(op.body)
+        following = _enter(code, carriers, yielded(code, op.body)) if op.carried else []
         loop.following = _flat(following)
-    _bind(l, op.results, carriers, _regroup(loop.results, groups))
+    _bind(code, op.results, carriers, _regroup(loop.results, groups))
     if not any(isinstance(v.type, CoopMatrix) for v in op.results):
-        l.frame.used = used
+        code.frame.used = used
 
 
 def bound_of(start: Scalar, stop: Val) -> Val | None:
@@ -248,51 +251,52 @@ def bound_of(start: Scalar, stop: Val) -> Val | None:
 
 
 def number_type(value: Value) -> Number:
+    """The type of a number. Raises `TypeError` for what is none."""
     if not isinstance(value.type, Number):
         raise TypeError(f"%{value.name} is no number")
     return value.type
 
 
-def _linear(l: Lowering, op: For, start: Linear, stop: Val, step: Val | None) -> None:
+def _linear(code: Lowering, op: For, start: Linear, stop: Val, step: Val | None) -> None:
     """Lane p goes over base + p * stride, + step, ...: without a mask while all lanes are in, then with one."""
-    w = l.w
+    w = code.w
     type = number_type(op.variable)
     narrow = stop.type
-    carriers = carriers_of(l, op.carried)
-    base, end = wide_integer(l, start.base), wide_integer(l, stop)
-    distance: Val = integer(1) if step is None else wide_integer(l, step)
-    end, distance = _positive_step(l, op, end, base, distance)
-    bound = bound_of(l.scalar(op.start), end)
-    reach = max(0, (l.lanes - 1) * start.stride)
+    carriers = carriers_of(code, op.carried)
+    base, end = wide_integer(code, start.base), wide_integer(code, stop)
+    distance: Val = integer(1) if step is None else wide_integer(code, step)
+    end, distance = _positive_step(code, op, end, base, distance)
+    bound = bound_of(code.scalar(op.start), end)
+    reach = max(0, (code.lanes - 1) * start.stride)
     whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(reach))
-    groups = _carry_in(l, op, carriers)
+    groups = _carry_in(code, op, carriers)
     with w.loop(base, whole_end, distance, _flat(groups), saturate=True) as loop:
         linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
-        l.set(op.variable, Scalar(type, (), linear, bound))
-        _bind(l, op.carried, carriers, _regroup(loop.values, groups))
-        l.region(op.body)
-        loop.following = _flat(_enter(l, carriers, yielded(l, op.body))) if op.carried else []
+        code.set(op.variable, Scalar(type, (), linear, bound))
+        _bind(code, op.carried, carriers, _regroup(loop.values, groups))
+        code.region(op.body)
+        loop.following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
         index = loop.index
-    rest = Val(index.text, index.type, l.w.level)
+    rest = Val(index.text, index.type, code.w.level)
 
     def active(counter: Val) -> Val:
-        trip = addresses.vector(w, Scalar(type, (), Linear(counter, start.stride)), l.lanes)
-        return w.compare("slt", trip, w.splat(end, l.lanes))
+        trip = addresses.vector(w, Scalar(type, (), Linear(counter, start.stride)), code.lanes)
+        return w.compare("slt", trip, w.splat(end, code.lanes))
 
     def body(values: tuple[Val, ...]) -> list[Val]:
         counter, *carried = values
         mask = active(counter)
         linear = Linear(w.convert("trunc", counter, narrow), start.stride, exact=True)
-        following = _masked_iteration(l, op, mask, Scalar(type, (), linear, bound), carriers, groups, carried)
+        following = _masked_iteration(code, op, mask, Scalar(type, (), linear, bound), carriers, groups, carried)
         moved = w.effect("i64", w._saturated(counter, distance))
         return [moved, *following]
 
     results = w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)
-    _bind(l, op.results, carriers, _regroup(results[1:], groups))
+    _bind(code, op.results, carriers, _regroup(results[1:], groups))
 
 
 def _masked_iteration(
-    l: Lowering,
+    code: Lowering,
     op: For,
     mask: Val,
     variable: Scalar,
@@ -301,52 +305,52 @@ def _masked_iteration(
     carried: Sequence[Val],
 ) -> list[Val]:
     """One iteration where a mask holds; elsewhere the carried values stay."""
-    w = l.w
-    l.set(op.variable, variable)
-    with l.at(mask=mask):
-        _bind(l, op.carried, carriers, _regroup(carried, groups))
-        l.region(op.body)
-        following = _flat(_enter(l, carriers, yielded(l, op.body))) if op.carried else []
+    w = code.w
+    code.set(op.variable, variable)
+    with code.at(mask=mask):
+        _bind(code, op.carried, carriers, _regroup(carried, groups))
+        code.region(op.body)
+        following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
     return [
         w.select(mask, new, old) if lanes(new.type) == lanes(mask.type) else new
         for new, old in zip(following, carried, strict=True)
     ]
 
 
-def _varying(l: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> None:
+def _varying(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> None:
     """Work-items leave the loop one by one."""
-    w = l.w
+    w = code.w
     type = number_type(op.variable)
-    carriers = carriers_of(l, op.carried)
+    carriers = carriers_of(code, op.carried)
     shared = start.uniform and (step is None or step.uniform)
-    width = 1 if shared else l.lanes
+    width = 1 if shared else code.lanes
     first = parts_of(w, start, width)[0]
     distance = integer(1, first.type) if step is None else parts_of(w, step, width)[0]
-    end = l.vector(stop)[0]
+    end = code.vector(stop)[0]
     one = integer(1, distance.type)
     known = step is None or (step.uniform and (step.part.literal or 0) > 0)
-    stopped = integer(0, wide("i1", l.lanes)) if known else _stopped(l, op, distance)
+    stopped = integer(0, wide("i1", code.lanes)) if known else _stopped(code, op, distance)
     distance = distance if known else w.larger(distance, one)
-    groups = _carry_in(l, op, carriers)
-    going = w.both(w.compare("slt", w.splat(first, l.lanes), end), l.mask)
+    groups = _carry_in(code, op, carriers)
+    going = w.both(w.compare("slt", w.splat(first, code.lanes), end), code.mask)
     assert going is not None
     going = w.binary("and", going, w.negated(stopped)) if not known else going
 
     def body(values: tuple[Val, ...]) -> list[Val]:
         mask, trip, *carried = values
-        following = _masked_iteration(l, op, mask, uniform(type, trip), carriers, groups, carried)
+        following = _masked_iteration(code, op, mask, uniform(type, trip), carriers, groups, carried)
         moved = w.add(trip, distance)
-        more = w.binary("and", w.compare("slt", w.splat(moved, l.lanes), end),
-                        w.splat(w.compare("sgt", moved, trip), l.lanes))  # fmt: skip
+        more = w.binary("and", w.compare("slt", w.splat(moved, code.lanes), end),
+                        w.splat(w.compare("sgt", moved, trip), code.lanes))  # fmt: skip
         return [w.binary("and", mask, more), moved, *following]
 
     results = w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)
-    _bind(l, op.results, carriers, _regroup(results[2:], groups))
+    _bind(code, op.results, carriers, _regroup(results[2:], groups))
 
 
-def _stopped(l: Lowering, op: For, step: Val) -> Val:
+def _stopped(code: Lowering, op: For, step: Val) -> Val:
     """The work-items whose step is not positive: found, and their loop does not run."""
-    w = l.w
-    bad = w.splat(w.compare("sle", step, integer(0, step.type)), l.lanes)
-    l.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    w = code.w
+    bad = w.splat(w.compare("sle", step, integer(0, step.type)), code.lanes)
+    code.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
     return bad

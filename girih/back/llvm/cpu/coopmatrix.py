@@ -28,86 +28,86 @@ def component_type(value: Value) -> Number:
 # --- arithmetic --------------------------------------------------------------------------------
 
 
-def binary(l: Lowering, op: Binary) -> None:
+def binary(code: Lowering, op: Binary) -> None:
     """Component by component (003 "Arithmetic (binary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
     checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
         if checked:
-            _check_second(l, op, parts[1], at)
-        return arith.binary(l.w, l.target.features, mnemonic, type, parts[0], parts[1])
+            _check_second(code, op, parts[1], at)
+        return arith.binary(code.w, code.target.features, mnemonic, type, parts[0], parts[1])
 
-    elementwise(l, op.result, (operand(l, op.a), operand(l, op.b)), compute, _WEIGHTS.get(mnemonic, 1))
+    elementwise(code, op.result, (operand(code, op.a), operand(code, op.b)), compute, _WEIGHTS.get(mnemonic, 1))
 
 
 _WEIGHTS = {"div": 4, "rem": 40, "max": 3, "min": 3}
 
 
-def _check_second(l: Lowering, op: Binary, second: Parts, at: Piece) -> None:
+def _check_second(code: Lowering, op: Binary, second: Parts, at: Piece) -> None:
     """Find divisions by zero and shifts that are too wide."""
-    w, (b,) = l.w, second
+    w, (b,) = code.w, second
     width = bits(b.type)
-    with l.at(lanes=at.count, mask=None):
+    with code.at(lanes=at.count, mask=None):
         if op.spec.mnemonic in ("div", "rem"):
             bad = w.any(w.compare("eq", b, integer(0, b.type)))
-            says, code = "an integer is divided by zero", "run.division_by_zero"
+            says, kind = "an integer is divided by zero", "run.division_by_zero"
         else:
             bad = w.any(w.compare("uge", b, integer(width, b.type)))
-            says, code = f"a shift of a {width}-bit integer is not between 0 and {width - 1}", "run.shift"
-        l.check(op, bad, code, says, argument=op.b.name, by_lane=False)
+            says, kind = f"a shift of a {width}-bit integer is not between 0 and {width - 1}", "run.shift"
+        code.check(op, bad, kind, says, argument=op.b.name, by_lane=False)
 
 
-def unary(l: Lowering, op: Unary) -> None:
+def unary(code: Lowering, op: Unary) -> None:
     """Component by component (003 "Arithmetic (unary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
-        return arith.unary(l.w, l.target.features, mnemonic, type, parts[0])
+        return arith.unary(code.w, code.target.features, mnemonic, type, parts[0])
 
-    elementwise(l, op.result, (operand(l, op.a),), compute)
+    elementwise(code, op.result, (operand(code, op.a),), compute)
 
 
-def cast(l: Lowering, op: Cast) -> None:
+def cast(code: Lowering, op: Cast) -> None:
     """Component by component (003 "Cast"); a cast to another use alone changes nothing."""
     source, target = component_type(op.a), component_type(op.result)
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
-        return casts.cast(l.w, l.target.features, source, target, parts[0])
+        return casts.cast(code.w, code.target.features, source, target, parts[0])
 
-    elementwise(l, op.result, (operand(l, op.a),), compute, 0 if source == target else 3)
+    elementwise(code, op.result, (operand(code, op.a),), compute, 0 if source == target else 3)
 
 
-def constant(l: Lowering, op: Constant) -> None:
+def constant(code: Lowering, op: Constant) -> None:
     """The same everywhere (003 "Constant")."""
     assert isinstance(op.result.type, CoopMatrix)
-    l.set(op.result, Splat(op.result.type, arith.constant(component_type(op.result), op.value)))
+    code.set(op.result, Splat(op.result.type, arith.constant(component_type(op.result), op.value)))
 
 
 @lowering(CooperativeMatrixConstruct)
-def construct(l: Lowering, op: CooperativeMatrixConstruct) -> None:
+def construct(code: Lowering, op: CooperativeMatrixConstruct) -> None:
     """One number everywhere."""
-    together(l, op)
+    together(code, op)
     assert isinstance(op.result.type, CoopMatrix)
-    l.set(op.result, Splat(op.result.type, shared_operand(l, op, "a")))
+    code.set(op.result, Splat(op.result.type, shared_operand(code, op, "a")))
 
 
 @lowering(CooperativeMatrixScale)
-def scale(l: Lowering, op: CooperativeMatrixScale) -> None:
+def scale(code: Lowering, op: CooperativeMatrixScale) -> None:
     """A number times a matrix."""
-    together(l, op)
+    together(code, op)
     type = component_type(op.result)
     assert isinstance(op.result.type, CoopMatrix)
-    number: Matrix = Splat(op.result.type, shared_operand(l, op, "a"))
+    number: Matrix = Splat(op.result.type, shared_operand(code, op, "a"))
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
-        return arith.binary(l.w, l.target.features, "mul", type, parts[0], parts[1])
+        return arith.binary(code.w, code.target.features, "mul", type, parts[0], parts[1])
 
-    elementwise(l, op.result, (number, operand(l, op.matrix)), compute)
+    elementwise(code, op.result, (number, operand(code, op.matrix)), compute)
 
 
 @lowering(CooperativeMatrixMulAdd)
-def multiply_add(l: Lowering, op: CooperativeMatrixMulAdd) -> None:
+def multiply_add(code: Lowering, op: CooperativeMatrixMulAdd) -> None:
     """a b + c."""
-    together(l, op)
-    l.set(op.result, mul_add(l, op, operand(l, op.a), operand(l, op.b), operand(l, op.c)))
+    together(code, op)
+    code.set(op.result, mul_add(code, op, operand(code, op.a), operand(code, op.b), operand(code, op.c)))

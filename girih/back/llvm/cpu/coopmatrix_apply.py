@@ -33,23 +33,23 @@ from girih.ops.coopmatrix import CooperativeMatrixApply
 
 
 @lowering(CooperativeMatrixApply)
-def apply(l: Lowering, op: CooperativeMatrixApply) -> None:
+def apply(code: Lowering, op: CooperativeMatrixApply) -> None:
     """The region, line by line; where it does something, at once."""
-    together(l, op)
-    shared = _shared_values(l, op)
+    together(code, op)
+    shared = _shared_values(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    m = operand(l, op.matrix)
-    at_once = bool(plan_of(l.function).writers[op.body])
+    m = operand(code, op.matrix)
+    at_once = bool(plan_of(code.function).writers[op.body])
     if turned(type) and length(type) > 1 and (at_once or _reads(op.body, op.column)):
-        l.set(op.result, _one_by_one(l, op, type, m, shared))
+        code.set(op.result, _one_by_one(code, op, type, m, shared))
         return
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
-        return _body(l, op, at, parts[0], shared)
+        return _body(code, op, at, parts[0], shared)
 
     held = Deferred(type, (m,), compute, 3 + 3 * _size(op.body), _reads_memory(op.body))
-    put_off(l, op.result, held, at_once=at_once)
+    put_off(code, op.result, held, at_once=at_once)
 
 
 def _size(region: Region) -> int:
@@ -75,21 +75,21 @@ def _loads(op: Op) -> bool:
     return any(isinstance(role, Operand) and role.reads for role in op.spec.roles.values())
 
 
-def _shared_values(l: Lowering, op: CooperativeMatrixApply) -> dict[Value, Held]:
+def _shared_values(code: Lowering, op: CooperativeMatrixApply) -> dict[Value, Held]:
     """What differs between work-items outside, as the first active one has it."""
     found: dict[Value, Held] = {}
     for value in free_values(op):
-        held = l.env.get(value)
+        held = code.env.get(value)
         if isinstance(held, Scalar) and not held.uniform:
-            found[value] = uniform(held.type, *shared_scalar(l, op, f"%{value.name}", held))
+            found[value] = uniform(held.type, *shared_scalar(code, op, f"%{value.name}", held))
         elif isinstance(held, MemRefHeld) and not held.uniform:
-            found[value] = shared_memref(l, op, f"%{value.name}", held, None)
+            found[value] = shared_memref(code, op, f"%{value.name}", held, None)
     return found
 
 
-def _body(l: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts, shared: dict[Value, Held]) -> Parts:
+def _body(code: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts, shared: dict[Value, Held]) -> Parts:
     """The region for a piece of a line: the components that it yields."""
-    w = l.w
+    w = code.w
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     line = w.convert("trunc", w.value(at.line), "i32")
@@ -99,33 +99,33 @@ def _body(l: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts, sh
     step = 1 if turned(type) else type.columns
     first = w.add(line, w.mul(start, integer(step, "i32")))
     number = Scalar(I32, (), Linear(first, step, exact=True))
-    outer = {value: l.env[value] for value in shared}
-    l.env.update(shared)
+    outer = {value: code.env[value] for value in shared}
+    code.env.update(shared)
     location = w.location
-    with l.at(kind=RegionKind.SPMD, lanes=at.count, mask=None, element_number=number):
-        l.set(op.row, row)
-        l.set(op.column, column)
-        l.set(op.element, uniform(type.component, *element))
-        l.region(op.body)
+    with code.at(kind=RegionKind.SPMD, lanes=at.count, mask=None, element_number=number):
+        code.set(op.row, row)
+        code.set(op.column, column)
+        code.set(op.element, uniform(type.component, *element))
+        code.region(op.body)
         last = op.body.terminator
         assert isinstance(last, Yield)
-        found = l.vector(l.scalar(last.values[0]))
+        found = code.vector(code.scalar(last.values[0]))
     w.location = location
-    l.env.update(outer)
+    code.env.update(outer)
     return found
 
 
 def _one_by_one(
-    l: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, m: Matrix, shared: dict[Value, Held]
+    code: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, m: Matrix, shared: dict[Value, Held]
 ) -> Matrix:
     """A row whose region asks for the column: component by component, as the column is one number in the region."""
-    source, target = to_tile(l, m), new_tile(l, type)
-    with l.w.loop(0, length(type)) as loop:
+    source, target = to_tile(code, m), new_tile(code, type)
+    with code.w.loop(0, length(type)) as loop:
         at = Piece(0, loop.index, 1)
-        write_tile(l, target, at, _body(l, op, at, read_tile(l, source, at), shared))
-    return loaded(l, target)
+        write_tile(code, target, at, _body(code, op, at, read_tile(code, source, at), shared))
+    return loaded(code, target)
 
 
-def loaded(l: Lowering, tile: InMemory) -> Matrix:
+def loaded(code: Lowering, tile: InMemory) -> Matrix:
     """A tile as matrices of its type are held."""
-    return Columns(tile.type, to_columns(l, tile)) if in_registers(l, tile.type) else tile
+    return Columns(tile.type, to_columns(code, tile)) if in_registers(code, tile.type) else tile

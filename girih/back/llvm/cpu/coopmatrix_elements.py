@@ -45,9 +45,9 @@ class Run:
     count: int
 
 
-def runs_of(l: Lowering, type: CoopMatrix, component: int) -> list[Run]:
+def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[Run]:
     """What the work-items of a subgroup hold as a component."""
-    layout = layout_of(type, l.geometry.subgroup_size)
+    layout = layout_of(type, code.geometry.subgroup_size)
     assert layout is not None
     found: list[Run] = []
     for lane in range(layout.subgroup_size):
@@ -63,64 +63,66 @@ def runs_of(l: Lowering, type: CoopMatrix, component: int) -> list[Run]:
 
 
 @lowering(CooperativeMatrixExtract)
-def extract(l: Lowering, op: CooperativeMatrixExtract) -> None:
+def extract(code: Lowering, op: CooperativeMatrixExtract) -> None:
     """A component of each work-item; padding is zero."""
-    together(l, op)
-    m = operand(l, op.matrix)
+    together(code, op)
+    m = operand(code, op.matrix)
     type = m.type
     if isinstance(settled(m), Deferred | Unloaded | Reference):
-        held: Matrix = to_tile(l, m)
+        held: Matrix = to_tile(code, m)
     else:
         held = settled(m)
         consume(m)
-    walk = Walk(l, held)
+    walk = Walk(code, held)
     pieces = [
         zero_parts(type, r.count) if r.line is None else walk.piece(held, Piece(r.line, r.start, r.count))
-        for r in runs_of(l, type, op.index)
+        for r in runs_of(code, type, op.index)
     ]
-    l.set(op.result, uniform(type.component, *joined(l, pieces)))
+    code.set(op.result, uniform(type.component, *joined(code, pieces)))
 
 
 @lowering(CooperativeMatrixInsert)
-def insert(l: Lowering, op: CooperativeMatrixInsert) -> None:
+def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
     """A copy with one component of each work-item replaced; the matrix itself where it is not needed any more."""
-    together(l, op)
-    m = operand(l, op.matrix)
-    new = l.vector(l.scalar(op.a))
-    runs = [r for r in runs_of(l, m.type, op.index) if r.line is not None]
+    together(code, op)
+    m = operand(code, op.matrix)
+    new = code.vector(code.scalar(op.a))
+    runs = [r for r in runs_of(code, m.type, op.index) if r.line is not None]
     found = settled(m)
     if isinstance(found, Columns):
         consume(m)
-        l.set(op.result, _into_registers(l, found, runs, new))
+        code.set(op.result, _into_registers(code, found, runs, new))
         return
-    tile = _own_copy(l, m)
+    tile = _own_copy(code, m)
     for r in runs:
-        write_tile(l, tile, Piece(r.line or 0, r.start, r.count), tuple(l.w.part(p, r.lane, r.count) for p in new))
-    l.set(op.result, tile)
+        write_tile(
+            code, tile, Piece(r.line or 0, r.start, r.count), tuple(code.w.part(p, r.lane, r.count) for p in new)
+        )
+    code.set(op.result, tile)
 
 
-def _own_copy(l: Lowering, m: Matrix) -> InMemory:
+def _own_copy(code: Lowering, m: Matrix) -> InMemory:
     """A matrix in a place of the workspace that nobody else reads."""
-    tile = to_tile(l, m)
+    tile = to_tile(code, m)
     if m.remaining == 0 and tile.owned:
         return InMemory(tile.type, tile.pointer, True, tile.slot, tile.offset)
-    return to_tile(l, tile, new_tile(l, tile.type))
+    return to_tile(code, tile, new_tile(code, tile.type))
 
 
-def _into_registers(l: Lowering, m: Columns, runs: list[Run], new: Parts) -> Columns:
+def _into_registers(code: Lowering, m: Columns, runs: list[Run], new: Parts) -> Columns:
     columns = list(m.columns)
     for r in runs:
         assert r.line is not None
-        columns[r.line] = tuple(_replaced(l, old, one, r) for old, one in zip(columns[r.line], new, strict=True))
+        columns[r.line] = tuple(_replaced(code, old, one, r) for old, one in zip(columns[r.line], new, strict=True))
     return Columns(m.type, columns)
 
 
-def _replaced(l: Lowering, old: Val, new: Val, run: Run) -> Val:
+def _replaced(code: Lowering, old: Val, new: Val, run: Run) -> Val:
     """A line with a run of its components replaced."""
     count, end = lanes(old.type), run.start + run.count
-    pieces = [l.w.part(new, run.lane, run.count) if run.count < lanes(new.type) else new]
+    pieces = [code.w.part(new, run.lane, run.count) if run.count < lanes(new.type) else new]
     if run.start > 0:
-        pieces.insert(0, l.w.part(old, 0, run.start))
+        pieces.insert(0, code.w.part(old, 0, run.start))
     if end < count:
-        pieces.append(l.w.part(old, end, count - end))
-    return joined(l, [(p,) for p in pieces])[0]
+        pieces.append(code.w.part(old, end, count - end))
+    return joined(code, [(p,) for p in pieces])[0]

@@ -34,53 +34,53 @@ _MOST_WRITTEN_OUT = 200
 """Small matrices are computed by straight code of about so many instructions, beyond that by a loop."""
 
 
-def elementwise(l: Lowering, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
+def elementwise(code: Lowering, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
     """Give a value to the result of a step that does not depend on the place."""
     type = result.type
     assert isinstance(type, CoopMatrix)
     forms = [settled(m) for m in operands]
     if all(isinstance(m, Splat) for m in forms):
         parts = compute(Piece(0, 0, 1), [m.parts for m in forms if isinstance(m, Splat)])
-        _done(l, result, Splat(type, parts), operands)
+        _done(code, result, Splat(type, parts), operands)
         return
-    if all(isinstance(m, Splat | SameColumns) for m in forms) and not in_registers(l, type):
+    if all(isinstance(m, Splat | SameColumns) for m in forms) and not in_registers(code, type):
         count = length(type)
-        spread = [tuple(l.w.splat(p, count) for p in m.parts) for m in forms if isinstance(m, Splat | SameColumns)]
-        _done(l, result, SameColumns(type, compute(Piece(0, 0, count), spread)), operands)
+        spread = [tuple(code.w.splat(p, count) for p in m.parts) for m in forms if isinstance(m, Splat | SameColumns)]
+        _done(code, result, SameColumns(type, compute(Piece(0, 0, count), spread)), operands)
         return
-    put_off(l, result, Deferred(type, tuple(operands), compute, weight))
+    put_off(code, result, Deferred(type, tuple(operands), compute, weight))
 
 
-def _done(l: Lowering, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:
+def _done(code: Lowering, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:
     for m in operands:
         consume(m)
-    l.set(result, held)
+    code.set(result, held)
 
 
-def put_off(l: Lowering, result: Value, held: Deferred, *, at_once: bool = False) -> None:
+def put_off(code: Lowering, result: Value, held: Deferred, *, at_once: bool = False) -> None:
     """Give a value to the result of steps: now where it is small or has to be, otherwise when it is needed."""
-    if in_registers(l, held.type):
-        l.set(result, Columns(held.type, _columns(l, held)))
+    if in_registers(code, held.type):
+        code.set(result, Columns(held.type, _columns(code, held)))
         return
-    if not at_once and plan_of(l.function).may_wait(result, reads=held.reads_memory):
-        l.set(result, held)
+    if not at_once and plan_of(code.function).may_wait(result, reads=held.reads_memory):
+        code.set(result, held)
         return
-    l.set(result, now(l, held))
+    code.set(result, now(code, held))
 
 
-def now(l: Lowering, held: Deferred) -> Matrix:
+def now(code: Lowering, held: Deferred) -> Matrix:
     """Carry out steps."""
     held.bound, held.remaining = True, 1
-    tile = to_tile(l, held)
+    tile = to_tile(code, held)
     tile.bound, tile.remaining = False, None
     return tile
 
 
-def _columns(l: Lowering, held: Deferred) -> list[Parts]:
+def _columns(code: Lowering, held: Deferred) -> list[Parts]:
     """A small matrix in registers, through memory where straight code would be too long."""
     held.bound, held.remaining = True, 1
     if line_count(held.type) <= 4 or line_count(held.type) * weight_of(held) <= _MOST_WRITTEN_OUT:
-        return to_columns(l, held)
-    tiles = tuple(m if isinstance(settled(m), Splat) else to_tile(l, m) for m in held.operands)
+        return to_columns(code, held)
+    tiles = tuple(m if isinstance(settled(m), Splat) else to_tile(code, m) for m in held.operands)
     looped = Deferred(held.type, tiles, held.compute, held.weight, held.reads, remaining=1, bound=True)
-    return to_columns(l, to_tile(l, looped))
+    return to_columns(code, to_tile(code, looped))

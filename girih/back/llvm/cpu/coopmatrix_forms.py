@@ -76,11 +76,11 @@ def tile_bytes(type: CoopMatrix) -> int:
     return line_bytes(type) * line_count(type)
 
 
-def in_registers(l: Lowering, type: CoopMatrix) -> bool:
+def in_registers(code: Lowering, type: CoopMatrix) -> bool:
     """Whether matrices of a type are held in registers."""
     size = length(type) * register_bytes(type)
-    vectors = -(-size // l.target.vector_bytes) * line_count(type) * part_count(type)
-    return size <= LONGEST_LINE and vectors <= (3 * l.target.registers) // 4
+    vectors = -(-size // code.target.vector_bytes) * line_count(type) * part_count(type)
+    return size <= LONGEST_LINE and vectors <= (3 * code.target.registers) // 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Reference(Matrix):
 class Unloaded(Matrix):
     """A tile of a memref that is not read yet; `held` once it is.
 
-    `load(l, lines, into)` finds it in memory or copies it, to `into` if that is given; with `lines` so that the
+    `load(code, lines, into)` finds it in memory or copies it, to `into` if that is given; with `lines` so that the
     components of a line are neighbours.
     """
 
@@ -205,10 +205,10 @@ class Unloaded(Matrix):
     def reads_memory(self) -> bool:
         return True
 
-    def found(self, l: Lowering, *, lines: bool, into: InMemory | None = None) -> Matrix:
+    def found(self, code: Lowering, *, lines: bool, into: InMemory | None = None) -> Matrix:
         """Where it is."""
         if self.held is None:
-            self.held = self.load(l, lines, into)
+            self.held = self.load(code, lines, into)
         return self.held
 
 
@@ -238,11 +238,11 @@ class Deferred(Matrix):
         return self.held is None and (self.reads or any(c.reads_memory for c in self.operands))
 
 
-def operand(l: Lowering, value: Value) -> Matrix:
+def operand(code: Lowering, value: Value) -> Matrix:
     """A matrix operand, and how often it will be read from here on."""
-    held: Matrix = l.env[value]
+    held: Matrix = code.env[value]
     if not held.bound:
-        held.bound, held.remaining = True, plan_of(l.function).uses(value)
+        held.bound, held.remaining = True, plan_of(code.function).uses(value)
     return held
 
 
@@ -276,14 +276,14 @@ def consume(m: Matrix) -> None:
 # --- tiles -------------------------------------------------------------------------------------
 
 
-def new_tile(l: Lowering, type: CoopMatrix) -> InMemory:
+def new_tile(code: Lowering, type: CoopMatrix) -> InMemory:
     """A place in the workspace."""
-    return InMemory(type, l.take(tile_bytes(type)))
+    return InMemory(type, code.take(tile_bytes(type)))
 
 
-def address(l: Lowering, tile: InMemory, at: Piece, number: int = 0) -> Val:
+def address(code: Lowering, tile: InMemory, at: Piece, number: int = 0) -> Val:
     """Where a part of a piece lies."""
-    w, type = l.w, tile.type
+    w, type = code.w, tile.type
     line = w.at(tile.pointer, w.mul(w.value(at.line), line_bytes(type)))
     moved = w.at(line, w.mul(w.value(at.start), part(type).size))
     return w.at(moved, number * plane_bytes(type))
@@ -300,38 +300,38 @@ def _alignment(type: CoopMatrix, at: Piece) -> int:
     return inside
 
 
-def read_tile(l: Lowering, tile: InMemory, at: Piece) -> Parts:
+def read_tile(code: Lowering, tile: InMemory, at: Piece) -> Parts:
     """A piece from the workspace."""
     one = part(tile.type)
     vector = wide(memory_type(one), at.count)
     align = _alignment(tile.type, at)
     found = []
     for number in range(part_count(tile.type)):
-        held = l.w.load(vector, address(l, tile, at, number), align)
-        found.append(from_memory(l.w, l.target.features, one, held))
+        held = code.w.load(vector, address(code, tile, at, number), align)
+        found.append(from_memory(code.w, code.target.features, one, held))
     return tuple(found)
 
 
-def write_tile(l: Lowering, tile: InMemory, at: Piece, parts: Parts) -> None:
+def write_tile(code: Lowering, tile: InMemory, at: Piece, parts: Parts) -> None:
     """A piece to the workspace."""
     one = part(tile.type)
     align = _alignment(tile.type, at)
     for number, held in enumerate(parts):
-        stored = to_memory(l.w, l.target.features, one, l.w.splat(held, at.count))
-        l.w.store(stored, address(l, tile, at, number), align)
+        stored = to_memory(code.w, code.target.features, one, code.w.splat(held, at.count))
+        code.w.store(stored, address(code, tile, at, number), align)
 
 
-def joined(l: Lowering, pieces: Sequence[Parts]) -> Parts:
+def joined(code: Lowering, pieces: Sequence[Parts]) -> Parts:
     """Vectors, or single components, side by side, part by part."""
-    return tuple(l.w.join(_alike(l, held)) for held in zip(*pieces, strict=True))
+    return tuple(code.w.join(_alike(code, held)) for held in zip(*pieces, strict=True))
 
 
-def _alike(l: Lowering, held: Sequence[Val]) -> list[Val]:
+def _alike(code: Lowering, held: Sequence[Val]) -> list[Val]:
     """All vectors, or all single components."""
     counts = [lanes(v.type) for v in held]
     if len(held) == 1 or min(counts) > 1 or max(counts) == 1:
         return list(held)
-    return [l.w.extract(v, k) for v, count in zip(held, counts, strict=True) for k in range(count)]
+    return [code.w.extract(v, k) for v, count in zip(held, counts, strict=True) for k in range(count)]
 
 
 def weight_of(m: Matrix) -> int:

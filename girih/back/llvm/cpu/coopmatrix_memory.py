@@ -43,35 +43,35 @@ from girih.ops.coopmatrix import (
 
 
 @lowering(CooperativeMatrixLoad)
-def load(l: Lowering, op: CooperativeMatrixLoad) -> None:
+def load(code: Lowering, op: CooperativeMatrixLoad) -> None:
     """A tile; the factor of a product stays in memory where it may."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    window = window_of(l, op, op.memory, op.row, op.column, type)
-    if type.component not in PARTS and plan_of(l.function).may_wait_in_memory(op.result):
-        l.set(op.result, access.unloaded(window))
-    elif in_registers(l, type):
-        l.set(op.result, Columns(type, access.load_columns(l, window)))
+    window = window_of(code, op, op.memory, op.row, op.column, type)
+    if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(op.result):
+        code.set(op.result, access.unloaded(window))
+    elif in_registers(code, type):
+        code.set(op.result, Columns(type, access.load_columns(code, window)))
     else:
-        tile = new_tile(l, type)
-        access.copy_in(l, window, tile)
-        l.set(op.result, tile)
+        tile = new_tile(code, type)
+        access.copy_in(code, window, tile)
+        code.set(op.result, tile)
 
 
 @lowering(CooperativeMatrixStore)
-def store(l: Lowering, op: CooperativeMatrixStore) -> None:
+def store(code: Lowering, op: CooperativeMatrixStore) -> None:
     """A tile back to memory."""
-    m = operand(l, op.matrix)
-    access.store(l, window_of(l, op, op.memory, op.row, op.column, m.type), m)
+    m = operand(code, op.matrix)
+    access.store(code, window_of(code, op, op.memory, op.row, op.column, m.type), m)
 
 
 @lowering(CooperativeMatrixPrefetch)
-def prefetch(l: Lowering, op: CooperativeMatrixPrefetch) -> None:
+def prefetch(code: Lowering, op: CooperativeMatrixPrefetch) -> None:
     """Ask for the cache lines of a tile, mode by mode of the memref."""
-    together(l, op)
-    w = l.w
-    memref = shared_memref(l, op, "memory", l.memref(op.memory), op.memory.name)
-    row, column = shared_operand(l, op, "row")[0], shared_operand(l, op, "column")[0]
+    together(code, op)
+    w = code.w
+    memref = shared_memref(code, op, "memory", code.memref(op.memory), op.memory.name)
+    row, column = shared_operand(code, op, "row")[0], shared_operand(code, op, "column")[0]
     size = memref.element.size
     strides = [as_scalar(s).part for s in memref.strides]
     first = w.add(memref.offset.part, w.add(w.mul(row, strides[0]), w.mul(column, strides[1])))
@@ -90,56 +90,56 @@ def prefetch(l: Lowering, op: CooperativeMatrixPrefetch) -> None:
 # --- atomic accesses ---------------------------------------------------------------------------
 
 
-def _each(l: Lowering, window: Window, tile: InMemory, body: Callable[[Val, Val], None]) -> None:
+def _each(code: Lowering, window: Window, tile: InMemory, body: Callable[[Val, Val], None]) -> None:
     """Go over the parts of the components that are there: their addresses in memory and in the workspace."""
 
     def one(line: Val, start: Val) -> None:
-        for there, here in access.elements(l, window, tile, line, start):
+        for there, here in access.elements(code, window, tile, line, start):
             body(there, here)
 
-    access.each_there(l, window, one)
+    access.each_there(code, window, one)
 
 
-def _zeros(l: Lowering, tile: InMemory) -> None:
-    Walk(l).everywhere(tile.type, lambda at: write_tile(l, tile, at, zero_parts(tile.type, at.count)), 2)
+def _zeros(code: Lowering, tile: InMemory) -> None:
+    Walk(code).everywhere(tile.type, lambda at: write_tile(code, tile, at, zero_parts(tile.type, at.count)), 2)
 
 
 @lowering(CooperativeMatrixAtomicLoad)
-def atomic_load(l: Lowering, op: CooperativeMatrixAtomicLoad) -> None:
+def atomic_load(code: Lowering, op: CooperativeMatrixAtomicLoad) -> None:
     """Part by part."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    window = window_of(l, op, op.memory, op.row, op.column, type)
-    tile = new_tile(l, type)
+    window = window_of(code, op, op.memory, op.row, op.column, type)
+    tile = new_tile(code, type)
     if window.inside is not None:
-        _zeros(l, tile)
+        _zeros(code, tile)
     size = part(type).size
     whole = f"i{8 * size}"
 
     def one(there: Val, here: Val) -> None:
-        held = l.w.effect(whole, f"load atomic {whole}, {there} monotonic, align {size}")
-        l.w.store(held, here, size)
+        held = code.w.effect(whole, f"load atomic {whole}, {there} monotonic, align {size}")
+        code.w.store(held, here, size)
 
-    _each(l, window, tile, one)
-    fence(l, op.semantics)
-    l.set(op.result, loaded(l, tile))
+    _each(code, window, tile, one)
+    fence(code, op.semantics)
+    code.set(op.result, loaded(code, tile))
 
 
 @lowering(CooperativeMatrixAtomicStore)
-def atomic_store(l: Lowering, op: CooperativeMatrixAtomicStore) -> None:
+def atomic_store(code: Lowering, op: CooperativeMatrixAtomicStore) -> None:
     """Part by part."""
-    m = operand(l, op.matrix)
-    window = window_of(l, op, op.memory, op.row, op.column, m.type)
-    tile = to_tile(l, m)
-    fence(l, op.semantics)
+    m = operand(code, op.matrix)
+    window = window_of(code, op, op.memory, op.row, op.column, m.type)
+    tile = to_tile(code, m)
+    fence(code, op.semantics)
     size = part(m.type).size
     whole = f"i{8 * size}"
 
     def one(there: Val, here: Val) -> None:
-        held = l.w.load(whole, here, size)
-        l.w.line(f"store atomic {held}, {there} monotonic, align {size}")
+        held = code.w.load(whole, here, size)
+        code.w.line(f"store atomic {held}, {there} monotonic, align {size}")
 
-    _each(l, window, tile, one)
+    _each(code, window, tile, one)
 
 
 _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
@@ -150,29 +150,29 @@ _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
 
 
 @lowering(*_OPERATORS)
-def atomic_update(l: Lowering, op: MatrixAtomicUpdate) -> None:
+def atomic_update(code: Lowering, op: MatrixAtomicUpdate) -> None:
     """Part by part; the result is what each was before, zero where a check leaves it out."""
-    w, features = l.w, l.target.features
-    m = operand(l, op.matrix)
+    w, features = code.w, code.target.features
+    m = operand(code, op.matrix)
     type = m.type
-    window = window_of(l, op, op.memory, op.row, op.column, type)
-    source, target = to_tile(l, m), new_tile(l, type)
+    window = window_of(code, op, op.memory, op.row, op.column, type)
+    source, target = to_tile(code, m), new_tile(code, type)
     if window.inside is not None:
-        _zeros(l, target)
+        _zeros(code, target)
     assert isinstance(op.memory.type, MemRef)
-    private = is_private(l, l.memref(op.memory).local)
+    private = is_private(code, code.memref(op.memory).local)
     operator, element = _OPERATORS[op.__class__], part(type)
-    fence(l, op.semantics)
+    fence(code, op.semantics)
 
     def one(line: Val, start: Val) -> None:
         at = Piece(line, start, 1)
-        pointer = access.element_address(l, window, line, start)
+        pointer = access.element_address(code, window, line, start)
         for number in range(part_count(type)):
-            value = w.load(memory_type(element), address(l, source, at, number), element.size)
+            value = w.load(memory_type(element), address(code, source, at, number), element.size)
             held = from_memory(w, features, element, value)
-            old = update(l, operator, element, w.at(pointer, number * element.size), held, private)
-            w.store(to_memory(w, features, element, old), address(l, target, at, number), element.size)
+            old = update(code, operator, element, w.at(pointer, number * element.size), held, private)
+            w.store(to_memory(w, features, element, old), address(code, target, at, number), element.size)
 
-    access.each_there(l, window, one)
-    fence(l, op.semantics)
-    l.set(op.result, loaded(l, target))
+    access.each_there(code, window, one)
+    fence(code, op.semantics)
+    code.set(op.result, loaded(code, target))

@@ -42,11 +42,11 @@ class Factor:
     imaginary: int = 0
 
 
-def suits(l: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
+def suits(code: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
     """Whether a product can be computed from pairs."""
     rows, depth = a.type.shape
     return (
-        l.target.dot_bf16
+        code.target.dot_bf16
         and a.type.component == b.type.component == BF16
         and total == F32
         and depth % 2 == 0
@@ -54,22 +54,22 @@ def suits(l: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
     )
 
 
-def vectors(l: Lowering, a: Matrix, read: list[Matrix]) -> Factor:
+def vectors(code: Lowering, a: Matrix, read: list[Matrix]) -> Factor:
     """`a` as pairs, column by column. What is read until the product is done is added to `read`."""
-    found = _found(l, a)
+    found = _found(code, a)
     rows, depth = a.type.shape
-    tile = new_tile(l, CoopMatrix(I32, rows, depth // 2, Use.A))
+    tile = new_tile(code, CoopMatrix(I32, rows, depth // 2, Use.A))
     if isinstance(found, Reference) and not found.contiguous and known(found.column_stride) == _BYTES:
         read.append(a)
-        move_in(l, found.pointer, found.row_stride, 2 * _BYTES, tile)
+        move_in(code, found.pointer, found.row_stride, 2 * _BYTES, tile)
     else:
-        _pack(l, a, tile)
+        _pack(code, a, tile)
     return Factor(tile.type, tile.pointer, I32.size, line_bytes(tile.type))
 
 
-def scalars(l: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
+def scalars(code: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
     """`b` as pairs, wherever they are. What is read until the product is done is added to `read`."""
-    found = _found(l, b)
+    found = _found(code, b)
     depth, columns = b.type.shape
     pairs = CoopMatrix(I32, depth // 2, columns, Use.B)
     if isinstance(found, Reference):
@@ -80,34 +80,34 @@ def scalars(l: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
             read.append(b)
             across = CoopMatrix(BF16, columns, depth, Use.A)
             turned = Reference(across, found.pointer, found.column_stride, found.row_stride)
-            tile = new_tile(l, CoopMatrix(I32, columns, depth // 2, Use.A))
-            _pack(l, turned, tile)
+            tile = new_tile(code, CoopMatrix(I32, columns, depth // 2, Use.A))
+            _pack(code, turned, tile)
             return Factor(pairs, tile.pointer, line_bytes(tile.type), I32.size)
     if isinstance(found, InMemory):
         read.append(b)
         return Factor(pairs, found.pointer, 2 * _BYTES, line_bytes(found.type))
-    held = to_tile(l, b)
+    held = to_tile(code, b)
     return Factor(pairs, held.pointer, 2 * _BYTES, line_bytes(held.type))
 
 
-def _found(l: Lowering, m: Matrix) -> Matrix:
+def _found(code: Lowering, m: Matrix) -> Matrix:
     held = same_numbers(m)
-    return held.found(l, lines=False) if isinstance(held, Unloaded) else held
+    return held.found(code, lines=False) if isinstance(held, Unloaded) else held
 
 
-def _pack(l: Lowering, m: Matrix, tile: InMemory) -> None:
+def _pack(code: Lowering, m: Matrix, tile: InMemory) -> None:
     """Neighbouring columns, their components alternating."""
-    w = l.w
-    walk = Walk(l, m)
+    w = code.w
+    walk = Walk(code, m)
 
     def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
         pair = []
         for k in range(2):
             place = Piece(w.add(w.mul(w.value(at.line), 2), k), at.start, at.count)
-            pair.append(to_memory(w, l.target.features, BF16, walk.piece(m, place)[0]))
+            pair.append(to_memory(w, code.target.features, BF16, walk.piece(m, place)[0]))
         count = at.count
         mixed = w.shuffle(pair[0], pair[1], [k // 2 + (k % 2) * count for k in range(2 * count)])
-        write_tile(l, tile, at, (w.convert("bitcast", mixed, f"<{count} x i32>"),))
+        write_tile(code, tile, at, (w.convert("bitcast", mixed, f"<{count} x i32>"),))
         return values
 
     def piece(start: Operand, count: int) -> None:
@@ -117,9 +117,9 @@ def _pack(l: Lowering, m: Matrix, tile: InMemory) -> None:
     walk.close()
 
 
-def multiply(l: Lowering, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[Val]:
+def multiply(code: Lowering, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[Val]:
     """The sums c plus the products of pairs: vectors of pairs times one pair."""
-    w = l.w
+    w = code.w
     found = []
     for x, total in zip(a, c, strict=True):
         count = lanes(total.type)

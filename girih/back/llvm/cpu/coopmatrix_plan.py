@@ -61,8 +61,10 @@ class Plan:
             return self.may_wait(value, reads=True)
         result = self._result_of(users[0], value)
         end = len(home.ops) - 1
-        return result is not None and self.by_reference(result) and not (
-            self._written(home, self.positions[definer], end) or self._written_after(result)
+        return (
+            result is not None
+            and self.by_reference(result)
+            and not (self._written(home, self.positions[definer], end) or self._written_after(result))
         )
 
     def by_reference(self, value: Value) -> bool:

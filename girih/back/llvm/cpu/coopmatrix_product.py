@@ -61,42 +61,42 @@ def accumulator(source: Number, target: Number) -> Number:
     return result if c.family == result.family and result.size > c.size else c
 
 
-def mul_add(l: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
     """The product of two matrices plus a third one."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     total = accumulator(c.type.component, type.component)
     if a.type.columns == 1 and isinstance(settled(b), Splat) and isinstance(settled(c), Splat):
-        found = _spread(l, type, total, a, b, c)
+        found = _spread(code, type, total, a, b, c)
         if found is not None:
             return found
-    return _Product(l, type, total, a, b, c).result()
+    return _Product(code, type, total, a, b, c).result()
 
 
-def _spread(l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
+def _spread(code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
     """A column times a row of equal numbers: all columns are equal."""
     if length(type) > _LARGEST_SAME:
         return None
-    walk = Walk(l, a, b, c, static=True)
+    walk = Walk(code, a, b, c, static=True)
     pieces = []
     for start, count in walk.pieces_of(type):
         at = Piece(0, start, count)
-        x, y, z = (_cast(l, m.type.component, total, walk.piece(m, at)) for m in (a, b, c))
-        pieces.append(_cast(l, total, type.component, multiply_add(l, x, y, z)))
+        x, y, z = (_cast(code, m.type.component, total, walk.piece(m, at)) for m in (a, b, c))
+        pieces.append(_cast(code, total, type.component, multiply_add(code, x, y, z)))
     walk.close()
-    parts = joined(l, pieces)
-    if in_registers(l, type):
+    parts = joined(code, pieces)
+    if in_registers(code, type):
         return Columns(type, [parts] * line_count(type))
     return SameColumns(type, parts)
 
 
-def _cast(l: Lowering, source: Number, target: Number, parts: Parts) -> Parts:
-    return casts.cast(l.w, l.target.features, source, target, parts)
+def _cast(code: Lowering, source: Number, target: Number, parts: Parts) -> Parts:
+    return casts.cast(code.w, code.target.features, source, target, parts)
 
 
-def multiply_add(l: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
+def multiply_add(code: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
     """a b + c in the type of the sums, of real or complex numbers."""
-    w = l.w
+    w = code.w
     if len(c) == 1:
         return (fused(w, a[0], b[0], c[0]),)
     negative = w.pure(a[1].type, f"fneg {a[1]}", (a[1],))
@@ -105,40 +105,40 @@ def multiply_add(l: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
 
 
 class _Product:
-    def __init__(self, l: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
-        self.l, self.type, self.total = l, type, total
+    def __init__(self, code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
+        self.code, self.type, self.total = code, type, total
         self.depth = a.type.columns
         self.read: list[Matrix] = []
-        self.pairs = coopmatrix_pairs.suits(l, a, b, total)
+        self.pairs = coopmatrix_pairs.suits(code, a, b, total)
         if self.pairs:
             self.depth //= 2
             self.vectors, self.scalars = (
-                coopmatrix_pairs.vectors(l, a, self.read), coopmatrix_pairs.scalars(l, b, self.read)
+                coopmatrix_pairs.vectors(code, a, self.read), coopmatrix_pairs.scalars(code, b, self.read)
             )  # fmt: skip
         else:
             self.vectors = self._vectors(self._factor(a, columns=True))
             self.scalars = self._factor(b, columns=False)
         self.c = c
-        self.small = in_registers(l, type)
+        self.small = in_registers(code, type)
         if isinstance(settled(c), Deferred) and weight_of(c) > 4:
-            self.c = to_tile(l, c)
+            self.c = to_tile(code, c)
             self.c.remaining = None if c.remaining is None else c.remaining + 1
 
     # --- factors -------------------------------------------------------------------------
 
     def _factor(self, m: Matrix, *, columns: bool) -> Factor:
         """A factor in memory, in the type of the sums; converted ones by columns where that is asked for."""
-        l = self.l
+        code = self.code
         held = same_numbers(m)
         if isinstance(held, Unloaded):
-            held = held.found(l, lines=False)
+            held = held.found(code, lines=False)
         if m.type.component != self.total:
             return self._converted(m, held, columns=columns)
         if isinstance(held, Reference | InMemory):
             # The sum must not be written over what a factor still lies in.
             self.read.append(m)
         else:
-            held = to_tile(l, m)
+            held = to_tile(code, m)
         if isinstance(held, Reference):
             return Factor(held.type, held.pointer, held.row_stride, held.column_stride)
         assert isinstance(held, InMemory)
@@ -148,7 +148,7 @@ class _Product:
 
     def _converted(self, m: Matrix, held: Matrix, *, columns: bool) -> Factor:
         """A factor of another type, converted as it lies in memory: row by row where that is allowed and better."""
-        l, source, type = self.l, m.type.component, m.type
+        code, source, type = self.code, m.type.component, m.type
         across = False
         if isinstance(held, Reference) and not (columns or held.contiguous):
             across = known(held.column_stride) == source.size
@@ -158,8 +158,8 @@ class _Product:
             self.read.append(m)
             m = held
         target = CoopMatrix(self.total, type.rows, type.columns, type.use)
-        converted = Deferred(target, (m,), lambda at, x: _cast(l, source, self.total, x[0]), remaining=1)
-        tile = to_tile(l, converted)
+        converted = Deferred(target, (m,), lambda at, x: _cast(code, source, self.total, x[0]), remaining=1)
+        tile = to_tile(code, converted)
         strides = (part(target).size, line_bytes(target))
         if turned(target) != across:
             strides = strides[::-1]
@@ -171,8 +171,8 @@ class _Product:
         type = factor.type
         if known(factor.row_stride) == part(type).size:
             return factor
-        tile = new_tile(self.l, type)
-        move_in(self.l, factor.pointer, factor.row_stride, factor.column_stride, tile)
+        tile = new_tile(self.code, type)
+        move_in(self.code, factor.pointer, factor.row_stride, factor.column_stride, tile)
         return Factor(type, tile.pointer, part(type).size, line_bytes(type))
 
     # --- blocks --------------------------------------------------------------------------
@@ -186,17 +186,17 @@ class _Product:
 
     def _blocks(self) -> Matrix:
         rows, columns = self._block()
-        walk = Walk(self.l, self.c, static=self.small)
+        walk = Walk(self.code, self.c, static=self.small)
         if self.small:
             return self._in_registers(walk, rows, columns)
-        tile = place_for(self.l, self.type, self.c)
+        tile = place_for(self.code, self.type, self.c)
         self._rows(walk, rows, lambda start, count: self._columns(walk, tile, start, count, columns))
         walk.close()
         return tile
 
     def _block(self) -> tuple[int, int]:
         """Components and lines of a block."""
-        target = self.l.target
+        target = self.code.target
         size = part(CoopMatrix(self.total, 1, 1, Use.ACC)).size
         per_vector = target.vector_bytes // size
         most = most_accumulators(target) // (2 if self.total.family == "complex" else 1)
@@ -216,7 +216,7 @@ class _Product:
             for start in range(0, whole, step):
                 body(start, step)
         else:
-            with self.l.w.loop(0, whole, step) as loop:
+            with self.code.w.loop(0, whole, step) as loop:
                 body(loop.index, step)
         if whole < total:
             body(whole, total - whole)
@@ -225,9 +225,9 @@ class _Product:
         """Go over the lines of the blocks that begin at a component."""
 
         def block(line: Operand, lines: int) -> None:
-            places = [Piece(self.l.w.add(line, j), start, count) for j in range(lines)]
+            places = [Piece(self.code.w.add(line, j), start, count) for j in range(lines)]
             for at, parts in zip(places, self._accumulate(walk, places), strict=True):
-                write_tile(self.l, tile, at, parts)
+                write_tile(self.code, tile, at, parts)
 
         total = line_count(self.type)
         whole = total - total % step
@@ -235,7 +235,7 @@ class _Product:
             for line in range(0, whole, step):
                 block(line, step)
         else:
-            with self.l.w.loop(0, whole, step) as loop:
+            with self.code.w.loop(0, whole, step) as loop:
                 block(loop.index, step)
         if whole < total:
             block(whole, total - whole)
@@ -251,13 +251,13 @@ class _Product:
                 for k, parts in zip(lines, self._accumulate(walk, places), strict=True):
                     found[k].append(parts)
         walk.close()
-        return Columns(self.type, [joined(self.l, pieces) for pieces in found])
+        return Columns(self.type, [joined(self.code, pieces) for pieces in found])
 
     def _accumulate(self, walk: Walk, places: Sequence[Piece]) -> list[Parts]:
         """The components of a block, which lies side by side in neighbouring lines."""
-        l, w = self.l, self.l.w
+        code, w = self.code, self.code.w
         source = self.c.type.component
-        initial = [_cast(l, source, self.total, walk.piece(self.c, at)) for at in places]
+        initial = [_cast(code, source, self.total, walk.piece(self.c, at)) for at in places]
         count, parts = places[0].count, len(initial[0])
         a = w.at(self.vectors.pointer, w.mul(w.value(places[0].start), self.vectors.row_stride))
         deep = self.scalars.row_stride
@@ -270,21 +270,19 @@ class _Product:
             for j, pointer in enumerate(b):
                 loaded = self._load(self.scalars, _moved(w, pointer, deep, base, distance), 1)
                 y = tuple(w.splat(p, count) for p in loaded)
-                following += multiply_add(l, x, y, tuple(values[j * parts : (j + 1) * parts]))
+                following += multiply_add(code, x, y, tuple(values[j * parts : (j + 1) * parts]))
             return following
 
-        vectors = -(-count * register_bytes(self._sums()) // l.target.vector_bytes)
+        vectors = -(-count * register_bytes(self._sums()) // code.target.vector_bytes)
         if self.pairs:
             return self._accumulate_pairs(a, b, deep, initial)
         flat = accumulate(w, self.depth, [p for one in initial for p in one], step, len(places) * parts * vectors)
         blocks = [tuple(flat[j * parts : (j + 1) * parts]) for j in range(len(places))]
-        return [_cast(l, self.total, self.type.component, one) for one in blocks]
+        return [_cast(code, self.total, self.type.component, one) for one in blocks]
 
-    def _accumulate_pairs(
-        self, a: Val, b: Sequence[Val], deep: Operand, initial: Sequence[Parts]
-    ) -> list[Parts]:
+    def _accumulate_pairs(self, a: Val, b: Sequence[Val], deep: Operand, initial: Sequence[Parts]) -> list[Parts]:
         """The same, by dot products of pairs, which take vectors of the hardware's length."""
-        l, w = self.l, self.l.w
+        code, w = self.code, self.code.w
         count = lanes(initial[0][0].type)
         width = min(16, count)
         starts = range(0, count, width)
@@ -297,23 +295,23 @@ class _Product:
             for j, pointer in enumerate(b):
                 y = w.load("i32", _moved(w, pointer, deep, base, distance), 2)
                 held = values[j * len(x) : (j + 1) * len(x)]
-                following += coopmatrix_pairs.multiply(l, x, y, held)
+                following += coopmatrix_pairs.multiply(code, x, y, held)
             return following
 
         flat = accumulate(w, self.depth, flat, step, len(flat))
         size = len(starts)
         columns = [w.join(flat[j * size : (j + 1) * size]) for j in range(len(b))]
-        return [_cast(l, self.total, self.type.component, (one,)) for one in columns]
+        return [_cast(code, self.total, self.type.component, (one,)) for one in columns]
 
     def _sums(self) -> CoopMatrix:
         return CoopMatrix(self.total, 1, 1, Use.ACC)
 
     def _load(self, factor: Factor, pointer: Val, count: int) -> Parts:
         """Components of a factor that are neighbours."""
-        w, one = self.l.w, part(factor.type)
+        w, one = self.code.w, part(factor.type)
         vector = wide(memory_type(one), count)
         held = [w.load(vector, w.at(pointer, k * factor.imaginary), one.size) for k in range(part_count(factor.type))]
-        return tuple(from_memory(w, self.l.target.features, one, x) for x in held)
+        return tuple(from_memory(w, self.code.target.features, one, x) for x in held)
 
 
 def _moved(w: Writer, pointer: Val, stride: Operand, base: Operand, distance: int) -> Val:

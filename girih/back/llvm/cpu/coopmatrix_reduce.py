@@ -46,36 +46,38 @@ _OPERATORS: dict[type[Reduce], str] = {
 
 
 @lowering(*_OPERATORS)
-def reduce(l: Lowering, op: Reduce) -> None:
+def reduce(code: Lowering, op: Reduce) -> None:
     """Rows or columns: of lines one by one, or of what lies at the same place of all lines."""
-    together(l, op)
+    together(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    l.set(op.result, _Reduction(l, _OPERATORS[op.__class__], type, operand(l, op.a)).result(along_row=op.along_row))
+    code.set(
+        op.result, _Reduction(code, _OPERATORS[op.__class__], type, operand(code, op.a)).result(along_row=op.along_row)
+    )
 
 
 class _Reduction:
-    def __init__(self, l: Lowering, operator: str, type: CoopMatrix, a: Matrix) -> None:
-        self.l, self.operator, self.type, self.a = l, operator, type, a
+    def __init__(self, code: Lowering, operator: str, type: CoopMatrix, a: Matrix) -> None:
+        self.code, self.operator, self.type, self.a = code, operator, type, a
         component = type.component
         narrow = component in (BF16, F16) and operator == "add"
         self.total: Number = F32 if narrow else component
 
     def result(self, *, along_row: bool) -> Matrix:
         """The reduced matrix."""
-        walk = Walk(self.l, self.a)
+        walk = Walk(self.code, self.a)
         found = self._across(walk) if along_row else self._along(walk)
         walk.close()
         return found
 
     def _combined(self, a: Parts, b: Parts) -> Parts:
-        return arith.binary(self.l.w, self.l.target.features, self.operator, self.total, a, b)
+        return arith.binary(self.code.w, self.code.target.features, self.operator, self.total, a, b)
 
     def _wide(self, parts: Parts) -> Parts:
-        return casts.cast(self.l.w, self.l.target.features, self.type.component, self.total, parts)
+        return casts.cast(self.code.w, self.code.target.features, self.type.component, self.total, parts)
 
     def _narrow(self, parts: Parts) -> Parts:
-        return casts.cast(self.l.w, self.l.target.features, self.total, self.type.component, parts)
+        return casts.cast(self.code.w, self.code.target.features, self.total, self.type.component, parts)
 
     def _neutral(self, count: int) -> Parts:
         """What changes nothing: of floats, NaN for the maximum and minimum, and the negative zero for sums."""
@@ -92,9 +94,9 @@ class _Reduction:
 
     def _across(self, walk: Walk) -> Matrix:
         """One line: the combination of all lines. Several sums run side by side, because each waits for the last."""
-        l = self.l
-        small = in_registers(l, self.type)
-        tile = None if small else new_tile(l, self.type)
+        code = self.code
+        small = in_registers(code, self.type)
+        tile = None if small else new_tile(code, self.type)
         pieces: list[Parts] = []
 
         def piece(start: Operand, count: int) -> None:
@@ -102,17 +104,17 @@ class _Reduction:
             if tile is None:
                 pieces.append(found)
             else:
-                write_tile(l, tile, Piece(0, start, count), found)
+                write_tile(code, tile, Piece(0, start, count), found)
 
         if tile is None:
             for start, count in walk.pieces_of(self.a.type):
                 piece(start, count)
-            return Columns(self.type, [joined(l, pieces)])
+            return Columns(self.type, [joined(code, pieces)])
         walk.starts(self.a.type, piece)
         return tile
 
     def _lines(self, walk: Walk, start: Operand, count: int) -> Parts:
-        vectors = -(-count * register_bytes(self.a.type) // self.l.target.vector_bytes)
+        vectors = -(-count * register_bytes(self.a.type) // self.code.target.vector_bytes)
         unroll = 1 if weight_of(self.a) > 30 else max(1, 4 // vectors)
         unroll = min(unroll, line_count(self.a.type))
         parts = part_count(self.type)
@@ -132,30 +134,30 @@ class _Reduction:
 
     def _along(self, walk: Walk) -> Matrix:
         """One component for each line."""
-        l = self.l
+        code = self.code
         pieces = walk.pieces_of(self.a.type)
         count = line_count(self.a.type)
         if count <= 4 and len(pieces) <= 4:
             found = [self._narrow(self._line(walk, Piece(k, 0, 1), pieces)) for k in range(count)]
             return self._joined(found)
-        tile = new_tile(l, self.type)
+        tile = new_tile(code, self.type)
 
         def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
-            write_tile(l, tile, self._place(at.line), self._narrow(self._line(walk, at, pieces)))
+            write_tile(code, tile, self._place(at.line), self._narrow(self._line(walk, at, pieces)))
             return values
 
         walk.lines(self.a.type, line, 0, 1)
-        return loaded(l, tile)
+        return loaded(code, tile)
 
     def _place(self, line: Operand) -> Piece:
         return Piece(0, line, 1) if turned(self.type) else Piece(line, 0, 1)
 
     def _joined(self, found: list[Parts]) -> Matrix:
-        line = joined(self.l, found)
-        if in_registers(self.l, self.type):
+        line = joined(self.code, found)
+        if in_registers(self.code, self.type):
             return Columns(self.type, [line])
-        tile: InMemory = new_tile(self.l, self.type)
-        write_tile(self.l, tile, Piece(0, 0, length(self.type)), line)
+        tile: InMemory = new_tile(self.code, self.type)
+        write_tile(self.code, tile, Piece(0, 0, length(self.type)), line)
         return tile
 
     def _line(self, walk: Walk, at: Piece, pieces: list[tuple[int, int]]) -> Parts:
@@ -164,7 +166,7 @@ class _Reduction:
         whole = [start for start, count in pieces if count == step]
         held = self._wide(walk.piece(self.a, Piece(at.line, 0, step)))
         if len(whole) > 4:
-            with self.l.w.loop(step, len(whole) * step, step, held) as loop:
+            with self.code.w.loop(step, len(whole) * step, step, held) as loop:
                 loop.following = self._combined(
                     loop.values, self._wide(walk.piece(self.a, Piece(at.line, loop.index, step)))
                 )
@@ -179,7 +181,7 @@ class _Reduction:
 
     def _within(self, held: Parts) -> Parts:
         """All elements of a vector: halves, halves of them, and so on."""
-        w = self.l.w
+        w = self.code.w
         count = lanes(held[0].type)
         odd: Parts | None = None
         while count > 1:

@@ -30,14 +30,14 @@ from girih.ir.types import CoopMatrix
 _BLOCK = 8
 
 
-def move_in(l: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
+def move_in(code: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
     """A matrix from memory to the workspace; distances are in bytes."""
-    _transpose(l, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=True)
+    _transpose(code, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=True)
 
 
-def move_out(l: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
+def move_out(code: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
     """A matrix from the workspace to memory; distances are in bytes."""
-    _transpose(l, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=False)
+    _transpose(code, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=False)
 
 
 def _strides(type: CoopMatrix, row_stride: Operand, column_stride: Operand) -> tuple[Operand, Operand]:
@@ -46,23 +46,23 @@ def _strides(type: CoopMatrix, row_stride: Operand, column_stride: Operand) -> t
 
 
 def _transpose(
-    l: Lowering, pointer: Val, strides: tuple[Operand, Operand], tile: InMemory, *, inwards: bool
+    code: Lowering, pointer: Val, strides: tuple[Operand, Operand], tile: InMemory, *, inwards: bool
 ) -> None:
-    w, type = l.w, tile.type
+    w, type = code.w, tile.type
     along, across = strides
     neighbours = known(across) == type.component.size and part_count(type) == 1
     block = gcd(gcd(length(type), line_count(type)), _BLOCK) if neighbours else 1
     with w.loop(0, length(type), block) as starts, w.loop(0, line_count(type), block) as lines:
         there = w.at(w.at(pointer, w.mul(lines.index, across)), w.mul(starts.index, along))
-        here = address(l, tile, Piece(lines.index, starts.index, 1))
+        here = address(code, tile, Piece(lines.index, starts.index, 1))
         if block == 1:
-            _move_one(l, type, there, here, inwards=inwards)
+            _move_one(code, type, there, here, inwards=inwards)
         else:
-            _move_block(l, type, block, (there, along), (here, line_bytes(type)), inwards=inwards)
+            _move_block(code, type, block, (there, along), (here, line_bytes(type)), inwards=inwards)
 
 
-def _move_one(l: Lowering, type: CoopMatrix, pointer: Val, here: Val, *, inwards: bool) -> None:
-    w, size = l.w, part(type).size
+def _move_one(code: Lowering, type: CoopMatrix, pointer: Val, here: Val, *, inwards: bool) -> None:
+    w, size = code.w, part(type).size
     for number in range(part_count(type)):
         there, mine = w.at(pointer, number * size), w.at(here, number * plane_bytes(type))
         source, target = (there, mine) if inwards else (mine, there)
@@ -70,10 +70,16 @@ def _move_one(l: Lowering, type: CoopMatrix, pointer: Val, here: Val, *, inwards
 
 
 def _move_block(
-    l: Lowering, type: CoopMatrix, block: int, there: tuple[Val, Operand], here: tuple[Val, Operand], *, inwards: bool
+    code: Lowering,
+    type: CoopMatrix,
+    block: int,
+    there: tuple[Val, Operand],
+    here: tuple[Val, Operand],
+    *,
+    inwards: bool,
 ) -> None:
     """A square block from one place to another, transposed; a place is a pointer and the distance of its vectors."""
-    w, size = l.w, part(type).size
+    w, size = code.w, part(type).size
     source, target = (there, here) if inwards else (here, there)
     vector = wide(memory_type(part(type)), block)
     held = [w.load(vector, w.at(source[0], w.mul(k, source[1])), size) for k in range(block)]

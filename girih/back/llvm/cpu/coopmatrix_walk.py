@@ -47,8 +47,8 @@ class Walk:
     What will be needed again is kept on the way: `close` makes it known when the pass has gone over all pieces.
     """
 
-    def __init__(self, l: Lowering, *roots: Matrix, static: bool = False) -> None:
-        self.l = l
+    def __init__(self, code: Lowering, *roots: Matrix, static: bool = False) -> None:
+        self.code = code
         self.roots = roots
         self._sinks: dict[Deferred, InMemory] = {}
         self._known: dict[tuple[Matrix, Piece], Parts] = {}
@@ -61,14 +61,14 @@ class Walk:
     def _prepare(self, m: Matrix) -> None:
         self._bytes = max(self._bytes, register_bytes(m.type))
         if isinstance(m, Unloaded) and m.held is None:
-            m.found(self.l, lines=True)
+            m.found(self.code, lines=True)
         found = settled(m)
         if isinstance(found, Reference) and not found.contiguous and found not in self._moved:
-            self._moved[found] = new_tile(self.l, found.type)
-            move_in(self.l, found.pointer, found.row_stride, found.column_stride, self._moved[found])
+            self._moved[found] = new_tile(self.code, found.type)
+            move_in(self.code, found.pointer, found.row_stride, found.column_stride, self._moved[found])
         if isinstance(m, Deferred) and m.held is None and m not in self._sinks:
             if m.remaining is not None and m.remaining > 1:
-                self._sinks[m] = new_tile(self.l, m.type)
+                self._sinks[m] = new_tile(self.code, m.type)
             for one in m.operands:
                 self._prepare(one)
 
@@ -89,7 +89,7 @@ class Walk:
         return known
 
     def _compute(self, m: Matrix, at: Piece) -> Parts:
-        w = self.l.w
+        w = self.code.w
         match m:
             case Splat():
                 return tuple(w.splat(p, at.count) for p in m.parts)
@@ -97,16 +97,16 @@ class Walk:
                 return tuple(w.part(p, constant_of(at.start), at.count) for p in m.parts)
             case Columns():
                 held = m.columns[constant_of(at.line)]
-                return tuple(_part(self.l, p, constant_of(at.start), at.count) for p in held)
+                return tuple(_part(self.code, p, constant_of(at.start), at.count) for p in held)
             case InMemory():
-                return read_tile(self.l, m, at)
+                return read_tile(self.code, m, at)
             case Reference():
                 moved = self._moved.get(m)
-                return _read_reference(self.l, m, at) if moved is None else read_tile(self.l, moved, at)
+                return _read_reference(self.code, m, at) if moved is None else read_tile(self.code, moved, at)
             case Deferred():
                 found = m.compute(at, [self.piece(one, at) for one in m.operands])
                 if m in self._sinks:
-                    write_tile(self.l, self._sinks[m], at, found)
+                    write_tile(self.code, self._sinks[m], at, found)
                 return found
             case _:
                 raise TypeError(f"{type(m).__name__} has no pieces")
@@ -136,10 +136,10 @@ class Walk:
                 values = body(Piece(line, start, count), line % unroll, values)
             return values
         whole = total - total % unroll
-        with self.l.w.loop(0, whole, unroll, list(values)) as loop:
+        with self.code.w.loop(0, whole, unroll, list(values)) as loop:
             following: Sequence[Val] = loop.values
             for turn in range(unroll):
-                following = body(Piece(self.l.w.add(loop.index, turn), start, count), turn, following)
+                following = body(Piece(self.code.w.add(loop.index, turn), start, count), turn, following)
             loop.following = following
         values = loop.results
         for line in range(whole, total):
@@ -155,7 +155,7 @@ class Walk:
                 body(start, count)
             return
         whole = length(type) - length(type) % step
-        with self.l.w.loop(0, whole, step) as loop:
+        with self.code.w.loop(0, whole, step) as loop:
             body(loop.index, step)
         if whole < length(type):
             body(whole, length(type) - whole)
@@ -173,68 +173,70 @@ class Walk:
         self.starts(type, piece)
 
 
-def _part(l: Lowering, held: Val, start: int, count: int) -> Val:
-    return held if count == lanes(held.type) else l.w.part(held, start, count)
+def _part(code: Lowering, held: Val, start: int, count: int) -> Val:
+    return held if count == lanes(held.type) else code.w.part(held, start, count)
 
 
-def _read_reference(l: Lowering, m: Reference, at: Piece) -> Parts:
+def _read_reference(code: Lowering, m: Reference, at: Piece) -> Parts:
     """A piece of neighbouring components in memory."""
-    w, one = l.w, part(m.type)
+    w, one = code.w, part(m.type)
     stride = m.row_stride if turned(m.type) else m.column_stride
     line = w.at(m.pointer, w.mul(w.value(at.line), stride))
     held = w.load(wide(memory_type(one), at.count), w.at(line, w.mul(w.value(at.start), one.size)), one.size)
-    return (from_memory(w, l.target.features, one, held),)
+    return (from_memory(w, code.target.features, one, held),)
 
 
-def place_for(l: Lowering, type: CoopMatrix, *roots: Matrix) -> InMemory:
+def place_for(code: Lowering, type: CoopMatrix, *roots: Matrix) -> InMemory:
     """Where the result of one pass over the roots goes: over a matrix that is not needed any more, or a new place."""
     found = [leaf for root in roots for leaf in leaves(root)]
     for leaf in found:
         if not isinstance(leaf, InMemory) or not leaf.owned or leaf.remaining != found.count(leaf):
             continue
-        if leaf.type.shape == type.shape and part(leaf.type).size == part(type).size and (
-            part_count(leaf.type) == part_count(type)
+        if (
+            leaf.type.shape == type.shape
+            and part(leaf.type).size == part(type).size
+            and (part_count(leaf.type) == part_count(type))
         ):
             return InMemory(type, leaf.pointer, True, leaf.slot, leaf.offset)
-    return new_tile(l, type)
+    return new_tile(code, type)
 
 
-def to_tile(l: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory:
+def to_tile(code: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory:
     """A matrix in the workspace: where it is, or else in `into` or a new place."""
     found = settled(m)
     if isinstance(found, InMemory) and into is None:
         consume(m)
         return found
-    walk = Walk(l, m)
+    walk = Walk(code, m)
     found = settled(m)
     if isinstance(found, InMemory) and into is None:
         consume(m)
         return found
-    tile = into or walk.kept(m) or place_for(l, m.type, m)
-    vectors = -(-min(length(m.type) * register_bytes(m.type), PIECE_BYTES) // l.target.vector_bytes)
+    tile = into or walk.kept(m) or place_for(code, m.type, m)
+    vectors = -(-min(length(m.type) * register_bytes(m.type), PIECE_BYTES) // code.target.vector_bytes)
     unroll = 1 if weight_of(m) > 12 else max(1, 4 // vectors)
     kept = tile is walk.kept(m)
 
     def body(at: Piece) -> None:
         parts = walk.piece(m, at)
         if not kept:
-            write_tile(l, tile, at, parts)
+            write_tile(code, tile, at, parts)
 
     walk.everywhere(m.type, body, unroll)
     walk.close()
     return tile
 
 
-def to_columns(l: Lowering, m: Matrix) -> list[Parts]:
+def to_columns(code: Lowering, m: Matrix) -> list[Parts]:
     """A small matrix in registers."""
     found = settled(m)
     if isinstance(found, Columns):
         consume(m)
         return found.columns
-    walk = Walk(l, m, static=True)
+    walk = Walk(code, m, static=True)
     columns = []
     for line in range(line_count(m.type)):
         pieces = [walk.piece(m, Piece(line, start, count)) for start, count in walk.pieces_of(m.type)]
-        columns.append(joined(l, pieces))
+        columns.append(joined(code, pieces))
     walk.close()
     return columns

@@ -67,40 +67,40 @@ class Window:
 # --- what a subgroup shares --------------------------------------------------------------------
 
 
-def together(l: Lowering, op: Op) -> None:
+def together(code: Lowering, op: Op) -> None:
     """Find an instruction that only some work-items of the subgroup meet."""
-    if l.mask is None:
+    if code.mask is None:
         return
-    w = l.w
-    bad = w.splat(w.negated(w.all(l.mask)), l.lanes)
-    l.check(op, bad, "run.divergent", f"`{op.spec.mnemonic}` is met by some work-items of the subgroup only")
+    w = code.w
+    bad = w.splat(w.negated(w.all(code.mask)), code.lanes)
+    code.check(op, bad, "run.divergent", f"`{op.spec.mnemonic}` is met by some work-items of the subgroup only")
 
 
-def shared_scalar(l: Lowering, op: Op, name: str, held: Scalar, argument: str | None = None) -> Parts:
+def shared_scalar(code: Lowering, op: Op, name: str, held: Scalar, argument: str | None = None) -> Parts:
     """A number that the work-items share, the first active one's; a finding where they do not."""
     if held.uniform:
         return held.parts
-    w = l.w
-    first = l.one(held)
-    for one, many in zip(first, l.vector(held), strict=True):
-        spread = w.splat(one, l.lanes)
+    w = code.w
+    first = code.one(held)
+    for one, many in zip(first, code.vector(held), strict=True):
+        spread = w.splat(one, code.lanes)
         if scalar(many.type) in ("float", "double"):
             number = w.binary("or", w.compare("ord", many, many), w.compare("ord", spread, spread))
             differs = w.binary("and", w.compare("une", many, spread), number)
         else:
             differs = w.compare("ne", many, spread)
         message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a subgroup"
-        l.check(op, differs, "run.not_uniform", message, argument=argument)
+        code.check(op, differs, "run.not_uniform", message, argument=argument)
     return first
 
 
-def shared_operand(l: Lowering, op: Op, name: str) -> Parts:
+def shared_operand(code: Lowering, op: Op, name: str) -> Parts:
     """A scalar operand that the work-items share."""
     value: Value = getattr(op, name)
-    return shared_scalar(l, op, name, l.scalar(value), value.name)
+    return shared_scalar(code, op, name, code.scalar(value), value.name)
 
 
-def shared_memref(l: Lowering, op: Op, name: str, held: MemRefHeld, argument: str | None) -> MemRefHeld:
+def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld, argument: str | None) -> MemRefHeld:
     """A memref that the work-items share."""
     if held.uniform:
         return held
@@ -108,12 +108,12 @@ def shared_memref(l: Lowering, op: Op, name: str, held: MemRefHeld, argument: st
     def one(extent: Extent) -> Extent:
         if isinstance(extent, int):
             return extent
-        return as_extent(index(shared_scalar(l, op, name, extent, argument)[0]))
+        return as_extent(index(shared_scalar(code, op, name, extent, argument)[0]))
 
-    pointer = held.pointer if lanes(held.pointer.type) == 1 else l.w.extract(held.pointer, l.first_lane())
+    pointer = held.pointer if lanes(held.pointer.type) == 1 else code.w.extract(held.pointer, code.first_lane())
     limit = held.limit
     if limit is not None and lanes(limit.type) > 1:
-        limit = l.w.extract(limit, l.first_lane())
+        limit = code.w.extract(limit, code.first_lane())
     return MemRefHeld(
         held.type, pointer, as_scalar(one(held.offset)), tuple(map(one, held.shape)), tuple(map(one, held.strides)),
         held.name, held.align, limit, held.maybe_null,
@@ -123,17 +123,17 @@ def shared_memref(l: Lowering, op: Op, name: str, held: MemRefHeld, argument: st
 # --- windows -----------------------------------------------------------------------------------
 
 
-def window_of(l: Lowering, op: Access, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
+def window_of(code: Lowering, op: Access, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
     """The tile that an instruction accesses, checked."""
-    together(l, op)
-    memref = shared_memref(l, op, "memory", l.memref(memory), memory.name)
-    check_null(l, op, memref)
-    position = [shared_operand(l, op, "row")[0], shared_operand(l, op, "column")[0]]
+    together(code, op)
+    memref = shared_memref(code, op, "memory", code.memref(memory), memory.name)
+    check_null(code, op, memref)
+    position = [shared_operand(code, op, "row")[0], shared_operand(code, op, "column")[0]]
     sizes = [as_scalar(s).part for s in memref.shape]
     strides = list(memref.strides)
     if op.transpose:
         position, sizes, strides = position[::-1], sizes[::-1], strides[::-1]
-    return _Bounds(l, op, memref, position, sizes, strides, type).window()
+    return _Bounds(code, op, memref, position, sizes, strides, type).window()
 
 
 class _Bounds:
@@ -141,7 +141,7 @@ class _Bounds:
 
     def __init__(
         self,
-        l: Lowering,
+        code: Lowering,
         op: Access,
         memref: MemRefHeld,
         position: list[Val],
@@ -149,7 +149,7 @@ class _Bounds:
         strides: list[Extent],
         type: CoopMatrix,
     ) -> None:
-        self.l, self.op, self.memref, self.type = l, op, memref, type
+        self.code, self.op, self.memref, self.type = code, op, memref, type
         self.position, self.sizes = position, sizes
         self.strides: list[Operand] = [s if isinstance(s, int) else s.part for s in strides]
         self.checked = (op.checked.rows, op.checked.columns)
@@ -157,14 +157,14 @@ class _Bounds:
 
     def _inside(self, mode: int) -> Val:
         """Whether all rows, or all columns, are there."""
-        w = self.l.w
+        w = self.code.w
         last = w.sub(self.sizes[mode], self.type.shape[mode])
         start = self.position[mode]
         return w.binary("and", w.compare("sge", start, 0), w.compare("sle", start, last))
 
     def _range(self, mode: int) -> tuple[Val, Val]:
         """The first row or column that is there, and the end of them."""
-        w = self.l.w
+        w = self.code.w
         extent = self.type.shape[mode]
         first = w.larger(w.sub(0, self.position[mode]), 0)
         end = w.smaller(w.sub(self.sizes[mode], self.position[mode]), extent)
@@ -172,7 +172,7 @@ class _Bounds:
 
     def _outside(self) -> Val | None:
         """Whether an element is missing that no flag leaves out."""
-        w = self.l.w
+        w = self.code.w
         bad: Val | None = None
         for mode in range(2):
             if self.checked[mode]:
@@ -186,7 +186,7 @@ class _Bounds:
 
     def window(self) -> Window:
         """Report what is missing, and say where the tile is."""
-        w = self.l.w
+        w = self.code.w
         self._report(self._outside())
         size = self.type.component.size
         first: Operand = self.memref.offset.part
@@ -210,7 +210,7 @@ class _Bounds:
         """Tiles inside their memref can still miss the memory behind a group with an offset."""
         if self.memref.limit is None:
             return
-        w = self.l.w
+        w = self.code.w
         last = w.value(first)
         some: Val | None = None
         for mode in range(2):
@@ -224,15 +224,15 @@ class _Bounds:
 
     def _report(self, bad: Val | None) -> None:
         """Name the first element that is missing; where it is, only matters where one is."""
-        l, w = self.l, self.l.w
-        if bad is None or not l.checks or bad.literal == 0:
+        code, w = self.code, self.code.w
+        if bad is None or not code.checks or bad.literal == 0:
             return
         message = f"`{self.op.spec.mnemonic}` outside %{self.memref.name}"
 
         def cold() -> None:
             place = self._first_missing()
             named = [index(p) for p in (place[::-1] if self.op.transpose else place)]
-            l.check(self.op, bad, "run.out_of_bounds", message, argument=self.memref.name,
+            code.check(self.op, bad, "run.out_of_bounds", message, argument=self.memref.name,
                     index=named, shape=self.memref.shape, by_lane=False)  # fmt: skip
             w.line("unreachable")
 
@@ -240,7 +240,7 @@ class _Bounds:
 
     def _first_missing(self) -> list[Val]:
         """The first missing element, row by row."""
-        w = self.l.w
+        w = self.code.w
         row, column = self.position
         rows, columns = self.sizes
         if self.checked[0]:

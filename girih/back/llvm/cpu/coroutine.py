@@ -20,28 +20,28 @@ from girih.ops.control import Parallel
 _FRAME_ALIGNMENT = 64
 
 
-def run_as_coroutines(l: Lowering, op: Parallel) -> None:
+def run_as_coroutines(code: Lowering, op: Parallel) -> None:
     """A parallel region with barriers in a work-group of several subgroups."""
     capture = Capture()
-    name, bytes = _write_coroutine(l, op, capture)
-    count = l.geometry.subgroups
-    w = l.w
-    memory = l.take(capture.size)
+    name, bytes = _write_coroutine(code, op, capture)
+    count = code.geometry.subgroups
+    w = code.w
+    memory = code.take(capture.size)
     capture.store(w, memory)
-    handles = l.take(8 * count)
-    workspace = l.take(count * bytes)
+    handles = code.take(8 * count)
+    workspace = code.take(count * bytes)
     with w.loop(0, count) as loop:
         piece = w.at(workspace, w.mul(loop.index, bytes))
         handle = w.effect("ptr", f"call ptr @{name}({memory}, {loop.index}, {piece})")
         w.store(handle, w.at(handles, w.mul(loop.index, 8)), 8)
-    _resume_all(l, handles, count)
-    failed = w.effect("i32", f"load atomic i32, {l.record} monotonic, align 4")
-    w.unlikely(w.compare("ne", failed, integer(0, "i32")), l.leave)
+    _resume_all(code, handles, count)
+    failed = w.effect("i32", f"load atomic i32, {code.record} monotonic, align 4")
+    w.unlikely(w.compare("ne", failed, integer(0, "i32")), code.leave)
 
 
-def _resume_all(l: Lowering, handles: Val, count: int) -> None:
+def _resume_all(code: Lowering, handles: Val, count: int) -> None:
     """Resume those that are not through, round after round; in the end free them all."""
-    w = l.w
+    w = code.w
     w.module.declare("llvm.coro.done", "i1", ("ptr",))
     w.module.declare("llvm.coro.resume", "void", ("ptr",))
     w.module.declare("llvm.coro.destroy", "void", ("ptr",))
@@ -59,7 +59,7 @@ def _resume_all(l: Lowering, handles: Val, count: int) -> None:
             (going,) = w.either(done, lambda: [integer(0, "i1")], resume)
             loop.following = [w.binary("or", loop.values[0], going)]
         # A subgroup that failed is through; the others must not wait for it.
-        failed = w.effect("i32", f"load atomic i32, {l.record} monotonic, align 4")
+        failed = w.effect("i32", f"load atomic i32, {code.record} monotonic, align 4")
         fine = w.compare("eq", failed, integer(0, "i32"))
         return [w.binary("and", loop.results[0], fine)]
 
@@ -69,57 +69,57 @@ def _resume_all(l: Lowering, handles: Val, count: int) -> None:
         w.line(f"call void @llvm.coro.destroy({handle})")
 
 
-def _write_coroutine(l: Lowering, op: Parallel, capture: Capture) -> tuple[str, int]:
+def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[str, int]:
     """The function of one subgroup, and how much of the workspace it needs."""
-    name = f"{l.debug.linkage_name}.parallel{len(l.module.functions)}"
+    name = f"{code.debug.linkage_name}.parallel{len(code.module.functions)}"
     span = op.span
-    debug = DebugInfo(l.module, name, name, span)
+    debug = DebugInfo(code.module, name, name, span)
     header = (
         f"define internal ptr @{name}(ptr %context, i64 %subgroup, ptr %workspace) "
         f"presplitcoroutine noinline !dbg {debug.subprogram}"
     )
-    w = Writer(l.module, header)
+    w = Writer(code.module, header)
     w.location = debug.at(span)
     handle = _begin(w)
     memory = Val("%context", "ptr")
     inner = replace(
-        l,
+        code,
         w=w,
         debug=debug,
         frame=Frame(),
         workspace=Val("%workspace", "ptr"),
         place=Place(
-            kind=RegionKind.SPMD, lanes=l.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
+            kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
         ),
         suspend=lambda: _suspend(w),
         leave=lambda: w.line("br label %final"),
         **{
-            key: capture.moved(getattr(l, key), w, memory)
+            key: capture.moved(getattr(code, key), w, memory)
             for key in ("arguments", "record", "group", "grid", "linear_group")
         },
     )
     inner.env = {}
     for value in free_values(op):
-        inner.env[value] = _slice(inner, capture.moved(l.env[value], w, memory))
+        inner.env[value] = _slice(inner, capture.moved(code.env[value], w, memory))
     inner.region(op.body)
     _end(w, handle)
     w.finish()
     return name, -(-inner.frame.most // 128) * 128
 
 
-def _slice(l: Lowering, held: object) -> object:
+def _slice(code: Lowering, held: object) -> object:
     """The subgroup's part of a value that differs between all work-items of the work-group."""
     if not isinstance(held, Scalar) or held.uniform or held.linear is not None:
         return held
-    w = l.w
+    w = code.w
     parts = []
     for part in held.parts:
         picks = [part]
-        total = l.geometry.subgroups
-        pieces = [w.part(picks[0], k * l.lanes, l.lanes) for k in range(total)]
+        total = code.geometry.subgroups
+        pieces = [w.part(picks[0], k * code.lanes, code.lanes) for k in range(total)]
         chosen = pieces[0]
         for number in range(1, total):
-            here = w.compare("eq", l.place.subgroup, integer(number))
+            here = w.compare("eq", code.place.subgroup, integer(number))
             chosen = w.select(here, pieces[number], chosen)
         parts.append(chosen)
     return uniform(held.type, *parts)

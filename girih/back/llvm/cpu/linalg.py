@@ -23,25 +23,25 @@ from girih.ops.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 Shape = tuple[Operand, ...]
 
 
-def _start(l: Lowering, op: Any, *names: str) -> tuple[Elements, Scaling, list[View]]:
+def _start(code: Lowering, op: Any, *names: str) -> tuple[Elements, Scaling, list[View]]:
     """The memory of the operands, checked, the target last; how to compute for it, and how results reach it."""
     views = []
     for name in names:
-        held = l.memref(getattr(op, name))
-        check_null(l, op, held)
-        _check_limit(l, op, held)
-        views.append(view(l.w, held))
+        held = code.memref(getattr(op, name))
+        check_null(code, op, held)
+        _check_limit(code, op, held)
+        views.append(view(code.w, held))
     target = views[-1]
-    e = Elements(l.w, l.target, computing(target.element))
-    alpha, beta = l.scalar(op.alpha), l.scalar(op.beta)
+    e = Elements(code.w, code.target, computing(target.element))
+    alpha, beta = code.scalar(op.alpha), code.scalar(op.beta)
     return e, scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local), views
 
 
-def _check_limit(l: Lowering, op: Op, held: MemRefHeld) -> None:
+def _check_limit(code: Lowering, op: Op, held: MemRefHeld) -> None:
     """Find a member of a group with an offset whose memory ends before its shape does."""
-    if held.limit is None or not l.checks:
+    if held.limit is None or not code.checks:
         return
-    w, first = l.w, view(l.w, held)
+    w, first = code.w, view(code.w, held)
     end: Val = integer(1)
     some = integer(1, "i1")
     for size, stride in zip(first.shape, first.strides, strict=True):
@@ -49,19 +49,19 @@ def _check_limit(l: Lowering, op: Op, held: MemRefHeld) -> None:
         some = w.binary("and", some, w.compare("sgt", size, 0))
     beyond = w.compare("ugt", w.add(held.offset.part, end), held.limit)
     message = f"`{op.spec.mnemonic}` outside the memory of %{held.name}"
-    l.check(op, w.binary("and", some, beyond), "run.out_of_bounds", message, argument=held.name)
+    code.check(op, w.binary("and", some, beyond), "run.out_of_bounds", message, argument=held.name)
 
 
-def _fits(l: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand], says: str, target: View) -> None:
+def _fits(code: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand], says: str, target: View) -> None:
     """Find sizes that differ, as far as they are not known to agree."""
-    w = l.w
+    w = code.w
     bad = integer(0, "i1")
     for a, b in zip(left, right, strict=True):
         bad = w.binary("or", bad, w.compare("ne", a, b))
     message = f"`{op.spec.mnemonic}`: {says}"
     sizes = ([_as_index(n) for n in row] for row in (left, right))
     mine, other = sizes
-    l.check(op, bad, "run.size", message, argument=target.name, index=mine, shape=other, place="({}) and ({})")
+    code.check(op, bad, "run.size", message, argument=target.name, index=mine, shape=other, place="({}) and ({})")
 
 
 def _as_index(held: Operand) -> int | Scalar:
@@ -69,79 +69,79 @@ def _as_index(held: Operand) -> int | Scalar:
 
 
 @lowering(Axpby)
-def axpby(l: Lowering, op: Axpby) -> None:
+def axpby(code: Lowering, op: Axpby) -> None:
     """b := alpha op(a) + beta b."""
-    e, end, (a, b) = _start(l, op, "a", "b")
+    e, end, (a, b) = _start(code, op, "a", "b")
     source = a.turned(op.transpose)
-    _fits(l, op, source.shape, b.shape, "op(a) and b differ in shape", b)
+    _fits(code, op, source.shape, b.shape, "op(a) and b differ in shape", b)
     elementwise.axpby(e, end, source, b)
 
 
 @lowering(Hadamard)
-def hadamard(l: Lowering, op: Hadamard) -> None:
+def hadamard(code: Lowering, op: Hadamard) -> None:
     """c := alpha a * b + beta c, entry by entry."""
-    e, end, (a, b, c) = _start(l, op, "a", "b", "c")
-    _fits(l, op, a.shape, b.shape, "a and b differ in shape", c)
-    _fits(l, op, a.shape, c.shape, "a and c differ in shape", c)
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    _fits(code, op, a.shape, b.shape, "a and b differ in shape", c)
+    _fits(code, op, a.shape, c.shape, "a and c differ in shape", c)
     elementwise.hadamard(e, end, a, b, c)
 
 
 @lowering(Ger)
-def ger(l: Lowering, op: Ger) -> None:
+def ger(code: Lowering, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
-    e, end, (a, b, c) = _start(l, op, "a", "b", "c")
-    _fits(l, op, (*a.shape, *b.shape), c.shape, "a b^T and c differ in shape", c)
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    _fits(code, op, (*a.shape, *b.shape), c.shape, "a b^T and c differ in shape", c)
     elementwise.ger(e, end, a, b, c)
 
 
 @lowering(Sum)
-def sum_(l: Lowering, op: Sum) -> None:
+def sum_(code: Lowering, op: Sum) -> None:
     """b := alpha op(a) 1 + beta b."""
-    e, end, (a, b) = _start(l, op, "a", "b")
+    e, end, (a, b) = _start(code, op, "a", "b")
     if not b.shape:
         sums.total(e, end, a, b)
         return
     source = a.turned(op.transpose)
-    _fits(l, op, source.shape[:1], b.shape, "rows of op(a) and b differ", b)
-    with_piece(l, lambda piece: sums.matrix_vector(e, end, source, None, b, piece))
+    _fits(code, op, source.shape[:1], b.shape, "rows of op(a) and b differ", b)
+    with_piece(code, lambda piece: sums.matrix_vector(e, end, source, None, b, piece))
 
 
 @lowering(Gemv)
-def gemv(l: Lowering, op: Gemv) -> None:
+def gemv(code: Lowering, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
-    e, end, (a, b, c) = _start(l, op, "a", "b", "c")
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     left = a.turned(op.transpose)
-    _fits(l, op, left.shape[1:], b.shape, "columns of op1(a) and rows of b differ", c)
-    _fits(l, op, left.shape[:1], c.shape, "rows of op1(a) and c differ", c)
-    with_piece(l, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
+    _fits(code, op, left.shape[1:], b.shape, "columns of op1(a) and rows of b differ", c)
+    _fits(code, op, left.shape[:1], c.shape, "rows of op1(a) and c differ", c)
+    with_piece(code, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
 
 
-def with_piece(l: Lowering, body: Callable[[Val], None]) -> None:
+def with_piece(code: Lowering, body: Callable[[Val], None]) -> None:
     """Call a body with workspace that is free again afterwards."""
-    used = l.frame.used
-    body(l.take(sums.PIECE_BYTES))
-    l.frame.used = used
+    used = code.frame.used
+    body(code.take(sums.PIECE_BYTES))
+    code.frame.used = used
 
 
 @lowering(Cumsum)
-def cumsum(l: Lowering, op: Cumsum) -> None:
+def cumsum(code: Lowering, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
-    e, end, (a, b) = _start(l, op, "a", "b")
-    _fits(l, op, a.shape, b.shape, "a and b differ in shape", b)
+    e, end, (a, b) = _start(code, op, "a", "b")
+    _fits(code, op, a.shape, b.shape, "a and b differ in shape", b)
     sums.running(e, end, a, op.mode, b)
 
 
 @lowering(Gemm)
-def gemm_(l: Lowering, op: Gemm) -> None:
+def gemm_(code: Lowering, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
-    e, end, (a, b, c) = _start(l, op, "a", "b", "c")
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
     (m, k), (depth, n) = left.shape, right.shape
-    _fits(l, op, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ", c)
-    _fits(l, op, (m, n), c.shape, "op1(a) op2(b) and c differ in shape", c)
-    used = l.frame.used
-    gemm.multiply(gemm.Product(e, end, *_known_extents(left, right, c), l.frame, l.workspace))
-    l.frame.used = used
+    _fits(code, op, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ", c)
+    _fits(code, op, (m, n), c.shape, "op1(a) op2(b) and c differ in shape", c)
+    used = code.frame.used
+    gemm.multiply(gemm.Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace))
+    code.frame.used = used
 
 
 def _known_extents(a: View, b: View, c: View) -> tuple[View, View, View]:

@@ -1,8 +1,8 @@
 """The state of a kernel while it is lowered for the CPU, and the registry of how each instruction is.
 
-The kernel becomes one function that executes work-groups one after the other. Collective regions are executed once per
-work-group, SPMD regions once per subgroup, with one vector element per work-item (`lanes` of them) and a mask where only
-some are active. A piece of code is only entered while at least one work-item is active in it.
+The kernel becomes one function that executes work-groups one after the other. Collective regions are executed once
+per work-group, SPMD regions once per subgroup, with one vector element per work-item (`lanes` of them) and a mask where
+only some are active. A piece of code is only entered while at least one work-item is active in it.
 """
 
 from __future__ import annotations

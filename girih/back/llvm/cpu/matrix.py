@@ -33,67 +33,67 @@ class MatrixCarrier:
     was. Factors that a branch has found in memory stay there.
     """
 
-    def __init__(self, l: Lowering, type: CoopMatrix, value: Value) -> None:
-        plan = plan_of(l.function)
+    def __init__(self, code: Lowering, type: CoopMatrix, value: Value) -> None:
+        plan = plan_of(code.function)
         self._type = type
         self._reference = plan.by_reference(value)
-        self._columns = not self._reference and in_registers(l, type)
+        self._columns = not self._reference and in_registers(code, type)
         self._current: Val | None = None
-        self._base = None if self._columns else self._place(l, plan.outer_result(value))
+        self._base = None if self._columns else self._place(code, plan.outer_result(value))
         # Until the value is known, it stands for its carrier: branches within this one use the same place.
-        l.set(value, self)
+        code.set(value, self)
 
-    def _place(self, l: Lowering, outer: Value | None) -> Val:
+    def _place(self, code: Lowering, outer: Value | None) -> Val:
         """Two places; for what a branch around this one is going to yield, those of that branch."""
-        around = None if outer is None else l.env.get(outer)
+        around = None if outer is None else code.env.get(outer)
         if isinstance(around, MatrixCarrier) and around._base is not None:
             return around._base
         type = self._type
         across = CoopMatrix(type.component, type.columns, type.rows, type.use)
-        return l.take(2 * max(tile_bytes(type), tile_bytes(across)))
+        return code.take(2 * max(tile_bytes(type), tile_bytes(across)))
 
-    def enter(self, l: Lowering, held: Matrix) -> list[Val]:
+    def enter(self, code: Lowering, held: Matrix) -> list[Val]:
         """The values for the phis."""
-        used = l.frame.used
+        used = code.frame.used
         # What the region has left in the workspace is still read, although its place is free for others by now.
-        l.frame.used = l.frame.most
-        found = self._enter(l, held)
-        l.frame.used = used
+        code.frame.used = code.frame.most
+        found = self._enter(code, held)
+        code.frame.used = used
         return found
 
-    def _enter(self, l: Lowering, held: Matrix) -> list[Val]:
+    def _enter(self, code: Lowering, held: Matrix) -> list[Val]:
         if self._reference:
-            return self._enter_reference(l, held)
+            return self._enter_reference(code, held)
         if self._columns:
-            return [p for column in to_columns(l, held) for p in column]
+            return [p for column in to_columns(code, held) for p in column]
         found = settled(held)
         slot = found.slot if isinstance(found, InMemory) else None
         if isinstance(found, InMemory) and isinstance(slot, MatrixCarrier) and slot._base is self._base:
             return [found.offset or integer(0)]
         size = tile_bytes(self._type)
-        offset = integer(0) if self._current is None else l.w.sub(size, self._current)
-        to_tile(l, held, self._tile(l, offset))
+        offset = integer(0) if self._current is None else code.w.sub(size, self._current)
+        to_tile(code, held, self._tile(code, offset))
         return [offset]
 
-    def _tile(self, l: Lowering, offset: Val) -> InMemory:
+    def _tile(self, code: Lowering, offset: Val) -> InMemory:
         assert self._base is not None
-        return InMemory(self._type, l.w.at(self._base, offset), True, self, offset)
+        return InMemory(self._type, code.w.at(self._base, offset), True, self, offset)
 
-    def _enter_reference(self, l: Lowering, held: Matrix) -> list[Val]:
+    def _enter_reference(self, code: Lowering, held: Matrix) -> list[Val]:
         size = part(self._type).size
-        tile = self._tile(l, integer(0))
+        tile = self._tile(code, integer(0))
         found = settled(held)
         if isinstance(found, Unloaded):
             # Products take vectors from `a`, and single components from `b`.
-            found = found.found(l, lines=self._type.use is Use.A, into=tile)
+            found = found.found(code, lines=self._type.use is Use.A, into=tile)
         if isinstance(found, Reference):
-            return [found.pointer, l.w.value(found.row_stride), l.w.value(found.column_stride)]
+            return [found.pointer, code.w.value(found.row_stride), code.w.value(found.column_stride)]
         if found is not tile:
-            to_tile(l, held, tile)
+            to_tile(code, held, tile)
         along, across = integer(size), integer(line_bytes(self._type))
         return [tile.pointer, across, along] if turned(self._type) else [tile.pointer, along, across]
 
-    def inside(self, l: Lowering, values: Sequence[Val]) -> Matrix:
+    def inside(self, code: Lowering, values: Sequence[Val]) -> Matrix:
         """The matrix that the phis stand for."""
         if self._reference:
             return Reference(self._type, *values)
@@ -101,4 +101,4 @@ class MatrixCarrier:
             count = part_count(self._type)
             return Columns(self._type, [tuple(values[k : k + count]) for k in range(0, len(values), count)])
         self._current = values[0]
-        return self._tile(l, values[0])
+        return self._tile(code, values[0])

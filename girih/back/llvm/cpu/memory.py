@@ -28,51 +28,51 @@ ALIGNMENT = 128
 
 
 @lowering(Alloca)
-def alloca(l: Lowering, op: Alloca) -> None:
+def alloca(code: Lowering, op: Alloca) -> None:
     """A piece of the thread's workspace."""
     type = memref_type(op.result)
     shape = tuple(n or 0 for n in type.shape)
     strides = tuple(n or 0 for n in type.strides)
     elements = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-    pointer = l.take(elements * type.element.size, ALIGNMENT)
+    pointer = code.take(elements * type.element.size, ALIGNMENT)
     held = MemRefHeld(type, pointer, index(0), shape, strides, op.result.name, ALIGNMENT, maybe_null=False)
-    l.set(op.result, held)
+    code.set(op.result, held)
 
 
 @lowering(LifetimeStop)
-def lifetime_stop(l: Lowering, op: LifetimeStop) -> None:
+def lifetime_stop(code: Lowering, op: LifetimeStop) -> None:
     """The memory stays until the end of its region: nothing to do."""
 
 
 @lowering(Load)
-def load(l: Lowering, op: Load) -> None:
+def load(code: Lowering, op: Load) -> None:
     """An element of a memref, or a memref of a group."""
     if isinstance(op.tensor.type, Group):
-        l.set(op.result, _member(l, op, l.group_of(op.tensor)))
+        code.set(op.result, _member(code, op, code.group_of(op.tensor)))
         return
-    l.set(op.result, read(l, locate(l, op, l.memref(op.tensor), op.indices)))
+    code.set(op.result, read(code, locate(code, op, code.memref(op.tensor), op.indices)))
 
 
 @lowering(Store)
-def store(l: Lowering, op: Store) -> None:
+def store(code: Lowering, op: Store) -> None:
     """Write an element."""
-    write(l, locate(l, op, l.memref(op.tensor), op.indices), l.scalar(op.value))
+    write(code, locate(code, op, code.memref(op.tensor), op.indices), code.scalar(op.value))
 
 
-def _member(l: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
+def _member(code: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
     """The memref that each work-item picks from a group."""
-    w = l.w
-    where = l.index(op.indices[0])
+    w = code.w
+    where = code.index(op.indices[0])
     bad = w.compare("eq", group.table, zero("ptr"))
-    l.check(op, bad, "run.null", f"%{group.name} has no memory behind it", argument=group.name)
+    code.check(op, bad, "run.null", f"%{group.name} has no memory behind it", argument=group.name)
     size: Extent = group.size if isinstance(group.size, int) else index(group.size)
-    over = outside(l, where, size)
+    over = outside(code, where, size)
     if over is not None:
-        l.check(op, over, "run.out_of_bounds", f"`load` outside %{group.name}", argument=group.name,
+        code.check(op, over, "run.out_of_bounds", f"`load` outside %{group.name}", argument=group.name,
                 index=(where,), shape=(size,))  # fmt: skip
-    held = where.part if where.uniform else addresses.vector(w, where, l.lanes)
+    held = where.part if where.uniform else addresses.vector(w, where, code.lanes)
     record = w.at(group.table, w.mul(held, integer(group.record_bytes, held.type)))
-    field = _Fields(l, record)
+    field = _Fields(code, record)
     pointer, limit = field.next("ptr"), field.next("i64")
     shape = tuple(index(field.next("i64")) if n is None else n for n in group.memref.shape)
     strides = tuple(index(field.next("i64")) if n is None else n for n in group.memref.strides)
@@ -83,8 +83,8 @@ def _member(l: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
 class _Fields:
     """The fields of a group's record, one after the other."""
 
-    def __init__(self, l: Lowering, record: Val) -> None:
-        self._l, self._record, self._offset = l, record, 0
+    def __init__(self, code: Lowering, record: Val) -> None:
+        self._l, self._record, self._offset = code, record, 0
 
     def next(self, type: str) -> Val:
         """The next field."""
@@ -99,48 +99,46 @@ class _Fields:
 
 
 @lowering(Associated)
-def associated(l: Lowering, op: Associated) -> None:
+def associated(code: Lowering, op: Associated) -> None:
     """Whether there is memory."""
-    held = l.env[op.tensor]
+    held = code.env[op.tensor]
     pointer = held.table if isinstance(held, GroupHeld) else held.pointer
-    l.set(op.result, uniform(BOOL, l.w.compare("ne", pointer, zero(pointer.type))))
+    code.set(op.result, uniform(BOOL, code.w.compare("ne", pointer, zero(pointer.type))))
 
 
 @lowering(Size)
-def size(l: Lowering, op: Size) -> None:
+def size(code: Lowering, op: Size) -> None:
     """The size of a mode or group."""
-    held = l.env[op.tensor]
+    held = code.env[op.tensor]
     if isinstance(held, GroupHeld):
-        l.set(op.result, index(held.size))
+        code.set(op.result, index(held.size))
         return
-    l.set(op.result, as_scalar(held.shape[op.mode]))
+    code.set(op.result, as_scalar(held.shape[op.mode]))
 
 
 # --- views -------------------------------------------------------------------------------------
 
 
 @lowering(Subview)
-def subview(l: Lowering, op: Subview) -> None:
+def subview(code: Lowering, op: Subview) -> None:
     """A part of a memref; a slice outside what it cuts is a finding."""
-    memref = l.memref(op.tensor)
+    memref = code.memref(op.tensor)
     offset: Extent = as_extent(memref.offset)
     shape: list[Extent] = []
     strides: list[Extent] = []
     for number, (part, extent, stride) in enumerate(zip(op.slices, memref.shape, memref.strides, strict=True)):
-        first = as_extent(l.index(part.offset))
-        length: Extent = 1 if part.size is None or part.drops_mode else as_extent(l.index(part.size))
-        _check_slice(l, op, memref, number, first, length, extent)
-        offset = addresses.add(l.w, offset, addresses.multiply(l.w, first, stride, l.lanes), l.lanes)
+        first = as_extent(code.index(part.offset))
+        length: Extent = 1 if part.size is None or part.drops_mode else as_extent(code.index(part.size))
+        _check_slice(code, op, memref, number, first, length, extent)
+        offset = addresses.add(code.w, offset, addresses.multiply(code.w, first, stride, code.lanes), code.lanes)
         if not part.drops_mode:
             shape.append(length)
             strides.append(stride)
     type = memref_type(op.result)
-    l.set(op.result, _view(memref, type, as_scalar(offset), shape, strides))
+    code.set(op.result, _view(memref, type, as_scalar(offset), shape, strides))
 
 
-def _view(
-    memref: MemRefHeld, type: MemRef, offset: Scalar, shape: list[Extent], strides: list[Extent]
-) -> MemRefHeld:
+def _view(memref: MemRefHeld, type: MemRef, offset: Scalar, shape: list[Extent], strides: list[Extent]) -> MemRefHeld:
     return replace(
         memref,
         type=type,
@@ -159,47 +157,47 @@ def _is_inside(first: Extent, length: Extent, extent: Extent) -> bool:
 
 
 def _check_slice(
-    l: Lowering, op: Subview, memref: MemRefHeld, number: int, first: Extent, length: Extent, extent: Extent
+    code: Lowering, op: Subview, memref: MemRefHeld, number: int, first: Extent, length: Extent, extent: Extent
 ) -> None:
-    if not l.checks:
+    if not code.checks:
         return
     if _is_inside(first, length, extent):
         return
-    w = l.w
+    w = code.w
     begin, count, end = (as_scalar(x) for x in (first, length, extent))
-    width = 1 if begin.uniform and count.uniform and end.uniform else l.lanes
+    width = 1 if begin.uniform and count.uniform and end.uniform else code.lanes
     a, n, m = (addresses.vector(w, x, width) for x in (begin, count, end))
     zeros = integer(0, a.type)
     bad = w.binary("or", w.compare("slt", a, zeros), w.compare("slt", n, integer(1, n.type)))
     bad = w.binary("or", bad, w.compare("sgt", a, w.sub(m, n)))
     message = f"slice {number} of `subview` is not inside %{memref.name}"
-    l.check(op, bad, "run.subview", message, argument=memref.name, index=(first, length), shape=(extent,),
+    code.check(op, bad, "run.subview", message, argument=memref.name, index=(first, length), shape=(extent,),
             place="offset, size ({}) in a mode of size ({})")  # fmt: skip
 
 
 @lowering(Expand)
-def expand(l: Lowering, op: Expand) -> None:
+def expand(code: Lowering, op: Expand) -> None:
     """One mode seen as several."""
-    memref = l.memref(op.tensor)
-    sizes = [as_extent(l.index(size)) for size in op.sizes]
+    memref = code.memref(op.tensor)
+    sizes = [as_extent(code.index(size)) for size in op.sizes]
     extent, stride = memref.shape[op.mode], memref.strides[op.mode]
-    _check_product(l, op, memref, sizes, extent)
+    _check_product(code, op, memref, sizes, extent)
     new: list[Extent] = []
     for held in sizes:
         new.append(stride)
-        stride = addresses.multiply(l.w, stride, held, l.lanes)
+        stride = addresses.multiply(code.w, stride, held, code.lanes)
     shape = [*memref.shape[: op.mode], *sizes, *memref.shape[op.mode + 1 :]]
     strides = [*memref.strides[: op.mode], *new, *memref.strides[op.mode + 1 :]]
-    l.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
+    code.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
 
 
-def _check_product(l: Lowering, op: Expand, memref: MemRefHeld, sizes: list[Extent], extent: Extent) -> None:
+def _check_product(code: Lowering, op: Expand, memref: MemRefHeld, sizes: list[Extent], extent: Extent) -> None:
     """Find sizes that are negative or whose product is not the extent; nothing is lost to overflow."""
-    if not l.checks:
+    if not code.checks:
         return
-    w = l.w
+    w = code.w
     scalars = [as_scalar(x) for x in (*sizes, extent)]
-    width = 1 if all(s.uniform for s in scalars) else l.lanes
+    width = 1 if all(s.uniform for s in scalars) else code.lanes
     *factors, target = (addresses.vector(w, s, width) for s in scalars)
     bad = integer(0, wide("i1", width))
     empty = bad
@@ -210,46 +208,42 @@ def _check_product(l: Lowering, op: Expand, memref: MemRefHeld, sizes: list[Exte
     product = one
     for held in factors:
         factor = w.larger(held, one)
-        pair = w.pure(
-            f"{{ {factor.type}, {bad.type} }}", _multiplied(l, product, factor), (product, factor)
-        )
+        pair = w.pure(f"{{ {factor.type}, {bad.type} }}", _multiplied(code, product, factor), (product, factor))
         over = w.pure(bad.type, f"extractvalue {pair}, 1", (pair,))
         bad = w.binary("or", bad, w.binary("and", over, w.negated(empty)))
         product = w.pure(factor.type, f"extractvalue {pair}, 0", (pair,))
     total = w.select(empty, integer(0, product.type), product)
     bad = w.binary("or", bad, w.compare("ne", total, target))
     message = f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}"
-    l.check(op, bad, "run.expand", message, argument=memref.name)
+    code.check(op, bad, "run.expand", message, argument=memref.name)
 
 
-def _multiplied(l: Lowering, a: Val, b: Val) -> str:
+def _multiplied(code: Lowering, a: Val, b: Val) -> str:
     count = lanes(a.type)
     name = f"llvm.smul.with.overflow.{mangled(a.type)}"
     result = f"{{ {a.type}, {wide('i1', count)} }}"
-    l.module.declare(name, result, (a.type, a.type))
+    code.module.declare(name, result, (a.type, a.type))
     return f"call {result} @{name}({a}, {b})"
 
 
 @lowering(Fuse)
-def fuse(l: Lowering, op: Fuse) -> None:
+def fuse(code: Lowering, op: Fuse) -> None:
     """Several modes seen as one."""
-    memref = l.memref(op.tensor)
+    memref = code.memref(op.tensor)
     fused: Extent = memref.shape[op.first]
     for k in range(op.first, op.last):
-        _check_gap(l, op, memref, k)
-        fused = addresses.multiply(l.w, fused, memref.shape[k + 1], l.lanes)
+        _check_gap(code, op, memref, k)
+        fused = addresses.multiply(code.w, fused, memref.shape[k + 1], code.lanes)
     shape = [*memref.shape[: op.first], fused, *memref.shape[op.last + 1 :]]
     strides = [*memref.strides[: op.first + 1], *memref.strides[op.last + 1 :]]
-    l.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
+    code.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
 
 
-def _check_gap(l: Lowering, op: Fuse, memref: MemRefHeld, k: int) -> None:
-    w = l.w
-    step = as_scalar(addresses.multiply(w, memref.strides[k], memref.shape[k], l.lanes))
+def _check_gap(code: Lowering, op: Fuse, memref: MemRefHeld, k: int) -> None:
+    w = code.w
+    step = as_scalar(addresses.multiply(w, memref.strides[k], memref.shape[k], code.lanes))
     following = as_scalar(memref.strides[k + 1])
-    width = 1 if step.uniform and following.uniform else l.lanes
+    width = 1 if step.uniform and following.uniform else code.lanes
     bad = w.compare("ne", addresses.vector(w, step, width), addresses.vector(w, following, width))
     message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
-    l.check(op, bad, "run.fuse", message, argument=memref.name)
-
-
+    code.check(op, bad, "run.fuse", message, argument=memref.name)

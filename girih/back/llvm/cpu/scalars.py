@@ -19,27 +19,27 @@ def _subclasses(base: type[Op]) -> list[type[Op]]:
 
 
 @lowering(*_subclasses(Binary))
-def binary(l: Lowering, op: Binary) -> None:
+def binary(code: Lowering, op: Binary) -> None:
     """Both operands in one type."""
     if isinstance(op.a.type, CoopMatrix):
-        coopmatrix.binary(l, op)
+        coopmatrix.binary(code, op)
         return
     type = scalar_type(op.a.type)
-    a, b = l.scalar(op.a), l.scalar(op.b)
+    a, b = code.scalar(op.a), code.scalar(op.b)
     mnemonic = op.spec.mnemonic
-    found = _linear_result(l, mnemonic, type, a, b)
+    found = _linear_result(code, mnemonic, type, a, b)
     if found is not None:
-        l.set(op.result, found)
+        code.set(op.result, found)
         return
-    x, y = l.together(a, b)
+    x, y = code.together(a, b)
     if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
-        _check_second(l, op, y[0], mnemonic in ("div", "rem"))
-    l.set(op.result, uniform(type, *arith.binary(l.w, l.target.features, mnemonic, type, x, y)))
+        _check_second(code, op, y[0], mnemonic in ("div", "rem"))
+    code.set(op.result, uniform(type, *arith.binary(code.w, code.target.features, mnemonic, type, x, y)))
 
 
-def _linear_result(l: Lowering, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
+def _linear_result(code: Lowering, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
     """Base and stride of a result that grows evenly from lane to lane."""
-    w = l.w
+    w = code.w
     x, y = a.linear, b.linear
     if x is None and y is None:
         return None
@@ -62,70 +62,70 @@ def _wrapped(stride: int, type: Number | Boolean) -> int:
     return (stride + (1 << size - 1)) % (1 << size) - (1 << size - 1)
 
 
-def _check_second(l: Lowering, op: Binary, b: Val, dividing: bool) -> None:
+def _check_second(code: Lowering, op: Binary, b: Val, dividing: bool) -> None:
     """Find divisions by zero and shifts that are too wide."""
     width = bits(b.type)
     if dividing:
-        bad = l.w.compare("eq", b, integer(0, b.type))
-        l.check(op, bad, "run.division_by_zero", "an integer is divided by zero", argument=op.b.name)
+        bad = code.w.compare("eq", b, integer(0, b.type))
+        code.check(op, bad, "run.division_by_zero", "an integer is divided by zero", argument=op.b.name)
         return
-    bad = l.w.compare("uge", b, integer(width, b.type))
+    bad = code.w.compare("uge", b, integer(width, b.type))
     says = f"a shift of a {width}-bit integer is not between 0 and {width - 1}"
-    l.check(op, bad, "run.shift", says, argument=op.b.name)
+    code.check(op, bad, "run.shift", says, argument=op.b.name)
 
 
 @lowering(*_subclasses(Unary))
-def unary(l: Lowering, op: Unary) -> None:
+def unary(code: Lowering, op: Unary) -> None:
     """One operand."""
     if isinstance(op.a.type, CoopMatrix):
-        coopmatrix.unary(l, op)
+        coopmatrix.unary(code, op)
         return
-    (a,) = l.together(l.scalar(op.a))
+    (a,) = code.together(code.scalar(op.a))
     type = scalar_type(op.a.type)
-    parts = arith.unary(l.w, l.target.features, op.spec.mnemonic, type, a)
-    l.set(op.result, uniform(scalar_type(op.result.type), *parts))
+    parts = arith.unary(code.w, code.target.features, op.spec.mnemonic, type, a)
+    code.set(op.result, uniform(scalar_type(op.result.type), *parts))
 
 
 @lowering(*_subclasses(Comparison))
-def comparison(l: Lowering, op: Comparison) -> None:
+def comparison(code: Lowering, op: Comparison) -> None:
     """Whether a relation holds."""
-    a, b = l.together(l.scalar(op.a), l.scalar(op.b))
-    l.set(op.result, uniform(BOOL, arith.compare(l.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
+    a, b = code.together(code.scalar(op.a), code.scalar(op.b))
+    code.set(op.result, uniform(BOOL, arith.compare(code.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
 
 
 @lowering(*_subclasses(Math))
-def function(l: Lowering, op: Math) -> None:
+def function(code: Lowering, op: Math) -> None:
     """A mathematical function."""
     type = scalar_type(op.a.type)
     if not isinstance(type, Number):
         raise TypeError(f"{type} is no number type")
-    (a,) = l.together(l.scalar(op.a))
-    l.set(op.result, uniform(type, *math.function(l.w, l.target.features, op.spec.mnemonic, type, a)))
+    (a,) = code.together(code.scalar(op.a))
+    code.set(op.result, uniform(type, *math.function(code.w, code.target.features, op.spec.mnemonic, type, a)))
 
 
 @lowering(Cast)
-def cast(l: Lowering, op: Cast) -> None:
+def cast(code: Lowering, op: Cast) -> None:
     """Another number type."""
     if isinstance(op.a.type, CoopMatrix):
-        coopmatrix.cast(l, op)
+        coopmatrix.cast(code, op)
         return
     source, target = scalar_type(op.a.type), scalar_type(op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
         raise TypeError("a cast is between number types")
-    held = l.scalar(op.a)
+    held = code.scalar(op.a)
     if held.linear is not None and held.linear.exact and source.family == target.family and target.size >= source.size:
-        base = l.w.convert("sext", held.linear.base, f"i{8 * target.size}")
-        l.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
+        base = code.w.convert("sext", held.linear.base, f"i{8 * target.size}")
+        code.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
         return
-    (a,) = l.together(held)
-    l.set(op.result, uniform(target, *casts.cast(l.w, l.target.features, source, target, a)))
+    (a,) = code.together(held)
+    code.set(op.result, uniform(target, *casts.cast(code.w, code.target.features, source, target, a)))
 
 
 @lowering(Constant)
-def constant(l: Lowering, op: Constant) -> None:
+def constant(code: Lowering, op: Constant) -> None:
     """A constant."""
     if isinstance(op.result.type, CoopMatrix):
-        coopmatrix.constant(l, op)
+        coopmatrix.constant(code, op)
         return
     type = scalar_type(op.result.type)
-    l.set(op.result, uniform(type, *arith.constant(type, op.value)))
+    code.set(op.result, uniform(type, *arith.constant(type, op.value)))

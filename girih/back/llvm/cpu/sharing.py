@@ -24,67 +24,67 @@ def _has_barrier(region: Region) -> bool:
 
 
 @lowering(Parallel)
-def parallel(l: Lowering, op: Parallel) -> None:
+def parallel(code: Lowering, op: Parallel) -> None:
     """Subgroup after subgroup; as coroutines where barriers make them wait for each other."""
-    count = l.geometry.subgroups
+    count = code.geometry.subgroups
     if count > 1 and _has_barrier(op.body):
-        run_as_coroutines(l, op)
+        run_as_coroutines(code, op)
         return
-    spilled = _spill_wide(l, op)
-    for_each_subgroup(l, count, lambda number: _subgroup(l, op.body, number, spilled))
+    spilled = _spill_wide(code, op)
+    for_each_subgroup(code, count, lambda number: _subgroup(code, op.body, number, spilled))
 
 
-def for_each_subgroup(l: Lowering, count: int, body: Callable[[Operand], None]) -> None:
+def for_each_subgroup(code: Lowering, count: int, body: Callable[[Operand], None]) -> None:
     """Write code for one subgroup after the other."""
     if count == 1:
         body(0)
         return
-    with l.w.loop(0, count) as loop:
+    with code.w.loop(0, count) as loop:
         body(loop.index)
 
 
-def _subgroup(l: Lowering, region: Region, number: Operand, spilled: dict[Value, list[Val]]) -> None:
+def _subgroup(code: Lowering, region: Region, number: Operand, spilled: dict[Value, list[Val]]) -> None:
     """A region for one subgroup, all of its work-items."""
-    with l.at(kind=RegionKind.SPMD, lanes=l.geometry.subgroup_size, mask=None, subgroup=number):
-        outer = _reload_wide(l, number, spilled)
-        l.region(region)
-        l.env.update(outer)
+    with code.at(kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=number):
+        outer = _reload_wide(code, number, spilled)
+        code.region(region)
+        code.env.update(outer)
 
 
-def _spill_wide(l: Lowering, op: Op) -> dict[Value, list[Val]]:
+def _spill_wide(code: Lowering, op: Op) -> dict[Value, list[Val]]:
     """Values that differ between all work-items of the work-group, in memory, where subgroups pick theirs."""
-    if l.geometry.subgroups == 1:
+    if code.geometry.subgroups == 1:
         return {}
     spilled: dict[Value, list[Val]] = {}
     for value in free_values(op):
-        held = l.env.get(value)
+        held = code.env.get(value)
         if not isinstance(held, Scalar) or held.uniform:
             continue
         spilled[value] = []
-        for part in l.vector(held):
-            stored = l.w.convert("zext", part, "i8") if lanes(part.type) and "i1>" in part.type else part
-            slot = l.take(l.lanes * 8)
-            l.w.store(stored, slot, 1)
+        for part in code.vector(held):
+            stored = code.w.convert("zext", part, "i8") if lanes(part.type) and "i1>" in part.type else part
+            slot = code.take(code.lanes * 8)
+            code.w.store(stored, slot, 1)
             spilled[value].append(Val(slot.text, stored.type, slot.level))
     return spilled
 
 
-def _reload_wide(l: Lowering, number: Operand, spilled: dict[Value, list[Val]]) -> dict[Value, Held]:
+def _reload_wide(code: Lowering, number: Operand, spilled: dict[Value, list[Val]]) -> dict[Value, Held]:
     """The subgroup's part of such values; what they were outside is returned."""
-    w = l.w
+    w = code.w
     outer: dict[Value, Held] = {}
     for value, slots in spilled.items():
-        outer[value] = l.env[value]
+        outer[value] = code.env[value]
         parts = []
         for slot in slots:
             element = slot.type[slot.type.index(" x ") + 3 : -1]
             size = {"float": 4, "double": 8}.get(element) or int(element[1:]) // 8
             pointer = Val(slot.text, "ptr", slot.level)
-            address = w.at(pointer, w.mul(number, l.lanes * size))
-            held = w.load(wide(element, l.lanes), address, 1)
+            address = w.at(pointer, w.mul(number, code.lanes * size))
+            held = w.load(wide(element, code.lanes), address, 1)
             is_bool = str(value.type) == "bool"
             parts.append(w.convert("trunc", held, "i1") if is_bool else held)
-        l.env[value] = uniform(outer[value].type, *parts)
+        code.env[value] = uniform(outer[value].type, *parts)
     return outer
 
 
@@ -92,18 +92,18 @@ def _reload_wide(l: Lowering, number: Operand, spilled: dict[Value, list[Val]]) 
 
 
 @lowering(Foreach)
-def foreach(l: Lowering, op: Foreach) -> None:
+def foreach(code: Lowering, op: Foreach) -> None:
     """Loops over the outer modes; the points of the first ones are dealt out to the lanes in rounds."""
-    starts = [wide_integer(l, l.agreed(op, "start", l.scalar(v))[0]) for v in op.start]
-    stops = [wide_integer(l, l.agreed(op, "stop", l.scalar(v))[0]) for v in op.stop]
-    flat = flat_modes(op, l.constants, l.geometry.subgroup_size)
+    starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
+    stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
+    flat = flat_modes(op, code.constants, code.geometry.subgroup_size)
     dealt = max(1, len(flat))
-    spilled = _spill_wide(l, op)
-    _outer_loops(l, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(l, op, starts, stops, flat, spilled))
+    spilled = _spill_wide(code, op)
+    _outer_loops(code, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(code, op, starts, stops, flat, spilled))
 
 
 def _outer_loops(
-    l: Lowering,
+    code: Lowering,
     op: Foreach,
     starts: list[Val],
     stops: list[Val],
@@ -115,17 +115,17 @@ def _outer_loops(
     if mode < dealt:
         body()
         return
-    with l.w.loop(starts[mode], stops[mode]) as loop:
+    with code.w.loop(starts[mode], stops[mode]) as loop:
         variable = op.variables[mode]
         narrow = f"i{8 * number_type(variable).size}"
-        counter = l.w.convert("trunc", loop.index, narrow)
-        below = bound_of(l.scalar(op.start[mode]), stops[mode])
-        l.set(variable, Scalar(number_type(variable), (counter,), below=below))
-        _outer_loops(l, op, starts, stops, mode - 1, dealt, body)
+        counter = code.w.convert("trunc", loop.index, narrow)
+        below = bound_of(code.scalar(op.start[mode]), stops[mode])
+        code.set(variable, Scalar(number_type(variable), (counter,), below=below))
+        _outer_loops(code, op, starts, stops, mode - 1, dealt, body)
 
 
 def _deal(
-    l: Lowering,
+    code: Lowering,
     op: Foreach,
     starts: list[Val],
     stops: list[Val],
@@ -133,8 +133,8 @@ def _deal(
     spilled: dict[Value, list[Val]],
 ) -> None:
     """Rounds of as many points as there are lanes; the last one under a mask."""
-    w = l.w
-    width = l.geometry.subgroup_size
+    w = code.w
+    width = code.geometry.subgroup_size
     first: Operand = integer(0) if flat else starts[0]
     end: Operand = integer(_product(flat)) if flat else stops[0]
     first, end = w.value(first), w.value(end)
@@ -145,13 +145,13 @@ def _deal(
 
     def points(base: Val, mask: Val | None) -> None:
         number = w.pure("i64", f"udiv {w.sub(base, first)}, {width}", (base, first))
-        subgroup = w.pure("i64", f"urem {number}, {l.geometry.subgroups}", (number,))
-        chosen: Operand = subgroup if l.geometry.subgroups > 1 else 0
-        with l.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
-            outer = _reload_wide(l, chosen, spilled)
-            _set_points(l, op, starts, stops, base, flat)
-            l.region(op.body)
-            l.env.update(outer)
+        subgroup = w.pure("i64", f"urem {number}, {code.geometry.subgroups}", (number,))
+        chosen: Operand = subgroup if code.geometry.subgroups > 1 else 0
+        with code.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
+            outer = _reload_wide(code, chosen, spilled)
+            _set_points(code, op, starts, stops, base, flat)
+            code.region(op.body)
+            code.env.update(outer)
 
     def partial(base: Val) -> None:
         # Compared by distance: base plus lane may pass the largest number.
@@ -185,37 +185,40 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def _set_points(
-    l: Lowering, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
+    code: Lowering, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
 ) -> None:
     """The dealt variables of a round."""
-    w = l.w
+    w = code.w
     if not flat:
         type = number_type(op.variables[0])
         narrow = f"i{8 * type.size}"
         linear = Linear(w.convert("trunc", base, narrow), 1, exact=True)
-        l.set(op.variables[0], Scalar(type, (), linear, bound_of(l.scalar(op.start[0]), stops[0])))
+        code.set(op.variables[0], Scalar(type, (), linear, bound_of(code.scalar(op.start[0]), stops[0])))
         return
-    rest = w.add(w.splat(w.convert("trunc", base, "i32"), l.lanes), w.iota(l.lanes, "i32"))
+    rest = w.add(w.splat(w.convert("trunc", base, "i32"), code.lanes), w.iota(code.lanes, "i32"))
     for variable, start, stop, size in zip(op.variables, starts, stops, flat, strict=False):
         type = number_type(variable)
         divisor = integer(size, rest.type)
         point = w.pure(rest.type, f"urem {rest}, {divisor.text}", (rest,))
         rest = w.pure(rest.type, f"udiv {rest}, {divisor.text}", (rest,))
-        moved = w.add(w.convert("zext", point, "i64"), w.splat(start, l.lanes))
+        moved = w.add(w.convert("zext", point, "i64"), w.splat(start, code.lanes))
         counter = w.convert("trunc", moved, f"i{8 * type.size}")
-        l.set(variable, Scalar(type, (counter,), below=stop if (start.literal is not None and start.literal >= 0) else None))
+        code.set(
+            variable,
+            Scalar(type, (counter,), below=stop if (start.literal is not None and start.literal >= 0) else None),
+        )
 
 
 @lowering(ForeachTile)
-def foreach_tile(l: Lowering, op: ForeachTile) -> None:
+def foreach_tile(code: Lowering, op: ForeachTile) -> None:
     """The tiles one after the other, each by a subgroup."""
-    starts = [wide_integer(l, l.agreed(op, "start", l.scalar(v))[0]) for v in op.start]
-    stops = [wide_integer(l, l.agreed(op, "stop", l.scalar(v))[0]) for v in op.stop]
-    _tile_loops(l, op, starts, stops, len(starts) - 1, integer(0), _spill_wide(l, op))
+    starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
+    stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
+    _tile_loops(code, op, starts, stops, len(starts) - 1, integer(0), _spill_wide(code, op))
 
 
 def _tile_loops(
-    l: Lowering,
+    code: Lowering,
     op: ForeachTile,
     starts: list[Val],
     stops: list[Val],
@@ -223,13 +226,13 @@ def _tile_loops(
     number: Val,
     spilled: dict[Value, list[Val]],
 ) -> None:
-    w = l.w
+    w = code.w
     if mode < 0:
-        count = l.geometry.subgroups
+        count = code.geometry.subgroups
         chosen: Operand = 0
         if count > 1:
             chosen = w.pure("i64", f"urem {number}, {count}", (number,))
-        _subgroup(l, op.body, chosen, spilled)
+        _subgroup(code, op.body, chosen, spilled)
         return
     tile = op.tile_shape[mode]
     with w.loop(starts[mode], stops[mode], tile, saturate=True) as loop:
@@ -237,16 +240,16 @@ def _tile_loops(
         narrow = f"i{8 * number_type(variable).size}"
         left = w.sub(stops[mode], loop.index)
         short = w.select(w.compare("ult", left, integer(tile)), left, integer(tile))
-        l.set(variable, uniform(number_type(variable), w.convert("trunc", loop.index, narrow)))
-        l.set(size, uniform(number_type(size), w.convert("trunc", short, narrow)))
+        code.set(variable, uniform(number_type(variable), w.convert("trunc", loop.index, narrow)))
+        code.set(size, uniform(number_type(size), w.convert("trunc", short, narrow)))
         passed = w.sub(loop.index, starts[mode])
         here = w.pure("i64", f"udiv {passed}, {tile}", (passed,))
-        tiles = _tile_count(l, starts[mode], stops[mode], tile)
-        _tile_loops(l, op, starts, stops, mode - 1, w.add(w.mul(number, tiles), here), spilled)
+        tiles = _tile_count(code, starts[mode], stops[mode], tile)
+        _tile_loops(code, op, starts, stops, mode - 1, w.add(w.mul(number, tiles), here), spilled)
 
 
-def _tile_count(l: Lowering, start: Val, stop: Val, tile: int) -> Val:
+def _tile_count(code: Lowering, start: Val, stop: Val, tile: int) -> Val:
     """How many tiles a mode has."""
-    distance = l.w.sub(stop, start)
-    rounded = l.w.add(distance, tile - 1)
-    return l.w.pure("i64", f"udiv {rounded}, {tile}", (rounded,))
+    distance = code.w.sub(stop, start)
+    rounded = code.w.add(distance, tile - 1)
+    return code.w.pure("i64", f"udiv {rounded}, {tile}", (rounded,))
