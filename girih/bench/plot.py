@@ -16,6 +16,10 @@ from girih.bench.rows import Row
 INK, FAINT, GRID = "#22272e", "#8a929c", "#e6e9ed"
 GROUP_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be123c", "#0369a1", "#65a30d", "#7e22ce", "#a16207", "#475569")
 PEERS = {"numpy": ("o", "NumPy"), "torch": ("D", "torch"), "libxsmm": ("s", "libxsmm")}
+LOWEST = 6.5
+"""Height of the picture in inches."""
+
+ENDINGS = (".svg", ".png", ".pdf")
 ROOFS = {"bf16": "#7e22ce", "f32": "#0f766e", "f64": "#b45309"}
 
 _SETTINGS = {
@@ -47,8 +51,17 @@ def pyplot() -> Any:
         ) from None
 
 
+def ready(path: Path) -> None:
+    """Raises `PictureError` where a picture could not be written: before anything is measured."""
+    if path.suffix.lower() not in ENDINGS:
+        raise PictureError(f"a picture ends in {', '.join(ENDINGS)}")
+    if not path.parent.is_dir():
+        raise PictureError("there is no such folder")
+    pyplot()
+
+
 def draw(results: Results, path: Path) -> None:
-    """Write the picture; the ending of the file says the format, SVG if it has none. Raises `PictureError`."""
+    """Write the picture; the ending of the file says the format. Raises `PictureError`."""
     plt = pyplot()
     placed = [row for row in results.rows if row.gflops and row.bytes]
     compared = [row for row in results.rows if row.against and row.seconds is not None]
@@ -56,16 +69,20 @@ def draw(results: Results, path: Path) -> None:
         raise PictureError("there is nothing to draw: no row has a rate or a peer")
     colours = _colours([*placed, *compared])
     with plt.rc_context(_SETTINGS):
-        height = max(6.5, 1.2 + 0.19 * len(compared))
-        figure, (left, right) = plt.subplots(1, 2, figsize=(14, height), width_ratios=(1.25, 1), layout="constrained")
+        # The roof keeps its shape, however long the list beside it is.
+        height = max(LOWEST, 1.2 + 0.19 * len(compared))
+        figure = plt.figure(figsize=(14, height), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.15, h_pad=0.1)
+        spare = max(height - LOWEST, 0.01)
+        grid = figure.add_gridspec(2, 2, width_ratios=(1.25, 1), height_ratios=(LOWEST, spare))
+        left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
         _roofline(left, results.machine, placed, colours)
         _ratios(right, compared, colours)
         named = results.environment
         figure.suptitle(f"girih {named.get('girih', '')} on {named.get('cpu', '')}   {named.get('date', '')}",
                         x=0.01, ha="left", fontsize=13, fontweight="bold")  # fmt: skip
         try:
-            figure.savefig(path, format=path.suffix.lstrip(".").lower() or "svg", metadata=_metadata(path))
+            figure.savefig(path, format=path.suffix.lstrip(".").lower(), metadata=_metadata(path))
         except (OSError, ValueError) as error:
             raise PictureError(f"{path}: {error}") from None
         finally:
@@ -74,7 +91,7 @@ def draw(results: Results, path: Path) -> None:
 
 def _metadata(path: Path) -> dict[str, None] | None:
     """No date in an SVG, so that the same rows give the same file."""
-    return {"Date": None} if path.suffix.lower() in ("", ".svg") else None
+    return {"Date": None} if path.suffix.lower() == ".svg" else None
 
 
 def _colours(rows: Sequence[Row]) -> dict[str, str]:

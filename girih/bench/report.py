@@ -1,4 +1,4 @@
-"""Rows as tables for people, a table for each group, and what falls short at the end."""
+"""Rows in words, for people: the cells of tables, what was measured on, and what falls short."""
 
 from __future__ import annotations
 
@@ -109,13 +109,18 @@ def _shown_goals(row: Row) -> list[Goal]:
     return [goal for goal in row.goals if goal.figure != CHECKS or CHECKS in row.figures]
 
 
+def _moves(row: Row) -> bool:
+    """Whether bytes a second say something about a row: not where the peak of computing is what counts."""
+    return OF_BANDWIDTH in row.figures or row.type is None or row.group == "own"
+
+
 Cell = Callable[[Row], str]
 
 _COLUMNS: Mapping[str, Cell] = {
     "time": lambda row: "" if row.seconds is None else duration(row.seconds),
     "GFLOP/s": lambda row: _number(row.gflops, 4),
     "of peak": lambda row: _ratio(row.value(OF_PEAK)),
-    "GB/s": lambda row: _number(row.gigabytes) if OF_BANDWIDTH in row.figures or row.type is None else "",
+    "GB/s": lambda row: _number(row.gigabytes) if _moves(row) else "",
     "of bandwidth": lambda row: _ratio(row.value(OF_BANDWIDTH)),
     "speed-up": lambda row: _ratio(row.value("speedup")),
     "\N{MULTIPLICATION SIGN} numpy": lambda row: _ratio(row.value("numpy")),
@@ -138,28 +143,10 @@ def verdict_in_words(row: Row) -> str:
     return f"short: {', '.join(lacking)}"
 
 
-def table(group: str, rows: Sequence[Row]) -> Any:
-    """The table of a group."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    cells = {title: [cell(row) for row in rows] for title, cell in _COLUMNS.items()}
-    shown = {title: texts for title, texts in cells.items() if any(texts)}
-    made = Table(title=TITLES.get(group, group), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
-                 pad_edge=False)  # fmt: skip
-    made.add_column("", no_wrap=True)
-    for title in shown:
-        made.add_column(title, justify="left" if title == "goal" else "right", no_wrap=True)
-    made.add_column("", no_wrap=True)
-    notes = any(row.note for row in rows)
-    if notes:
-        made.add_column("", style="dim")
-    for number, row in enumerate(rows):
-        style = COLOURS.get(row.verdict or "", "dim")
-        line = [Text(row.name), *(Text(texts[number]) for texts in shown.values()), Text(verdict_in_words(row), style)]
-        made.add_row(*line, *([Text(row.note)] if notes else []), style="bold" if row.seconds is None else "")
-    return made
+def cells(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """The contents of a table by column, without columns that are empty for all rows."""
+    found = {title: [cell(row) for row in rows] for title, cell in _COLUMNS.items()}
+    return {title: texts for title, texts in found.items() if any(texts)}
 
 
 def head(results: Results) -> str:
@@ -187,7 +174,7 @@ def tail(results: Results) -> str:
         return ""
     said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS))
     lacking = [
-        f"  {row.group}: {row.name}: {_ratio(row.value(goal.figure))}, goal {goal_in_words(goal)}"
+        f"  {row.group}: {row.name}: {_number(row.value(goal.figure))}, goal {goal_in_words(goal)}"
         for row in results.rows
         for goal in row.goals
         if row.verdicts.get(goal.figure) == "short"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def measure(request: Request, child: Sequence[str] = CHILD) -> Iterator[Event]:
     The standard set takes two processes: one with one thread, and one with the threads that were asked for, for the
     cases that are about threads. What a process dies of is a `problem`.
     """
-    core = fastest_core(cpu_info())
+    # A kernel of a file has no peer.
+    core = None if request.kind == "own" else fastest_core(cpu_info())
     if request.kind != "standard":
         yield from _process(request, child, core)
         return
@@ -48,28 +50,33 @@ def child_environment(threads: int, core: str | None) -> dict[str, str]:
 def _process(request: Request, child: Sequence[str], core: str | None) -> Iterator[Event]:
     last: Event = {"group": "", "name": "the measuring process"}
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, *child], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
             env=child_environment(request.threads, core),
-        )  # fmt: skip
-        try:
-            if process.stdin is None or process.stdout is None:
-                raise OSError("a process was started without pipes")
-            process.stdin.write(request.to_text() + "\n")
-            process.stdin.close()
-            for line in process.stdout:
-                event: Event = json.loads(line)
-                last = event if event["event"] == "begin" else last
-                yield event
-            status = process.wait()
-        finally:
-            process.kill()
-            process.wait()
+        ) as process:  # fmt: skip
+            try:
+                for event in _said(process, request):
+                    last = event if event["event"] == "begin" else last
+                    yield event
+                status = process.wait()
+            finally:
+                process.kill()
         if status:
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip().splitlines()
             message = "\n".join([_died(status), *said[-3:]])
             yield {"event": "problem", "group": last["group"], "name": last["name"], "message": message}
+
+
+def _said(process: subprocess.Popen[str], request: Request) -> Iterator[Event]:
+    """What a process answers to a request."""
+    if process.stdin is None or process.stdout is None:
+        raise OSError("a process was started without pipes")
+    # One that has ended already is dealt with by its status.
+    with suppress(BrokenPipeError), process.stdin as stream:
+        stream.write(request.to_text() + "\n")
+    for line in process.stdout:
+        yield json.loads(line)
 
 
 def _died(status: int) -> str:

@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from girih.bench.events import Event, Request
-from girih.bench.report import Results, head, table, tail
+from girih.bench.report import COLOURS, TITLES, Results, cells, head, tail, verdict_in_words
+from girih.bench.rows import Row
 from girih.commands.arrays import ArrayMaker, InputError
 from girih.commands.calls import read_program, unknown
 from girih.commands.report import coloured, print_json
 from girih.commands.specifications import Specification, parse_argument
-from girih.diagnostics import CompileError, GirihError
+from girih.diagnostics import GirihError
 from girih.ir.core import Function
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from girih.bench.context import Array, Context
-    from girih.bench.rows import Row
 
 CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
@@ -69,7 +70,7 @@ def bench(call: Call) -> int:
     request, child = _request(call)
     if call.plot is not None:
         try:
-            plot.pyplot()
+            plot.ready(Path(call.plot))
         except plot.PictureError as error:
             raise click.UsageError(f"--plot {call.plot}: {error}") from None
     results = _measured(session.measure(request, child), call.as_json)
@@ -183,6 +184,29 @@ def _print_groups(console: Console, results: Results, shown: int) -> int:
     return len(results.rows)
 
 
+def table(group: str, rows: Sequence[Row]) -> Table:
+    """The table of a group."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = cells(rows)
+    made = Table(title=TITLES.get(group, group), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
+                 pad_edge=False)  # fmt: skip
+    made.add_column("", no_wrap=True)
+    for title in shown:
+        made.add_column(title, justify="left" if title == "goal" else "right", no_wrap=True)
+    made.add_column("", no_wrap=True)
+    notes = any(row.note for row in rows)
+    if notes:
+        made.add_column("", style="dim")
+    for number, row in enumerate(rows):
+        verdict = Text(verdict_in_words(row), COLOURS.get(row.verdict or "", "dim"))
+        line = [Text(row.name), *(Text(texts[number]) for texts in shown.values()), verdict]
+        made.add_row(*line, *([Text(row.note)] if notes else []), style="bold" if row.seconds is None else "")
+    return made
+
+
 def _console() -> Console:
     from rich.console import Console
 
@@ -288,7 +312,7 @@ def _own_row(
 
     from girih.api import compile_module, load
     from girih.bench.rows import CHECKS as COST
-    from girih.bench.rows import OF_PEAK, Row
+    from girih.bench.rows import OF_PEAK
     from girih.bench.timing import clock_for, interleaved
     from girih.commands.summary import arrays_of
 
@@ -369,10 +393,7 @@ def main() -> None:
     from girih.bench.child import own_output, send
 
     stream = own_output()
-    try:
-        send(serve_own(Request.from_text(sys.stdin.readline())), stream)
-    except CompileError as error:
-        sys.exit(str(error))
+    send(serve_own(Request.from_text(sys.stdin.readline())), stream)
 
 
 if __name__ == "__main__":

@@ -79,12 +79,23 @@ def _kernel(request: Request) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     from girih.api import compile_module
     from girih.program import compile_source
 
+    _known_target(request)
     module, warnings = compile_source(read_program(request.file), request.definitions)
     program = compile_module(module, request.target, checks=request.checks, warnings=warnings)
     name = request.function.removeprefix("@")
     if name not in program:
         unknown("kernel", name, program)
     return program[name][request.grid], program.warnings
+
+
+def _known_target(request: Request) -> None:
+    """Refuse a call with a target, a processor or a combination with checks that there is not."""
+    from girih.runtime.executors import executor_factory
+
+    try:
+        executor_factory(request.target, request.checks)
+    except ValueError as error:
+        raise click.UsageError(f"--target {request.target} --checks {request.checks}: {error}") from None
 
 
 def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]:

@@ -65,7 +65,7 @@ def gemm_collective(
     """C := alpha op(A) op(B) + beta C with the collective instruction: `kernel[grid](alpha, A, B, beta, C)`.
 
     op(A) is M x K, op(B) is K x N, C is M x N, of any size and any number type; columns may lie apart. op(X) is X or
-    its transpose. Grid: ceil(M / 64) x ceil(N / 64). 003 "GEMM".
+    its transpose. Grid: ceil(M / 128) x ceil(N / 128). 003 "GEMM".
     """
     return _kernel("gemm_collective", target, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
 

@@ -95,7 +95,7 @@ TABLE: dict[str, Entry] = {
     "gemm_collective": Entry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with the collective instruction",
         {**_TYPED, **_TRANSPOSED},
-        _tiles(64),
+        _tiles(128),
     ),
     "gemm_mixed": Entry(
         "C := A B with products of narrow and sums of wide numbers",

@@ -63,6 +63,7 @@ def test_rows_that_a_derivative_does_not_have_are_not_used(order: int) -> None:
     np.testing.assert_array_equal(results[0], results[1])
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_whatever_an_implementation_chooses(seed: int) -> None:
     k, a, q = inputs(4, 3, "f64")

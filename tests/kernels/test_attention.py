@@ -17,6 +17,10 @@ Array = NDArray[Any]
 
 DTYPES = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 TOLERANCES = {"f32": 3e-6, "f16": 4e-3, "bf16": 3e-2}
+
+NATIVE = 2.0**-9
+"""Numerator and denominator are sums of what `native_exp` gives, each within 2^-10 where it is compiled."""
+
 LENGTHS = [1, 2, 31, 32, 33, 64, 77]
 
 
@@ -29,6 +33,10 @@ def reference(arrays: list[Array], scale: float, causal: bool) -> Array:
         scores = np.where(keys <= queries, scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.asarray(np.einsum("hqk,dkh->dqh", weights / weights.sum(-1, keepdims=True), v))
+
+
+def tolerance(type: str, target: str) -> float:
+    return max(TOLERANCES[type], 0.0 if target == "interpreter" else NATIVE)
 
 
 def inputs(type: str, headdim: int, queries: int, keys: int, heads: int) -> list[Array]:
@@ -51,21 +59,22 @@ def attend(type: str, causal: bool, arrays: list[Array], scale: float, choices: 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("headdim", [32, 64, 128])
 @pytest.mark.parametrize("type", sorted(DTYPES))
-def test_attention(type: str, headdim: int, causal: bool) -> None:
+def test_attention(type: str, headdim: int, causal: bool, target: str) -> None:
     for length in LENGTHS:
         arrays = inputs(type, headdim, length, length, heads=2)
         scale = headdim**-0.5
         found = attend(type, causal, arrays, scale).astype(np.float64)
         expected = reference(arrays, scale, causal)
-        np.testing.assert_allclose(found, expected, rtol=TOLERANCES[type], atol=TOLERANCES[type])
+        near = tolerance(type, target)
+        np.testing.assert_allclose(found, expected, rtol=near, atol=near)
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(5, 77), (77, 5), (33, 1), (1, 100)])
-def test_fewer_or_more_keys_than_queries(queries: int, keys: int) -> None:
+def test_fewer_or_more_keys_than_queries(queries: int, keys: int, target: str) -> None:
     arrays = inputs("f32", 64, queries, keys, heads=3)
-    np.testing.assert_allclose(
-        attend("f32", False, arrays, 0.125), reference(arrays, 0.125, False), rtol=3e-6, atol=3e-6
-    )
+    near = tolerance("f32", target)
+    found = attend("f32", False, arrays, 0.125)
+    np.testing.assert_allclose(found, reference(arrays, 0.125, False), rtol=near, atol=near)
 
 
 def test_large_scores_do_not_overflow() -> None:
@@ -75,6 +84,7 @@ def test_large_scores_do_not_overflow() -> None:
     np.testing.assert_allclose(found, reference(arrays, 1.0, True), rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("type", sorted(DTYPES))
 def test_attention_under_twenty_seeds(type: str) -> None:
     arrays = inputs(type, 32, 77, 77, heads=2)

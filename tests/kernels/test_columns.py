@@ -170,6 +170,7 @@ def test_argmax_of_the_smallest_integers(type_: str) -> None:
     assert found.tolist() == [0]
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_whatever_an_implementation_chooses(seed: int) -> None:
     """Results are only written, so that what stood there may be anything."""

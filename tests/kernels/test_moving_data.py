@@ -65,11 +65,11 @@ def test_stencil_differentiates_polynomials() -> None:
     np.testing.assert_allclose(v, expected, atol=30 * 20 * 12 * 2.0**-52 / 0.01)
 
 
-def test_a_stencil_without_its_rim_is_found() -> None:
+def test_a_stencil_without_its_rim_is_found(target: str) -> None:
     v = zeros("f32", 4, 4, 4)
     with pytest.raises(girih.KernelError):
         kernels.stencil()[1, 1, 4](WEIGHTS.astype(np.float32), random("f32", 12, 12, 11), v)
-    assert not v.any()
+    assert target == "cpu" or not v.any(), "the interpreter leaves arrays as they were"
 
 
 @pytest.mark.parametrize("type_", INTEGER)
@@ -82,6 +82,7 @@ def test_histogram(type_: str, length: int, bins: int) -> None:
     np.testing.assert_array_equal(h, expected)
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_histogram_whatever_an_implementation_chooses(seed: int) -> None:
     x, h = np.arange(10_000, dtype=np.int32) % 50, np.zeros(50, np.int32)
@@ -117,6 +118,7 @@ def test_scan_of_numbers(type_: str, length: int) -> None:
     assert (abs(wide(scan(x, type_)) - wide(x).cumsum()) <= bound).all()
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_scan_whatever_an_implementation_chooses(seed: int) -> None:
     x = random("i64", 2500)
@@ -129,6 +131,7 @@ def test_scan_with_many_blocks() -> None:
     np.testing.assert_array_equal(scan(x, "i32"), np.arange(1, len(x) + 1))
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_transpose_and_stencil_whatever_an_implementation_chooses(seed: int) -> None:
     """Results are only written, so that what stood there may be anything."""

@@ -31,6 +31,7 @@ def test_nothing_to_do() -> None:
     assert softmax(np.zeros((5, 0), np.float32, order="F")).shape == (5, 0)
 
 
+@pytest.mark.interpreter
 def test_softmax_under_twenty_seeds() -> None:
     a = np.asfortranarray(np.random.default_rng(0).standard_normal((77, 50)).astype(np.float32))
     exact = np.exp(a.astype(np.float64))

@@ -102,6 +102,7 @@ def test_beta_zero_does_not_read() -> None:
     np.testing.assert_array_equal(c[:, 0], x)
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_whatever_an_implementation_chooses(seed: int) -> None:
     choices = girih.Choices(seed)

@@ -1,0 +1,74 @@
+"""What the machine can do, and what is found on it: loops for every kind of processor, kernels of OpenBLAS, libxsmm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from girih.back.llvm.machine import Cpu, assemble
+from girih.bench import libxsmm, openblas, peak
+from girih.bench.machine import environment
+
+
+@pytest.mark.parametrize(
+    ("cpu", "type", "operations"),
+    [
+        # Lanes times two operations times 24 or 10 chains times 4.
+        ("znver4", "f32", 16 * 2 * 24 * 4),
+        ("znver4", "f64", 8 * 2 * 24 * 4),
+        ("znver4", "bf16", 16 * 4 * 24 * 4),
+        ("haswell", "f32", 8 * 2 * 10 * 4),
+        ("haswell", "bf16", 8 * 2 * 10 * 4),
+        ("neoverse-v1", "f64", 2 * 2 * 24 * 4),
+    ],
+)
+def test_the_loop_of_multiply_adds(cpu: str, type: str, operations: int) -> None:
+    target = Cpu.named(cpu)
+    text, counted = peak.peak_text(type, target)
+    assert counted == operations
+    assert assemble(text, target)
+
+
+def test_the_loops_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peak, "STEPS", 2)
+    for meter in (peak.peak("f32"), peak.bandwidth.__wrapped__(1 << 12)):
+        meter.call()
+        assert meter.amount > 0
+    peak.peak.cache_clear()
+
+
+def test_openblas_is_left_alone_where_it_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str | None] = []
+    seconds: dict[str | None, float] = {None: 2.0, "SkylakeX": 1.0, "Haswell": 1.5}
+
+    def trial(core: str | None) -> float:
+        tried.append(core)
+        return seconds[core]
+
+    monkeypatch.setattr(openblas, "_trial", trial)
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    flags = "flags : fma avx2 avx512f avx512dq avx512bw avx512vl\n"
+    assert openblas.fastest_core(flags) == "SkylakeX"
+    assert set(tried) == {None, "SkylakeX", "Haswell"}
+    assert openblas.fastest_core("flags : fma avx2\n") == "Haswell"
+    assert openblas.fastest_core("") is None
+    seconds |= {"SkylakeX": 1.95, "Haswell": 2.1}
+    assert openblas.fastest_core(flags) is None
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Zen")
+    tried.clear()
+    assert openblas.fastest_core(flags) is None
+    assert tried == []
+
+
+def test_a_library_that_is_none_is_not_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "libxsmm.so"
+    path.write_bytes(b"no library")
+    monkeypatch.setenv(libxsmm.ENVIRONMENT, str(path))
+    assert libxsmm.find.__wrapped__() is None
+
+
+def test_the_environment_names_versions() -> None:
+    found = environment(2)
+    assert found["threads"] == 2
+    assert {"date", "cpu", "llvm", "numpy", "torch", "libxsmm", "python", "girih", "openblas_kernels"} <= set(found)

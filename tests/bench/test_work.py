@@ -1,0 +1,69 @@
+"""A result is held against NumPy's before anything is timed; the error names the element."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from girih.bench.context import Array, Context, MissingPeerError, find_peers
+from girih.bench.work import Peer, Work, WrongResultError, compare, measure, verify
+
+QUICK = Context(quick=True, peers={"numpy": np})
+EXPECTED: Array = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+
+def writing(output: Array, values: Array) -> Work:
+    def call() -> None:
+        output[...] = values
+
+    return Work({"off": call}, output, EXPECTED, 0.0, flops=8.0, bytes=32.0)
+
+
+def test_a_right_result_is_timed() -> None:
+    row = measure(QUICK, "gemm", "tiny", writing(np.zeros((2, 2)), EXPECTED))
+    assert row.seconds is not None
+    assert row.gflops is not None
+    assert (row.group, row.name, row.checks) == ("gemm", "tiny", "off")
+
+
+def test_a_wrong_result_is_refused_with_its_place() -> None:
+    wrong = EXPECTED.copy()
+    wrong[1, 0] = 3.5
+    with pytest.raises(WrongResultError, match=r"girih with checks off gives 3.5 at \(1, 0\), NumPy 3.0"):
+        measure(QUICK, "gemm", "tiny", writing(np.zeros((2, 2)), wrong))
+
+
+def test_what_is_not_written_is_wrong() -> None:
+    work = Work({"off": lambda: None}, EXPECTED.copy(), EXPECTED, 0.0)
+    with pytest.raises(WrongResultError, match="nan"):
+        verify(work, work.calls["off"], "girih")
+
+
+def test_a_wrong_peer_is_refused_too() -> None:
+    work = writing(np.zeros((2, 2)), EXPECTED)
+    peered = Work(work.calls, work.output, EXPECTED, 0.0, peers={"numpy": Peer(lambda: None, lambda: EXPECTED + 1)})
+    with pytest.raises(WrongResultError, match="numpy gives"):
+        measure(QUICK, "gemm", "tiny", peered)
+
+
+def test_a_result_of_another_shape_is_wrong() -> None:
+    with pytest.raises(WrongResultError, match=r"the shape \(2,\)"):
+        compare(np.zeros(2), EXPECTED, 0.0, "girih")
+
+
+def test_checks_and_ratios_become_figures() -> None:
+    work = writing(np.zeros((2, 2)), EXPECTED)
+    both = Work({"off": work.calls["off"], "bounds": work.calls["off"]}, work.output, EXPECTED, 0.0,
+                peers={"numpy": Peer(work.calls["off"]), "torch": Peer(work.calls["off"])})  # fmt: skip
+    row = measure(QUICK, "gemm", "tiny", both)
+    assert set(row.figures) == {"checks"}
+    assert set(row.against) == {"numpy"}
+
+
+def test_a_missing_peer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from girih.bench import libxsmm
+
+    monkeypatch.setattr(libxsmm, "find", lambda: None)
+    assert "libxsmm" not in find_peers((), 1)
+    with pytest.raises(MissingPeerError, match="there is no libxsmm to compare with; install"):
+        find_peers(("libxsmm",), 1)
