@@ -442,7 +442,7 @@ class Writer:
                 moved = self.effect(index.type, self._saturated(index, distance))
             else:
                 moved = self.effect(index.type, f"add {index}, {distance.text}")
-            # LLVM's reduction of strength, which takes cubic time in loops and gains nothing, does not see this counter.
+            # Unseen by LLVM's reduction of strength, which takes cubic time in loops and gains nothing here.
             moved = self.effect(index.type, f'call {index.type} asm "", "=r,0"({moved})')
             last = self._block
             self.line(f"br label %{head}")
