@@ -27,13 +27,13 @@ from girih.interpreter.values import (
     groups_share_memory,
     memref_value,
 )
-from girih.ir.core import Function, Parameter, Value
+from girih.ir.core import Function
 from girih.ir.facts import DeviceLimits
 from girih.ir.memory_use import written_parameters
 from girih.ir.types import Group, MemRef
 from girih.ops.geometry import possible_subgroup_sizes
 from girih.recursion import recursion_room
-from girih.runtime.arrays import Bound, ParameterSpec, bind
+from girih.runtime.arrays import Bound, bind, specification
 
 __all__ = ["Progress", "launch"]
 
@@ -55,7 +55,7 @@ def launch(
     geometry = _geometry(function, grid, chosen)
     written = written_parameters(function)
     try:
-        bound = bind([_spec(p, written) for p in function.parameters], arguments)
+        bound = bind([specification(p, written=p.value in written) for p in function.parameters], arguments)
         values, scatters = _values(function, bound)
     except MemoryError:
         raise _no_memory(function) from None
@@ -110,24 +110,6 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) 
     subgroup_size = choices.subgroup_size(possible)
     work_group_size = function.work_group_size or choices.work_group_size(subgroup_size, limits.work_group_items)
     return Geometry(grid, work_group_size, subgroup_size)
-
-
-def _spec(parameter: Parameter, written: set[Value]) -> ParameterSpec:
-    alignment = parameter.attributes.get("alignment")
-    return ParameterSpec(
-        parameter.name,
-        parameter.type,
-        parameter.span,
-        alignment if isinstance(alignment, int) else None,
-        _integers(parameter, "shape_gcd"),
-        _integers(parameter, "stride_gcd"),
-        parameter.value in written,
-    )
-
-
-def _integers(parameter: Parameter, key: str) -> tuple[int, ...]:
-    found = parameter.attributes.get(key)
-    return tuple(x for x in found if isinstance(x, int)) if isinstance(found, tuple) else ()
 
 
 def _values(
