@@ -9,10 +9,10 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types bless docs fuzz bench clean
+.PHONY: help demo test lint types bless docs fuzz fuzz-cpu bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and what a broken kernel is told
 	@$(RUN) examples/demo.py
@@ -39,6 +39,9 @@ docs: $(VENV)/ready-to-document ## write the generated pages, pictures and gramm
 
 fuzz: $(VENV)/ready-to-develop ## random programs for a long time; COUNT=100000 SEED=0, JOBS processes
 	@$(RUN) -m tests.fuzz.long --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+
+fuzz-cpu: $(VENV)/ready-to-develop ## random programs compiled for the CPU against the interpreter; COUNT, SEED, JOBS as above
+	@$(RUN) -m tests.fuzz.long --executor cpu --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 
 bench: $(VENV)/ready-to-run ## measure, as ratios
 	@$(RUN) benchmarks/run.py

@@ -163,7 +163,7 @@ class Kernel:
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR of the kernel, with source lines as debug locations. Raises `CompileError` for the interpreter."""
+        """The LLVM IR of the kernel, source lines as debug locations. Raises `CompileError` for the interpreter."""
         return self.executor.llvm_ir
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,20 @@ settings.load_profile("girih")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Golden = Callable[[str, str], None]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marks of this suite."""
+    config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder that `GIRIH_CACHE_DIR` names while the tests run: they never compile into the user's cache."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIRIH_CACHE_DIR", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ ROOMS = {
     "passes": Room(LANGUAGE),
     "interpreter": Room((*LANGUAGE, "passes", "addressing"), ARRAYS),
     "back": Room((*LANGUAGE, "passes", "addressing"), ("llvmlite",)),
-    "runtime": Room((*LANGUAGE, "passes", "addressing", "interpreter", "back", "__version__"), ARRAYS),
+    "runtime": Room((*LANGUAGE, "passes", "addressing", "interpreter", "back"), ARRAYS),
     "api": Room((*WORDS, "ir", "program", "interpreter", "runtime")),
     "kernels": Room(("api",)),
     "bench": Room(ANY, ARRAYS),

@@ -48,7 +48,8 @@ WRITTEN = "<!-- Written by tools/generate_docs.py from the tables of the checker
 
 ABOUT_CODES = """\
 What a program, a launch or a run can be told. `girih explain CODE` shows the same with examples. An *error* refuses
-a program or a launch, a *warning* does not; a *finding* stops a run, and the arrays are as before the launch.
+a program or a launch, a *warning* does not. A *finding* comes of a run: the interpreter collects them and leaves arrays
+as before the launch, compiled code stops at the first; [targets](targets.md) says what each finds.
 
 A code of an instruction leads to its rule in [the language reference](language.md), with what is checked, the source
 and programs. The other codes are explained here, with a program that is told them.

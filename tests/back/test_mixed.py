@@ -18,9 +18,13 @@ def i32(*shape: int) -> Any:
     return np.zeros(shape, np.int32, order="F")
 
 
-def counted(*shape: int, dtype: Any = np.int32) -> Any:
+def counted(*shape: int) -> Any:
     count = int(np.prod(shape))
-    return ((np.arange(count) * 7) % 23 - 11).astype(dtype).reshape(shape, order="F")
+    return ((np.arange(count) * 7) % 23 - 11).astype(np.int32).reshape(shape, order="F")
+
+
+def reals(*shape: int) -> Any:
+    return counted(*shape).astype(np.float32)
 
 
 ITEM = """
@@ -112,7 +116,7 @@ KERNELS: dict[str, tuple[str, str, Arguments]] = {
       %e = expand %v[0 -> 2 x 4] : memref<f32x2x4x4>
       %u = load %e[1, 3, 0] : f32
       store %u, %v[1, 0]
-    """, lambda: [counted(8, 5, dtype=np.float32), counted(5, 4, dtype=np.float32), counted(8, 4, 3, dtype=np.float32)]),
+    """, lambda: [reals(8, 5), reals(5, 4), reals(8, 4, 3)]),
     "local memory and a region for work-items": ("%A: memref<i32x32x3>", f"""
       %t = alloca : memref<i32x32,local>
       %x = load %A[5, %g] : i32

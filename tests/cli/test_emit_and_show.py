@@ -54,17 +54,48 @@ def test_a_wrong_program_is_not_emitted(tmp_path: Path) -> None:
     assert "error[name.undefined]" in done.errors and done.errors.endswith(": 1 error\n")
 
 
-@pytest.mark.parametrize("form", ["llvm", "asm", "ptx", "spirv"])
+@pytest.mark.parametrize("form", ["ptx", "spirv"])
 def test_other_forms_are_not_there_yet(form: str, tmp_path: Path) -> None:
     done = girih("emit", write(tmp_path, AXPBY), "--as", form)
     assert done.status == 2
     assert f"--as {form}" in done.message and "not there yet" in done.message
 
 
-def test_other_targets_are_not_there_yet(tmp_path: Path) -> None:
+def test_llvm_ir_of_all_kernels_or_one(tmp_path: Path) -> None:
+    path, target = write(tmp_path, SHIFT), tmp_path / "out.ll"
+    both = girih("emit", path, "--as", "llvm")
+    assert both.status == 0
+    assert 'define void @"girih.shift"(' in both.output and 'define void @"girih.empty"(' in both.output
+    one = girih("emit", path, "@empty", "--as", "llvm", "-o", target)
+    assert (one.status, one.output) == (0, "")
+    text = target.read_text(encoding="utf-8")
+    assert 'define void @"girih.empty"(' in text and "shift" not in text
+    done = girih("emit", path, "shif", "--as", "llvm")
+    assert done.status == 2 and "did you mean 'shift'?" in done.message
+
+
+def test_assembly_for_processors(tmp_path: Path) -> None:
     path = write(tmp_path, AXPBY)
-    assert "not there yet" in girih("emit", path, "--as", "ir", "--target", "cuda:sm_90a").message
-    assert girih("emit", path, "--as", "ir", "--target", "interpreter").status == 0
+    codes = {cpu: girih("emit", path, "--as", "asm", "--target", f"cpu:{cpu}") for cpu in ("haswell", "neoverse-v1")}
+    assert all(done.status == 0 and "girih.axpby" in done.output for done in codes.values())
+    assert "ymm" in codes["haswell"].output and "ymm" not in codes["neoverse-v1"].output
+
+
+def test_checks_of_emitted_code(tmp_path: Path) -> None:
+    path = write(tmp_path, AXPBY)
+    assert "cmpxchg" in girih("emit", path, "--as", "llvm").output
+    assert "cmpxchg" not in girih("emit", path, "--as", "llvm", "--checks", "off").output
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cuda:sm_90a", "cpu:abacus", "cpu:", "abacus"])
+def test_targets_that_emit_no_code(target: str, tmp_path: Path) -> None:
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "asm", "--target", target)
+    assert done.status == 2 and f"--target {target}: " in done.message
+
+
+def test_code_of_a_wrong_program(tmp_path: Path) -> None:
+    done = girih("emit", write(tmp_path, AXPBY.replace("%beta,", "%bet,")), "--as", "llvm")
+    assert (done.status, done.output) == (1, "") and "error[name.undefined]" in done.errors
 
 
 def test_an_unknown_form(tmp_path: Path) -> None:

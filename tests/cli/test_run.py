@@ -359,3 +359,35 @@ def test_specifications(text: str, value: object) -> None:
     name, found = parse_argument(text)
     assert name == "a"
     assert (type(found), found) == (type(value), value)
+
+
+def test_the_cpu_runs_the_same(folder: Path) -> None:
+    call = ("axpby", "alpha=2", "A=arange:f32:4", "beta=10", "B=ones:f32:4", "--save", "B=b.npy", "--target")
+    for target in ("cpu", "cpu:native"):
+        for checks in ("bounds", "off"):
+            done = run(*call, target, "--checks", checks)
+            assert (done.status, done.errors) == (0, "")
+            assert np.load("b.npy").tolist() == [10, 12, 14, 16]
+            Path("b.npy").unlink()
+
+
+def test_a_finding_of_the_cpu_saves_nothing(folder: Path) -> None:
+    done = run("beyond", "A=ones:f32:3", "B=ones:f32:4", "--save", "B=b.npy", "--target", "cpu")
+    assert done.status == 1 and "finding[run.out_of_bounds]" in done.output
+    assert "nothing was saved (1 file)" in done.output and not Path("b.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--target", "cpu", "--choices", "1"], "--choices and --max-steps are the interpreter's"),
+        (["--target", "cpu", "--max-steps", "1"], "--choices and --max-steps are the interpreter's"),
+        (["--target", "abacus"], "there is no target 'abacus'"),
+        (["--target", "cpu:haswel"], "there is no processor 'haswel'; near it are: haswell"),
+        (["--checks", "off"], "the interpreter always checks everything"),
+        (["--checks", "some"], "'some' is not one of"),
+    ],
+)
+def test_targets_and_checks_that_are_wrong(options: list[str], words: str, folder: Path) -> None:
+    done = run("each", "A=zeros:i32:1", *options)
+    assert (done.status, done.output) == (2, "") and words in done.message

@@ -15,7 +15,6 @@ import girih
 from girih.diagnostics import errors
 from girih.interpreter.findings import RUN_CODES
 from girih.interpreter.numbers import dtype
-from girih.ir.core import Function
 from girih.ir.types import Boolean, Group, MemRef, Number, Type
 from tests.fuzz.mutate import mutated, programs, tokens
 from tests.fuzz.programs import program
@@ -80,13 +79,18 @@ def _launch(kernel: girih.Kernel, source: random.Random, text: str) -> str:
     return "fine"
 
 
+def kernels_of(text: str, target: str) -> dict[str, girih.Kernel]:
+    """The kernels of a text, in its order; none where it is not accepted."""
+    if errors(checked(text)):
+        return {}
+    loaded = girih.loads(text, target=target)
+    return {f.name: loaded[f.name] for f in girih.parse(text).functions}
+
+
 def launched(text: str, seed: int) -> list[str]:
     """How the launches of the functions of an accepted text end; raises `Violation`."""
-    if errors(checked(text)):
-        return []
-    module: dict[str, Function] = {f.name: f for f in girih.parse(text).functions}
-    kernels = girih.loads(text)
-    return [_launch(kernels[name], random.Random(seed), text) for name in module]
+    kernels = kernels_of(text, "interpreter")
+    return [_launch(kernel, random.Random(seed), text) for kernel in kernels.values()]
 
 
 def odd_text(seed: int) -> str:

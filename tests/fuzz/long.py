@@ -1,6 +1,9 @@
 """Random programs for a long time: texts, changed and generated programs, and programs with one broken rule.
 
     python -m tests.fuzz.long --count 100000 --seed 0 --jobs 2
+    python -m tests.fuzz.long --executor cpu
+
+The second runs generated programs only, on the interpreter and compiled for the CPU, which must agree.
 
 Prints how many, how fast, what was accepted, which rules were broken, and every violation; a violation is made smaller
 and saved. The exit status is 1 if there was any. The same count and seed try the same programs.
@@ -16,7 +19,8 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,14 +28,23 @@ import girih
 from girih.diagnostics import errors
 from girih.ir.define import OPS, RULES
 from tests.fuzz.breaking import Broken, break_rows, sites
+from tests.fuzz.compiled import KINDS, agrees, launches_agree, left_behind, noted, odd_program
+from tests.fuzz.generate import Program
 from tests.fuzz.launches import launched, odd_text
 from tests.fuzz.mutate import broken_text
 from tests.fuzz.programs import accepted, program, run_holds
 from tests.fuzz.properties import Violation, minimised, text_holds
 
 CHUNK = 500
+FOLDER = Path("build/fuzz")
+"""Where violations are saved."""
+
 SITES = 3
 """How many instructions of a generated program are broken."""
+
+NAMES = {"text": "texts", "launch": "changed programs", "program": "programs", "compiled": "compiled programs",
+         "odd": "changed programs compiled"}  # fmt: skip
+"""What is tried, in words."""
 
 UNREACHABLE = {"for.results", "if.results", "yield.values"}
 """Rules that never fail alone: a value that cannot be carried is told to the `yield` as well."""
@@ -74,6 +87,24 @@ def _program(seed: int, tally: Tally) -> None:
     tally.findings.update(found or ["none"])
 
 
+def _compiled(seed: int, tally: Tally) -> None:
+    built = program(seed)
+    text = accepted(built)
+    tally.accepted["compiled"] += 1
+    tally.mnemonics.update(op.spec.mnemonic for op in built.module.functions[0].walk())
+    with noted(text, seed, FOLDER):
+        found = agrees(text, built)
+    tally.findings.update(found or ["none"])
+
+
+def _odd(seed: int, tally: Tally) -> None:
+    text = odd_program(seed)
+    with noted(text, seed, FOLDER):
+        ended = launches_agree(text, seed)
+    tally.accepted["odd"] += bool(ended)
+    tally.launches.update(ended)
+
+
 def _rows(seed: int, tally: Tally) -> None:
     source = random.Random(seed)
     known = {site.cls: site for site in sites(program(seed).module)}
@@ -87,18 +118,31 @@ def _launch(seed: int, tally: Tally) -> None:
     tally.launches.update(ended)
 
 
-TRIALS: dict[str, Callable[[int, Tally], None]] = {"text": _text, "program": _program, "row": _rows, "launch": _launch}
-ORDER = ("text", "program", "launch", "program", "row")
+TRIALS: dict[str, Callable[[int, Tally], None]] = {
+    "text": _text, "program": _program, "row": _rows, "launch": _launch,
+    "compiled": _compiled, "odd": _odd,
+}  # fmt: skip
+
+ORDERS = {"interpreter": ("text", "program", "launch", "program", "row"), "cpu": ("compiled", "compiled", "odd")}
+"""What is tried in turn, by the executor that runs the programs."""
 
 
-def _run_text(seed: int) -> Callable[[str], object]:
+def _run_text(seed: int, run: Callable[[str, Program], object]) -> Callable[[str], object]:
     """Whether what is left of a generated program runs as it should."""
     built = program(seed)
 
     def holds(text: str) -> object:
-        return None if errors(girih.check(text)) else run_holds(text, built)
+        return None if errors(girih.check(text)) else run(text, built)
 
     return holds
+
+
+def _smaller_compiled(seed: int) -> Callable[[str], object]:
+    """Whether what is left of a program that was compiled ends as it should."""
+    order = ORDERS["cpu"]
+    if order[seed % len(order)] == "odd":
+        return lambda text: launches_agree(text, seed)
+    return _run_text(seed, agrees)
 
 
 def _smaller(violation: Violation, seed: int) -> str:
@@ -108,19 +152,22 @@ def _smaller(violation: Violation, seed: int) -> str:
         case "launch":
             return minimised(violation, lambda text: launched(text, seed))
         case "run" | "choices":
-            return minimised(violation, _run_text(seed))
+            return minimised(violation, _run_text(seed, run_holds))
+        case "compile" | "finding" | "differs":
+            return minimised(violation, _smaller_compiled(seed))
         case _:
             return violation.text
 
 
-def chunk(first: int, count: int) -> Tally:
+def chunk(first: int, count: int, executor: str = "interpreter") -> Tally:
     """Try so many programs, from a seed on."""
     warnings.simplefilter("error")
     tally = Tally()
     begin = time.process_time()
     seen: set[str] = set()
+    order = ORDERS[executor]
     for seed in range(first, first + count):
-        kind = ORDER[seed % len(ORDER)]
+        kind = order[seed % len(order)]
         tally.kinds[kind] += 1
         try:
             TRIALS[kind](seed, tally)
@@ -141,30 +188,42 @@ def _chunks(seed: int, count: int) -> Iterator[tuple[int, int]]:
         yield first + begin, min(CHUNK, count - begin)
 
 
-def run(seed: int, count: int, jobs: int) -> Tally:
+def run(seed: int, count: int, jobs: int, executor: str = "interpreter") -> Tally:
     """Try so many programs on several processors."""
     tally = Tally()
-    if jobs == 1:
-        for first, many in _chunks(seed, count):
-            tally.add(chunk(first, many))
-        return tally
-    with ProcessPoolExecutor(jobs) as pool:
-        for done in pool.map(chunk, *zip(*_chunks(seed, count), strict=True)):
-            for kind, number, detail, _ in done.violations:
-                print(f"{kind} at {number}: {detail[-300:]}", flush=True)
-            tally.add(done)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    # One process less to start where one is enough; but compiled code may end the process that runs it.
+    alone = jobs == 1 and executor == "interpreter"
+    pool: Executor = ThreadPoolExecutor(1) if alone else ProcessPoolExecutor(jobs)
+    with pool:
+        try:
+            for done in pool.map(chunk, *zip(*((*c, executor) for c in _chunks(seed, count)), strict=True)):
+                for kind, number, detail, _ in done.violations:
+                    print(f"{kind} at {number}: {detail[-300:]}", flush=True)
+                tally.add(done)
+        except BrokenProcessPool:
+            detail = "the process ended while it ran this program or the other one that is saved"
+            tally.violations += [("crash", number, detail, text) for number, text in enumerate(left_behind(FOLDER))]
     return tally
+
+
+def _rows_broken(tally: Tally) -> list[str]:
+    rows = sum(map(len, RULES.values()))
+    never = [row for row in tally.broken.missing() if row not in UNREACHABLE]
+    return [
+        f"changed instructions: {tally.broken.tried}, with one broken rule reported: {tally.broken.alone}",
+        f"rules broken alone: {len(tally.broken.rows)} of {rows}; never: {', '.join(never) or 'none'}",
+        f"rules that cannot be: {', '.join(sorted(UNREACHABLE))}",
+    ]
 
 
 def report(tally: Tally, elapsed: float) -> str:
     """The figures of a run."""
     total = sum(tally.kinds.values())
-    rows = sum(map(len, RULES.values()))
     lines = [f"{total} programs in {elapsed:.0f} s, {total / max(elapsed, 1e-9):.0f} per second"]
-    for kind in ("text", "launch", "program"):
+    for kind in filter(tally.kinds.__getitem__, NAMES):
         percent = 100 * tally.accepted[kind] / max(1, tally.kinds[kind])
-        plural = {"launch": "changed program"}.get(kind, kind) + "s"
-        lines.append(f"{plural}: {tally.kinds[kind]}, accepted {tally.accepted[kind]} ({percent:.1f} %)")
+        lines.append(f"{NAMES[kind]}: {tally.kinds[kind]}, accepted {tally.accepted[kind]} ({percent:.1f} %)")
     ended = ", ".join(f"{code} {count}" for code, count in tally.findings.most_common())
     lines.append(f"findings of the programs that ran: {ended}")
     launches = ", ".join(f"{how} {count}" for how, count in tally.launches.most_common())
@@ -173,10 +232,7 @@ def report(tally: Tally, elapsed: float) -> str:
     lines.append(
         f"instructions in them: {len(OPS) - len(missing)} of {len(OPS)}; never: {', '.join(missing) or 'none'}"
     )
-    lines.append(f"changed instructions: {tally.broken.tried}, with one broken rule reported: {tally.broken.alone}")
-    never = [row for row in tally.broken.missing() if row not in UNREACHABLE]
-    lines.append(f"rules broken alone: {len(tally.broken.rows)} of {rows}; never: {', '.join(never) or 'none'}")
-    lines.append(f"rules that cannot be: {', '.join(sorted(UNREACHABLE))}")
+    lines += _rows_broken(tally) if tally.kinds["row"] else []
     kinds = Counter(kind for kind, *_ in tally.violations)
     for kind in (
         "traceback",
@@ -189,6 +245,7 @@ def report(tally: Tally, elapsed: float) -> str:
         "choices",
         "row",
         "generator",
+        *KINDS,
     ):
         lines.append(f"violations, {kind}: {kinds[kind]}")
     return "\n".join(lines)
@@ -208,10 +265,11 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100_000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="another seed tries other programs")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
-    parser.add_argument("--save", type=Path, default=Path("build/fuzz"), help="where violations are saved")
+    parser.add_argument("--executor", choices=sorted(ORDERS), default="interpreter", help="what runs the programs")
+    parser.add_argument("--save", type=Path, default=FOLDER, help="where violations are saved")
     options = parser.parse_args()
     begin = time.monotonic()
-    tally = run(options.seed, options.count, options.jobs)
+    tally = run(options.seed, options.count, options.jobs, options.executor)
     print(report(tally, time.monotonic() - begin))
     if tally.violations:
         _save(tally, options.save)

@@ -33,11 +33,18 @@ def program(seed: int, size: int = 14) -> Program:
     return Program(Module((function,)), seed, (g.grid, 1, 1), g.arguments, g.fixed)
 
 
-def _outcome(text: str, built: Program, choices: girih.Choices | None) -> tuple[list[Any], set[str]]:
+def outcome(
+    text: str,
+    built: Program,
+    choices: girih.Choices | None = None,
+    *,
+    target: str = "interpreter",
+    checks: str = "bounds",
+) -> tuple[list[Any], set[str]]:
     """The arrays after a launch, and the codes of what was found."""
     arrays = built.arrays()
     try:
-        girih.loads(text)["f"][built.grid](*arrays, choices=choices)
+        girih.loads(text, target=target, checks=checks)["f"][built.grid](*arrays, choices=choices)
     except girih.KernelError as error:
         return arrays, {finding.code for finding in error.findings}
     return arrays, set()
@@ -58,7 +65,8 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return bool(np.array_equal(a.astype(np.float64), b.astype(np.float64), equal_nan=True))
 
 
-def _difference(built: Program, a: list[Any], b: list[Any]) -> str | None:
+def difference(built: Program, a: list[Any], b: list[Any]) -> str | None:
+    """How arguments after two launches differ; None where they do not."""
     for number, (argument, x, y) in enumerate(zip(built.arguments, a, b, strict=True)):
         if argument.memory is None:
             continue
@@ -85,14 +93,14 @@ def accepted(built: Program) -> str:
 def run_holds(text: str, built: Program) -> set[str]:
     """A program runs, and choices change nothing; what was found. Raises `Violation`."""
     try:
-        first, codes = _outcome(text, built, None)
-        others = [_outcome(text, built, girih.Choices(seed)) for seed in SEEDS]
+        first, codes = outcome(text, built)
+        others = [outcome(text, built, girih.Choices(seed)) for seed in SEEDS]
     except Exception:
         raise Violation("run", traceback.format_exc(limit=-6), text) from None
     for seed, (arrays, found) in zip(SEEDS, others, strict=True):
         if found != codes:
             raise Violation("choices", f"seed {seed} finds {sorted(found)}, not {sorted(codes)}", text)
-        difference = _difference(built, first, arrays)
-        if difference:
-            raise Violation("choices", f"seed {seed}: {difference}", text)
+        told = difference(built, first, arrays)
+        if told:
+            raise Violation("choices", f"seed {seed}: {told}", text)
     return codes

@@ -20,6 +20,9 @@ COMPARISONS = ("equal", "not_equal", "greater_than", "greater_than_equal", "less
 PERIODIC = ("cos", "sin", "native_cos", "native_sin")
 EXPONENTIAL = ("exp", "exp2", "native_exp", "native_exp2")
 LOGARITHMIC = ("log", "log2", "native_log", "native_log2")
+NATIVE = 2.0**-15
+"""How far results of native functions may be apart as looseness, which 64 roundings go into: 2^-10, twice."""
+
 SUBGROUP = tuple(f"subgroup_{form}_{what}" for form in ("exclusive_scan", "inclusive_scan", "reduce")
                  for what in ("add", "max", "min"))  # fmt: skip
 
@@ -211,7 +214,8 @@ def function(g: Generator, scope: Scope) -> bool:
     a = g.scalar(scope, type, lambda t: t.exact and t.magnitude <= largest)
     keep = a.exact and a.magnitude <= largest
     magnitude = 64.0 if mnemonic in EXPONENTIAL else 2000.0 if mnemonic in LOGARITHMIC else 1.0
-    g.number(scope, mnemonic, type, a, a=a.value, magnitude=magnitude, looseness=8 * epsilon(type), keep=keep)
+    looseness = max(8 * epsilon(type), NATIVE if mnemonic.startswith("native") else 0.0)
+    g.number(scope, mnemonic, type, a, a=a.value, magnitude=magnitude, looseness=looseness, keep=keep)
     return True
 
 

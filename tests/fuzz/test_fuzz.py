@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from girih.ir.define import OPS
-from tests.fuzz import long
+from tests.fuzz import compiled, long
 from tests.fuzz.breaking import Broken, break_rows, sites
+from tests.fuzz.compiled import agrees, launches_agree, left_behind, noted, odd_program
+from tests.fuzz.generate import Program
 from tests.fuzz.launches import launched, odd_text
 from tests.fuzz.mutate import broken_text, mutated, programs, tokens
-from tests.fuzz.programs import accepted, program, run_holds
+from tests.fuzz.programs import accepted, outcome, program, run_holds
 from tests.fuzz.properties import Violation, minimised, text_holds
 
 FEW = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -37,6 +42,48 @@ def test_generated_programs_run_alike_under_all_choices(block: int) -> None:
     for seed in range(40 * block, 40 * (block + 1)):
         built = program(seed)
         run_holds(accepted(built), built)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_generated_programs_run_alike_on_the_cpu(block: int) -> None:
+    for seed in range(1000 + 20 * block, 1000 + 20 * (block + 1)):
+        built = program(seed)
+        agrees(accepted(built), built)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_launches_of_changed_programs_end_alike_on_the_cpu(block: int) -> None:
+    ends = [end for seed in range(30 * block, 30 * (block + 1)) for end in launches_agree(odd_program(seed), seed)]
+    assert {"fine", "findings"} <= set(ends)
+
+
+@pytest.mark.parametrize("kind", ["compile", "finding", "differs"])
+def test_what_differs_on_the_cpu_is_told(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(
+        text: str, built: Program, *, target: str = "interpreter", checks: str = "bounds"
+    ) -> tuple[list[Any], set[str]]:
+        arrays, codes = outcome(text, built)
+        if target == "cpu" and kind == "compile":
+            raise ValueError("as asked for")
+        if target == "cpu":
+            arrays = [np.asarray(a) + 1 if isinstance(a, np.ndarray) else a for a in arrays]
+            codes = {"run.size"} if kind == "finding" else codes
+        return arrays, codes
+
+    monkeypatch.setattr(compiled, "outcome", other)
+    built = next(p for p in map(program, range(1000)) if any(isinstance(a, np.ndarray) and a.size for a in p.arrays()))
+    with pytest.raises(Violation) as caught:
+        agrees(accepted(built), built)
+    assert caught.value.kind == kind
+
+
+def test_what_a_process_ran_when_it_ended_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), noted("func @f() {\n}\n", 7, tmp_path):
+        raise KeyboardInterrupt
+    assert left_behind(tmp_path) == ["func @f() {\n}\n\n; seed 7\n"]
+    with noted("", 8, tmp_path):
+        pass
+    assert left_behind(tmp_path) == []
 
 
 @FEW

@@ -40,7 +40,7 @@ NUMBERS = """
 
 def kernel(parameters: str, body: str, attributes: str = SMALL) -> Kernel:
     """A kernel `f` of parameters and a body; `NUMBERS` stand before the body."""
-    return girih.loads(f"func @f({parameters}) {attributes} {{{NUMBERS}\n{body}\n}}")["f"]
+    return girih.loads(f"func @f({parameters}) {attributes} {{{NUMBERS}\n{body}\n}}", target="interpreter")["f"]
 
 
 def spmd(parameters: str, body: str, attributes: str = SMALL) -> Kernel:

@@ -71,7 +71,9 @@ def test_vectors(length: int, alpha: float, beta: float, target: str) -> None:
 @pytest.mark.parametrize(("alpha", "beta"), FACTORS)
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (64, 64), (65, 1), (100, 77), (0, 5), (5, 0)])
 @pytest.mark.parametrize("transpose", [False, True])
-def test_matrix_times_vector_and_update(m: int, n: int, transpose: bool, alpha: float, beta: float, target: str) -> None:
+def test_matrix_times_vector_and_update(
+    m: int, n: int, transpose: bool, alpha: float, beta: float, target: str
+) -> None:
     for seed in SEEDS[:3] if target == "interpreter" else [None]:
         a, x, y = random(1, m, n), random(2, n), random(3, m)
         out, kept = updated(beta, 4, m)

@@ -57,3 +57,11 @@ def test_meaning() -> None:
 
     missing = [mnemonic for mnemonic, op in OPS.items() if op not in MEANINGS]
     assert not missing, f"the interpreter has no meaning for {', '.join(missing)}"
+
+
+def test_lowering_for_the_cpu() -> None:
+    import_module("girih.back.llvm.cpu.compile")  # this fills the registry
+    from girih.back.llvm.cpu.lowering import LOWERINGS
+
+    missing = [mnemonic for mnemonic, op in OPS.items() if op not in LOWERINGS]
+    assert not missing, f"the CPU target has no lowering for {', '.join(missing)}"

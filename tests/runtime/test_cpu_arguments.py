@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_scalars(type: str, value: Any, words: list[int]) -> None:
     [
         ("bool", np.True_, [1]),
         ("i32", np.int16(-3), [-3]),
-        ("f32", np.float32(1.1), [f32(np.float32(1.1))]),
+        ("f32", np.float32(1.1), [f32(float(np.float32(1.1)))]),
         ("f16", 1e-7, [f32(float(np.float16(1e-7)))]),
         ("bf16", float("inf"), [f32(float("inf"))]),
         ("c64", np.complex64(1 + 2j), [f64(1.0), f64(2.0)]),
@@ -188,6 +189,35 @@ def test_other_owners_of_memory() -> None:
     assert slow(kernel, marked)[1] == 7
 
 
+class Tensor:
+    """Something with DLPack, like a tensor of torch."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("wrap", [Tensor, girih.uninitialized, np.asarray, memoryview])
+def test_what_is_launched_with_changes(wrap: Callable[[NDArray[Any]], object]) -> None:
+    kernel = whole(f"{OUT}, %n: f32", copies_slots(1))
+    out = np.zeros(64, np.int64)
+    kernel.launch(GRID, (wrap(out), np.float32(1.5)))
+    assert out[0] == f32(1.5)
+
+
+def test_groups_of_tensors() -> None:
+    kernel = whole(f"{OUT}, %G: group<memref<f32x?x2>x?>", copies_table(8))
+    a, b = (np.zeros((n, 2), np.float32, order="F") for n in (3, 5))
+    out = np.zeros(64, np.int64)
+    kernel.launch(GRID, (out, girih.uninitialized((Tensor(a), b))))
+    assert out[:8].tolist() == [address(a), -1, 3, 3, address(b), -1, 5, 5]
+
+
 def test_groups() -> None:
     kernel = whole(f"{OUT}, %G: group<memref<f32x?x2>x?>", copies_table(8))
     a, b = (np.zeros((n, 2), np.float32, order="F") for n in (3, 5))
@@ -233,7 +263,12 @@ def test_promises() -> None:
 
 
 def test_what_is_written_must_be_writeable() -> None:
-    lines = ["func @kernel(%A: memref<f32x4>, %B: memref<f32x4>) {", "%o = constant 1.0 : f32", "axpby %o, %A, %o, %B", "}"]
+    lines = [
+        "func @kernel(%A: memref<f32x4>, %B: memref<f32x4>) {",
+        "%o = constant 1.0 : f32",
+        "axpby %o, %A, %o, %B",
+        "}",
+    ]
     function = girih.parse("\n".join(lines)).functions[0]
     compiled = whole("%A: memref<f32x4>", copies_slots(0)).compiled
     kernel = CpuKernel(function, compiled)

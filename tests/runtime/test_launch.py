@@ -31,7 +31,7 @@ func @f() {
 
 
 def compiled(text: str) -> Kernel:
-    return girih.loads(text)["f"]
+    return girih.loads(text, target="interpreter")["f"]
 
 
 def code_of(call: Callable[[], object]) -> str:

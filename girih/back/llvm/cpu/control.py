@@ -16,7 +16,7 @@ from girih.back.llvm.cpu.matrix import MatrixCarrier
 from girih.back.llvm.text import Val, integer, lanes, poison, wide
 from girih.back.llvm.values import Linear, Scalar, parts_of, scalar_type, uniform
 from girih.ir.core import Region, RegionKind, Value
-from girih.ir.types import CoopMatrix, Number
+from girih.ir.types import BOOL, CoopMatrix, Number
 from girih.ops.control import Barrier, For, Foreach, If, Yield
 
 DUPLICATED = 150
@@ -106,8 +106,10 @@ def if_(code: Lowering, op: If) -> None:
     condition = code.scalar(op.condition)
     if condition.uniform or code.place.kind is RegionKind.COLLECTIVE:
         _branch(code, op, code.agreed(op, "condition", condition)[0])
-    else:
-        _masked_branch(code, op, condition.part)
+        return
+    if any(isinstance(v.type, CoopMatrix) for v in op.results):
+        code.agreed(op, "condition", condition)
+    _masked_branch(code, op, code.vector(condition)[0])
 
 
 def _branch(code: Lowering, op: If, condition: Val) -> None:
@@ -306,6 +308,9 @@ def _masked_iteration(
 ) -> list[Val]:
     """One iteration where a mask holds; elsewhere the carried values stay."""
     w = code.w
+    if any(isinstance(v.type, CoopMatrix) for v in op.carried):
+        # A subgroup holds a matrix together: its work-items cannot go on with one and stay with another.
+        code.agreed(op, "condition", uniform(BOOL, mask))
     code.set(op.variable, variable)
     with code.at(mask=mask):
         _bind(code, op.carried, carriers, _regroup(carried, groups))

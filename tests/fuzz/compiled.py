@@ -1,0 +1,150 @@
+"""Random programs on the CPU: what must be true of compiled code, given what the interpreter makes of the same program.
+
+Integers and moves are equal, floating-point results within the roundings that the generator tracked. A program in which
+the interpreter finds nothing gives no finding; where it finds something that compiled code looks for, compiled code
+finds one of the same. What the interpreter finds nothing in also runs without checks.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import girih
+from girih.diagnostics import errors
+from tests.fuzz.generate import Program
+from tests.fuzz.launches import STEPS, TooLarge, argument, kernels_of
+from tests.fuzz.mutate import mutated, programs, tokens
+from tests.fuzz.programs import difference, outcome, program
+from tests.fuzz.properties import Violation
+
+UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget"))
+"""What compiled code does not find; see docs/targets.md."""
+
+KINDS = ("compile", "finding", "differs", "crash")
+"""The kinds of violations."""
+
+TRIES = 6
+"""How often a program is changed in the hope that it is accepted."""
+
+NOTES = "running-"
+"""How the files begin that say what a process was running, should it end."""
+
+
+@contextmanager
+def without_cache() -> Iterator[None]:
+    """Compile without keeping anything on the disk."""
+    before = os.environ.get("GIRIH_CACHE_SIZE")
+    os.environ["GIRIH_CACHE_SIZE"] = "0"
+    yield
+    if before is None:
+        del os.environ["GIRIH_CACHE_SIZE"]
+    else:
+        os.environ["GIRIH_CACHE_SIZE"] = before
+
+
+def agrees(text: str, built: Program) -> set[str]:
+    """What the interpreter finds in a program that compiled code agrees on. Raises `Violation`."""
+    try:
+        expected, codes = outcome(text, built)
+    except Exception:
+        raise Violation("run", traceback.format_exc(limit=-6), text) from None
+    found = _compiled(text, built, expected, codes, "bounds")
+    if not codes:
+        _compiled(text, built, expected, codes, "off")
+    return found
+
+
+def _compiled(text: str, built: Program, expected: list[Any], codes: set[str], checks: str) -> set[str]:
+    try:
+        with without_cache():
+            arrays, found = outcome(text, built, target="cpu", checks=checks)
+    except Exception:
+        raise Violation("compile", f"checks={checks}: {traceback.format_exc(limit=-6)}", text) from None
+    if not found <= codes:
+        raise Violation("finding", f"the CPU finds {sorted(found)}, the interpreter {sorted(codes)}", text)
+    if not found and codes - UNCHECKED:
+        raise Violation("finding", f"the CPU finds nothing, the interpreter {sorted(codes)}", text)
+    told = None if codes else difference(built, expected, arrays)
+    if told:
+        raise Violation("differs", f"checks={checks}: {told}", text)
+    return found
+
+
+def odd_program(seed: int) -> str:
+    """A program that is accepted, if one of a few changes of it is, and as it was otherwise."""
+    source = random.Random(seed)
+    text = source.choice(programs()) if source.random() < 0.7 else str(program(seed, 6).module)
+    changed = (mutated(source, text) for _ in range(TRIES) if tokens(text))
+    return next((t for t in changed if not errors(girih.check(t))), text)
+
+
+def launches_agree(text: str, seed: int) -> list[str]:
+    """How the launches of the functions of an odd text end on both executors. Raises `Violation`.
+
+    Arrays are not compared: such a program may race. What reads memory that nobody wrote, or does not end, is left out.
+    """
+    checked = kernels_of(text, "interpreter")
+    try:
+        with without_cache():
+            compiled = kernels_of(text, "cpu")
+    except girih.CompileError:
+        return ["refused"]
+    except Exception:
+        raise Violation("compile", traceback.format_exc(limit=-6), text) from None
+    return [_ended_alike(checked[name], compiled[name], random.Random(seed), text) for name in checked]
+
+
+def _ended_alike(interpreter: girih.Kernel, cpu: girih.Kernel, source: random.Random, text: str) -> str:
+    seed = source.random()
+    try:
+        both = [_arguments(cpu, random.Random(seed)) for _ in range(2)]
+    except TooLarge:
+        return "not launched"
+    grid = source.choice((1, (2, 1, 1), (1, 2, 2), 0))
+    expected = _codes(interpreter[grid], both[0], max_steps=STEPS)
+    if expected & UNCHECKED:
+        return "not launched"
+    found = _codes(cpu[grid], both[1])
+    # A barrier that only some subgroups reach is met by all of those that come by.
+    if not found <= expected or (bool(found) < bool(expected - {"run.divergent"})):
+        raise Violation("finding", f"the CPU finds {sorted(found)}, the interpreter {sorted(expected)}", text)
+    return "findings" if found else "fine"
+
+
+def _arguments(kernel: girih.Kernel, source: random.Random) -> list[Any]:
+    return [argument(p.type, source) for p in kernel.ir.parameters]
+
+
+def _codes(kernel: girih.Kernel, arguments: list[Any], max_steps: int | None = None) -> set[str]:
+    """The codes of what a launch finds, or is refused for."""
+    try:
+        kernel(*arguments, max_steps=max_steps)
+    except girih.LaunchError as error:
+        return {d.code for d in error.diagnostics}
+    except girih.KernelError as error:
+        return {f.code for f in error.findings}
+    return set()
+
+
+@contextmanager
+def noted(text: str, seed: int, folder: Path) -> Iterator[None]:
+    """Say in a file what is run, so that it is known if the process ends."""
+    note = folder / f"{NOTES}{os.getpid()}.tl"
+    note.write_text(f"{text}\n; seed {seed}\n", encoding="utf-8")
+    yield
+    note.unlink()
+
+
+def left_behind(folder: Path) -> list[str]:
+    """The texts that processes ran when they ended."""
+    found = []
+    for note in sorted(folder.glob(f"{NOTES}*.tl")):
+        found.append(note.read_text(encoding="utf-8"))
+        note.unlink()
+    return found

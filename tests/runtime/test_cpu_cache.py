@@ -1,0 +1,258 @@
+"""The cache on disk: what is believed, what is dropped, and that nothing about it stops a program."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import girih
+from girih.runtime import cache
+from girih.runtime.cache import Cache, CacheWarning, digest, kernel_key
+
+KEY = digest("a key")
+CODE = bytes(range(256)) * 10
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Cache:
+    cache._warn_once.cache_clear()
+    return Cache(tmp_path / "deep" / "girih")
+
+
+def entry(store: Cache, key: str = KEY) -> Path:
+    assert store.folder is not None
+    return store.folder / f"{key}.code"
+
+
+def test_what_was_kept_is_found(store: Cache) -> None:
+    assert store.get(KEY) is None
+    store.put(KEY, CODE)
+    assert store.get(KEY) == CODE
+    assert store.get(digest("another")) is None
+    store.put(KEY, b"new")
+    assert store.get(KEY) == b"new"
+
+
+def test_only_we_may_read_and_write(store: Cache) -> None:
+    store.put(KEY, CODE)
+    assert store.folder is not None
+    assert entry(store).stat().st_mode & 0o777 == 0o600
+    assert store.folder.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in store.folder.iterdir()] == [entry(store).name]
+
+
+def refused(store: Cache, says: str) -> None:
+    """The entry is dropped with one warning and gone afterwards."""
+    with pytest.warns(CacheWarning, match=says):
+        assert store.get(KEY) is None
+    assert not os.path.lexists(entry(store))
+    assert store.get(KEY) is None
+
+
+@pytest.mark.parametrize("place", [0, 5, 13, 20, 45, 500, -1])
+def test_a_flipped_bit(store: Cache, place: int) -> None:
+    store.put(KEY, CODE)
+    data = bytearray(entry(store).read_bytes())
+    data[place] ^= 4
+    entry(store).write_bytes(data)
+    refused(store, "was dropped: it is no entry|checksum does not agree")
+
+
+@pytest.mark.parametrize("size", [0, 1, 13, 44, 45, 100, -1])
+def test_a_truncated_entry(store: Cache, size: int) -> None:
+    store.put(KEY, CODE)
+    entry(store).write_bytes(entry(store).read_bytes()[:size])
+    refused(store, "was dropped")
+
+
+def test_the_entry_of_another_key(store: Cache) -> None:
+    other = digest("another")
+    store.put(other, CODE)
+    entry(store, other).rename(entry(store))
+    refused(store, "checksum does not agree")
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_may_write(store: Cache, mode: int) -> None:
+    store.put(KEY, CODE)
+    entry(store).chmod(mode)
+    refused(store, rf"others may write to it \(mode {mode:o}\)")
+
+
+def test_a_link_is_not_followed(store: Cache, tmp_path: Path) -> None:
+    store.put(KEY, CODE)
+    target = tmp_path / "elsewhere"
+    entry(store).rename(target)
+    entry(store).symlink_to(target)
+    refused(store, "was dropped")
+    assert target.exists()
+
+
+def test_no_plain_file(store: Cache) -> None:
+    store.put(digest("another"), CODE)
+    os.mkfifo(entry(store), 0o600)
+    refused(store, "no plain file")
+
+
+def test_an_entry_of_someone_else(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(KEY, CODE)
+    real = os.fstat
+
+    def foreign(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
+        fields = list(status)
+        if stat.S_ISREG(status.st_mode):
+            fields[4] += 1
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(os, "fstat", foreign)
+    refused(store, "belongs to user")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_a_folder_that_others_may_write(store: Cache, mode: int) -> None:
+    store.put(KEY, CODE)
+    assert store.folder is not None
+    store.folder.chmod(mode)
+    with pytest.warns(CacheWarning, match="code is not cached: others may write"):
+        assert store.get(KEY) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.put(KEY, b"other")
+        assert store.get(KEY) is None
+    store.folder.chmod(0o700)
+    assert store.get(KEY) == CODE
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    cache._warn_once.cache_clear()
+    (tmp_path / "file").write_text("")
+    blocked = Cache(tmp_path / "file" / "girih")
+    with pytest.warns(CacheWarning, match="code is not cached") as caught:
+        blocked.put(KEY, CODE)
+        blocked.put(KEY, CODE)
+        assert blocked.get(KEY) is None
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EDQUOT])
+def test_a_read_only_or_full_disk(store: Cache, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    store.put(KEY, CODE)
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "rename", fail)
+    other = digest("another")
+    with pytest.warns(CacheWarning, match=os.strerror(number)) as caught:
+        store.put(other, CODE)
+        store.put(other, CODE)
+    assert len(caught) == 1
+    assert store.folder is not None
+    assert [path.name for path in store.folder.iterdir()] == [entry(store).name]
+    assert store.get(KEY) == CODE
+
+
+def test_what_was_used_least_recently_goes_first(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "girih", limit=20 * 3000)
+    keys = [digest(str(k)) for k in range(30)]
+    for age, key in enumerate(keys[:18]):
+        store.put(key, CODE)
+        os.utime(entry(store, key), (1000 + age, 1000 + age))
+    assert store.get(keys[0]) == CODE
+    for key in keys[18:]:
+        store.put(key, CODE)
+    assert store.folder is not None
+    assert sum(path.stat().st_size for path in store.folder.iterdir()) <= store.limit
+    assert store.get(keys[0]) == CODE
+    assert store.get(keys[1]) is None
+    assert store.get(keys[-1]) == CODE
+
+
+def test_what_is_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "girih", limit=1000)
+    store.put(KEY, CODE)
+    assert store.get(KEY) is None
+
+
+def test_what_writers_left_behind_goes(store: Cache) -> None:
+    store.put(KEY, CODE)
+    assert store.folder is not None
+    old, new = store.folder / ".new-1-a", store.folder / ".new-2-b"
+    old.write_text("")
+    new.write_text("")
+    os.utime(old, (1000, 1000))
+    store.put("0" + KEY[1:], CODE)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_many_write_and_read_at_once(store: Cache) -> None:
+    found: list[bytes | None] = []
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            store.put(KEY, bytes([number]) * 5000)
+            found.append(store.get(KEY))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {len(data or b"") for data in found} == {5000}
+    assert all(len(set(data or b"")) == 1 for data in found)
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"GIRIH_CACHE_DIR": "/somewhere", "XDG_CACHE_HOME": "/other"}, "/somewhere"),
+        ({"XDG_CACHE_HOME": "/other"}, "/other/girih"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/home/me"}, "/home/me/.cache/girih"),
+        ({"HOME": "/home/me"}, "/home/me/.cache/girih"),
+        ({"GIRIH_CACHE_DIR": "/somewhere", "GIRIH_CACHE_SIZE": "0"}, None),
+    ],
+)
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], folder: str | None) -> None:
+    for name in ("GIRIH_CACHE_DIR", "GIRIH_CACHE_SIZE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert Cache.standard().folder == (None if folder is None else Path(folder))
+
+
+def test_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache._warn_once.cache_clear()
+    monkeypatch.setenv("GIRIH_CACHE_SIZE", "12345")
+    assert Cache.standard().limit == 12345
+    monkeypatch.setenv("GIRIH_CACHE_SIZE", "much")
+    with pytest.warns(CacheWarning, match="GIRIH_CACHE_SIZE is a number of bytes, not 'much'"):
+        assert Cache.standard().limit == cache.DEFAULT_BYTES
+    monkeypatch.setenv("GIRIH_CACHE_SIZE", "0")
+    off = Cache.standard()
+    off.put(KEY, CODE)
+    assert off.get(KEY) is None
+
+
+def test_keys_differ_in_everything_that_matters() -> None:
+    a = girih.parse("func @f(%n: i32) {}").functions[0]
+    b = girih.parse("func @f(%n: i64) {}").functions[0]
+    moved = girih.parse("\nfunc @f(%n: i32) {}").functions[0]
+    keys = [
+        kernel_key(a, "bounds", "x:y"),
+        kernel_key(b, "bounds", "x:y"),
+        kernel_key(moved, "bounds", "x:y"),
+        kernel_key(a, "off", "x:y"),
+        kernel_key(a, "bounds", "x:z"),
+        digest("a", "bc"),
+        digest("ab", "c"),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert kernel_key(a, "bounds", "x:y") == keys[0]

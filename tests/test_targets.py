@@ -1,0 +1,311 @@
+"""Targets: which there are, what compiled kernels offer beside running, and that findings are the interpreter's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import girih
+from girih.back.llvm.machine import Cpu
+from girih.source import Source, Span
+
+TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
+  axpby %alpha, %A, %beta, %B
+}
+func @fill(%value: i32, %A: memref<i32x?>) {
+  %zero = constant 0 : index
+  %n = size %A[0] : index
+  foreach (%i)=(%zero),(%n) {
+    store %value, %A[%i]
+  }
+}
+"""
+HOST = Cpu.host()
+NEEDS_AVX2 = pytest.mark.skipif("avx2" not in HOST.known, reason="this machine has no AVX2, which haswell needs")
+FOREIGN = "neoverse-v1" if HOST.family == "x86_64" else "haswell"
+
+
+def filled(program: girih.Program) -> list[int]:
+    array = np.zeros(5, np.int32)
+    program["fill"](7, array)
+    found: list[int] = array.tolist()
+    return found
+
+
+# --- which target ---------------------------------------------------------------------------
+
+
+def test_the_cpu_is_the_target_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GIRIH_TARGET", raising=False)
+    program = girih.loads(TEXT)
+    assert program.target == program["fill"].target == "cpu"
+    assert repr(program) == "<girih program of @axpby, @fill on cpu>"
+    assert filled(program) == [7] * 5
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu", "cpu:native"])
+def test_the_environment_names_a_target(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GIRIH_TARGET", target)
+    (tmp_path / "fill.tl").write_text(TEXT, encoding="utf-8")
+    for program in (girih.loads(TEXT), girih.load(tmp_path / "fill.tl")):
+        assert program.target == target
+        assert filled(program) == [7] * 5
+
+
+def test_an_empty_variable_names_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIRIH_TARGET", "")
+    assert girih.loads(TEXT).target == "cpu"
+
+
+def test_what_is_said_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIRIH_TARGET", "cpu:nowhere")
+    assert girih.loads(TEXT, target="interpreter").target == "interpreter"
+    with pytest.raises(ValueError, match="there is no processor 'nowhere'"):
+        girih.loads(TEXT)
+
+
+def test_switching_checks_off_for_compiled_code_lets_the_environment_choose_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GIRIH_TARGET", "interpreter")
+    assert girih.loads(TEXT, checks="off").target == "interpreter"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"target": "abacus"}, ValueError, "there is no target 'abacus'; the targets are interpreter, cpu, and cpu:N"),
+        ({"target": "cpu:"}, ValueError, "there is no target 'cpu:'"),
+        ({"target": "interpreter:fast"}, ValueError, "there is no target 'interpreter:fast'"),
+        ({"target": "cuda"}, ValueError, "there is no target 'cuda'"),
+        ({"target": "cpu:haswel"}, ValueError, "there is no processor 'haswel'; near it are: haswell"),
+        ({"target": "cpu:aarch64-apple-darwin:haswell"}, ValueError, "haswell is a processor of x86_64, not of aa"),
+        ({"target": 5}, TypeError, "target and checks are strings; got 5 and 'bounds'"),
+        ({"checks": None}, TypeError, "target and checks are strings; got 'cpu' and None"),
+        ({"checks": "some"}, ValueError, "there is no mode of checks 'some'; the modes are bounds, off"),
+        ({"target": "interpreter", "checks": "off"}, ValueError, "the interpreter always checks everything"),
+    ],
+)
+def test_targets_that_are_not_there(
+    options: dict[str, Any], error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GIRIH_TARGET", raising=False)
+    with pytest.raises(error, match=message):
+        girih.loads(TEXT, **options)
+    with pytest.raises(error, match=message):
+        girih.loads("this is no program", **options)
+
+
+@NEEDS_AVX2
+def test_code_for_an_older_processor_runs_here() -> None:
+    program = girih.loads(TEXT, target="cpu:haswell")
+    assert filled(program) == [7] * 5
+    a, b = np.arange(37, dtype=np.float32), np.ones(37, np.float32)
+    program["axpby"](2.0, a, 3.0, b)
+    assert (b == 2 * a + 3).all()
+    assert "%zmm" not in program["axpby"].assembly
+
+
+def test_code_for_another_processor_is_assembled_but_not_launched() -> None:
+    kernel = girih.loads(TEXT, target=f"cpu:{FOREIGN}")["fill"]
+    assert "girih.fill" in kernel.assembly
+    array = np.zeros(3, np.int32)
+    with pytest.raises(girih.LaunchError) as caught:
+        kernel(1, array)
+    (told,) = caught.value.diagnostics
+    assert told.code == "bind.target"
+    assert told.message.startswith(f"code for {FOREIGN} cannot run on this machine, which lacks ")
+    assert told.hint is not None and "target='cpu'" in told.hint
+    assert not array.any()
+
+
+def test_what_no_subgroup_size_suits_is_refused_when_it_is_loaded() -> None:
+    text = """func @f(%A: memref<f32x?x?>) {
+  %zero = constant 0 : index
+  parallel {
+    %a = cooperative_matrix_load %A[%zero,%zero] : coopmatrix<f32x7x3,matrix_acc>
+    %s = cooperative_matrix_reduce_add.row %a : coopmatrix<f32x7x1,matrix_acc>
+    cooperative_matrix_store %s, %A[%zero,%zero]
+  }
+}
+"""
+    for target in ("cpu", f"cpu:{FOREIGN}"):
+        with pytest.raises(girih.CompileError) as caught:
+            girih.loads(text, target=target)
+        assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("bind.subgroup_size", 1)]
+
+
+# --- what a compiled kernel offers ----------------------------------------------------------
+
+
+def test_llvm_ir_names_kernel_and_lines() -> None:
+    kernel = girih.loads(TEXT, target="cpu", filename="fill.tl")["fill"]
+    assert 'define void @"girih.fill"(' in kernel.llvm_ir
+    assert 'filename: "fill.tl"' in kernel.llvm_ir
+    assert "!DILocation(line: 8," in kernel.llvm_ir
+    assert "axpby" not in kernel.llvm_ir
+
+
+def test_assembly_names_the_kernel() -> None:
+    assembly = girih.loads(TEXT, target="cpu")["axpby"].assembly
+    assert '"girih.axpby":' in assembly or "girih.axpby:" in assembly
+
+
+@pytest.mark.parametrize("form", ["llvm_ir", "assembly"])
+def test_the_interpreter_compiles_nothing(form: str) -> None:
+    with pytest.raises(girih.CompileError, match=r"run\.emit.*the target 'interpreter' emits no"):
+        getattr(girih.loads(TEXT, target="interpreter")["fill"], form)
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("form", ["ptx", "spirv"])
+def test_forms_that_no_target_has(form: str, target: str) -> None:
+    with pytest.raises(girih.CompileError, match=rf"run\.emit.*the target '{target}' emits no"):
+        getattr(girih.loads(TEXT, target=target)["fill"], form)
+
+
+@pytest.mark.parametrize(
+    "options", [{"choices": girih.Choices(1)}, {"max_steps": 100}, {"progress": lambda done, all: None}]
+)
+def test_options_of_the_interpreter_are_refused(options: dict[str, Any]) -> None:
+    array = np.zeros(3, np.int32)
+    (name,) = options
+    with pytest.raises(TypeError, match=f"{name}: options of the interpreter; load the program with target='interp"):
+        girih.loads(TEXT, target="cpu")["fill"](1, array, **options)
+    assert not array.any()
+
+
+def test_without_checks_a_division_by_zero_gives_zero() -> None:
+    text = "func @f(%a: i32, %b: i32, %A: memref<i32x2>) {\n  %q = div %a, %b : i32\n  store %q, %A[0]\n" \
+           "  %r = rem %a, %b : i32\n  store %r, %A[1]\n}\n"  # fmt: skip
+    kernel = girih.loads(text, target="cpu", checks="off")["f"]
+    for a, b, expected in ((7, 0, [0, 0]), (7, 2, [3, 1]), (-(2**31), -1, [-(2**31), 0])):
+        array = np.full(2, 5, np.int32)
+        kernel(a, b, array)
+        assert array.tolist() == expected
+    with pytest.raises(girih.KernelError, match=r"run\.division_by_zero"):
+        girih.loads(text, target="cpu")["f"](7, 0, array)
+
+
+def test_without_checks_less_code_is_made() -> None:
+    checked, unchecked = (girih.loads(TEXT, target="cpu", checks=c)["axpby"].llvm_ir for c in ("bounds", "off"))
+    assert "cmpxchg" in checked
+    assert "cmpxchg" not in unchecked
+
+
+# --- findings -------------------------------------------------------------------------------
+
+SOURCE = Source("", "f.tl")
+
+SIZES = "attributes {subgroup_size=8, work_group_size=[16,1]}"
+"""Two subgroups of eight work-items."""
+
+ITEM = """
+  parallel {
+    %lane = subgroup_local_id : i32
+    %subgroup = subgroup_linear_id : i32
+    %eight = constant 8 : i32
+    %before = mul %subgroup, %eight : i32
+    %item = add %before, %lane : i32
+    %wanted = constant 11 : i32
+    %here = equal %item, %wanted : bool
+    %g = group_id.x : index
+    %two = constant 2 : index
+    %there = equal %g, %two : bool
+    %only = and %here, %there : bool
+    %i = cast %item : index
+    %big = add %i, %two : index
+    if %only {
+"""
+"""Code of the fourth work-item of the second subgroup in the third work-group."""
+
+END = "    }\n  }\n"
+
+
+def f32(*shape: int) -> np.ndarray[Any, Any]:
+    return np.zeros(shape, np.float32, order="F")
+
+
+OFFENCES: dict[str, tuple[str, str, Callable[[], list[Any]]]] = {
+    "load": ("%A: memref<f32x?>", f"{ITEM}%x = load %A[%big] : f32\nstore %x, %A[0]\n{END}", lambda: [f32(13)]),
+    "store": ("%A: memref<f32x?x4>", f"{ITEM}%x = constant 1.0 : f32\nstore %x, %A[%two, %big]\n{END}",
+              lambda: [f32(5, 4)]),
+    "load of a view": (
+        "%A: memref<f32x?>", f"{ITEM}%v = subview %A[2:5] : memref<f32x5>\n%x = load %v[%i] : f32\n"
+        f"store %x, %A[0]\n{END}", lambda: [f32(30)],
+    ),
+    "atomic": ("%A: memref<i32x?>", f"{ITEM}%x = atomic_add %lane, %A[%big] : i32\n{END}",
+               lambda: [np.zeros(9, np.int32)]),
+    "null": ("%A: memref<f32x?>", f"{ITEM}%x = constant 1.0 : f32\nstore %x, %A[0]\n{END}", lambda: [None]),
+    "group": ("%G: group<memref<f32x4>x?>", f"{ITEM}%a = load %G[%i] : memref<f32x4>\n%x = constant 1.0 : f32\n"
+              f"store %x, %a[0]\n{END}", lambda: [[f32(4), f32(4)]]),
+    "member that is null": ("%G: group<memref<f32x4>x?>", f"{ITEM}%a = load %G[1] : memref<f32x4>\n"
+                            f"%x = constant 1.0 : f32\nstore %x, %a[0]\n{END}", lambda: [[f32(4), None]]),
+    "division": ("%A: memref<i32x1>", f"{ITEM}%z = sub %item, %wanted : i32\n%q = div %item, %z : i32\n"
+                 f"store %q, %A[0]\n{END}", lambda: [np.zeros(1, np.int32)]),
+    "shift": ("%A: memref<i32x1>", f"{ITEM}%w = mul %item, %item : i32\n%q = shl %item, %w : i32\n"
+              f"store %q, %A[0]\n{END}", lambda: [np.zeros(1, np.int32)]),
+    "step": ("%A: memref<i32x1>", f"{ITEM}%z = sub %i, %i : index\nfor %k = %z, %i, %z {{\n  store %item, %A[%k]\n}}\n"
+             f"{END}", lambda: [np.zeros(1, np.int32)]),
+    "subview": ("%A: memref<f32x?>", f"{ITEM}%v = subview %A[%two:%i] : memref<f32x?>\n%x = load %v[0] : f32\n"
+                f"store %x, %A[0]\n{END}", lambda: [f32(12)]),
+    "expand": ("%A: memref<f32x?>, %n: index", "%v = expand %A[0 -> %n x 3] : memref<f32x?x3>\n"
+               "%x = load %v[0,0] : f32\nstore %x, %v[0,1]\n", lambda: [f32(12), 5]),
+    "fuse": ("%A: memref<f32x4x?,strided<1,?>>", "%v = fuse %A[0,1] : memref<f32x?>\n"
+             "%x = load %v[0] : f32\nstore %x, %v[1]\n", lambda: [f32(6, 5)[:4]]),
+    "sizes": ("%A: memref<f32x?>, %B: memref<f32x?>", "%one = constant 1.0 : f32\naxpby %one, %A, %one, %B\n",
+              lambda: [f32(5), f32(6)]),
+    "sizes of a product": ("%A: memref<f32x?x?>, %B: memref<f32x?x?>, %C: memref<f32x?x?>",
+                           "%one = constant 1.0 : f32\ngemm %one, %A, %B, %one, %C\n",
+                           lambda: [f32(5, 4), f32(3, 6), f32(5, 6)]),
+    "collective load": ("%A: memref<f32x?>, %n: index", "%x = load %A[%n] : f32\nstore %x, %A[0]\n",
+                        lambda: [f32(5), 5]),
+    "foreach": ("%A: memref<f32x?>, %n: index",
+                "%z = constant 0 : index\n%x = constant 1.0 : f32\nforeach (%i)=(%z),(%n) {\n  store %x, %A[%i]\n}\n",
+                lambda: [f32(20), 21]),
+    "matrix": ("%A: memref<f32x?x?>, %n: index", "parallel {\n"
+               "%m = cooperative_matrix_load %A[%n,%n] : coopmatrix<f32x8x8,matrix_acc>\n"
+               "cooperative_matrix_store %m, %A[%n,%n]\n}\n", lambda: [f32(12, 8), 3]),
+    "divergent": ("%A: memref<i32x?>", f"{ITEM}%s = subgroup_reduce_add %item : i32\nstore %s, %A[0]\n{END}",
+                  lambda: [np.zeros(1, np.int32)]),
+}  # fmt: skip
+"""One offence each: parameters, body, arguments."""
+
+
+def finding(text: str, target: str, arguments: list[Any]) -> girih.Finding:
+    """The first finding, as one occurrence at a place that is the same for all programs of the text."""
+    with pytest.raises(girih.KernelError) as caught:
+        girih.loads(text, target=target)["f"][3](*arguments)
+    found = caught.value.findings[0]
+    return replace(found, count=1, span=Span(SOURCE, found.span.start, found.span.end))
+
+
+@pytest.mark.parametrize("offence", OFFENCES)
+def test_the_cpu_finds_what_the_interpreter_finds(offence: str) -> None:
+    parameters, body, arguments = OFFENCES[offence]
+    text = f"func @f({parameters}) {SIZES} {{\n{body}}}\n"
+    expected, found = (finding(text, target, arguments()) for target in ("interpreter", "cpu"))
+    if found.code == "run.size":
+        # The CPU gives the two sizes that differ, the interpreter all of them in its message.
+        found = replace(found, message=expected.message, index=None, shape=None)
+    assert found == expected
+
+
+def test_a_finding_of_the_cpu_stops_the_launch_and_keeps_what_was_written() -> None:
+    text = """func @f(%A: memref<i32x?>, %n: index) {
+  %one = constant 1 : i32
+  store %one, %A[0]
+  store %one, %A[%n]
+  store %one, %A[1]
+}
+"""
+    for target, kept in (("interpreter", [0, 0, 0]), ("cpu", [1, 0, 0])):
+        array = np.zeros(3, np.int32)
+        with pytest.raises(girih.KernelError):
+            girih.loads(text, target=target)["f"](array, 3)
+        assert array.tolist() == kept
