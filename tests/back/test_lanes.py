@@ -1,4 +1,4 @@
-"""Work-items as lanes: remainders, divergence, loops at the ends of their types, and views that differ between lanes."""
+"""Work-items as lanes: remainders, divergence, loops at the ends of their types, views that differ between lanes."""
 
 from __future__ import annotations
 
