@@ -111,6 +111,9 @@ def _ended_alike(interpreter: girih.Kernel, cpu: girih.Kernel, source: random.Ra
     if expected & UNCHECKED:
         return "not launched"
     found = _codes(cpu[grid], both[1])
+    if "bind.alignment" in expected | found:
+        # Where new arrays happen to lie is not the same twice.
+        return "refused"
     # A barrier that only some subgroups reach is met by all of those that come by.
     if not found <= expected or (bool(found) < bool(expected - {"run.divergent"})):
         raise Violation("finding", f"the CPU finds {sorted(found)}, the interpreter {sorted(expected)}", text)
