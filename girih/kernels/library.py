@@ -143,7 +143,7 @@ def ger(*, type: str = "f32", target: str | None = None) -> Kernel:
 def gemv(*, type: str = "f32", transpose_a: bool = False, target: str | None = None) -> Kernel:
     """y := alpha op(A) x + beta y: `kernel[grid](alpha, A, x, beta, y)`.
 
-    op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 64).
+    op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 512).
     003 "GEMV".
     """
     return _kernel("gemv", target, type=type, transpose_a=transpose_a)

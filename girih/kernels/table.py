@@ -107,7 +107,7 @@ TABLE: dict[str, Entry] = {
         {**_TYPED, "N": SIZE, "K": SIZE},
         (("rows of the result", 128),),
     ),
-    "gemv": Entry("y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 64),)),
+    "gemv": Entry("y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)),
     "ger": Entry("C := alpha x y^T + beta C", _TYPED, _tiles(64)),
     "hadamard": Entry("z := alpha x * y + beta z, element by element", _TYPED, (("elements", 1024),)),
     "histogram": Entry(

@@ -118,6 +118,45 @@ def test_gemm_of_unknown_sizes() -> None:
             agrees(found, expected, k)
 
 
+LINES = [(1, 50, 9000), (50, 1, 70), (1, 1, 5), (200, 1, 33), (1, 3, 0)]
+
+
+@pytest.mark.parametrize("size", LINES, ids=str)
+def test_gemm_of_one_row_or_column(size: tuple[int, int, int]) -> None:
+    check_gemm(*size, ("f64", "f64", "f64"), dynamic=False)
+    check_gemm(*size, ("f32", "f32", "f32"), dynamic=True)
+    check_gemm(*size, ("c32", "c32", "c32"), dynamic=False)
+
+
+@pytest.mark.parametrize("columns", range(15, 26))
+def test_gemm_of_columns_that_remain(columns: int) -> None:
+    check_gemm(53, columns, 20, ("f32", "f32", "f32"), dynamic=True)
+    check_gemm(24, columns, 24, ("f32", "f32", "f32"), dynamic=False)
+
+
+@pytest.mark.parametrize("rows", [3, 31, 63, 64, 65, 130])
+@pytest.mark.parametrize("known", [False, True])
+def test_gemv_of_few_and_many_rows(rows: int, known: bool) -> None:
+    shapes = (rows, 21) if known else ("?", "?")
+    types = f"%A: memref<f32x{shapes[0]}x{shapes[1]}>, %x: memref<f32x{shapes[1]}>, %y: memref<f32x{shapes[0]}>"
+    kernel = compiled(f"func @f(%alpha: f32, {types}) {{ gemv.n %alpha, %A, %x, %alpha, %y }}")
+    a, x, y = random("f32", rows, 21), random("f32", 21), random("f32", rows)
+    expected = 3 * (wide(a) @ wide(x) + wide(y))
+    kernel((1, 1, 1), 3, a, x, y)
+    agrees(y, expected, 21)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_vectors_whose_stride_shows_at_launch(step: int) -> None:
+    types = ", ".join(f"%{name}: memref<f32x?,strided<?>>" for name in "xyz")
+    body = "hadamard %one, %x, %y, %one, %z axpby %one, %x, %one, %y"
+    x, y, z = (random("f32", 333)[::step] for _ in range(3))
+    wanted = wide(x) * wide(y) + wide(z), wide(x) + wide(y)
+    compiled(f"func @f(%one: f32, {types}) {{ {body} }}")((1, 1, 1), 1, x, y, z)
+    agrees(z, wanted[0])
+    agrees(y, wanted[1])
+
+
 @pytest.mark.parametrize("size", [(7, 9, 5), (150, 40, 90)], ids=str)
 def test_gemm_of_any_strides(size: tuple[int, int, int]) -> None:
     m, n, k = size

@@ -69,7 +69,7 @@ def test_vectors(length: int, alpha: float, beta: float, target: str) -> None:
 
 
 @pytest.mark.parametrize(("alpha", "beta"), FACTORS)
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (64, 64), (65, 1), (100, 77), (0, 5), (5, 0)])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (64, 64), (65, 1), (100, 77), (600, 3), (0, 5), (5, 0)])
 @pytest.mark.parametrize("transpose", [False, True])
 def test_matrix_times_vector_and_update(
     m: int, n: int, transpose: bool, alpha: float, beta: float, target: str
@@ -78,7 +78,7 @@ def test_matrix_times_vector_and_update(
         a, x, y = random(1, m, n), random(2, n), random(3, m)
         out, kept = updated(beta, 4, m)
         stored = np.asfortranarray(a.T) if transpose else a
-        launch("gemv", blocks(m, 64), (alpha, stored, x, beta, out), seed, transpose_a=transpose)
+        launch("gemv", blocks(m, 512), (alpha, stored, x, beta, out), seed, transpose_a=transpose)
         close(out, alpha * (a @ x) + kept)
         c, kept = updated(beta, 5, m, n)
         launch("ger", (blocks(m, 64), blocks(n, 64)), (alpha, y, x, beta, c), seed)
@@ -161,7 +161,7 @@ def test_all_under_twenty_seeds(seed: int | None) -> None:
     launch("gemm_tall_skinny", 1, (1.0, a, b, 1.0, tall), seed, K=90, N=65)
     close(tall, a @ b)
     column = y.copy()
-    launch("gemv", 2, (1.0, a, x, 2.0, column), seed)
+    launch("gemv", 1, (1.0, a, x, 2.0, column), seed)
     close(column, a @ x + 2 * y)
     outer = np.zeros((70, 90), np.float32, order="F")
     launch("ger", (2, 2), (1.0, y, x, 0.0, outer), seed)

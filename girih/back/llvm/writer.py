@@ -439,7 +439,7 @@ class Writer:
             opened = Loop(index, values)
             yield opened
             if saturate:
-                moved = self.effect(index.type, self._saturated(index, distance))
+                moved = self.effect(index.type, self.saturated(index, distance))
             else:
                 moved = self.effect(index.type, f"add {index}, {distance.text}")
             # Unseen by LLVM's reduction of strength, which takes cubic time in loops and gains nothing here.
@@ -454,7 +454,8 @@ class Writer:
         self.label(leave)
         opened.results = values_after(values, self.level)
 
-    def _saturated(self, a: Val, b: Val) -> str:
+    def saturated(self, a: Val, b: Val) -> str:
+        """The text of a sum that stays at the largest number where it would pass it."""
         name = f"llvm.sadd.sat.{mangled(a.type)}"
         self.module.declare(name, a.type, (a.type, a.type))
         return f"call {a.type} @{name}({a}, {b})"

@@ -164,11 +164,17 @@ def outside(code: Lowering, held: Scalar, size: Extent) -> Val | None:
         if known is not None and most is not None:
             return None if 0 <= known < most else integer(1, "i1")
         return w.compare("uge", held.part, extent.part)
-    if held.linear is not None and extent.uniform and code.mask is None:
+    if held.linear is not None and extent.uniform and code.mask is None and _grows_slowly(code, held.linear.stride):
+        # From an index inside, no lane comes back after having passed an end: both ends tell of all lanes.
         base, stride = held.linear.base, held.linear.stride
         last = w.add(base, (code.lanes - 1) * stride)
         return w.binary("or", w.compare("uge", base, extent.part), w.compare("uge", last, extent.part))
     return w.compare("uge", addresses.vector(w, held, code.lanes), addresses.vector(w, extent, code.lanes))
+
+
+def _grows_slowly(code: Lowering, stride: int) -> bool:
+    """Whether the indices of all lanes lie within a quarter of all numbers."""
+    return abs(stride) * (code.lanes - 1) < 2**62
 
 
 def _is_below(below: Val | None, extent: Scalar) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from girih.back.llvm import addresses
 from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
 from girih.back.llvm.cpu.matrix import MatrixCarrier
 from girih.back.llvm.text import Val, integer, lanes, poison, wide
@@ -186,11 +185,37 @@ def for_(code: Lowering, op: For) -> None:
         shared = None if step is None else code.agreed(op, "step", step)[0]
         _counted(code, op, code.agreed(op, "start", start)[0], code.agreed(op, "stop", stop)[0], shared)
         return
-    evenly = stop.uniform and (step is None or step.uniform) and code.mask is None
-    if start.linear is not None and evenly and region_size(op.body) <= DUPLICATED:
-        _linear(code, op, start.linear, stop.part, None if step is None else step.part)
-        return
-    _varying(code, op, start, stop, step)
+    carriers = carriers_of(code, op.carried)
+    linear = _evenly(code, op, start, stop, step)
+    groups = _carry_in(code, op, carriers)
+    if linear is None:
+        results = _varying(code, op, carriers, groups, start, stop, step)
+    elif linear.exact:
+        results = _linear(code, op, carriers, groups, linear, stop.part, step)
+    else:
+        # Sums of indices do not wrap around but at the end of all numbers.
+        reach = (code.lanes - 1) * linear.stride
+        safe = code.w.compare("sle", linear.base, integer(2**63 - 1 - reach))
+        results = code.w.either(
+            safe,
+            lambda: _linear(code, op, carriers, groups, linear, stop.part, step),
+            lambda: _varying(code, op, carriers, groups, start, stop, step),
+        )
+    _bind(code, op.results, carriers, _regroup(results, groups))
+
+
+def _evenly(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> Linear | None:
+    """The first trip of a loop whose trips grow evenly from lane to lane, and that is worth being written twice."""
+    linear = start.linear
+    uniform_ends = stop.uniform and (step is None or step.uniform)
+    if linear is None or not uniform_ends or code.mask is not None or not 0 <= linear.stride < 2**31:
+        return None
+    size = region_size(op.body)
+    if linear.exact:
+        return linear if size <= DUPLICATED else None
+    wide = number_type(op.variable).size == 8
+    matrices = any(isinstance(v.type, CoopMatrix) for v in op.carried)
+    return linear if wide and not matrices and 2 * size <= DUPLICATED else None
 
 
 def region_size(region: Region) -> int:
@@ -259,19 +284,24 @@ def number_type(value: Value) -> Number:
     return value.type
 
 
-def _linear(code: Lowering, op: For, start: Linear, stop: Val, step: Val | None) -> None:
+def _linear(
+    code: Lowering,
+    op: For,
+    carriers: Sequence[Carrier],
+    groups: list[list[Val]],
+    start: Linear,
+    stop: Val,
+    step: Scalar | None,
+) -> list[Val]:
     """Lane p goes over base + p * stride, + step, ...: without a mask while all lanes are in, then with one."""
     w = code.w
     type = number_type(op.variable)
     narrow = stop.type
-    carriers = carriers_of(code, op.carried)
     base, end = wide_integer(code, start.base), wide_integer(code, stop)
-    distance: Val = integer(1) if step is None else wide_integer(code, step)
+    distance: Val = integer(1) if step is None else wide_integer(code, step.part)
     end, distance = _positive_step(code, op, end, base, distance)
     bound = bound_of(code.scalar(op.start), end)
-    reach = max(0, (code.lanes - 1) * start.stride)
-    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(reach))
-    groups = _carry_in(code, op, carriers)
+    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer((code.lanes - 1) * start.stride))
     with w.loop(base, whole_end, distance, _flat(groups), saturate=True) as loop:
         linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
         code.set(op.variable, Scalar(type, (), linear, bound))
@@ -279,22 +309,23 @@ def _linear(code: Lowering, op: For, start: Linear, stop: Val, step: Val | None)
         code.region(op.body)
         loop.following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
         index = loop.index
-    rest = Val(index.text, index.type, code.w.level)
+    rest = Val(index.text, index.type, w.level)
 
     def active(counter: Val) -> Val:
-        trip = addresses.vector(w, Scalar(type, (), Linear(counter, start.stride)), code.lanes)
-        return w.compare("slt", trip, w.splat(end, code.lanes))
+        # By distance: what a lane adds to the counter may pass the largest number.
+        steps = w.iota(code.lanes, "i64", start.stride)
+        near = w.compare("ult", steps, w.splat(w.sub(end, counter), code.lanes))
+        return w.binary("and", near, w.splat(w.compare("slt", counter, end), code.lanes))
 
     def body(values: tuple[Val, ...]) -> list[Val]:
         counter, *carried = values
-        mask = active(counter)
         linear = Linear(w.convert("trunc", counter, narrow), start.stride, exact=True)
-        following = _masked_iteration(code, op, mask, Scalar(type, (), linear, bound), carriers, groups, carried)
-        moved = w.effect("i64", w._saturated(counter, distance))
+        variable = Scalar(type, (), linear, bound)
+        following = _masked_iteration(code, op, active(counter), variable, carriers, groups, carried)
+        moved = w.effect("i64", w.saturated(counter, distance))
         return [moved, *following]
 
-    results = w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)
-    _bind(code, op.results, carriers, _regroup(results[1:], groups))
+    return list(w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)[1:])
 
 
 def _masked_iteration(
@@ -322,11 +353,18 @@ def _masked_iteration(
     ]
 
 
-def _varying(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> None:
+def _varying(
+    code: Lowering,
+    op: For,
+    carriers: Sequence[Carrier],
+    groups: list[list[Val]],
+    start: Scalar,
+    stop: Scalar,
+    step: Scalar | None,
+) -> list[Val]:
     """Work-items leave the loop one by one."""
     w = code.w
     type = number_type(op.variable)
-    carriers = carriers_of(code, op.carried)
     shared = start.uniform and (step is None or step.uniform)
     width = 1 if shared else code.lanes
     first = parts_of(w, start, width)[0]
@@ -336,7 +374,6 @@ def _varying(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar 
     known = step is None or (step.uniform and (step.part.literal or 0) > 0)
     stopped = integer(0, wide("i1", code.lanes)) if known else _stopped(code, op, distance)
     distance = distance if known else w.larger(distance, one)
-    groups = _carry_in(code, op, carriers)
     going = w.both(w.compare("slt", w.splat(first, code.lanes), end), code.mask)
     assert going is not None
     going = w.binary("and", going, w.negated(stopped)) if not known else going
@@ -349,8 +386,7 @@ def _varying(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar 
                         w.splat(w.compare("sgt", moved, trip), code.lanes))  # fmt: skip
         return [w.binary("and", mask, more), moved, *following]
 
-    results = w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)
-    _bind(code, op.results, carriers, _regroup(results[2:], groups))
+    return list(w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)[2:])
 
 
 def _stopped(code: Lowering, op: For, step: Val) -> Val:

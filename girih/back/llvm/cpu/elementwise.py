@@ -7,6 +7,7 @@ for what remains; matrices without gaps are treated as vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from girih.back.llvm.cpu.elements import Elements, Parts, View
 from girih.back.llvm.cpu.scaling import Scaling
@@ -113,7 +114,10 @@ def axpby(e: Elements, end: Scaling, source: View, target: View) -> None:
     if not source.contiguous and len(source.shape) == 2 and source.strides[1] == 1:
         _transpose(e, end, source, target)
         return
+    if_neighbours(e, end, (source, target), lambda views: _axpby(e, end, *views))
 
+
+def _axpby(e: Elements, end: Scaling, source: View, target: View) -> None:
     def column(views: list[View]) -> None:
         a, b = views
 
@@ -123,6 +127,28 @@ def axpby(e: Elements, end: Scaling, source: View, target: View) -> None:
         sweep(e, b.shape[0], body, vectors=_vectors(end, views))
 
     through_columns(e.w, joined(e.w, (source, target)), column)
+
+
+def if_neighbours(e: Elements, end: Scaling, views: Sequence[View], body: Callable[[Sequence[View]], None]) -> None:
+    """Call a body for views; twice where only the launch knows whether elements are neighbours: if so, and if not."""
+    w = e.w
+    unknown = [v for v in views if not v.contiguous]
+    if not unknown or end.one_by_one or any(isinstance(v.strides[0], int) for v in unknown):
+        body(views)
+        return
+    together = integer(1, "i1")
+    for one in unknown:
+        together = w.binary("and", together, w.compare("eq", one.strides[0], 1))
+
+    def near() -> list[Val]:
+        body([replace(v, strides=(1, *v.strides[1:])) if v.strides else v for v in views])
+        return []
+
+    def apart() -> list[Val]:
+        body(views)
+        return []
+
+    w.either(together, near, apart)
 
 
 def _vectors(end: Scaling, views: Sequence[View]) -> bool:
@@ -144,7 +170,10 @@ def _transpose(e: Elements, end: Scaling, source: View, target: View) -> None:
 
 def hadamard(e: Elements, end: Scaling, first: View, second: View, target: View) -> None:
     """target := alpha first * second + beta target, entry by entry."""
+    if_neighbours(e, end, (first, second, target), lambda views: _hadamard(e, end, views))
 
+
+def _hadamard(e: Elements, end: Scaling, views: Sequence[View]) -> None:
     def column(views: list[View]) -> None:
         a, b, c = views
 
@@ -155,7 +184,7 @@ def hadamard(e: Elements, end: Scaling, first: View, second: View, target: View)
 
         sweep(e, c.shape[0], body, vectors=_vectors(end, views))
 
-    through_columns(e.w, joined(e.w, (first, second, target)), column)
+    through_columns(e.w, joined(e.w, views), column)
 
 
 def ger(e: Elements, end: Scaling, a: View, b: View, target: View) -> None:

@@ -1,5 +1,7 @@
 """Matrix products: which way each is computed, and the direct way for small ones.
 
+Products of one row or one column are those of a matrix and a vector (`girih.back.llvm.cpu.gemm_vector`).
+
 The direct way reads both factors where they lie: blocks of vectors of rows by some columns are accumulated in registers
 and scaled into the target. It needs rows that are contiguous in the first factor and the target; a small first factor
 that is stored the other way is copied first. Sizes that are known make straight code with loops where blocks repeat;
@@ -9,14 +11,16 @@ for sizes that are not, it is decided at run time between this and the packed wa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
-from girih.back.llvm.cpu import gemm_packed
+from girih.back.llvm.cpu import gemm_packed, gemm_vector
 from girih.back.llvm.cpu.elements import Elements, Parts, View
 from girih.back.llvm.cpu.lowering import Frame
 from girih.back.llvm.cpu.microkernel import accumulate, most_accumulators, multiply_add
 from girih.back.llvm.cpu.packing import Panels
 from girih.back.llvm.cpu.scaling import Scaling
+from girih.back.llvm.cpu.sums import PIECE_BYTES
 from girih.back.llvm.text import Operand, Val, zero
 from girih.back.llvm.text import wide as vector_type
 from girih.ir.types import BF16
@@ -36,8 +40,12 @@ _NEAR_BYTES = 768 << 10
 _SHORT = 6
 """Columns of so many vectors are short: those of matrices that come in batches."""
 
+_ADDRESSES = 11
+"""So many columns have their addresses in registers."""
+
 _DYNAMIC_VECTORS = 3
 _DYNAMIC_COLUMNS = 8
+_REST_COLUMNS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +79,52 @@ class Product:
         return self.a.contiguous and self.target.contiguous and not self.end.one_by_one
 
 
+VectorWay = Callable[[Elements, Scaling, View, View, View, Val], None]
+"""How a product with a vector is written: from matrices, with workspace."""
+
+
 def multiply(product: Product) -> None:
     """Write the code of a matrix product."""
-    (m, k), n = product.a.shape, product.b.shape[1]
+    p, m, n = product, product.a.shape[0], product.b.shape[1]
     if m == 0 or n == 0:
         return
+    if not gemm_vector.possible(p.e, p.end, p.a, p.b, p.target):
+        _matrices(p)
+    elif n == 1:
+        _as_vector(p, gemm_vector.column)
+    elif m == 1:
+        _as_vector(p, gemm_vector.row)
+    else:
+        _maybe_vector(p, n, gemm_vector.column, lambda: _maybe_vector(p, m, gemm_vector.row, lambda: _matrices(p)))
+
+
+def _as_vector(product: Product, way: VectorWay) -> None:
+    p, used = product, product.frame.used
+    piece = p.e.w.at(p.workspace, p.frame.take(PIECE_BYTES))
+    way(p.e, p.end, p.a, p.b, p.target, piece)
+    p.frame.used = used
+
+
+def _maybe_vector(product: Product, extent: Operand, way: VectorWay, otherwise: Callable[[], None]) -> None:
+    """Treat the product as that of a matrix and a vector if an extent is 1."""
+    if isinstance(extent, int):
+        otherwise()
+        return
+
+    def vector() -> list[Val]:
+        _as_vector(product, way)
+        return []
+
+    def matrices() -> list[Val]:
+        otherwise()
+        return []
+
+    product.e.w.either(product.e.w.compare("eq", extent, 1), vector, matrices)
+
+
+def _matrices(product: Product) -> None:
+    """The product of proper matrices."""
+    (m, k), n = product.a.shape, product.b.shape[1]
     if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
         _multiply_known(product, m, n, k)
         return
@@ -206,7 +255,8 @@ def _known(p: Product) -> None:
     """Blocks of a number of rows and columns that was chosen for the sizes; loops where they repeat."""
     m, n, k = (extent if isinstance(extent, int) else 0 for extent in (p.target.shape[0], p.b.shape[1], p.b.shape[0]))
     pieces = _pieces(p.e, m)
-    vectors, together = choose(len(pieces), n, k, p.parts, most_accumulators(p.e.target))
+    narrow = pieces[-1].count < pieces[0].count
+    vectors, together = choose(len(pieces), n, k, p.parts, most_accumulators(p.e.target), narrow=narrow)
     groups: list[list[Piece]] = []
     start = column = 0
     for count, times in split(len(pieces), vectors):
@@ -276,19 +326,21 @@ def split(total: int, most: int) -> list[tuple[int, int]]:
     return [(n, times) for n, times in ((size + 1, larger), (size, -(-total // most) - larger)) if times]
 
 
-def choose(vectors: int, columns: int, depth: int, parts: int, most: int) -> tuple[int, int]:
+def choose(vectors: int, columns: int, depth: int, parts: int, most: int, *, narrow: bool = False) -> tuple[int, int]:
     """How many vectors of rows and how many columns a block has: what costs the fewest cycles by a simple count.
 
-    Blocks that cover whole columns of a short first factor are preferred: memory is read from front to back.
+    Blocks that cover whole columns of a short first factor are preferred: memory is read from front to back. A last
+    vector that is `narrow` makes LLVM copy the sums of its columns, which takes registers.
     """
     best = (float("inf"), 1, 1)
     for height in range(1, min(vectors, 8) + 1):
         for width in range(1, min(columns, 28) + 1):
             accumulators, factors = height * width * parts * parts, (height + 1) * parts
-            if height * width > 1 and (accumulators > most or accumulators + factors > most + 7):
+            copies = width * parts if narrow and height > 1 else 0
+            if height * width > 1 and (accumulators > most or accumulators + max(factors, copies + 1) > most + 7):
                 continue
             cost = sum(
-                rows * times * (depth * max(m * n * parts * parts, (m + n) * parts / 2, 4) + m * n * parts + 6)
+                rows * times * (depth * max(m * n * parts * parts, _loads(m, n) * parts, 4) + m * n * parts + 6)
                 for m, rows in split(vectors, height)
                 for n, times in split(columns, width)
             )
@@ -298,56 +350,81 @@ def choose(vectors: int, columns: int, depth: int, parts: int, most: int) -> tup
     return best[1], best[2]
 
 
+def _loads(vectors: int, columns: int) -> float:
+    """How long the loads of a step take; the addresses of many columns have to be loaded, too."""
+    return vectors + columns + max(columns - _ADDRESSES, 0) / 2
+
+
 # --- sizes that are not known ------------------------------------------------------------------
 
 
 def _unknown(p: Product) -> None:
-    """Blocks of a few vectors by a few columns; columns beyond the last are computed from it again and dropped."""
+    """Blocks of a few vectors by a few columns; of columns that remain, pairs, the last with itself if it is alone."""
     w, e = p.e.w, p.e
     vectors = max(_DYNAMIC_VECTORS // p.parts, 1) if e.target.registers >= 32 else 1
     width = _DYNAMIC_COLUMNS // p.parts
     rows, columns = w.value(p.a.shape[0]), w.value(p.b.shape[1])
     step = vectors * e.count
     many = w.mul(w.binary("udiv", rows, step), step)
-    with w.loop(0, columns, width) as loop:
-        last = w.sub(columns, 1)
-        places = [w.smaller(w.add(loop.index, j), last) for j in range(width)]
-        starts = [p.b.address(w, 0, place) for place in places]
-        goals = [p.target.address(w, 0, place) for place in places]
-        inside = [w.compare("slt", w.add(loop.index, j), columns) for j in range(width)]
-        for begin, end, pieces, masked in _row_loops(e, vectors, many, rows):
-            with w.loop(begin, end, pieces * e.count if pieces else 1) as row:
-                block = _row_pieces(e, row.index, pieces, rows if masked else None)
-                _unknown_block(p, block, starts, goals, inside)
+    whole = w.binary("and", columns, -width)
+    for first, beyond, together in ((w.value(0), whole, width), (whole, columns, _REST_COLUMNS)):
+        with w.loop(first, beyond, together) as loop:
+            last = w.sub(columns, 1)
+            places = [w.add(loop.index, j) for j in range(together)]
+            if together < width:
+                places = [w.smaller(place, last) for place in places]
+            block = _ColumnBlock(
+                [p.b.address(w, 0, place) for place in places],
+                [p.target.address(w, 0, place) for place in places],
+                [w.compare("slt", loop.index, w.sub(columns, j)) if j and together < width else None
+                 for j in range(together)],
+            )  # fmt: skip
+            for begin, end, pieces, masked in _row_loops(e, vectors, many, rows, brief=together < width):
+                with w.loop(begin, end, (_rest_lanes(e) if masked else pieces * e.count) or 1) as row:
+                    _unknown_block(p, _row_pieces(e, row.index, pieces, rows if masked else None), block)
 
 
-def _row_loops(e: Elements, vectors: int, many: Val, rows: Val) -> list[tuple[Operand, Val, int, bool]]:
-    """Loops over rows: their range, how many vectors (0: single rows), and whether these are masked."""
-    if e.masked:
-        return [(0, many, vectors, False), (many, rows, 1, True)]
+@dataclass(frozen=True, slots=True)
+class _ColumnBlock:
+    """Neighbouring columns: where they start in the second factor and the target, and which are there, if in doubt."""
+
+    starts: Sequence[Val]
+    goals: Sequence[Val]
+    inside: Sequence[Val | None]
+
+
+def _row_loops(e: Elements, vectors: int, many: Val, rows: Val, *, brief: bool) -> list[tuple[Operand, Val, int, bool]]:
+    """Loops over rows: their range, how many vectors (0: what is less than one), and whether these are masked."""
+    if e.masked and brief:
+        return [(0, many, vectors, False), (many, rows, 0, True)]
     whole = e.w.binary("and", rows, -e.count)
-    return [(0, many, vectors, False), (many, whole, 1, False), (whole, rows, 0, False)]
+    return [(0, many, vectors, False), (many, whole, 1, False), (whole, rows, 0, e.masked)]
+
+
+def _rest_lanes(e: Elements) -> int:
+    """The lanes of masked vectors: half of all, which takes half the time and leaves fewer of them empty."""
+    return e.count // 2
 
 
 def _row_pieces(e: Elements, start: Val, vectors: int, rows: Val | None) -> list[Piece]:
+    if rows is not None:
+        lanes = _rest_lanes(e)
+        return [Piece(start, lanes, e.first(lanes, e.w.sub(rows, start)))]
     if vectors == 0:
         return [Piece(start, 1)]
-    if rows is not None:
-        return [Piece(start, e.count, e.first(e.count, e.w.sub(rows, start)))]
     return [Piece(e.w.add(start, number * e.count), e.count) for number in range(vectors)]
 
 
-def _unknown_block(
-    p: Product, pieces: Sequence[Piece], starts: Sequence[Val], goals: Sequence[Val], inside: Sequence[Val]
-) -> None:
+def _unknown_block(p: Product, pieces: Sequence[Piece], block: _ColumnBlock) -> None:
     w = p.e.w
     held: dict[int, list[Parts]] = {}
 
     def finish(j: int, i: int, parts: Parts) -> None:
         held.setdefault(j, []).append(parts)
 
-    _block(p, pieces, starts, finish)
-    for j, goal in enumerate(goals):
-        with w.when(inside[j]):
+    _block(p, pieces, block.starts, finish)
+    for j, goal in enumerate(block.goals):
+        inside = block.inside[j]
+        with nullcontext() if inside is None else w.when(inside):
             for piece, parts in zip(pieces, held[j], strict=True):
                 p.end.write(w.at(goal, w.mul(piece.start, p.target.element.size)), parts, piece.mask)

@@ -187,7 +187,10 @@ class _Product:
             extents = (w.sub(tall, rows.index), w.smaller(w.sub(few, columns.index), sizes.columns))
             part = _part(w, goal, (rows.index, columns.index), extents)
             w.line(f"call void @{name}({steps}, {a}, {b}, {self.tile}, {part.pointer}, {pitch})")
-            w.either(first, lambda: self._finish(part, end), lambda: self._finish(part, end.adding()))
+            if end.overwrite or end.complex:
+                w.either(first, lambda: self._finish(part, end), lambda: self._finish(part, end.adding()))
+            else:
+                self._finish(part, end.where(first))
 
     def _finish(self, part: View, end: Scaling) -> list[Val]:
         """Bring a tile to its place in the target."""

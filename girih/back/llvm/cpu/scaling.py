@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from girih.back.llvm.cpu.elements import Elements, Parts, part_of
 from girih.back.llvm.rounding import from_memory, round_to, to_memory
-from girih.back.llvm.text import Val, integer, lanes, scalar
+from girih.back.llvm.text import Val, floating, integer, lanes, scalar
 from girih.back.llvm.values import Scalar, memory_type
-from girih.ir.types import Number
+from girih.ir.types import PARTS, Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,19 @@ class Scaling:
     def adding(self) -> Scaling:
         """The same, where the target has its first contribution already."""
         return replace(self, beta=None, overwrite=False)
+
+    @property
+    def complex(self) -> bool:
+        """Whether elements have two parts: a factor of 1 is none for them, as 0 times infinity is not a number."""
+        return self.elements.compute in PARTS
+
+    def where(self, first: Val) -> Scaling:
+        """The same where a condition holds, `adding` elsewhere: for real numbers that are read in any case."""
+        if self.beta is None:
+            return self
+        (beta,) = self.beta
+        one = integer(1, beta.type) if beta.type[0] == "i" else floating(1.0, beta.type)
+        return replace(self, beta=(self.elements.w.select(first, beta, one),))
 
     def write(self, pointer: Val, parts: Parts, mask: Val | None = None) -> None:
         """Bring results, computed but for alpha, to neighbouring elements."""

@@ -7,6 +7,7 @@ of the result that stays in the cache, or, for the transpose, summed over by vec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from girih.back.llvm.cpu.elements import Elements, Parts, View
 from girih.back.llvm.cpu.elementwise import sweep
@@ -17,7 +18,7 @@ PIECE_BYTES = 16384
 """The extent of a piece of the result of `columns_product`."""
 
 _NARROW = 4
-"""Up to so many vectors of the result are computed one after the other."""
+"""Up to so many vectors of the result are computed in registers, all at once."""
 
 _CHAINS = 8
 """How many sums are kept for a vector of the result, so that additions need not wait for one another."""
@@ -26,10 +27,17 @@ _TOGETHER = 4
 """How many columns are added up at once: more, where they are a power of two apart, would share lines of the cache."""
 
 
-def matrix_vector(e: Elements, end: Scaling, a: View, b: View | None, target: View, piece: Val) -> None:
-    """target := alpha a b + beta target; `b` of None is all ones. `piece` points to `PIECE_BYTES` to work in."""
+def matrix_vector(
+    e: Elements, end: Scaling, a: View, b: View | None, target: View, piece: Val, *, brief: bool = False
+) -> None:
+    """target := alpha a b + beta target; `b` of None is all ones. `piece` points to `PIECE_BYTES` to work in.
+
+    `brief` code has no way of its own for few rows, and is unrolled less.
+    """
     w, few = e.w, _NARROW * e.count
-    if a.contiguous:
+    if a.contiguous and brief:
+        _columns_product(e, end, a, b, target, piece, unroll=1)
+    elif a.contiguous:
         narrow = w.compare("sle", a.shape[0], few)
 
         def in_registers() -> list[Val]:
@@ -45,37 +53,72 @@ def matrix_vector(e: Elements, end: Scaling, a: View, b: View | None, target: Vi
         else:
             (in_registers if narrow.literal else by_pieces)()
     elif a.strides[1] == 1 and (b is None or b.contiguous):
-        _rows_product(e, end, a, b, target)
+        _rows_product(e, end, a, b, target, brief=brief)
     else:
         _strided_product(e, end, a, b, target)
 
 
 def _narrow_product(e: Elements, end: Scaling, a: View, b: View | None, target: View) -> None:
-    """Vector by vector of the result, which stays in registers while columns are added up in several chains."""
-    w = e.w
-    columns = a.shape[1]
-    bulk = w.binary("and", columns, -_CHAINS)
+    """Some vectors of the result at once stay in registers while columns are added up in several chains.
+
+    Where rows are few and columns far apart, every column costs a page: it should be met once.
+    """
+    w, rows = e.w, a.shape[0]
+    vectors = target.contiguous and not end.one_by_one
+    together = _NARROW // len(e.zero(1))
+    done: Operand = 0
+    if vectors and not (isinstance(rows, int) and rows < together * e.count):
+        block = together * e.count
+        done = rows - rows % block if isinstance(rows, int) else w.binary("and", rows, -block)
+        with w.loop(0, done, block) as loop:
+            _narrow_block(e, end, a, b, target, [w.add(loop.index, k * e.count) for k in range(together)], e.count)
 
     def body(i: Operand, count: int, mask: Val | None) -> None:
-        def plus(j: Operand, before: Parts) -> Parts:
-            one = e.load(a.element, a.address(w, i, j), count, mask)
-            return _plus(e, one, None if b is None else e.load(b.element, b.address(w, j)), before)
+        _narrow_block(e, end, a, b, target, [w.add(done, i)], count, mask)
 
-        chains = _grouped([p for _ in range(_CHAINS) for p in e.zero(count)], len(e.zero(1)))
-        with w.loop(0, bulk, _CHAINS, [p for chain in chains for p in chain]) as loop:
-            held = _grouped(loop.values, len(chains[0]))
-            loop.following = [p for k in range(_CHAINS) for p in plus(w.add(loop.index, k), held[k])]
-        chains = _grouped(loop.results, len(chains[0]))
-        while len(chains) > 1:
-            chains = [e.add(x, y) for x, y in zip(chains[::2], chains[1::2], strict=True)]
-        with w.loop(bulk, columns, 1, chains[0]) as rest:
-            rest.following = plus(rest.index, rest.values)
-        end.write(target.address(w, i), rest.results, mask)
-
-    sweep(e, a.shape[0], body, vectors=target.contiguous and not end.one_by_one, unroll=1)
+    if not (isinstance(done, int) and done == rows):
+        sweep(e, w.sub(rows, done) if done else rows, body, vectors=vectors, unroll=1)
 
 
-def _columns_product(e: Elements, end: Scaling, a: View, b: View | None, target: View, piece: Val) -> None:
+def _narrow_block(
+    e: Elements,
+    end: Scaling,
+    a: View,
+    b: View | None,
+    target: View,
+    starts: Sequence[Operand],
+    count: int,
+    mask: Val | None = None,
+) -> None:
+    """Neighbouring vectors of the result, from the rows that they start at."""
+    w = e.w
+    columns, number = a.shape[1], len(starts)
+    chains = _CHAINS // number
+    bulk = w.binary("and", columns, -chains)
+
+    def plus(j: Operand, before: Sequence[Parts]) -> list[Parts]:
+        factor = None if b is None else e.load(b.element, b.address(w, j))
+        loaded = [e.load(a.element, a.address(w, i, j), count, mask) for i in starts]
+        return [_plus(e, one, factor, held) for one, held in zip(loaded, before, strict=True)]
+
+    parts = len(e.zero(1))
+    with w.loop(0, bulk, chains, [p for _ in range(chains * number) for p in e.zero(count)]) as loop:
+        held = _grouped(loop.values, parts)
+        found = [plus(w.add(loop.index, k), held[k * number : (k + 1) * number]) for k in range(chains)]
+        loop.following = [p for chain in found for sum in chain for p in sum]
+    sums = _grouped(loop.results, parts)
+    while len(sums) > number:
+        half = len(sums) // 2
+        sums = [e.add(x, y) for x, y in zip(sums[:half], sums[half:], strict=True)]
+    with w.loop(bulk, columns, 1, [p for sum in sums for p in sum]) as rest:
+        rest.following = [p for sum in plus(rest.index, _grouped(rest.values, parts)) for p in sum]
+    for i, sum in zip(starts, _grouped(rest.results, parts), strict=True):
+        end.write(target.address(w, i), sum, mask)
+
+
+def _columns_product(
+    e: Elements, end: Scaling, a: View, b: View | None, target: View, piece: Val, unroll: int = 4
+) -> None:
     w = e.w
     rows, columns = a.shape
     held = View(e.compute, piece, (PIECE_BYTES // e.compute.size,), (1,))
@@ -85,26 +128,31 @@ def _columns_product(e: Elements, end: Scaling, a: View, b: View | None, target:
         if isinstance(rows, int) and rows <= PIECE_BYTES // e.compute.size:
             height = rows
 
-        def clear(i: Operand, count: int, mask: Val | None) -> None:
-            e.store(e.compute, held.address(w, i), e.zero(count), mask)
-
         def finish(i: Operand, count: int, mask: Val | None) -> None:
             parts = e.load(e.compute, held.address(w, i), count, mask)
             end.write(target.address(w, w.add(outer.index, i)), parts, mask)
 
-        sweep(e, height, clear, vectors=True)
+        # The piece ends with a whole vector.
+        with w.loop(0, height, e.count) as loop:
+            e.store(e.compute, held.address(w, loop.index), e.zero(e.count))
         bulk = w.binary("and", columns, -_TOGETHER)
         for start, stop, together in ((0, bulk, _TOGETHER), (bulk, w.value(columns), 1)):
             with w.loop(start, stop, together) as loop:
                 places = [w.add(loop.index, k) for k in range(together)]
                 addresses = [a.address(w, outer.index, j) for j in places]
                 factors = [None if b is None else e.load(b.element, b.address(w, j)) for j in places]
-                _add_columns(e, a, addresses, factors, held, height)
-        sweep(e, height, finish, vectors=target.contiguous and not end.one_by_one)
+                _add_columns(e, a, addresses, factors, held, height, 2 if together > 1 and unroll > 1 else 1)
+        sweep(e, height, finish, vectors=target.contiguous and not end.one_by_one, unroll=unroll)
 
 
 def _add_columns(
-    e: Elements, a: View, columns: list[Val], factors: Sequence[Parts | None], held: View, height: Operand
+    e: Elements,
+    a: View,
+    columns: list[Val],
+    factors: Sequence[Parts | None],
+    held: View,
+    height: Operand,
+    unroll: int,
 ) -> None:
     """Add columns, each times a factor, to the piece: in two chains."""
     w = e.w
@@ -121,7 +169,7 @@ def _add_columns(
         if total is not None:
             e.store(e.compute, place, total, mask)
 
-    sweep(e, height, body, vectors=True, unroll=2)
+    sweep(e, height, body, vectors=True, unroll=unroll)
 
 
 def _plus(e: Elements, a: Parts, b: Parts | None, before: Parts | None) -> Parts:
@@ -132,19 +180,22 @@ def _plus(e: Elements, a: Parts, b: Parts | None, before: Parts | None) -> Parts
     return e.multiply(a, factor) if before is None else e.fused(a, factor, before)
 
 
-def _rows_product(e: Elements, end: Scaling, a: View, b: View | None, target: View) -> None:
-    """Sums over contiguous rows, four rows at a time."""
+def _rows_product(e: Elements, end: Scaling, a: View, b: View | None, target: View, *, brief: bool) -> None:
+    """Sums over contiguous rows, four rows at a time; if `brief`, these are the last row again where rows end."""
     w = e.w
-    rows = a.shape[0]
-    bulk = w.binary("and", rows, -4)
-    for start, stop, together in ((0, bulk, 4), (bulk, w.value(rows), 1)):
-        if start is not bulk and bulk.literal == 0:
+    rows = w.value(a.shape[0])
+    bulk = rows if brief else w.binary("and", rows, -4)
+    last = w.sub(rows, 1)
+    for start, stop, together in ((w.value(0), bulk, 4), (bulk, rows, 1)):
+        if stop.literal == 0 or (brief and together == 1):
             continue
         with w.loop(start, stop, together) as loop:
-            addresses = [a.address(w, w.add(loop.index, k), 0) for k in range(together)]
-            sums = dots(e, a, addresses, b, a.shape[1], 8 // together)
-            for number, found in enumerate(sums):
-                end.write(target.address(w, w.add(loop.index, number)), found)
+            places = [w.add(loop.index, k) for k in range(together)]
+            addresses = [a.address(w, w.smaller(place, last) if brief else place, 0) for place in places]
+            sums = dots(e, a, addresses, b, a.shape[1], 1 if brief else 8 // together)
+            for place, found in zip(places, sums, strict=True):
+                with w.when(w.compare("slt", place, rows)) if brief else nullcontext():
+                    end.write(target.address(w, place), found)
 
 
 def dots(e: Elements, a: View, rows: list[Val], b: View | None, size: Operand, unroll: int) -> list[Parts]:
