@@ -102,7 +102,7 @@ def digest(*parts: str | bytes) -> str:
     """A key for all of these parts together, each with its length."""
     whole = sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         whole.update(len(data).to_bytes(8, "little") + data)
     return whole.hexdigest()
 

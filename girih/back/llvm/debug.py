@@ -40,6 +40,7 @@ class DebugInfo:
         found = self._known.get(place)
         if found is None:
             line, column = place
+            column = column if column <= _LARGEST_COLUMN else 0
             node = self._module.note(f"!DILocation(line: {line}, column: {column}, scope: {self.subprogram})")
             found = self._known[place] = f", !dbg {node}"
         return found
@@ -51,5 +52,11 @@ def _line(span: Span) -> tuple[int, int]:
     return span.source.line_and_column(span.start)
 
 
+_LARGEST_COLUMN = 2**16 - 1
+"""LLVM counts no further; column 0 is an unknown one."""
+
+
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\5C").replace('"', "\\22")
+    """A text as LLVM writes strings, whatever is in it."""
+    data = text.encode("utf-8", "backslashreplace")
+    return "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)

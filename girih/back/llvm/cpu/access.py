@@ -7,14 +7,14 @@ gathers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from girih.back.llvm import addresses
 from girih.back.llvm.addresses import Extent, as_scalar
 from girih.back.llvm.cpu.lowering import Lowering
 from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Val, integer, lanes, scalar, wide, zero
-from girih.back.llvm.values import MemRefHeld, Scalar, memory_type
+from girih.back.llvm.values import MemRefHeld, Scalar, index, memory_type
 from girih.ir import core
 from girih.ir.core import Op
 from girih.ir.types import PARTS, Number
@@ -61,6 +61,29 @@ def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Va
     if code.checks:
         _check_bounds(code, op, memref, found, as_scalar(offset))
     return Place(memref.pointer, as_scalar(offset), memref.element)
+
+
+def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
+    """A memref that the work-items share, the first active one's; a finding where they do not."""
+    if held.uniform:
+        return held
+
+    def one(extent: Extent) -> Extent:
+        if isinstance(extent, int):
+            return extent
+        return addresses.as_extent(index(code.agreed(op, name, extent)[0]))
+
+    def first(value: Val) -> Val:
+        return value if lanes(value.type) == 1 else code.w.extract(value, code.first_lane())
+
+    return replace(
+        held,
+        pointer=first(held.pointer),
+        offset=as_scalar(one(held.offset)),
+        shape=tuple(map(one, held.shape)),
+        strides=tuple(map(one, held.strides)),
+        limit=None if held.limit is None else first(held.limit),
+    )
 
 
 def check_null(code: Lowering, op: Op, memref: MemRefHeld) -> None:

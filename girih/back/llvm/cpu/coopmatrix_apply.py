@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from girih.back.llvm.cpu.access import shared_memref
 from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
 from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
@@ -20,7 +21,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
 )
 from girih.back.llvm.cpu.coopmatrix_plan import plan_of
 from girih.back.llvm.cpu.coopmatrix_walk import to_columns, to_tile
-from girih.back.llvm.cpu.coopmatrix_window import shared_memref, shared_scalar, together
+from girih.back.llvm.cpu.coopmatrix_window import together
 from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
 from girih.back.llvm.text import integer
 from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
@@ -81,9 +82,9 @@ def _shared_values(code: Lowering, op: CooperativeMatrixApply) -> dict[Value, He
     for value in free_values(op):
         held = code.env.get(value)
         if isinstance(held, Scalar) and not held.uniform:
-            found[value] = uniform(held.type, *shared_scalar(code, op, f"%{value.name}", held))
+            found[value] = uniform(held.type, *code.agreed(op, f"%{value.name}", held))
         elif isinstance(held, MemRefHeld) and not held.uniform:
-            found[value] = shared_memref(code, op, f"%{value.name}", held, None)
+            found[value] = shared_memref(code, op, f"%{value.name}", held)
     return found
 
 

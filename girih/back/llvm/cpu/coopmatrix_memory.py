@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from girih.back.llvm.addresses import as_scalar
 from girih.back.llvm.cpu import coopmatrix_access as access
+from girih.back.llvm.cpu.access import shared_memref
 from girih.back.llvm.cpu.atomics import fence, is_private, update
 from girih.back.llvm.cpu.coopmatrix_apply import loaded
 from girih.back.llvm.cpu.coopmatrix_forms import (
@@ -23,7 +24,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
 )
 from girih.back.llvm.cpu.coopmatrix_plan import plan_of
 from girih.back.llvm.cpu.coopmatrix_walk import Walk, to_tile
-from girih.back.llvm.cpu.coopmatrix_window import Window, shared_memref, shared_operand, together, window_of
+from girih.back.llvm.cpu.coopmatrix_window import Window, shared_operand, together, window_of
 from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Val
@@ -70,7 +71,7 @@ def prefetch(code: Lowering, op: CooperativeMatrixPrefetch) -> None:
     """Ask for the cache lines of a tile, mode by mode of the memref."""
     together(code, op)
     w = code.w
-    memref = shared_memref(code, op, "memory", code.memref(op.memory), op.memory.name)
+    memref = shared_memref(code, op, "memory", code.memref(op.memory))
     row, column = shared_operand(code, op, "row")[0], shared_operand(code, op, "column")[0]
     size = memref.element.size
     strides = [as_scalar(s).part for s in memref.strides]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from girih.back.llvm.addresses import Extent, as_extent, as_scalar
-from girih.back.llvm.cpu.access import check_null
+from girih.back.llvm.addresses import Extent, as_scalar
+from girih.back.llvm.cpu.access import check_null, shared_memref
 from girih.back.llvm.cpu.coopmatrix_forms import Parts, known, length, turned
 from girih.back.llvm.cpu.lowering import Lowering
-from girih.back.llvm.text import Operand, Val, integer, lanes, scalar
-from girih.back.llvm.values import MemRefHeld, Scalar, index
+from girih.back.llvm.text import Operand, Val, integer
+from girih.back.llvm.values import MemRefHeld, index
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.ops.coopmatrix import Access
@@ -76,48 +76,10 @@ def together(code: Lowering, op: Op) -> None:
     code.check(op, bad, "run.divergent", f"`{op.spec.mnemonic}` is met by some work-items of the subgroup only")
 
 
-def shared_scalar(code: Lowering, op: Op, name: str, held: Scalar, argument: str | None = None) -> Parts:
-    """A number that the work-items share, the first active one's; a finding where they do not."""
-    if held.uniform:
-        return held.parts
-    w = code.w
-    first = code.one(held)
-    for one, many in zip(first, code.vector(held), strict=True):
-        spread = w.splat(one, code.lanes)
-        if scalar(many.type) in ("float", "double"):
-            number = w.binary("or", w.compare("ord", many, many), w.compare("ord", spread, spread))
-            differs = w.binary("and", w.compare("une", many, spread), number)
-        else:
-            differs = w.compare("ne", many, spread)
-        message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a subgroup"
-        code.check(op, differs, "run.not_uniform", message, argument=argument)
-    return first
-
-
 def shared_operand(code: Lowering, op: Op, name: str) -> Parts:
     """A scalar operand that the work-items share."""
     value: Value = getattr(op, name)
-    return shared_scalar(code, op, name, code.scalar(value), value.name)
-
-
-def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld, argument: str | None) -> MemRefHeld:
-    """A memref that the work-items share."""
-    if held.uniform:
-        return held
-
-    def one(extent: Extent) -> Extent:
-        if isinstance(extent, int):
-            return extent
-        return as_extent(index(shared_scalar(code, op, name, extent, argument)[0]))
-
-    pointer = held.pointer if lanes(held.pointer.type) == 1 else code.w.extract(held.pointer, code.first_lane())
-    limit = held.limit
-    if limit is not None and lanes(limit.type) > 1:
-        limit = code.w.extract(limit, code.first_lane())
-    return MemRefHeld(
-        held.type, pointer, as_scalar(one(held.offset)), tuple(map(one, held.shape)), tuple(map(one, held.strides)),
-        held.name, held.align, limit, held.maybe_null,
-    )  # fmt: skip
+    return code.agreed(op, name, code.scalar(value))
 
 
 # --- windows -----------------------------------------------------------------------------------
@@ -126,7 +88,7 @@ def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld, argument:
 def window_of(code: Lowering, op: Access, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
     """The tile that an instruction accesses, checked."""
     together(code, op)
-    memref = shared_memref(code, op, "memory", code.memref(memory), memory.name)
+    memref = shared_memref(code, op, "memory", code.memref(memory))
     check_null(code, op, memref)
     position = [shared_operand(code, op, "row")[0], shared_operand(code, op, "column")[0]]
     sizes = [as_scalar(s).part for s in memref.shape]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.back.llvm.cpu.capture import Capture
+from girih.back.llvm.cpu.capture import Capture, rewritten
 from girih.back.llvm.cpu.lowering import Frame, Lowering, Place
 from girih.back.llvm.debug import DebugInfo
-from girih.back.llvm.text import Val, integer
-from girih.back.llvm.values import Scalar, uniform
+from girih.back.llvm.text import Val, integer, lanes, scalar, wide
 from girih.back.llvm.writer import Writer
 from girih.ir.core import RegionKind
 from girih.ir.uses import free_values
@@ -109,20 +108,22 @@ def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[st
 
 def _slice(code: Lowering, held: object) -> object:
     """The subgroup's part of a value that differs between all work-items of the work-group."""
-    if not isinstance(held, Scalar) or held.uniform or held.linear is not None:
-        return held
     w = code.w
-    parts = []
-    for part in held.parts:
-        picks = [part]
-        total = code.geometry.subgroups
-        pieces = [w.part(picks[0], k * code.lanes, code.lanes) for k in range(total)]
+    total = code.geometry.subgroups
+
+    def part(value: Val) -> Val:
+        if lanes(value.type) != total * code.lanes:
+            return value
+        if value.text[0] != "%":
+            return Val(value.text, wide(scalar(value.type), code.lanes), value.level)
+        pieces = [w.part(value, k * code.lanes, code.lanes) for k in range(total)]
         chosen = pieces[0]
         for number in range(1, total):
             here = w.compare("eq", code.place.subgroup, integer(number))
             chosen = w.select(here, pieces[number], chosen)
-        parts.append(chosen)
-    return uniform(held.type, *parts)
+        return chosen
+
+    return rewritten(held, part)
 
 
 def _begin(w: Writer) -> Val:

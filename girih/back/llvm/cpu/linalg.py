@@ -11,7 +11,7 @@ from typing import Any
 
 from girih.back.llvm.addresses import as_scalar
 from girih.back.llvm.cpu import elementwise, gemm, sums
-from girih.back.llvm.cpu.access import check_null
+from girih.back.llvm.cpu.access import check_null, shared_memref
 from girih.back.llvm.cpu.elements import Elements, View, computing, view
 from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.cpu.scaling import Scaling, scaling
@@ -27,14 +27,20 @@ def _start(code: Lowering, op: Any, *names: str) -> tuple[Elements, Scaling, lis
     """The memory of the operands, checked, the target last; how to compute for it, and how results reach it."""
     views = []
     for name in names:
-        held = code.memref(getattr(op, name))
+        held = shared_memref(code, op, name, code.memref(getattr(op, name)))
         check_null(code, op, held)
         _check_limit(code, op, held)
         views.append(view(code.w, held))
     target = views[-1]
     e = Elements(code.w, code.target, computing(target.element))
-    alpha, beta = code.scalar(op.alpha), code.scalar(op.beta)
+    alpha, beta = (_factor(code, op, name) for name in ("alpha", "beta"))
     return e, scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local), views
+
+
+def _factor(code: Lowering, op: Any, name: str) -> Scalar:
+    """alpha or beta, which the work-items share."""
+    held = code.scalar(getattr(op, name))
+    return Scalar(held.type, code.agreed(op, name, held))
 
 
 def _check_limit(code: Lowering, op: Op, held: MemRefHeld) -> None:

@@ -7,12 +7,14 @@ Subgroups are executed one after the other, as coroutines where barriers make th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from girih.back.llvm.cpu.capture import rewritten, stored_bytes, stored_type
 from girih.back.llvm.cpu.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
 from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
-from girih.back.llvm.text import Operand, Val, integer, lanes, wide
-from girih.back.llvm.values import Linear, Scalar, uniform
+from girih.back.llvm.text import Operand, Val, integer, lanes, scalar, wide
+from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
 from girih.back.llvm.variance import flat_modes
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.uses import free_values
@@ -30,7 +32,7 @@ def parallel(code: Lowering, op: Parallel) -> None:
     if count > 1 and _has_barrier(op.body):
         run_as_coroutines(code, op)
         return
-    spilled = _spill_wide(code, op)
+    spilled = spill_wide(code, op)
     for_each_subgroup(code, count, lambda number: _subgroup(code, op.body, number, spilled))
 
 
@@ -43,48 +45,63 @@ def for_each_subgroup(code: Lowering, count: int, body: Callable[[Operand], None
         body(loop.index)
 
 
-def _subgroup(code: Lowering, region: Region, number: Operand, spilled: dict[Value, list[Val]]) -> None:
+def _subgroup(code: Lowering, region: Region, number: Operand, spilled: Spilled) -> None:
     """A region for one subgroup, all of its work-items."""
     with code.at(kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=number):
-        outer = _reload_wide(code, number, spilled)
+        outer = reload_wide(code, number, spilled)
         code.region(region)
         code.env.update(outer)
 
 
-def _spill_wide(code: Lowering, op: Op) -> dict[Value, list[Val]]:
+@dataclass(frozen=True, slots=True)
+class Spilled:
     """Values that differ between all work-items of the work-group, in memory, where subgroups pick theirs."""
+
+    values: tuple[Value, ...]
+    slots: dict[str, Val]
+
+
+def spill_wide(code: Lowering, op: Op) -> Spilled:
+    """Write what is read by the regions of an instruction and has one element for each work-item of the work-group."""
     if code.geometry.subgroups == 1:
-        return {}
-    spilled: dict[Value, list[Val]] = {}
-    for value in free_values(op):
-        held = code.env.get(value)
-        if not isinstance(held, Scalar) or held.uniform:
-            continue
-        spilled[value] = []
-        for part in code.vector(held):
-            stored = code.w.convert("zext", part, "i8") if lanes(part.type) and "i1>" in part.type else part
-            slot = code.take(code.lanes * 8)
-            code.w.store(stored, slot, 1)
-            spilled[value].append(Val(slot.text, stored.type, slot.level))
-    return spilled
+        return Spilled((), {})
+    w = code.w
+    slots: dict[str, Val] = {}
+
+    def keep(held: Val) -> Val:
+        if lanes(held.type) == code.lanes and held.text[0] == "%" and held.text not in slots:
+            slot = code.take(stored_bytes(held.type))
+            is_bool = stored_type(held.type) != held.type
+            w.store(w.convert("zext", held, "i8") if is_bool else held, slot, 1)
+            slots[held.text] = slot
+        return held
+
+    values = tuple(v for v in free_values(op) if isinstance(code.env.get(v), Scalar | MemRefHeld))
+    for value in values:
+        rewritten(code.env[value], keep)
+    return Spilled(values, slots)
 
 
-def _reload_wide(code: Lowering, number: Operand, spilled: dict[Value, list[Val]]) -> dict[Value, Held]:
-    """The subgroup's part of such values; what they were outside is returned."""
+def reload_wide(code: Lowering, number: Operand, spilled: Spilled) -> dict[Value, Held]:
+    """Give such values the subgroup's part; what they were outside is returned."""
     w = code.w
     outer: dict[Value, Held] = {}
-    for value, slots in spilled.items():
+
+    def part(held: Val) -> Val:
+        whole = code.geometry.subgroups * code.lanes
+        if lanes(held.type) != whole or whole == code.lanes:
+            return held
+        narrow = wide(scalar(held.type), code.lanes)
+        slot = spilled.slots.get(held.text)
+        if slot is None:
+            return Val(held.text, narrow, held.level)
+        stored = stored_type(narrow)
+        loaded = w.load(stored, w.at(slot, w.mul(number, stored_bytes(narrow))), 1)
+        return w.convert("trunc", loaded, "i1") if stored != narrow else loaded
+
+    for value in spilled.values:
         outer[value] = code.env[value]
-        parts = []
-        for slot in slots:
-            element = slot.type[slot.type.index(" x ") + 3 : -1]
-            size = {"float": 4, "double": 8}.get(element) or int(element[1:]) // 8
-            pointer = Val(slot.text, "ptr", slot.level)
-            address = w.at(pointer, w.mul(number, code.lanes * size))
-            held = w.load(wide(element, code.lanes), address, 1)
-            is_bool = str(value.type) == "bool"
-            parts.append(w.convert("trunc", held, "i1") if is_bool else held)
-        code.env[value] = uniform(outer[value].type, *parts)
+        code.env[value] = rewritten(outer[value], part)
     return outer
 
 
@@ -98,7 +115,7 @@ def foreach(code: Lowering, op: Foreach) -> None:
     stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)
     dealt = max(1, len(flat))
-    spilled = _spill_wide(code, op)
+    spilled = spill_wide(code, op)
     _outer_loops(code, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(code, op, starts, stops, flat, spilled))
 
 
@@ -130,7 +147,7 @@ def _deal(
     starts: list[Val],
     stops: list[Val],
     flat: tuple[int, ...],
-    spilled: dict[Value, list[Val]],
+    spilled: Spilled,
 ) -> None:
     """Rounds of as many points as there are lanes; the last one under a mask."""
     w = code.w
@@ -148,7 +165,7 @@ def _deal(
         subgroup = w.pure("i64", f"urem {number}, {code.geometry.subgroups}", (number,))
         chosen: Operand = subgroup if code.geometry.subgroups > 1 else 0
         with code.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
-            outer = _reload_wide(code, chosen, spilled)
+            outer = reload_wide(code, chosen, spilled)
             _set_points(code, op, starts, stops, base, flat)
             code.region(op.body)
             code.env.update(outer)
@@ -214,7 +231,7 @@ def foreach_tile(code: Lowering, op: ForeachTile) -> None:
     """The tiles one after the other, each by a subgroup."""
     starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
     stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
-    _tile_loops(code, op, starts, stops, len(starts) - 1, integer(0), _spill_wide(code, op))
+    _tile_loops(code, op, starts, stops, len(starts) - 1, integer(0), spill_wide(code, op))
 
 
 def _tile_loops(
@@ -224,7 +241,7 @@ def _tile_loops(
     stops: list[Val],
     mode: int,
     number: Val,
-    spilled: dict[Value, list[Val]],
+    spilled: Spilled,
 ) -> None:
     w = code.w
     if mode < 0:

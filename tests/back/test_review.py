@@ -1,0 +1,166 @@
+"""Programs that once went wrong: indices and loops at the end of all numbers, numbers of single work-items."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import girih
+from tests.back.harness import Failed, compare, run
+
+ATTRIBUTES = "attributes {subgroup_size=16, work_group_size=[16, 1]}"
+
+
+def outcome(text: str, target: str, *arguments: object) -> set[str]:
+    """The codes that a launch of one work-group ends with."""
+    try:
+        girih.loads(text, target=target)["f"](*arguments)
+    except girih.KernelError as error:
+        return {f.code for f in error.findings}
+    return set()
+
+
+def test_lanes_between_two_good_ones_are_checked() -> None:
+    text = f"""
+    func @f(%A: memref<f32x?>) {ATTRIBUTES} {{
+      parallel {{
+        %x = constant 1.0 : f32
+        %l = subgroup_local_id : i32
+        %i = cast %l : index
+        %c = constant -1229782938247303441 : index
+        %j = mul %i, %c : index
+        store %x, %A[%j]
+      }}
+    }}
+    """
+    with pytest.raises(Failed) as raised:
+        run(text, (1, 1, 1), np.zeros(64, np.float32))
+    assert raised.value.code == "run.out_of_bounds"
+
+
+@pytest.mark.parametrize(
+    ("type", "start", "stop", "step"),
+    [
+        ("index", "0", 2**63 - 1, 2**62),
+        ("index", str(2**63 - 108), 2**63 - 1, 5),
+        ("i64", "0", 2**63 - 1, 2**60),
+        ("i32", "0", 2**31 - 1, 2**30),
+        ("i8", "100", 127, 3),
+        ("index", "-7", 90, 11),
+    ],
+)
+def test_lanes_end_their_loops(type: str, start: str, stop: int, step: int) -> None:
+    text = f"""
+    func @f(%stop: {type}, %step: {type}, %A: memref<i32x16>) {ATTRIBUTES} {{
+      parallel {{
+        %l = subgroup_local_id : i32
+        %i = cast %l : index
+        %t = cast %l : {type if type != "i32" else "i64"}
+        %lane = cast %l : {type}
+        %first = constant {start} : {type}
+        %begin = add %lane, %first : {type}
+        %none = constant 0 : i32
+        %one = constant 1 : i32
+        %count = for %k = %begin, %stop, %step init (%c = %none) -> (i32) {{
+          %d = add %c, %one : i32
+          yield (%d)
+        }}
+        store %count, %A[%i]
+      }}
+    }}
+    """
+    compare(text, (1, 1, 1), stop, step, np.zeros(16, np.int32))
+
+
+def test_a_first_trip_that_wraps_around() -> None:
+    text = f"""
+    func @f(%A: memref<i64x16>) {ATTRIBUTES} {{
+      parallel {{
+        %l = subgroup_local_id : i32
+        %i = cast %l : index
+        %c = constant 268435456 : i32
+        %j = mul %l, %c : i32
+        %stop = constant -2000000000 : i32
+        %step = constant 100000000 : i32
+        %z = constant 0 : i64
+        %one = constant 1 : i64
+        %r = for %k = %j, %stop, %step init (%s = %z) -> (i64) {{
+          %t = add %s, %one : i64
+          yield (%t)
+        }}
+        store %r, %A[%i]
+      }}
+    }}
+    """
+    compare(text, (1, 1, 1), np.zeros(16, np.int64))
+
+
+@pytest.mark.parametrize("subgroups", [1, 2])
+@pytest.mark.parametrize("added", [0, 1])
+def test_a_factor_of_single_work_items(subgroups: int, added: int) -> None:
+    text = f"""
+    func @f(%n: memref<i32>, %A: memref<i32x8>, %B: memref<i32x8>)
+        attributes {{subgroup_size=16, work_group_size=[{16 * subgroups}, 1]}} {{
+      %some = constant {added} : i32
+      %one = constant 1 : i32
+      %old = atomic_add %some, %n[] : i32
+      axpby %old, %A, %one, %B
+    }}
+    """
+    results = []
+    for target in ("interpreter", "cpu"):
+        n, a, b = np.array(3, np.int32), np.arange(8, dtype=np.int32), np.ones(8, np.int32)
+        results.append((outcome(text, target, n, a, b), b))
+    assert results[0][0] == results[1][0] == ({"run.not_uniform"} if added else set())
+    if not added:
+        np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+@pytest.mark.parametrize("use", ["collective", "parallel", "barrier", "foreach"])
+@pytest.mark.parametrize("subgroups", [1, 2])
+def test_a_view_of_single_work_items(subgroups: int, use: str) -> None:
+    used = {
+        "collective": "axpby %unit, %v, %unit, %B",
+        "parallel": "parallel {\n%i = constant 2 : index\n%x = load %v[%i] : f32\nstore %x, %B[%i]\n}",
+        "barrier": "parallel {\nbarrier.global\n%i = constant 2 : index\n%x = load %v[%i] : f32\nstore %x, %B[%i]\n}",
+        "foreach": "foreach (%i) = (%zero), (%eight) {\n%x = load %v[%i] : f32\nstore %x, %B[%i]\n}",
+    }[use]
+    text = f"""
+    func @f(%n: memref<i32>, %A: memref<f32x64>, %B: memref<f32x8>)
+        attributes {{subgroup_size=16, work_group_size=[{16 * subgroups}, 1]}} {{
+      %zero = constant 0 : index
+      %eight = constant 8 : index
+      %unit = constant 1.0 : f32
+      %none = constant 0 : i32
+      %old = atomic_add %none, %n[] : i32
+      %o = cast %old : index
+      %v = subview %A[%o:8] : memref<f32x8>
+      {used}
+    }}
+    """
+    results = []
+    for target in ("interpreter", "cpu"):
+        n, a, b = np.array(5, np.int32), np.arange(64, dtype=np.float32), np.ones(8, np.float32)
+        results.append((outcome(text, target, n, a, b), b))
+    assert results[0][0] == results[1][0] == set()
+    np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+PLAIN = "func @f(%A: memref<i32x2>) {\n%one = constant 1 : i32\n%i = constant 1 : index\nstore %one, %A[%i]\n}"
+
+
+@pytest.mark.parametrize(
+    ("text", "filename"),
+    [
+        (PLAIN.replace("store", " " * 70_000 + "store"), None),
+        ("; \ud800\n" + PLAIN, None),
+        (PLAIN, os.fsdecode(b"odd\xff.tl")),
+        (PLAIN, 'a\0b"c\\d\n.tl'),
+    ],
+)
+def test_odd_texts_and_names_compile(text: str, filename: str | None) -> None:
+    a = np.zeros(2, np.int32)
+    girih.loads(text, target="cpu", filename=filename)["f"](a)
+    assert a.tolist() == [0, 1]
