@@ -63,7 +63,10 @@ release_poor:
   ret i32 ${NO_MEMORY}
 choose:
   %alone = icmp sle i64 %workers, 0
-  %serially = or i1 %alone, %small
+  ; Of more than 2^36 work-groups chunks would be so large that an interrupt had to wait; they take for ever anyway.
+  %huge = icmp ugt i64 %groups, 68719476736
+  %rarely = or i1 %alone, %huge
+  %serially = or i1 %rarely, %small
   br i1 %serially, label %serial, label %parallel
 serial:
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}

@@ -56,8 +56,9 @@ def executor_factory(target: str | None, checks: str) -> tuple[str, Callable[[Fu
     if target is None:
         target = os.environ.get("GIRIH_TARGET") or CPU
         checks = "bounds" if target == INTERPRETER else checks
-    if not isinstance(target, str) or not isinstance(checks, str):
-        raise TypeError(f"target and checks are strings; got {target!r} and {checks!r}")
+    for name, given in (("target", target), ("checks", checks)):
+        if not isinstance(given, str):
+            raise TypeError(f"{name} is a string; got {given!r}")
     if checks not in CHECKS:
         raise ValueError(f"there is no mode of checks {checks!r}; the modes are {', '.join(CHECKS)}")
     kind, _, name = target.partition(":")

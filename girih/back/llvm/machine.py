@@ -141,6 +141,8 @@ def _named(name: str, triple: str) -> Cpu:
     if not triple:
         family = host.family if host.family in families else families[0]
         triple = host.triple if host.family == family else f"{family}-unknown-linux-gnu"
+    elif not triple.startswith((*KNOWN, "arm64")):
+        raise ValueError(f"girih compiles for {' and '.join(KNOWN)}; {triple!r} is another architecture")
     elif not triple.startswith(tuple(families)) and not (triple.startswith("arm64") and "aarch64" in families):
         raise ValueError(f"{name} is a processor of {' and '.join(families)}, not of {triple}")
     return _probed(name, "", triple)

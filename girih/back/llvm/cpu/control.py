@@ -14,9 +14,13 @@ from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
 from girih.back.llvm.cpu.matrix import MatrixCarrier
 from girih.back.llvm.text import Val, integer, lanes, poison, wide
 from girih.back.llvm.values import Linear, Scalar, parts_of, scalar_type, uniform
-from girih.ir.core import Region, RegionKind, Value
+from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.types import BOOL, CoopMatrix, Number
+from girih.ops.arith import Binary, Cast, Comparison, Constant, Unary
 from girih.ops.control import Barrier, For, Foreach, If, Yield
+
+_SIMPLE = 12
+"""Instructions of a branch that is not worth branching for."""
 
 DUPLICATED = 150
 """Loops of at most so many instructions are written twice: without a mask, and with one for the last round."""
@@ -137,17 +141,41 @@ def _branch(code: Lowering, op: If, condition: Val) -> None:
 def _masked_branch(code: Lowering, op: If, condition: Val) -> None:
     w = code.w
     carriers = carriers_of(code, op.results)
-    there = w.both(condition, code.mask) or condition
-    first, like = _under(code, there, op.then, carriers, None)
-    if op.otherwise is None:
-        return
-    elsewhere = w.both(w.negated(condition), code.mask) or condition
-    second, _ = _under(code, elsewhere, op.otherwise, carriers, first)
+    if op.otherwise is not None and _is_simple(op.then) and _is_simple(op.otherwise):
+        like, first = _both(code, op.then, carriers)
+        _, second = _both(code, op.otherwise, carriers)
+    else:
+        there = w.both(condition, code.mask) or condition
+        first, like = _under(code, there, op.then, carriers, None)
+        if op.otherwise is None:
+            return
+        elsewhere = w.both(w.negated(condition), code.mask) or condition
+        second, _ = _under(code, elsewhere, op.otherwise, carriers, first)
     merged = [
         w.select(condition, a, b) if lanes(a.type) == lanes(condition.type) else b
         for a, b in zip(first, second, strict=True)
     ]
     _bind(code, op.results, carriers, _regroup(merged, like))
+
+
+def _is_simple(region: Region) -> bool:
+    """Whether a region is sooner computed by all work-items than left out by some: nothing in it does anything else."""
+    return len(region.ops) <= _SIMPLE and all(_computes(op) for op in region.ops)
+
+
+def _computes(op: Op) -> bool:
+    if any(isinstance(v.type, CoopMatrix) for v in op.operands):
+        return False
+    if isinstance(op, Binary) and op.spec.mnemonic in ("div", "rem", "shl", "shr"):
+        return isinstance(op.a.type, Number) and op.a.type.family == "floating"
+    return isinstance(op, Binary | Unary | Comparison | Cast | Constant | Yield)
+
+
+def _both(code: Lowering, region: Region, carriers: Sequence[Carrier]) -> tuple[list[list[Val]], list[Val]]:
+    """A region computed whatever the condition is."""
+    code.region(region)
+    groups = _enter(code, carriers, yielded(code, region))
+    return groups, _flat(groups)
 
 
 def _under(
