@@ -164,3 +164,28 @@ def test_odd_texts_and_names_compile(text: str, filename: str | None) -> None:
     a = np.zeros(2, np.int32)
     girih.loads(text, target="cpu", filename=filename)["f"](a)
     assert a.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("operator", ["add", "max", "min"])
+@pytest.mark.parametrize("shape", ["inclusive_scan", "exclusive_scan", "reduce"])
+def test_scans_of_numbers_that_are_none(shape: str, operator: str) -> None:
+    text = f"""
+    func @f(%A: memref<f32x16>, %B: memref<f32x16>) {ATTRIBUTES} {{
+      parallel {{
+        %l = subgroup_local_id : i32
+        %i = cast %l : index
+        %x = load %A[%i] : f32
+        %y = subgroup_{shape}_{operator} %x : f32
+        store %y, %B[%i]
+      }}
+    }}
+    """
+    nan, inf = np.nan, np.inf
+    for held in ([nan] * 16, [-0.0] * 16, [nan, 1, -inf, 2] * 4, [1, nan] * 8, [-inf, nan] * 8):
+        a = np.array(held, np.float32)
+        results = []
+        for target in ("interpreter", "cpu"):
+            b = np.zeros(16, np.float32)
+            girih.loads(text, target=target)["f"](a, b)
+            results.append(b)
+        np.testing.assert_array_equal(*results)

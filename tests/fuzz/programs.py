@@ -16,7 +16,7 @@ from tests.fuzz.control import collective
 from tests.fuzz.generate import Argument, Generator, Program
 from tests.fuzz.properties import Violation, checked, printed
 
-TOLERANCE = 64.0
+TOLERANCE = 128.0
 """How many roundings two results of a loose computation may be apart, relative to the magnitudes in it."""
 
 SEEDS = (1, 2)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from girih.back.llvm import arith
 from girih.back.llvm.cpu.lowering import Lowering, lowering
-from girih.back.llvm.text import Val, floating, integer, lanes
+from girih.back.llvm.text import Val, floating, integer, lanes, zero
 from girih.back.llvm.values import Scalar, register, uniform, vector_of
 from girih.ir.types import I32, Number
 from girih.ops.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
@@ -71,10 +71,20 @@ def reduce(code: Lowering, operator: str, type: Number, parts: Parts) -> Parts:
 def _scan(code: Lowering, operator: str, type: Number, parts: Parts) -> Parts:
     distance = 1
     while distance < code.lanes:
-        moved = _shifted(code, operator, type, parts, distance)
+        moved = _from_below(code, operator, type, parts, distance)
         parts = arith.binary(code.w, code.target.features, operator, type, moved, parts)
         distance *= 2
     return parts
+
+
+def _from_below(code: Lowering, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
+    """The elements moved up by some lanes; below, what leaves an element as it is, NaN and -0.0 too."""
+    if operator == "add":
+        nothing = floating(-0.0, parts[0].type) if register(type) in ("float", "double") else zero(parts[0].type)
+        picks = [k - distance if k >= distance else code.lanes + k for k in range(code.lanes)]
+        return tuple(code.w.shuffle(p, nothing, picks) for p in parts)
+    picks = [k - distance if k >= distance else k for k in range(code.lanes)]
+    return tuple(code.w.shuffle(p, None, picks) for p in parts)
 
 
 def _shifted(code: Lowering, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
