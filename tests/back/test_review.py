@@ -188,4 +188,4 @@ def test_scans_of_numbers_that_are_none(shape: str, operator: str) -> None:
             b = np.zeros(16, np.float32)
             girih.loads(text, target=target)["f"](a, b)
             results.append(b)
-        np.testing.assert_array_equal(*results)
+        np.testing.assert_array_equal(results[0], results[1])
