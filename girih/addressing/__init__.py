@@ -1,0 +1,70 @@
+"""Address models: for each element of a tile, which memory element, or which fill, or nothing. NumPy is all it needs.
+
+Every model is a frozen value; an illegal one raises `AddressingError`, which lists every rule that is broken; doubtful
+ones say so in `.lints()`. All rules with their sources stand in `RULES`; those of tensor maps (004) enter it when the
+first of their names is used, because those names load `ml_dtypes` too.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from girih.addressing.access import Access, Kind
+from girih.addressing.blocked_interleaved import BlockedInterleaved
+from girih.addressing.convert import convert
+from girih.addressing.errors import RULES, AddressingError, Rule, Violation
+from girih.addressing.layout_tile import LayoutTile
+from girih.addressing.load_store import load_tensor, store_tensor
+from girih.addressing.strided import Strided
+from girih.addressing.tensor_layout import TensorLayout
+from girih.addressing.tensor_view import TensorView
+
+_HOME = {
+    "ConvolutionPlan": "girih.addressing.convolution",
+    "SharedImage": "girih.addressing.shared_image",
+    "Swizzle": "girih.addressing.swizzle",
+    "TensorMap": "girih.addressing.tensor_map",
+    "plan_convolution": "girih.addressing.convolution",
+}
+"""The names that are loaded when they are first used."""
+
+if TYPE_CHECKING:
+    from girih.addressing.convolution import ConvolutionPlan, plan_convolution
+    from girih.addressing.shared_image import SharedImage
+    from girih.addressing.swizzle import Swizzle
+    from girih.addressing.tensor_map import TensorMap
+
+__all__ = [
+    "RULES",
+    "Access",
+    "AddressingError",
+    "BlockedInterleaved",
+    "ConvolutionPlan",
+    "Kind",
+    "LayoutTile",
+    "Rule",
+    "SharedImage",
+    "Strided",
+    "Swizzle",
+    "TensorLayout",
+    "TensorMap",
+    "TensorView",
+    "Violation",
+    "convert",
+    "load_tensor",
+    "plan_convolution",
+    "store_tensor",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,133 @@
+"""What a load or store asks of NumPy arrays: component types, memory order, writability, room."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing.access import Access
+from girih.addressing.errors import I64_HIGH, Report, rule
+
+AnyArray = NDArray[np.generic]
+
+MATRIX = rule("load_store.matrix", "the matrix is a NumPy array of the right shape", "001 8.X coopMatLoadTensorNV")
+COMPONENT = rule(
+    "load_store.component",
+    "components are integers or floats of 1, 2, 4 or 8 bytes in the machine's byte order, bfloat16 and float8 included",
+    "001 8.X coopMatLoadTensorNV",
+)
+BUFFER = rule("load_store.buffer", "the buffer is a NumPy array, contiguous in memory", "001 8.X coopMatLoadTensorNV")
+SAME_TYPE = rule(
+    "load_store.component_type",
+    "buffer and matrix have the same component type: an index counts components of the matrix",
+    "001 8.X matrixCoordToTensorElement",
+)
+READ_ONLY = rule("load_store.read_only", "a buffer that is stored to is writable", "001 8.X coopMatStoreTensorNV")
+ELEMENT_OFFSET = rule(
+    "load_store.element_offset", "the element offset is an integer from 0", "001 8.X coopMatLoadTensorNV"
+)
+ALIGNMENT = rule(
+    "load_store.alignment",
+    "the base, element offset times element size, is a multiple of 16 bytes",
+    "001 8.X, Issue (1)",
+)
+TOO_SMALL = rule(
+    "load_store.buffer_too_small", "every element reached lies in the buffer", "001 8.X matrixCoordToTensorElement"
+)
+
+
+def is_component(dtype: np.dtype[np.generic]) -> bool:
+    """Whether a cooperative matrix may have these components; `ml_dtypes` types are known by their kind `V`."""
+    if not dtype.isnative or dtype.itemsize not in (1, 2, 4, 8):
+        return False
+    if dtype.kind == "V":
+        return dtype.fields is None and dtype.subdtype is None and dtype.type is not np.void
+    return dtype.kind in "iuf"
+
+
+def check_matrix(report: Report, matrix: object, shape: tuple[int, int] | None = None, name: str = "matrix") -> bool:
+    """Note a matrix that is no array `[rows, columns]` of components; `shape` where it is given."""
+    if not isinstance(matrix, np.ndarray):
+        report.add(MATRIX, f"the {name} is a {type(matrix).__name__}", "pass a NumPy array")
+        return False
+    fits = matrix.ndim == 2 and matrix.size > 0 if shape is None else matrix.shape == shape
+    if not fits:
+        wanted = "[rows, columns]" if shape is None else list(shape)
+        report.add(MATRIX, f"the {name} has shape {list(matrix.shape)}", f"pass an array of shape {wanted}")
+    check_component(report, matrix.dtype, name)
+    return fits and is_component(matrix.dtype)
+
+
+def check_component(report: Report, dtype: np.dtype[np.generic], name: str) -> None:
+    """Note a component type that no matrix has."""
+    if not is_component(dtype):
+        report.add(
+            COMPONENT, f"the {name} has elements of type {dtype}", "use an integer or float type of NumPy or ml_dtypes"
+        )
+
+
+def check_buffer(report: Report, buffer: object, store: bool) -> bool:
+    """Note what is no contiguous array, or not writable where it is stored to."""
+    if not isinstance(buffer, np.ndarray) or buffer.ndim == 0 or buffer.dtype.hasobject:
+        what = f"{buffer.ndim}-d array of {buffer.dtype}" if isinstance(buffer, np.ndarray) else type(buffer).__name__
+        report.add(BUFFER, f"the buffer is a {what}", "pass a NumPy array of numbers with at least one axis")
+        return False
+    if store and not buffer.flags.writeable:
+        report.add(READ_ONLY, "the buffer is read-only", "store into an array that you own")
+    if not (buffer.flags.c_contiguous or buffer.flags.f_contiguous):
+        report.add(
+            BUFFER,
+            f"the buffer has shape {list(buffer.shape)} and strides {list(buffer.strides)} bytes: gaps",
+            "pass the array that it is a part of, and say where with the layout",
+        )
+        return False
+    return True
+
+
+def check_same_type(report: Report, buffer: AnyArray, dtype: np.dtype[np.generic]) -> None:
+    """Note a buffer whose elements are not the matrix's components."""
+    if buffer.dtype != dtype:
+        report.add(
+            SAME_TYPE,
+            f"the buffer has elements of type {buffer.dtype}, the matrix of {dtype}",
+            f"reinterpret the bytes with buffer.view({dtype}), or convert the numbers with buffer.astype({dtype})",
+        )
+
+
+def check_base(report: Report, element_offset: object, size: int, unit: str) -> int:
+    """The element offset; notes what is no offset, and a base that is no multiple of 16 bytes."""
+    offset = report.integer("element_offset", element_offset, 0, I64_HIGH // max(size, 1), ELEMENT_OFFSET)
+    if offset * size % 16:
+        step = 16 // np.gcd(size, 16)
+        report.add(
+            ALIGNMENT,
+            f"element_offset = {offset} {unit} of {size} bytes = {offset * size} bytes is not a multiple of 16",
+            f"use a multiple of {step}, and move the rest into the offsets of the slice",
+        )
+    return offset
+
+
+def check_room(report: Report, access: Access, offset: int, length: int, unit: str) -> None:
+    """Note elements past the end of a buffer of `length` elements."""
+    highest = int(access.element.max())
+    if highest >= 0 and offset + highest >= length:
+        place = np.unravel_index(int(access.element.argmax()), access.shape)
+        report.add(
+            TOO_SMALL,
+            f"element {[int(one) for one in place]} is {unit} {offset + highest} of a buffer of {length}",
+            f"pass a buffer of at least {offset + highest + 1}, or a clamp mode and the true dimensions",
+        )
+
+
+def in_memory_order(buffer: AnyArray) -> AnyArray:
+    """A view of a contiguous array as one row, in the order of its memory."""
+    return buffer.reshape(-1) if buffer.flags.c_contiguous else buffer.T.reshape(-1)
+
+
+def component_of_bits(bits: int, dtype: np.dtype[np.generic]) -> AnyArray:
+    """The component whose bit pattern is the low bits of `bits`, which is widened by zeros, as a 0-d array."""
+    size = dtype.itemsize
+    pattern = (bits & (2 ** (8 * size) - 1)).to_bytes(size, sys.byteorder)
+    return np.frombuffer(pattern, dtype)[0:1].reshape(())

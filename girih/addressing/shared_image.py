@@ -1,0 +1,45 @@
+"""`SharedImage`: shared memory after a tensor load, byte by byte, with where every byte came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing.errors import Violation
+
+FILL = -1
+"""`SharedImage.source` of a byte that was filled."""
+UNTOUCHED = -2
+"""`SharedImage.source` of a byte that was not written."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedImage:
+    """What one load wrote: entry i is the shared byte `shared_address + i`. Arrays are not to be changed.
+
+    - `bytes`: uint8, 0 where nothing was written.
+    - `written`: bool. Gaps between swizzled rows and the padding of sub-byte types are not written.
+    - `source`: int64, the byte of global memory, counted from the map's address; -1 for a fill, -2 where untouched.
+    - `transaction_bytes`: what the copy adds to the barrier: every payload byte, fills too, gaps not.
+    - `lints`: what is legal about this load and probably not meant.
+    """
+
+    bytes: NDArray[np.uint8]
+    written: NDArray[np.bool_]
+    source: NDArray[np.int64]
+    transaction_bytes: int
+    shared_address: int = 0
+    lints: tuple[Violation, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def counts(self) -> dict[str, int]:
+        """How many bytes were copied, filled and left untouched."""
+        return {
+            "copied": int((self.source >= 0).sum()),
+            "filled": int((self.source == FILL).sum()),
+            "untouched": int((self.source == UNTOUCHED).sum()),
+        }

@@ -1,0 +1,189 @@
+"""`Strided`: memrefs of the tensor language, a base and one stride per mode (003); no blocks, no clamping, no fill."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from girih.addressing.access import Access, Kind, check_count
+from girih.addressing.buffers import (
+    MATRIX,
+    TOO_SMALL,
+    AnyArray,
+    check_buffer,
+    check_component,
+    check_same_type,
+    in_memory_order,
+)
+from girih.addressing.errors import I64_HIGH, Report, Violation, rule
+
+SHAPE = rule("strided.shape", "sizes are 1 .. 2^63-1, and so is the number of elements", "003 Memref type")
+STRIDE = rule("strided.stride", "strides are 0 .. 2^63-1", "003 Memref type")
+COUNT = rule("strided.operand_count", "one stride, or one (offset, size), per mode", "003 Memref type")
+OFFSET = rule("strided.offset", "offsets are 0 .. 2^63-1", "003 Subview")
+OVERFLOW = rule("strided.index_overflow", "the index of the last element fits in 64 bits", "003 Memref type")
+INSIDE = rule("strided.inside", "a subview lies inside its memref", "003 Subview")
+ALIAS = rule("strided.stores_alias", "different elements lie at different places", "003 Memref type", "lint")
+
+
+@dataclass(frozen=True)
+class Strided:
+    """A memref: `shape` and `strides` in elements, one per mode, and the `offset` of its first element.
+
+    Element `[i0, i1, ...]` has index `offset + i0 * strides[0] + i1 * strides[1] + ...` (003 Memref type). Without
+    strides it is packed, mode 0 innermost. Raises `AddressingError` listing every rule that is broken.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        report = Report("Strided")
+        shape = report.integers("shape", report.sequence("shape", self.shape, "sizes"), 1, I64_HIGH, SHAPE)
+        packed = tuple(math.prod(shape[:mode]) for mode in range(len(shape)))
+        given = packed if self.strides is None else report.sequence("strides", self.strides, "strides")
+        if len(given) != len(shape):
+            report.add(COUNT, f"{len(given)} strides for {len(shape)} modes", f"pass {len(shape)}")
+        strides = report.integers("strides", given, 0, I64_HIGH, STRIDE)
+        offset = report.integer("offset", self.offset, 0, I64_HIGH, OFFSET)
+        report.done()
+        if math.prod(shape) > I64_HIGH:
+            report.add(SHAPE, f"shape {shape} has {math.prod(shape)} elements", "make it smaller")
+        last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+        if last > I64_HIGH:
+            report.add(
+                OVERFLOW, f"the last element has index {last}, over 2^63-1", "make shape, strides or offset smaller"
+            )
+        report.done()
+        for name, value in (("shape", shape), ("strides", strides), ("offset", offset)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, array: AnyArray) -> Strided:
+        """The memref that a NumPy array is: its shape, and its strides in elements.
+
+        Raises `AddressingError` for empty arrays and for strides that are negative or no whole elements.
+        """
+        report = Report("Strided.of")
+        if not isinstance(array, np.ndarray):
+            report.add(MATRIX, f"{type(array).__name__} is no NumPy array", "pass a NumPy array")
+            report.done()
+        steps = [stride if size > 1 else 0 for size, stride in zip(array.shape, array.strides, strict=True)]
+        if any(step < 0 or step % array.itemsize for step in steps):
+            report.add(
+                STRIDE,
+                f"strides {list(array.strides)} bytes are not all multiples of {array.itemsize} bytes from 0",
+                "reverse or copy the array",
+            )
+        report.done()
+        packed = [math.prod(array.shape[:mode]) for mode in range(array.ndim)]
+        strides = [
+            step // array.itemsize if size > 1 else dense
+            for step, size, dense in zip(steps, array.shape, packed, strict=True)
+        ]
+        return cls(tuple(array.shape), tuple(strides))
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The strides, which are never None once the memref exists."""
+        return self.strides or ()
+
+    @property
+    def last(self) -> int:
+        """The largest index of an element."""
+        return self.offset + sum((size - 1) * stride for size, stride in zip(self.shape, self.steps, strict=True))
+
+    def subview(self, *slices: tuple[int, int]) -> Strided:
+        """The part with one `(offset, size)` per mode (003 Subview).
+
+        Raises `AddressingError` for a wrong count, an empty part, or one that leaves the memref.
+        """
+        report = Report("Strided.subview")
+        if len(slices) != len(self.shape) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in slices):
+            report.add(COUNT, f"slices {slices} for {len(self.shape)} modes", "pass one (offset, size) per mode")
+            report.done()
+        offsets = report.integers("offset", [one[0] for one in slices], 0, I64_HIGH, OFFSET)
+        sizes = report.integers("size", [one[1] for one in slices], 1, I64_HIGH, SHAPE)
+        for mode, (start, size, whole) in enumerate(zip(offsets, sizes, self.shape, strict=True)):
+            if start + size > whole:
+                report.add(
+                    INSIDE,
+                    f"mode {mode}: offset {start} + size {size} = {start + size} is past its size {whole}",
+                    f"end at {whole}",
+                )
+        report.done()
+        moved = self.offset + sum(start * stride for start, stride in zip(offsets, self.steps, strict=True))
+        return Strided(sizes, self.steps, moved)
+
+    def access(self) -> Access:
+        """Where each element lies; the tile has the shape of the memref, and every element is in bounds.
+
+        Raises `AddressingError` for more than 2^28 elements.
+        """
+        check_count(Report("Strided.access"), self.shape)
+        element = np.full((1,) * len(self.shape), self.offset, np.int64)
+        for mode, (size, stride) in enumerate(zip(self.shape, self.steps, strict=True)):
+            line = np.arange(size, dtype=np.int64) * stride
+            element = element + line.reshape([-1 if other == mode else 1 for other in range(len(self.shape))])
+        return Access(element, np.full(self.shape, Kind.IN_BOUNDS, np.uint8))
+
+    def load(self, buffer: AnyArray) -> AnyArray:
+        """The elements as an array of the memref's shape, taken from `buffer`, read in the order of its memory.
+
+        Raises `AddressingError` for a buffer that is no contiguous array of components or too small.
+        """
+        report = Report("Strided.load")
+        check_count(report, self.shape)
+        memory = self._memory(report, buffer, store=False)
+        return memory[self.access().element]
+
+    def store(self, buffer: AnyArray, values: AnyArray) -> None:
+        """Write `values`, an array of the memref's shape and the buffer's type, into `buffer` in place.
+
+        Raises `AddressingError` as `load`, for a read-only buffer, and for values of another shape or type.
+        """
+        report = Report("Strided.store")
+        if not isinstance(values, np.ndarray) or values.shape != self.shape:
+            came = list(values.shape) if isinstance(values, np.ndarray) else type(values).__name__
+            report.add(MATRIX, f"the values are {came}", f"pass an array of shape {list(self.shape)}")
+        elif isinstance(buffer, np.ndarray):
+            check_same_type(report, buffer, values.dtype)
+        memory = self._memory(report, buffer, store=True)
+        memory[self.access().element] = values
+
+    def lints(self) -> tuple[Violation, ...]:
+        """Whether elements share a place, so that the result of storing depends on the order."""
+        report = Report("Strided")
+        if not _is_injective(self.shape, self.steps):
+            report.add(
+                ALIAS,
+                f"strides {self.steps} of shape {self.shape} overlap or may overlap",
+                "store through a packed memref",
+            )
+        return tuple(report.violations)
+
+    def _memory(self, report: Report, buffer: AnyArray, store: bool) -> AnyArray:
+        if check_buffer(report, buffer, store):
+            check_component(report, buffer.dtype, "buffer")
+            if self.last >= buffer.size:
+                report.add(
+                    TOO_SMALL,
+                    f"the last element has index {self.last}, the buffer {buffer.size} elements",
+                    f"pass a buffer of at least {self.last + 1}",
+                )
+        report.done()
+        return in_memory_order(buffer)
+
+
+def _is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether, ordered by stride, each mode steps over all that the modes before it span."""
+    reach = 0
+    for stride, size in sorted((stride, size) for stride, size in zip(strides, shape, strict=True) if size > 1):
+        if stride <= reach:
+            return False
+        reach += (size - 1) * stride
+    return True

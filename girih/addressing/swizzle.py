@@ -1,0 +1,156 @@
+"""Swizzles of shared memory: which byte a tensor copy puts where, and what that does to bank conflicts.
+
+A swizzle is a bijection of shared byte addresses that exchanges chunks inside one line of 128 bytes; which chunks
+depends on the line. Specification 004 names swizzled shared memory, the documentation of the CUDA driver the modes.
+`32B`, `64B` and `128B` were measured on an NVIDIA H200, the `128B_atom_...` modes (compute capability 10 on) follow the
+driver's words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from girih.addressing.errors import Report, rule
+
+LINE = 128
+"""Bytes of one line of shared memory: all banks once."""
+BANKS = 32
+"""Banks of shared memory."""
+BANK_BYTES = 4
+"""Bytes of one bank in one line."""
+
+UNKNOWN = rule("swizzle.name", "a swizzle is one of the driver's modes", "driver")
+ADDRESSES = rule("swizzle.addresses", "shared byte addresses are non-negative integers", "girih")
+ACCESS_BYTES = rule("swizzle.access_bytes", "a lane accesses 1, 2, 4, 8 or 16 bytes, aligned to that", "girih")
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One swizzle mode: each (mask, left shift) of `steps` takes bits of the line number and flips address bits."""
+
+    span: int
+    chunk: int
+    lines: int
+    steps: tuple[tuple[int, int], ...]
+    blackwell: bool = False
+
+
+# CUDA driver API 13.0, CUtensorMapSwizzle. The span is the widest inner box; the pattern repeats after `lines` lines.
+MODES: dict[str, Mode] = {
+    "none": Mode(0, 16, 1, ()),
+    "32B": Mode(32, 16, 2, ((1, 4),)),
+    "64B": Mode(64, 16, 4, ((3, 4),)),
+    "128B": Mode(128, 16, 8, ((7, 4),)),
+    "128B_atom_32B": Mode(128, 32, 4, ((3, 5),), blackwell=True),
+    "128B_atom_32B_flip_8B": Mode(128, 8, 4, ((3, 5), (1, 3)), blackwell=True),
+    "128B_atom_64B": Mode(128, 64, 2, ((1, 6),), blackwell=True),
+}
+"""Every swizzle mode by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Bank conflicts of one access pattern; one row of the input is one warp-wide access.
+
+    - `transactions`: int64, one per row: how many passes over the banks the row takes.
+    - `ideal`: how few passes so many bytes need.
+    - `per_bank`: int64 `[rows, 32]`: how many different 4-byte words of each bank the row touches.
+    """
+
+    transactions: NDArray[np.int64]
+    ideal: int
+    per_bank: NDArray[np.int64]
+
+    @property
+    def extra(self) -> int:
+        """Passes beyond the ideal, all rows together; 0 is free of conflicts."""
+        return int(np.maximum(self.transactions - self.ideal, 0).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """A swizzle mode by its name (`none 32B 64B 128B 128B_atom_32B 128B_atom_32B_flip_8B 128B_atom_64B`).
+
+    Raises `AddressingError` for another name. Source: 004 5.5, documentation of the CUDA driver.
+    """
+
+    name: str = "none"
+
+    def __post_init__(self) -> None:
+        report = Report("Swizzle")
+        if self.name not in MODES:
+            report.add(UNKNOWN, f"swizzle = {self.name!r} is no swizzle", f"choose one of {', '.join(MODES)}")
+        report.done()
+
+    @property
+    def mode(self) -> Mode:
+        """The row of `MODES`."""
+        return MODES[self.name]
+
+    @property
+    def span(self) -> int:
+        """Bytes of the widest inner box, and the distance of rows in shared memory; 0 without a swizzle."""
+        return self.mode.span
+
+    @property
+    def repeat(self) -> int:
+        """Bytes after which the pattern repeats: a box that starts at a multiple sees it from its beginning."""
+        return self.mode.lines * LINE if self.mode.steps else 1
+
+    def apply(self, byte_addresses: ArrayLike) -> NDArray[np.int64]:
+        """Where the bytes at these absolute shared addresses really lie; int64, the shape of the input.
+
+        It is its own inverse. Raises `AddressingError` for addresses that are no non-negative integers.
+        """
+        return self.move(_addresses(byte_addresses))
+
+    def move(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`apply` without the checks."""
+        line = addresses >> 7
+        moved = addresses
+        for mask, shift in self.mode.steps:
+            moved = moved ^ ((line & mask) << shift)
+        return moved
+
+    def conflicts(self, byte_addresses: ArrayLike, access_bytes: int = 4) -> Conflicts:
+        """Bank conflicts when the lanes of a warp access `access_bytes` bytes each at these unswizzled addresses.
+
+        `byte_addresses` is `[lanes]` or `[rows, lanes]`; a row is one access of up to 32 lanes. Lanes that touch the
+        same 4-byte word share it. Accesses of 8 and 16 bytes are counted as one access of the whole warp: the ideal is
+        as many passes as the bytes need. Raises `AddressingError` for other sizes and for misaligned addresses.
+        """
+        rows = np.atleast_2d(_addresses(byte_addresses))
+        report = Report("Swizzle.conflicts")
+        if access_bytes not in (1, 2, 4, 8, 16):
+            report.add(ACCESS_BYTES, f"access_bytes = {access_bytes}", "choose 1, 2, 4, 8 or 16")
+        elif rows.size and (rows % access_bytes).any():
+            first = int(rows[rows % access_bytes != 0][0])
+            report.add(ACCESS_BYTES, f"address {first} is not a multiple of {access_bytes}", "align every address")
+        report.done()
+        words = rows[..., None] + BANK_BYTES * np.arange(max(1, access_bytes // BANK_BYTES))
+        words = np.sort((self.move(words) // BANK_BYTES).reshape(len(rows), -1), axis=1)
+        per_bank = np.zeros((len(rows), BANKS), np.int64)
+        new = np.ones(words.shape, np.bool_)
+        new[:, 1:] = words[:, 1:] != words[:, :-1]
+        row, column = np.nonzero(new)
+        np.add.at(per_bank, (row, words[row, column] % BANKS), 1)
+        distinct = new.sum(axis=1)
+        ideal = int(-(-distinct.max(initial=0) // BANKS))
+        return Conflicts(per_bank.max(axis=1), ideal, per_bank)
+
+
+def _addresses(byte_addresses: ArrayLike) -> NDArray[np.int64]:
+    """Shared byte addresses as int64; raises `AddressingError` for what is none."""
+    report = Report("Swizzle")
+    found = np.asarray(byte_addresses)
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        report.add(ADDRESSES, f"the addresses are {found.dtype}", "pass integers")
+    elif found.size and not 0 <= int(found.min()) <= int(found.max()) < 2**62:
+        report.add(
+            ADDRESSES, f"the addresses run from {int(found.min())} to {int(found.max())}", "pass addresses from 0"
+        )
+    report.done()
+    return found.astype(np.int64)

@@ -1,0 +1,265 @@
+"""The rules of tensor copy instructions: coordinates, offsets, shared addresses, buffers; checked before a byte moves.
+
+Sources as in `girih.addressing.tensor_map_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, rule
+from girih.addressing.im2col import corners
+from girih.addressing.swizzle import LINE
+from girih.addressing.tensor_copy import ADDRESS_LIMIT
+from girih.addressing.tensor_element import REDUCTIONS
+from girih.addressing.tensor_map_parameters import MapParameters, is_integral, whole, wholes
+from girih.addressing.tensor_map_rules import ARCHITECTURES
+
+COORDINATE_COUNT = rule("tensor_map.coordinate_count", "there is one coordinate for each dimension", "004 5.5.3.1")
+COORDINATE_RANGE = rule("tensor_map.coordinate_range", "coordinates are signed 32-bit integers", "PTX ISA")
+COORDINATE_ALIGNED = rule(
+    "tensor_map.coordinate_aligned", "the box starts at a multiple of 16 bytes of dimension 0", "004 5.5.3.1, measured"
+)
+PACKED_COORDINATE = rule(
+    "tensor_map.packed_coordinate", "padded sub-byte types start at a multiple of 128 elements", "PTX ISA"
+)
+OFFSET_MODE = rule("tensor_map.offset_mode", "only im2col loads take offsets", "004 5.5.4.1, PTX ISA")
+OFFSET_COUNT = rule("tensor_map.offset_count", "there is one offset for each of W, H and D", "004 5.5.4.1")
+OFFSET_RANGE = rule("tensor_map.offset_range", "offsets have 16, 8 or 5 bits in 3, 4 and 5 dimensions", "004 5.5.4.1")
+BASE_IN_BOX = rule("tensor_map.base_in_box", "the filter base lies in the pixel box", "004 5.5.4.1, measured")
+NEGATIVE_START = rule("tensor_map.negative_start", "stores and reductions start at 0 or later", "measured, PTX ISA")
+STORE_BOX = rule("tensor_map.store_box", "the pixel box of a store stays inside the tensor", "PTX ISA")
+LOAD_TYPE = rule("tensor_map.load_type", "b6p2x16 is stored only", "004 5.5.1.1.1")
+STORE_TYPE = rule("tensor_map.store_type", "b4x16_p64 and b6x16_p32 are loaded only", "004 5.5.1.1.1, PTX ISA")
+STORE_SWIZZLE = rule("tensor_map.store_swizzle", "the swizzle with the 8-byte flip is for loads", "PTX ISA")
+REDUCTION = rule("tensor_map.reduction", "there are eight reductions", "PTX ISA")
+REDUCTION_TYPE = rule("tensor_map.reduction_type", "each reduction exists for some element types", "PTX ISA")
+GATHER_MODE = rule("tensor_map.gather_mode", "gather4 and scatter4 take a tiled map of 2 dimensions", "004 5.5.3.4")
+GATHER_BOX = rule("tensor_map.gather_box", "gather4 and scatter4 take a box of one row", "004 5.5.3.4.1")
+GATHER_INTERLEAVE = rule(
+    "tensor_map.gather_interleave", "gather4 and scatter4 take no interleave layout", "004 5.5.3.4"
+)
+GATHER_ROWS = rule("tensor_map.gather_rows", "gather4 and scatter4 take four rows", "004 5.5.3.4")
+GATHER_ARCHITECTURE = rule("tensor_map.gather_architecture", "gather4 and scatter4 came with Blackwell", "PTX ISA")
+SHARED_RANGE = rule("tensor_map.shared_range", "a shared address is an unsigned 32-bit integer", "PTX ISA")
+SHARED_ALIGNED = rule(
+    "tensor_map.shared_aligned", "a box starts at a multiple of 16 bytes, a swizzled one of 128", "004 5.5.3.1, driver"
+)
+IMAGE_SIZE = rule("tensor_map.image_size", "a box takes at most 256 KiB of shared memory", "girih")
+SHARED_BUFFER = rule("tensor_map.shared_buffer", "shared memory is a one-dimensional uint8 array", "girih")
+SHARED_SIZE = rule("tensor_map.shared_length", "shared memory holds the whole box", "girih")
+MEMORY_BUFFER = rule("tensor_map.memory_buffer", "global memory is a one-dimensional uint8 array", "girih")
+MEMORY_SIZE = rule("tensor_map.memory_length", "global memory holds every byte that is touched", "girih")
+MEMORY_WRITABLE = rule("tensor_map.memory_writable", "stores need writable memory", "girih")
+
+LINT_SHARED_ALIGNED = rule(
+    "tensor_map.shared_line",
+    "a box starts at a multiple of 128 bytes of shared memory",
+    "CUDA programming guide",
+    "lint",
+)
+LINT_PHASE = rule(
+    "tensor_map.swizzle_phase",
+    "a swizzled box starts where the pattern of the swizzle starts",
+    "measured, driver",
+    "lint",
+)
+
+OFFSET_LIMITS = {3: 2**16 - 1, 4: 2**8 - 1, 5: 2**5 - 1}
+"""The largest im2col offset by rank (004 5.5.4.1)."""
+IMAGE_LIMIT = 256 * 1024
+"""More bytes than any block has shared memory."""
+
+
+def check_coordinates(given: MapParameters, coordinates: object, report: Report) -> tuple[int, ...]:
+    """The coordinates as integers, one for each dimension; the rules that stores and loads share."""
+    values = wholes(report, "coordinates", coordinates, I32_LOW, I32_HIGH, COORDINATE_RANGE)
+    if len(values) != given.rank:
+        message = f"there are {len(values)} coordinates for {given.rank} dimensions"
+        report.add(COORDINATE_COUNT, message, "give one for each, innermost first")
+        return (0,) * given.rank
+    check_start(given, "coordinates[0]", values[0], report)
+    if given.mode == "im2col" and is_integral(report):
+        _check_base(given, values, report)
+    return values
+
+
+def check_start(given: MapParameters, name: str, start: int, report: Report) -> None:
+    """Dimension 0 starts at a multiple of 16 bytes; with interleave it counts whole slices."""
+    element = given.element
+    if given.slice_bytes:
+        return
+    if element.is_padded:
+        if start % 128:
+            message = f"{name} = {start} elements of {element.name} is not a multiple of 128"
+            report.add(PACKED_COORDINATE, message, f"start at {start // 128 * 128}")
+        return
+    step = 128 // element.bits
+    if start % step:
+        message = (
+            f"{name} = {start} elements of {element.name} = {start * element.bits / 8:g} bytes is not a multiple of 16"
+        )
+        report.add(COORDINATE_ALIGNED, message, f"start at a multiple of {step} elements, {start // step * step} say")
+
+
+def _check_base(given: MapParameters, values: Sequence[int], report: Report) -> None:
+    spatial = given.spatial
+    box = corners(given.global_dim[spatial], given.lower_corner, given.upper_corner)
+    for position, (dimension, (low, high)) in enumerate(zip(range(spatial.start, spatial.stop), box, strict=True)):
+        if not low <= values[dimension] <= high:
+            where = f"the pixel box, {'WHD'[position]} {low} .. {high}"
+            message = f"coordinates[{dimension}] = {values[dimension]} lies outside {where}"
+            report.add(BASE_IN_BOX, message, "start inside the box; offsets move the pixels that are read")
+
+
+def check_offsets(given: MapParameters, offsets: object, report: Report) -> tuple[int, ...]:
+    """The im2col offsets of a load, W, H, D; None is zeros in im2col mode."""
+    wanted = given.rank - 2 if given.mode == "im2col" else 0
+    if offsets is None:
+        return (0,) * wanted
+    if given.mode == "tiled":
+        report.add(
+            OFFSET_MODE, f"offsets = {offsets!r} in tiled mode", "pass None; coordinates say where the box starts"
+        )
+        return ()
+    limit = OFFSET_LIMITS[given.rank]
+    values = wholes(report, "offsets", offsets, 0, limit, OFFSET_RANGE)
+    if len(values) != wanted:
+        report.add(OFFSET_COUNT, f"there are {len(values)} offsets, {given.rank} dimensions take {wanted}", "W, H, D")
+        return (0,) * wanted
+    return values
+
+
+def check_store(given: MapParameters, coordinates: Sequence[int], report: Report) -> None:
+    """What only stores and reductions ask: start, pixel box, type and swizzle."""
+    for position, value in enumerate(coordinates):
+        if value < 0:
+            report.add(NEGATIVE_START, f"coordinates[{position}] = {value}", "start at 0; only loads may begin outside")
+    for position, (low, high) in enumerate(zip(given.lower_corner, given.upper_corner, strict=True)):
+        if low < 0 or high > 0:
+            message = f"in {'WHD'[position]} the corners are {low} and {high}"
+            report.add(STORE_BOX, message, "use a lower corner of 0 or more and an upper corner of 0 or less")
+    if given.element.direction == "load":
+        other = "b6p2x16" if given.dtype == "b6x16_p32" else "b4x16"
+        report.add(STORE_TYPE, f"a store of {given.dtype}", f"store {other}")
+    if given.swizzle == "128B_atom_32B_flip_8B":
+        report.add(STORE_SWIZZLE, f"a store with swizzle {given.swizzle}", "use 128B_atom_32B")
+
+
+def check_load(given: MapParameters, report: Report) -> None:
+    """What only loads ask: an element type with loads."""
+    if given.element.direction == "store":
+        report.add(LOAD_TYPE, f"a load of {given.dtype}", "load b6x16_p32")
+
+
+def check_reduction(given: MapParameters, operation: object, report: Report) -> None:
+    """The reduction exists, and exists for the element type."""
+    if not isinstance(operation, str) or operation not in REDUCTIONS:
+        report.add(REDUCTION, f"reduction {operation!r}", f"choose one of {', '.join(REDUCTIONS)}")
+    elif given.dtype not in REDUCTIONS[operation]:
+        types = ", ".join(REDUCTIONS[operation])
+        report.add(REDUCTION_TYPE, f"reduction {operation} of {given.dtype}", f"{operation} exists for {types}")
+
+
+def check_gather(given: MapParameters, column: object, rows: object, scatter: bool, report: Report) -> tuple[int, ...]:
+    """Column and four rows of gather4 and scatter4 as integers (004 5.5.3.4)."""
+    if given.mode != "tiled" or given.rank != 2:
+        report.add(
+            GATHER_MODE, f"a map in {given.mode} mode with {given.rank} dimensions", "use a tiled map of a matrix"
+        )
+    elif given.box_dim[1] != 1:
+        fix = f"use the box ({given.box_dim[0]}, 1)"
+        report.add(GATHER_BOX, f"box_dim[1] = {given.box_dim[1]}", fix)
+    if given.slice_bytes:
+        report.add(GATHER_INTERLEAVE, f"interleave {given.interleave}", "use interleave none")
+    architecture = ARCHITECTURES[given.architecture]
+    if not (architecture.scatter if scatter else architecture.gather):
+        what = "scatter4" if scatter else "gather4"
+        report.add(GATHER_ARCHITECTURE, f"{what} on {given.architecture}", "sm_100a and sm_110a have it")
+    start = whole(report, "column", column, I32_LOW, I32_HIGH, COORDINATE_RANGE)
+    values = wholes(report, "rows", rows, I32_LOW, I32_HIGH, COORDINATE_RANGE)
+    if len(values) != 4:
+        report.add(GATHER_ROWS, f"there are {len(values)} rows", "give four; repeat one where fewer are needed")
+        values = (0, 0, 0, 0)
+    check_start(given, "column", start, report)
+    return (start, *values)
+
+
+def check_shared_address(given: MapParameters, rows: int, shared_address: object, report: Report) -> int:
+    """The shared address as an integer, aligned, with room for the box."""
+    address = whole(report, "shared_address", shared_address, 0, U32, SHARED_RANGE)
+    multiple = LINE if given.swizzle != "none" else 16
+    if address % multiple:
+        why = f" (swizzle {given.swizzle})" if given.swizzle != "none" else ""
+        message = f"shared_address = {address} is not a multiple of {multiple}{why}"
+        report.add(SHARED_ALIGNED, message, f"start at {address // multiple * multiple}")
+    check_image_size(given, rows, report)
+    return address
+
+
+def check_image_size(given: MapParameters, rows: int, report: Report) -> None:
+    """A box of so many rows is no larger than any shared memory."""
+    size = rows * given.row_pitch
+    if size > IMAGE_LIMIT:
+        report.add(IMAGE_SIZE, f"the box takes {size} bytes of shared memory", "copy a smaller box")
+
+
+def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
+    """What is legal about a shared address and probably not meant."""
+    report = Report("shared_address")
+    repeat = given.swizzling.repeat
+    if address % LINE:
+        report.add(
+            LINT_SHARED_ALIGNED, f"shared_address = {address} is not a multiple of {LINE}", f"align it to {LINE} bytes"
+        )
+    elif address % repeat:
+        message = (
+            f"shared_address = {address} starts in line {address % repeat // LINE} of {repeat // LINE} of the swizzle"
+        )
+        report.add(LINT_PHASE, message, f"align it to {repeat} bytes, or count rows from there")
+    return tuple(report.violations)
+
+
+def is_bytes(value: object) -> bool:
+    """Whether it is a one-dimensional `uint8` array."""
+    return isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1
+
+
+def _described(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} array of {value.ndim} dimensions"
+    return type(value).__name__
+
+
+def check_memory(memory: object, store: bool, report: Report) -> None:
+    """Global memory is a byte array, writable for stores."""
+    if not is_bytes(memory):
+        report.add(MEMORY_BUFFER, f"memory is a {_described(memory)}", "pass array.reshape(-1).view('u1')")
+    elif isinstance(memory, np.ndarray) and store and not memory.flags.writeable:
+        report.add(MEMORY_WRITABLE, "memory is read-only", "pass a writable array")
+
+
+def check_buffers(shared: object, memory: object, report: Report) -> None:
+    """What a store reads and writes are byte arrays."""
+    if not is_bytes(shared):
+        report.add(
+            SHARED_BUFFER, f"shared is a {_described(shared)}", "pass image.bytes, or array.reshape(-1).view('u1')"
+        )
+    check_memory(memory, True, report)
+
+
+def check_shared_size(needed: int, shared: NDArray[np.uint8], report: Report) -> None:
+    """Shared memory holds the whole box."""
+    if shared.size < needed:
+        report.add(SHARED_SIZE, f"shared has {shared.size} bytes, the box takes {needed}", f"pass {needed} bytes")
+
+
+def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], report: Report) -> None:
+    """Every byte that is touched lies in `memory`; `found` is their offsets, or a bound past 64 bits."""
+    last = found if isinstance(found, int) else int(found.max(initial=-1))
+    if last >= memory.size:
+        size = f"{last + 1} bytes" if last < ADDRESS_LIMIT else "more than 2^59 bytes"
+        report.add(MEMORY_SIZE, f"memory has {memory.size} bytes, the copy reaches {size}", f"pass {size}")
