@@ -52,9 +52,18 @@ class Commands(click.Group):
         except MemoryError:
             raise click.ClickException("there is not enough memory for this") from None
         except Exception as error:
+            if _is_setting(error):
+                raise click.UsageError(str(error)) from None
             if os.environ.get("GIRIH_TRACEBACK"):
                 raise
             raise click.ClickException(_defect(error)) from error
+
+
+def _is_setting(error: Exception) -> bool:
+    """Whether an environment variable is to blame."""
+    from girih.diagnostics import SettingError
+
+    return isinstance(error, SettingError)
 
 
 def _defect(error: Exception) -> str:

@@ -188,6 +188,10 @@ class KernelError(GirihError):
         return type(self), (self.findings,)
 
 
+class SettingError(ValueError):
+    """An environment variable of girih holds what it cannot; the message names it and says what it can."""
+
+
 class InternalError(GirihError):
     """A fault of girih itself; `.message` says what went wrong."""
 

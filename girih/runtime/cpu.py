@@ -38,7 +38,7 @@ class CpuKernel:
 
     `launch` does it all. Who is in a hurry asks `call(grid, *arguments)` first, and where that does not return None
     passes what it returns to `settle`, with the grid and the arguments again.
-    Raises `InternalError` where the code cannot be linked, and `ValueError` for a wrong `GIRIH_NUM_THREADS`.
+    Raises `InternalError` where the code cannot be linked, and `SettingError` for a wrong `GIRIH_NUM_THREADS`.
     """
 
     __slots__ = ("_entry", "_linked", "_specs", "_types", "call", "compiled", "function")

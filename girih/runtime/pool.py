@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Lock
 
 from girih.back.llvm.cpu.abi import RECORD_SLOT, WORKSPACE_ALIGNMENT
+from girih.diagnostics import SettingError
 
 LAYOUT = {
     # Words that different threads write lie in different pairs of cache lines.
@@ -128,7 +129,7 @@ class Pool:
 
 @lru_cache(maxsize=1)
 def process_pool() -> Pool:
-    """The pool of this process. Raises `ValueError` where `GIRIH_NUM_THREADS` is no number of threads."""
+    """The pool of this process. Raises `SettingError` where `GIRIH_NUM_THREADS` is no number of threads."""
     from girih.runtime.jit import keep_forever
 
     pool = Pool(thread_count())
@@ -137,11 +138,11 @@ def process_pool() -> Pool:
 
 
 def thread_count() -> int:
-    """How many threads a launch uses. Raises `ValueError` where `GIRIH_NUM_THREADS` is no number of threads."""
+    """How many threads a launch uses. Raises `SettingError` where `GIRIH_NUM_THREADS` is no number of threads."""
     asked = os.environ.get("GIRIH_NUM_THREADS", "").strip()
     if asked:
         if not asked.isdecimal() or not 1 <= int(asked) <= MOST_THREADS:
-            raise ValueError(f"GIRIH_NUM_THREADS is a number of threads from 1 to {MOST_THREADS}; it is {asked!r}")
+            raise SettingError(f"GIRIH_NUM_THREADS is a number of threads from 1 to {MOST_THREADS}; it is {asked!r}")
         return int(asked)
     cpus, quota = len(usable_cpus()), _quota(Path("/"))
     return max(1, min(cpus, MOST_THREADS, cpus if quota is None else ceil(quota)))

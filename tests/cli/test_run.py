@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from girih.commands import save
 from girih.commands.specifications import FromFile, Made, Members, parse_argument
 from girih.ir.types import NUMBERS
 from tests.cli.helpers import AXPBY, Done, girih, write
+from tests.conftest import Command
 
 PROGRAM = (
     AXPBY
@@ -391,3 +393,12 @@ def test_a_finding_of_the_cpu_saves_nothing(folder: Path) -> None:
 def test_targets_and_checks_that_are_wrong(options: list[str], words: str, folder: Path) -> None:
     done = run("each", "A=zeros:i32:1", *options)
     assert (done.status, done.output) == (2, "") and words in done.message
+
+
+def test_a_wrong_setting_of_the_environment_is_a_wrong_call(run_command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "k.tl"
+    path.write_text("func @f() {\n}\n", encoding="utf-8")
+    script = "import os; os.environ['GIRIH_NUM_THREADS'] = 'many'; from girih.cli import main; main()"
+    done = run_command(sys.executable, "-c", script, "run", str(path), "f", "--target", "cpu")
+    assert done.returncode == 2, done.stdout
+    assert "Error: GIRIH_NUM_THREADS is a number of threads from 1 to" in done.stdout
