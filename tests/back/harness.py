@@ -62,7 +62,7 @@ class Compiled:
     @property
     def assembly(self) -> str:
         """The machine code as assembly."""
-        return _machine().emit_assembly(llvm.parse_assembly(str(self.module)))
+        return str(_machine().emit_assembly(llvm.parse_assembly(str(self.module))))
 
     def prepare(self, grid: tuple[int, int, int], *arguments: Any) -> tuple[Any, Array]:
         """A function without arguments that runs all work-groups on this thread, and its failure record."""
