@@ -40,7 +40,7 @@ def test_intensity() -> None:
 
 
 def test_the_picture_is_written(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="pictures need the extra girih[draw]")
     folder = tmp_path / "folder.svg"
     folder.mkdir()
     rows = [Row("gemm", "gemm n=512", 0.01, flops=1e9, bytes=1e6, against={"numpy": Versus(0.01, 1.1)}),

@@ -6,7 +6,7 @@ as one vector.
 
 from __future__ import annotations
 
-from girih.back.llvm.text import Val, integer
+from girih.back.llvm.text import Val
 from girih.back.llvm.values import Linear, Scalar, index, spread
 from girih.back.llvm.writer import Writer
 from girih.ir.types import INDEX
@@ -24,11 +24,6 @@ def as_extent(held: Scalar) -> Extent:
     """An index as a plain int where it is a constant."""
     known = held.part.literal if held.linear is None else None
     return held if known is None else known
-
-
-def one_value(held: Extent) -> Val:
-    """A uniform extent as an `i64`."""
-    return integer(held) if isinstance(held, int) else held.part
 
 
 def add(w: Writer, a: Extent, b: Extent, count: int) -> Extent:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from girih.back.llvm.folding import COMMUTES, COMPARES, FOLDS, neutral
 from girih.back.llvm.text import ModuleText, Operand, Val, bits, integer, lanes, mangled, poison, scalar, wide
 
 Lines = list["str | Lines"]
@@ -35,25 +36,6 @@ class Loop:
     values: tuple[Val, ...]
     following: Sequence[Val] = ()
     results: tuple[Val, ...] = ()
-
-
-_FOLDS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-}
-_COMMUTES = frozenset({"add", "mul", "and", "or", "xor", "fadd", "fmul"})
-_COMPARES: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "slt": lambda a, b: a < b,
-    "sle": lambda a, b: a <= b,
-    "sgt": lambda a, b: a > b,
-    "sge": lambda a, b: a >= b,
-}
 
 
 _HOISTED = 96
@@ -161,15 +143,15 @@ class Writer:
     def binary(self, opcode: str, a: Operand, b: Operand) -> Val:
         """An instruction of two operands of one type, such as `add`, `fmul`, `lshr`."""
         a, b = self.value(a), self.value(b)
-        fold = _FOLDS.get(opcode)
+        fold = FOLDS.get(opcode)
         if fold is not None:
             x, y = a.literal, b.literal
             if x is not None and y is not None:
                 return integer(fold(x, y), a.type)
-            same = _neutral(opcode, a, b, x, y)
+            same = neutral(opcode, a, b, x, y)
             if same is not None:
                 return same
-        if opcode in _COMMUTES and a.text > b.text:
+        if opcode in COMMUTES and a.text > b.text:
             a, b = b, a
         return self.pure(a.type, f"{opcode} {a}, {b.text}", (a, b))
 
@@ -188,10 +170,10 @@ class Writer:
         floats = scalar(a.type) in ("float", "double")
         x, y = a.literal, b.literal
         if not floats and x is not None and y is not None:
-            if predicate in _COMPARES:
-                return integer(_COMPARES[predicate](x, y), "i1")
+            if predicate in COMPARES:
+                return integer(COMPARES[predicate](x, y), "i1")
             mask = (1 << bits(a.type)) - 1
-            return integer(_COMPARES["s" + predicate[1:]](x & mask, y & mask), "i1")
+            return integer(COMPARES["s" + predicate[1:]](x & mask, y & mask), "i1")
         opcode = "fcmp" if floats else "icmp"
         # A branch on a comparison is one instruction with it.
         alone = lanes(a.type) == 1
@@ -565,27 +547,6 @@ class Writer:
         self._cold.append(self._out)
         self._out = here
         self.label(after)
-
-
-def _neutral(opcode: str, a: Val, b: Val, x: int | None, y: int | None) -> Val | None:
-    """The result where one operand makes the other, or itself, the result."""
-    zeros = (a.text == "zeroinitializer" or x == 0, b.text == "zeroinitializer" or y == 0)
-    if opcode in ("add", "or", "xor") and zeros[0]:
-        return b
-    if opcode in ("add", "sub", "or", "xor") and zeros[1]:
-        return a
-    if opcode in ("mul", "and") and (zeros[0] or zeros[1]):
-        return a if zeros[0] else b
-    ones = (_ones(a, x, opcode), _ones(b, y, opcode))
-    if opcode in ("mul", "and") and (ones[0] or ones[1]):
-        return b if ones[0] else a
-    return None
-
-
-def _ones(a: Val, held: int | None, opcode: str) -> bool:
-    if opcode == "mul":
-        return held == 1 and bits(a.type) > 1
-    return a.text == "splat (i1 true)" or (held == 1 and bits(a.type) == 1)
 
 
 def values_after(values: Sequence[Val], level: int) -> tuple[Val, ...]:

@@ -48,7 +48,6 @@ from typing import Any
 
 FIRST_PARAMETER = 4
 """The slot of the first parameter."""
-GRID_SLOT = 0
 RECORD_SLOT = 3
 
 WORKSPACE_ALIGNMENT = 128

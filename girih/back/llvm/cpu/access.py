@@ -13,7 +13,7 @@ from girih.back.llvm import addresses
 from girih.back.llvm.addresses import Extent, as_scalar
 from girih.back.llvm.cpu.lowering import Lowering
 from girih.back.llvm.rounding import from_memory, to_memory
-from girih.back.llvm.text import Val, integer, lanes, scalar, wide, zero
+from girih.back.llvm.text import Val, integer, lanes, wide, zero
 from girih.back.llvm.values import MemRefHeld, Scalar, index, memory_type
 from girih.ir import core
 from girih.ir.core import Op
@@ -295,8 +295,3 @@ def _write_neighbours(code: Lowering, place: Place, parts: list[Val], size: int)
         w.store(parts[0], pointer, size)
     else:
         w.masked_store(parts[0], pointer, code.mask, size)
-
-
-def element_bits(type: str) -> str:
-    """The integer type with the size of an element in memory."""
-    return {"float": "i32", "double": "i64"}.get(scalar(type), scalar(type))
