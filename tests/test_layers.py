@@ -32,6 +32,7 @@ ROOMS = {
     "diagnostics": Room(("source",)),
     "recursion": Room(),
     "addressing": Room((), ARRAYS),
+    "draw": Room(("addressing",), ("numpy", "matplotlib")),
     "ir": Room(WORDS),
     "ops": Room((*WORDS, "ir")),
     "front": Room(LANGUAGE),

@@ -1,0 +1,69 @@
+"""Pictures of address models: which element of a tile lies where in memory, and what happens to those outside.
+
+Every model object of `girih.addressing` can be drawn without options; `Options` says what can be chosen. `figure`,
+`svg` and `save` need matplotlib, the extra `girih[draw]`; `text` does not. The same model and options always give the
+same bytes of SVG and the same text. Of large tiles a part is drawn, and the picture says what is left out.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Unpack
+
+from girih.draw.models import picture
+from girih.draw.options import PAPER_LIMITS, TERMINAL_LIMITS, DrawOptions, Options
+from girih.draw.picture import DrawingError
+from girih.draw.terminal import NARROWEST, in_terminal
+
+__all__ = ["DrawOptions", "DrawingError", "Options", "figure", "save", "svg", "text"]
+
+ENDINGS = (".svg", ".png")
+"""The endings of files that `save` writes."""
+
+
+def figure(model: object, **options: Unpack[DrawOptions]) -> Any:
+    """The picture of a model of `girih.addressing` as a `matplotlib.figure.Figure`, as large as it needs to be.
+
+    Raises `DrawingError` for what is no model, for options that are malformed or say nothing about it, and without
+    matplotlib; `AddressingError` for operands that the model refuses.
+    """
+    return _paper().figure(picture(model, options, PAPER_LIMITS))
+
+
+def svg(model: object, **options: Unpack[DrawOptions]) -> str:
+    """The picture as SVG, from `<svg` on, with texts as text. Raises as `figure`."""
+    return str(_paper().svg(picture(model, options, PAPER_LIMITS)))
+
+
+def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> None:
+    """Write the picture to a file that ends in `.svg` or `.png`.
+
+    Raises as `figure`, and `DrawingError` for another ending and for a file that cannot be written.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise DrawingError(f"{target}: a picture ends in {' or '.join(ENDINGS)}")
+    paper, drawn = _paper(), picture(model, options, PAPER_LIMITS)
+    try:
+        paper.save(drawn, target)
+    except OSError as error:
+        raise DrawingError(f"{target}: the picture cannot be written ({error.strerror or error})") from None
+
+
+def text(model: object, *, width: int = 100, **options: Unpack[DrawOptions]) -> str:
+    """The picture as plain text for a terminal of `width` characters, without colours, ending in a line break.
+
+    Letters before the numbers tell the classes apart. Raises `DrawingError` as `figure` does, but needs no matplotlib.
+    """
+    if width < NARROWEST:
+        raise DrawingError(f"width = {width}: a picture needs {NARROWEST} characters")
+    return in_terminal(picture(model, options, TERMINAL_LIMITS), width)
+
+
+def _paper() -> Any:
+    """The room that needs matplotlib, loaded when something is drawn."""
+    try:
+        return import_module("girih.draw.paper")
+    except ImportError as error:
+        raise DrawingError(f"a picture needs matplotlib ({error}); pip install 'girih[draw]'") from None

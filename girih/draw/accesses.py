@@ -1,0 +1,62 @@
+"""Pictures of accesses by themselves, and of strided memrefs (003)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing import Access, Kind, Strided
+from girih.draw.options import Limits, Options
+from girih.draw.picture import ACCESS_LOOKS, Panel, Picture, counts_of, times
+from girih.draw.tile import Tile, as_matrix, chosen, drawn_lines, memory_panel, memory_width, tile_panel
+
+MOST_ELEMENTS = 1 << 20
+"""Elements of a memref that are worked out; of a larger one those that are drawn."""
+
+
+def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
+    """The tile, and the memory that it touches, in rows as long as the tile's row pitch."""
+    tile = Tile.of(access, options.window, limits)
+    fill = (f"fill {access.fill:#x}",) if access.is_kind(Kind.FILLED).any() else ()
+    groups = _tile_and_memory(tile, memory_width(tile.element), 0, options, limits)
+    return Picture(f"Access of a tile, {times(access.shape)}", fill, groups, counts_of(access))
+
+
+def strided_picture(memref: Strided, options: Options, limits: Limits) -> Picture:
+    """The elements of a memref, its last mode along the columns, and where they lie in memory."""
+    rows, columns = as_matrix(memref.shape)
+    down, across = drawn_lines(options.window, limits, (rows, columns))
+    corner = (0, 0)
+    part = np.arange(rows), np.arange(columns)
+    if rows * columns > MOST_ELEMENTS:
+        corner, part = (int(down[0]), int(across[0])), (down, across)
+    element = _elements(memref, *part)
+    code = np.full(element.shape, Kind.IN_BOUNDS, np.uint8)
+    tile = Tile(element, code, down, across, memref.shape, corner)
+    pitches = [step for step, size in zip(memref.steps, memref.shape, strict=True) if size > 1 and step > 1]
+    width = min(pitches) if pitches else min(limits.columns, memref.last + 1)
+    groups = _tile_and_memory(tile, width, memref.last + 1, options, limits)
+    facts = f"shape {memref.shape}, strides {memref.steps}, offset {memref.offset}"
+    counts = {ACCESS_LOOKS[Kind.IN_BOUNDS].name: rows * columns}
+    return Picture(f"Strided memref, {times(memref.shape)}", (facts,), groups, counts)
+
+
+def _elements(memref: Strided, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The index of the elements at some rows and columns of a memref that is drawn as a matrix."""
+    if not memref.shape:
+        return np.full((1, 1), memref.offset, np.int64)
+    first = np.full(rows.shape, memref.offset, np.int64)
+    for mode in reversed(range(len(memref.shape) - 1)):
+        rows, place = np.divmod(rows, memref.shape[mode])
+        first = first + place * memref.steps[mode]
+    return first[:, None] + columns * memref.steps[-1]
+
+
+def _tile_and_memory(
+    tile: Tile, width: int, extent: int, options: Options, limits: Limits
+) -> tuple[tuple[Panel, ...], ...]:
+    made = {
+        "tile": lambda: tile_panel(tile),
+        "memory": lambda: memory_panel(tile, options.memory_columns or width, extent, limits),
+    }
+    return tuple((made[name](),) for name in chosen(options.panels or tuple(made), tuple(made)))

@@ -1,0 +1,141 @@
+"""Pictures of tensor layouts and views (000, 001): the tile, where it lies in the tensor, where in memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from girih.addressing import Access, LayoutTile, TensorLayout, TensorView
+from girih.draw.options import Limits, Options
+from girih.draw.picture import DrawingError, Panel, Picture, counts_of, times
+from girih.draw.space import Space, planes
+from girih.draw.tile import Tile, chosen, memory_panel, tile_panel
+
+MOST_ELEMENTS = 1 << 20
+"""Elements of a tile that are worked out; of a larger one the first rows."""
+
+
+def layout_picture(layout: TensorLayout, options: Options, limits: Limits) -> Picture:
+    """The span of a layout, or the matrix that the options ask for."""
+    if not all(layout.span):
+        raise DrawingError("the layout has no dimensions yet; call set_dimension")
+    usual = LayoutTile.of_span(layout)
+    rows, columns = options.rows or usual.rows, options.columns or usual.columns
+    tile = LayoutTile(layout, rows, columns, options.view)
+    return layout_tile_picture(tile, options, limits)
+
+
+def view_picture(view: TensorView, options: Options, limits: Limits) -> Picture:
+    """A view with dimensions, of a dense span that just holds it, as a matrix."""
+    if not (view.has_dimensions and all(view.dimension)):
+        raise DrawingError(
+            "a view without dimensions of its own is nothing by itself; draw LayoutTile(layout, rows, columns, view)"
+        )
+    reach = 1 + sum((size - 1) * stride for size, stride in zip(view.dimension, view.stride, strict=True))
+    sizes = [view.dimension[position] for position in view.order]
+    rows, columns = options.rows or math.prod(sizes[:-1]), options.columns or sizes[-1]
+    layout = TensorLayout(view.dim).set_dimension(*(1,) * (view.dim - 1), reach)
+    picture = layout_tile_picture(LayoutTile(layout, rows, columns, view), options, limits)
+    return Picture("Tensor view", view_facts(view), picture.groups, picture.counts)
+
+
+def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> Picture:
+    """A matrix through a layout: the tile, the tensor where the tile leaves it or has blocks, and the memory."""
+    layout = tile.layout
+    least = sum(options.window[0]) if options.window else 1
+    part = min(tile.rows, max(least, MOST_ELEMENTS // max(tile.columns, 1), 1))
+    access = _moved(layout.access(part, tile.columns, tile.view, options.store), tile.element_offset)
+    drawn = Tile.of(access, options.window, limits, (tile.rows, tile.columns))
+    asked = options.panels or _panels(layout, access)
+    groups: list[tuple[Panel, ...]] = []
+    for name in chosen(asked, ("tile", "tensor", "memory")):
+        if name == "tensor":
+            groups += [(panel,) for panel in planes(_space(layout, drawn, tile.view), limits)]
+        else:
+            groups.append((tile_panel(drawn) if name == "tile" else _memory(tile, drawn, options, limits),))
+    facts = [*layout_facts(layout), *(view_facts(tile.view) if tile.view else ())]
+    if tile.element_offset:
+        facts.append(f"base: element {tile.element_offset}")
+    counted = "" if part == tile.rows else f"counts: the first {part} of {tile.rows} rows"
+    doing = "store to" if options.store else "load from"
+    title = f"{times((tile.rows, tile.columns))} matrix, {doing} a tensor layout, {layout.clamp_mode} clamp mode"
+    return Picture(title, (*facts, *([counted] if counted else ())), tuple(groups), counts_of(access))
+
+
+def layout_facts(layout: TensorLayout) -> tuple[str, ...]:
+    """The numbers of a layout in words."""
+    first = [f"dimension {times(layout.dimension)}", f"stride {_list(layout.stride)}"]
+    if any(size != 1 for size in layout.block_size):
+        first.insert(0, f"block size {times(layout.block_size)}")
+    first.append(f"offset {_list(layout.offset)}, span {times(layout.span)}")
+    if layout.clamp_mode == "constant":
+        first.append(f"fill {layout.clamp_value:#x}")
+    return (", ".join(first),)
+
+
+def view_facts(view: TensorView) -> tuple[str, ...]:
+    """The numbers of a view in words."""
+    words = []
+    if view.has_dimensions:
+        words.append(f"dimension {times(view.dimension)}, stride {_list(view.stride)}")
+    if view.order != tuple(range(view.dim)):
+        words.append(f"permutation {_list(view.order)}")
+    if view.clip != TensorView(view.dim).clip:
+        row, rows, column, columns = view.clip
+        words.append(f"clip rows from {row}, {_span(rows)}, columns from {column}, {_span(columns)}")
+    return (f"view: {', '.join(words) or 'as the span'}",)
+
+
+def _span(number: int) -> str:
+    return "all" if number == 2**32 - 1 else str(number)
+
+
+def _list(numbers: tuple[int, ...]) -> str:
+    return ", ".join(str(number) for number in numbers) if len(numbers) == 1 else str(numbers)
+
+
+def _moved(access: Access, offset: int) -> Access:
+    element = np.where(access.element >= 0, access.element + offset, -1)
+    return Access(element, access.kind, access.fill)
+
+
+def _panels(layout: TensorLayout, access: Access) -> tuple[str, ...]:
+    leaves = any(
+        start < 0 or start + span > size
+        for start, span, size in zip(layout.offset, layout.span, layout.dimension, strict=True)
+    )
+    blocked = any(size != 1 for size in layout.block_size)
+    return ("tile", "tensor", "memory") if leaves or blocked else ("tile", "memory")
+
+
+def _space(layout: TensorLayout, tile: Tile, view: TensorView | None) -> Space:
+    """Where the elements of the tile lie in the tensor, before clamping; those that are skipped have no place.
+
+    A dense layout of the span, accessed the same way, numbers the coordinates of the span.
+    """
+    dense = TensorLayout(layout.dim).set_dimension(*layout.span)
+    rows, columns = tile.element.shape
+    index = dense.access(rows, columns, view).element.reshape(-1)
+    number = np.flatnonzero(index >= 0)
+    place = np.stack(np.unravel_index(index[number], layout.span), -1).astype(np.int64) + np.array(layout.offset)
+    drawn = tile.drawn(tile.number)
+    return Space(
+        place,
+        number,
+        tile.code.reshape(-1)[number],
+        np.searchsorted(number, drawn[index[drawn] >= 0]),
+        layout.dimension,
+        tuple(f"dimension {position}" for position in range(layout.dim)),
+        layout.block_size,
+    )
+
+
+def _memory(tile: LayoutTile, drawn: Tile, options: Options, limits: Limits) -> Panel:
+    layout = tile.layout
+    blocks = tuple(-(-size // block) for size, block in zip(layout.dimension, layout.block_size, strict=True))
+    extent = 1 + sum((count - 1) * step for count, step in zip(blocks, layout.stride, strict=True))
+    pitch = next((step for step in reversed(layout.stride) if step > 1), 1)
+    width = options.memory_columns or (pitch if pitch > 1 else min(limits.columns, extent))
+    unit = "block" if any(size != 1 for size in layout.block_size) else "element"
+    return memory_panel(drawn, width, extent + tile.element_offset, limits, unit)

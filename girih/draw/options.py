@@ -1,0 +1,146 @@
+"""What the caller of a picture may choose, checked; and how much of a model fits into one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import SupportsIndex, TypedDict, cast
+
+from girih.addressing import TensorView
+from girih.draw.picture import DrawingError
+
+Window = tuple[tuple[int, int], tuple[int, int]]
+
+MOST_LINES = 64
+"""Rows and columns of the largest window."""
+
+
+class DrawOptions(TypedDict, total=False):
+    """The keyword arguments of `figure`, `svg`, `save` and `text`; `Options` says what they mean."""
+
+    rows: int
+    columns: int
+    view: TensorView
+    store: bool
+    coordinates: Sequence[int]
+    offsets: Sequence[int]
+    shared_address: int
+    row_bytes: int
+    memory_columns: int
+    window: Sequence[Sequence[int]]
+    panels: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The choices for one picture; None is the model's own.
+
+    - `rows`, `columns`, `view`: the matrix that a `TensorLayout` is accessed as, its span by itself; `store`: draw a
+      store instead of a load (`TensorLayout`, `TensorMap`).
+    - `coordinates`, `offsets`, `shared_address`: operands of the copy of a `TensorMap`, innermost first.
+    - `row_bytes`: bytes from row to row of the tile that is read through a `Swizzle`.
+    - `memory_columns`: how many elements a row of the memory has.
+    - `window`: `((row, rows), (column, columns))`, the part of the tile that is drawn, outer axes counted as rows.
+    - `panels`: which of `tile`, `tensor`, `memory`, `shared` are drawn, in this order.
+    """
+
+    rows: int | None = None
+    columns: int | None = None
+    view: TensorView | None = None
+    store: bool = False
+    coordinates: tuple[int, ...] | None = None
+    offsets: tuple[int, ...] | None = None
+    shared_address: int = 0
+    row_bytes: int | None = None
+    memory_columns: int | None = None
+    window: Window | None = None
+    panels: tuple[str, ...] | None = None
+
+    def given(self) -> list[str]:
+        """The names of the options that are not as they are by themselves."""
+        usual = Options()
+        return [field.name for field in fields(self) if getattr(self, field.name) != getattr(usual, field.name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many rows, columns and planes of a grid are drawn unless a window says otherwise."""
+
+    rows: int
+    columns: int
+    planes: int
+
+
+PAPER_LIMITS = Limits(24, 32, 6)
+TERMINAL_LIMITS = Limits(16, 16, 4)
+
+
+def checked(options: Mapping[str, object]) -> Options:
+    """The options as numbers and tuples. Raises `DrawingError` for an unknown or malformed one."""
+    known = [field.name for field in fields(Options)]
+    for name in options:
+        if name not in known:
+            raise DrawingError(f"there is no option {name!r}; choose among {', '.join(known)}")
+    view, window, panels = (options.get(name) for name in ("view", "window", "panels"))
+    if not isinstance(view, TensorView | None):
+        raise DrawingError(f"view = {view!r} is no TensorView")
+    return Options(
+        rows=_size(options, "rows"),
+        columns=_size(options, "columns"),
+        view=view,
+        store=bool(options.get("store")),
+        coordinates=_wholes("coordinates", options.get("coordinates")),
+        offsets=_wholes("offsets", options.get("offsets")),
+        shared_address=_whole("shared_address", options.get("shared_address", 0), 0),
+        row_bytes=_size(options, "row_bytes"),
+        memory_columns=_size(options, "memory_columns"),
+        window=None if window is None else _window(window),
+        panels=None if panels is None else _names(panels),
+    )
+
+
+def _size(options: Mapping[str, object], name: str) -> int | None:
+    return None if options.get(name) is None else _whole(name, options[name], 1)
+
+
+def _whole(name: str, value: object, low: int) -> int:
+    try:
+        number = operator.index(cast(SupportsIndex, value))
+    except TypeError:
+        raise DrawingError(f"{name} = {value!r} is no integer") from None
+    if number < low:
+        raise DrawingError(f"{name} = {number} is less than {low}")
+    return number
+
+
+def _wholes(name: str, values: object) -> tuple[int, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise DrawingError(f"{name} = {values!r} is no sequence of integers")
+    return tuple(_whole(f"{name}[{position}]", value, -(2**63)) for position, value in enumerate(values))
+
+
+def _window(value: object) -> Window:
+    expected = "window is ((row, rows), (column, columns))"
+    if not isinstance(value, Sequence) or len(value) != 2:
+        raise DrawingError(f"window = {value!r}: {expected}")
+    pairs = [_wholes("window", pair) or () for pair in value]
+    if any(len(pair) != 2 for pair in pairs):
+        raise DrawingError(f"window = {value!r}: {expected}")
+    for (first, size), what in zip(pairs, ("row", "column"), strict=True):
+        if first < 0 or not 1 <= size <= MOST_LINES:
+            raise DrawingError(
+                f"window = {value!r}: {size} {what}s from {what} {first}; a window begins at 0 or later and has 1 to "
+                f"{MOST_LINES} {what}s"
+            )
+    return (pairs[0][0], pairs[0][1]), (pairs[1][0], pairs[1][1])
+
+
+def _names(values: object) -> tuple[str, ...]:
+    if isinstance(values, str):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise DrawingError(f"panels = {values!r}: name them in a tuple")
+    return tuple(str(value) for value in values)

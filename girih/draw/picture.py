@@ -1,0 +1,147 @@
+"""`Picture`: what is drawn of a model, before anybody decides how: grids of cells with numbers, classes and frames.
+
+A picture holds words and numbers only. `girih.draw.paper` makes a matplotlib figure of it, `girih.draw.terminal` text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing import Access, Kind
+
+INK, PAPER = "#1b2733", "#ffffff"
+
+
+class DrawingError(ValueError):
+    """What cannot be drawn, in words: what was expected, what came, and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the cells of one class look: `colour` and `hatch` on paper, `letter` before the number in a terminal.
+
+    `mark` stands in a terminal where a cell of this class has no number. A legend says `name`; without one it is
+    silent about the class.
+    """
+
+    name: str
+    colour: str
+    letter: str = ""
+    hatch: str = ""
+    ink: str = INK
+    mark: str = ""
+
+
+IN_BOUNDS, FILLED, CLAMPED, SKIPPED, DISCARDED, UNDEFINED, FREE, OUTSIDE = range(8)
+"""Codes of classes in `ACCESS_LOOKS`; the first six are those of `Kind`."""
+
+# Tints of the colours of Okabe and Ito, which readers of every kind of colour vision tell apart; the hatches and
+# letters say the same without colour.
+ACCESS_LOOKS = (
+    Look("in bounds", "#a6cfee"),
+    Look("filled", "#f7d28b", "F", "////"),
+    Look("clamped", "#96d9c0", "C", "...."),
+    Look("skipped", "#d5d9de", "S", "\\\\\\\\"),
+    Look("discarded", "#f0b49a", "D", "xxxx"),
+    Look("undefined", "#7a4a7d", "U", "++++", ink="#ffffff"),
+    Look("", PAPER, mark="."),
+    Look("", "#f1f3f5"),
+)
+"""The looks of the cells of a tile and of its memory: `Kind`, then memory that is not touched, then no memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The lines of cells in one direction, one label each.
+
+    `gaps` and `rules` are positions: before them lines are left out, or a thick line parts blocks.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    gaps: frozenset[int] = frozenset()
+    rules: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame around cells `top` to `bottom - 1`, `left` to `right - 1`, with its meaning for the legend."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+    name: str
+    is_dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """A grid of cells: `code` uint8 `[rows, columns]` is the class of each, an index into `looks`; `labels` its text.
+
+    `notes` say what is left out and how to read the labels. `column_width` is the width of a cell in units of the
+    usual one; 0 fits it to the labels.
+    """
+
+    title: str
+    rows: Axis
+    columns: Axis
+    code: NDArray[np.uint8]
+    labels: tuple[tuple[str, ...], ...]
+    looks: tuple[Look, ...] = ACCESS_LOOKS
+    frames: tuple[Frame, ...] = ()
+    notes: tuple[str, ...] = ()
+    column_width: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """Groups of panels side by side, the panels of a group one below the other; `counts` goes into the legend.
+
+    `counts` maps the name of a look to how many elements of the whole tile have it, drawn or not.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    groups: tuple[tuple[Panel, ...], ...]
+    counts: dict[str, int]
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """All panels, in reading order."""
+        return tuple(panel for group in self.groups for panel in group)
+
+    def legend(self) -> list[tuple[Look, str]]:
+        """The looks that the reader has to know, with their words; each once, in the order of the tables."""
+        words = {}
+        for panel in self.panels:
+            used = np.bincount(panel.code.reshape(-1), minlength=len(panel.looks))
+            for look, number in zip(panel.looks, used, strict=True):
+                if look.name and (number or look.name in self.counts):
+                    words[look.name] = look
+        return [(look, self.in_words(look)) for look in words.values()]
+
+    def in_words(self, look: Look) -> str:
+        """A look and how many elements have it: `filled: 9`."""
+        return f"{look.name}: {self.counts[look.name]}" if look.name in self.counts else look.name
+
+
+def counts_of(access: Access) -> dict[str, int]:
+    """How many elements there are of each kind that occurs, by the names of the looks."""
+    return {ACCESS_LOOKS[Kind[word.upper()]].name: number for word, number in access.counts().items()}
+
+
+def times(sizes: tuple[int, ...]) -> str:
+    """Sizes in words: `4 x 6`."""
+    return " x ".join(str(size) for size in sizes) or "1"
+
+
+def plural(number: int, word: str) -> str:
+    """A number of things: `1 element`, `2 elements`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

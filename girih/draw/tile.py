@@ -1,0 +1,178 @@
+"""Panels of an `Access`: the tile with its elements numbered in order, and memory as rows of elements.
+
+A tile of any shape is drawn as a matrix: its last axis along the columns, all others along the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing import Access
+from girih.draw.grid import Cells, Lines, axis, left_out, shown_lines
+from girih.draw.options import Limits, Window
+from girih.draw.picture import FREE, DrawingError, Panel, plural, times
+
+FOLD = 16
+"""Elements of a row of memory where nothing suggests a number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """A tile as a matrix, the part of it that was worked out, and the part that is drawn.
+
+    - `element`, `code`: memory element (-1: none) and class, `[rows, columns]` from `corner` on: what is worked out.
+    - `rows`, `columns`: the lines that are drawn, all of them worked out.
+    - `shape`: the shape of the whole tile.
+    """
+
+    element: NDArray[np.int64]
+    code: NDArray[np.uint8]
+    rows: Lines
+    columns: Lines
+    shape: tuple[int, ...]
+    corner: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, access: Access, window: Window | None, limits: Limits, shape: tuple[int, ...] | None = None) -> Tile:
+        """The tile of an access; `shape` is that of the whole tile, of which `access` may be the first rows only.
+
+        Raises `DrawingError` for a window that leaves the tile.
+        """
+        whole = access.shape if shape is None else shape
+        element, code = _as_matrix(access.element), _as_matrix(access.kind)
+        rows, columns = drawn_lines(window, limits, as_matrix(whole))
+        return cls(element, code, rows[rows < len(element)], columns, whole)
+
+    @property
+    def number(self) -> NDArray[np.int64]:
+        """The number in the order of the tile of each element that was worked out, one after the other."""
+        rows, columns = self.element.shape
+        first = np.arange(self.corner[0], self.corner[0] + rows, dtype=np.int64) * as_matrix(self.shape)[1]
+        return (first[:, None] + np.arange(self.corner[1], self.corner[1] + columns)).reshape(-1)
+
+    def drawn(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of `values`, one for each element that was worked out, those of the elements that are drawn."""
+        lines = np.ix_(self.rows - self.corner[0], self.columns - self.corner[1])
+        return values.reshape(self.element.shape)[lines].reshape(-1)
+
+
+def as_matrix(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of a tile of any shape."""
+    return math.prod(shape[:-1]), shape[-1] if shape else 1
+
+
+def chosen(asked: tuple[str, ...], there: tuple[str, ...]) -> tuple[str, ...]:
+    """The panels asked for. Raises `DrawingError` for one that this model does not have."""
+    for name in asked:
+        if name not in there:
+            raise DrawingError(f"there is no panel {name!r} of this model; choose among {', '.join(there)}")
+    return asked
+
+
+def drawn_lines(window: Window | None, limits: Limits, shape: tuple[int, int]) -> tuple[Lines, Lines]:
+    """The rows and columns of a matrix that are drawn: the window, or as many as are legible.
+
+    Raises `DrawingError` for a window that leaves the matrix.
+    """
+    if window is None:
+        return np.arange(min(shape[0], limits.rows)), np.arange(min(shape[1], limits.columns))
+    for (first, size), whole, what in zip(window, shape, ("row", "column"), strict=True):
+        if first + size > whole:
+            raise DrawingError(
+                f"window: {what}s {first} to {first + size - 1} of a tile that has {plural(whole, what)}; "
+                f"end at {what} {whole - 1}"
+            )
+    (row, rows), (column, columns) = window
+    return np.arange(row, row + rows), np.arange(column, column + columns)
+
+
+def tile_panel(tile: Tile) -> Panel:
+    """The tile by itself, numbered in order."""
+    cells = Cells(tile.rows, tile.columns, FREE)
+    rows, width = as_matrix(tile.shape)
+    number = tile.drawn(tile.number)
+    cells.put(number // width, number % width, number, tile.drawn(tile.code))
+    outer = tile.shape[:-1]
+    return Panel(
+        f"tile: {times(tile.shape)}",
+        axis(_name("row", outer), tile.rows, _outer_labels(tile.rows, outer), outer[-1] if len(outer) > 1 else 0),
+        axis("column", tile.columns),
+        cells.code,
+        cells.labels,
+        notes=(
+            *left_out("row", tile.rows, 0, rows),
+            *left_out("column", tile.columns, 0, width),
+        ),
+    )
+
+
+def memory_panel(tile: Tile, width: int, extent: int, limits: Limits, unit: str = "element", every: int = 0) -> Panel:
+    """Memory in rows of `width` elements, with the numbers of the tile's elements where they lie.
+
+    `extent` is how many elements the memory has, as far as is known; `every` rows a rule is drawn.
+    """
+    touched = tile.element.reshape(-1) >= 0
+    element, number, code = tile.element.reshape(-1)[touched], tile.number[touched], tile.code.reshape(-1)[touched]
+    wanted = tile.drawn(tile.element)
+    wanted = wanted[wanted >= 0]
+    last = max(int(element.max(initial=0)) + 1, extent)
+    height = -(-last // width)
+    rows = shown_lines(wanted // width, 0, height, max(limits.rows, len(tile.rows)))
+    columns = shown_lines(wanted % width, 0, width, max(limits.columns, len(tile.columns)))
+    cells = Cells(rows, columns, FREE)
+    cells.put(element // width, element % width, number, code)
+    starts = [str(row * width) for row in rows.tolist()]
+    is_part = tile.element.size < math.prod(tile.shape)
+    return Panel(
+        f"memory: rows of {plural(width, unit)}",
+        axis(f"first {unit}", rows, starts),
+        axis(f"{unit} of the row", columns),
+        cells.code,
+        cells.labels,
+        notes=(
+            *left_out("memory row", rows, 0, height),
+            *left_out("memory column", columns, 0, width),
+            *(("only the first elements of the tile, and those drawn, are looked for",) if is_part else ()),
+            *cells.notes(),
+        ),
+    )
+
+
+def memory_width(element: NDArray[np.int64]) -> int:
+    """Elements of a row of memory that make a tile `[rows, columns]` look like itself: its most usual row pitch."""
+    first = element[:, 0]
+    steps = np.diff(first[first >= 0])
+    steps = steps[steps > 0]
+    if not len(steps):
+        return min(FOLD, max(1, int(element.max(initial=0)) + 1))
+    values, counts = np.unique(steps, return_counts=True)
+    pitch = int(values[counts.argmax()])
+    return pitch if pitch > 1 else _inner_pitch(element)
+
+
+def _inner_pitch(element: NDArray[np.int64]) -> int:
+    """The pitch of a tile whose columns are far apart and whose rows are neighbours, as in column-major order."""
+    line = element[0]
+    steps = np.diff(line[line >= 0])
+    steps = steps[steps > 1]
+    return int(np.bincount(np.minimum(steps, 1 << 16)).argmax()) if len(steps) else FOLD
+
+
+def _as_matrix(values: NDArray[Any]) -> NDArray[Any]:
+    return values.reshape(-1, values.shape[-1] if values.ndim else 1)
+
+
+def _name(word: str, outer: tuple[int, ...]) -> str:
+    return word if len(outer) <= 1 else ", ".join(f"i{position}" for position in range(len(outer)))
+
+
+def _outer_labels(rows: Lines, outer: tuple[int, ...]) -> list[str] | None:
+    """The coordinates of the rows of a tile of more than two dimensions."""
+    if len(outer) <= 1:
+        return None
+    return [",".join(str(int(one)) for one in np.unravel_index(row, outer)) for row in rows.tolist()]
