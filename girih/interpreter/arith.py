@@ -10,7 +10,7 @@ from girih.interpreter.values import Array, Mask
 from girih.ir.core import Op
 from girih.ir.define import OPS
 from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
-from girih.ops.arith import Binary, Cast, Comparison, Constant, Unary
+from girih.ops.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
 from girih.ops.math import Math
 
 
@@ -89,6 +89,15 @@ def cast(machine: Machine, op: Cast) -> None:
     assert isinstance(source, Number)
     assert isinstance(target, Number)
     machine.set(op.result, numbers.cast(machine.array(op.a), source, target))
+
+
+@meaning(Bitcast)
+def bitcast(machine: Machine, op: Bitcast) -> None:
+    """The same bytes; axes keep their sizes."""
+    target = scalar_type(op.result.type)
+    assert isinstance(target, Number)
+    held = machine.array(op.a)
+    machine.set(op.result, np.ascontiguousarray(held).view(numbers.dtype(target)).reshape(held.shape))
 
 
 @meaning(Constant)

@@ -19,7 +19,6 @@ from girih.ops.geometry import preferred_subgroup_size
 Indices = NDArray[np.int64]
 
 
-
 class Choices:
     """A source of choices; the same seed gives the same launch."""
 
@@ -73,6 +72,10 @@ class Choices:
         if self._random is None or count < 2:
             return None
         return self._random.permutation(count).astype(np.int64)
+
+    def pairs(self, most: int) -> int:
+        """How many pairs are combined side by side, before what comes out is combined with the rest."""
+        return most if self._random is None else int(self._random.integers(1, most + 1))
 
     def summands(self, count: int) -> Indices | None:
         """The order of a sum; None for the natural one."""

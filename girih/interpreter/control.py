@@ -10,7 +10,7 @@ from girih.interpreter import numbers
 from girih.interpreter.machine import Machine, meaning
 from girih.interpreter.values import Array, Mask
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.types import Number
+from girih.ir.types import CoopMatrix, Number, Type
 from girih.ops.control import Barrier, For, Foreach, ForeachTile, If, Parallel, Yield
 
 
@@ -70,7 +70,7 @@ def if_(machine: Machine, op: If) -> None:
     if op.otherwise is not None:
         machine.under(elsewhere, op.otherwise)
         second = yielded(machine, op.otherwise)
-    merged = [select(machine, op, condition, a, b) for a, b in zip(first, second, strict=False)]
+    merged = [select(machine, op, r.type, condition, a, b) for r, a, b in zip(op.results, first, second, strict=False)]
     _return(machine, op.results, merged)
 
 
@@ -79,10 +79,10 @@ def _return(machine: Machine, results: tuple[Value, ...], values: list[Array]) -
         machine.set(result, value)
 
 
-def select(machine: Machine, op: Op, condition: Mask, a: Array, b: Array) -> Array:
-    """`a` where the condition holds, `b` elsewhere; a matrix needs a condition that its subgroup shares."""
-    if a.ndim == 4:
-        whole = machine.uniform(op, "condition", condition, 1)
+def select(machine: Machine, op: Op, type: Type, condition: Mask, a: Array, b: Array) -> Array:
+    """`a` where the condition holds, `b` elsewhere; a matrix needs a condition that those who hold it share."""
+    if isinstance(type, CoopMatrix):
+        whole = machine.uniform(op, "condition", condition, 2 if type.of_work_group else 1)
         return np.where(whole[..., None], a, b)
     return np.where(condition, a, b)
 
@@ -154,7 +154,8 @@ def _varying_loop(
         machine.env.update(zip(op.carried, carried, strict=True))
         machine.under(None if going.all() else going, op.body)
         values = yielded(machine, op.body)
-        carried = [select(machine, op, going, new, old) for new, old in zip(values, carried, strict=False)]
+        pairs = zip(op.results, values, carried, strict=False)
+        carried = [select(machine, op, result.type, going, new, old) for result, new, old in pairs]
         following = trip + step
         going = going & (following < stop) & (following > trip)
         trip = following

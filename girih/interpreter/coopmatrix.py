@@ -9,7 +9,6 @@ import numpy as np
 from girih.interpreter import numbers
 from girih.interpreter.access import shared, unavailable
 from girih.interpreter.atomics import update
-from girih.interpreter.control import yielded
 from girih.interpreter.linalg import multiply
 from girih.interpreter.machine import Machine, meaning
 from girih.interpreter.memory import span_of
@@ -17,9 +16,7 @@ from girih.interpreter.tiles import read_boxes, unwritten, write_boxes
 from girih.interpreter.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, MemRef, Number
-from girih.ir.uses import free_values
 from girih.ops.coopmatrix import (
-    CooperativeMatrixApply,
     CooperativeMatrixAtomicAdd,
     CooperativeMatrixAtomicLoad,
     CooperativeMatrixAtomicMax,
@@ -36,6 +33,7 @@ from girih.ops.coopmatrix import (
     CooperativeMatrixReduceMin,
     CooperativeMatrixScale,
     CooperativeMatrixStore,
+    CooperativeMatrixTranspose,
     MatrixAtomicUpdate,
     Reduce,
 )
@@ -48,6 +46,11 @@ def matrix_type(value: Value) -> CoopMatrix:
     return value.type
 
 
+def axes_of(type: CoopMatrix) -> int:
+    """The axes of scalar values over which a matrix is held together: 1 for a subgroup, 2 for a work-group."""
+    return 2 if type.of_work_group else 1
+
+
 # --- access ------------------------------------------------------------------------------------
 
 
@@ -56,11 +59,12 @@ class Tile:
 
     def __init__(self, machine: Machine, op: Any, type: CoopMatrix) -> None:
         self.machine, self.op, self.type = machine, op, type
-        self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), 1)
-        mask = machine.together(op, 1)
-        self.full = (machine.work_groups, machine.subgroups)
-        row = machine.uniform(op, "row", machine.array(op.row), 1)
-        column = machine.uniform(op, "column", machine.array(op.column), 1)
+        axes = axes_of(type)
+        self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), axes)
+        mask = machine.together(op, axes)
+        self.full = (machine.work_groups, 1 if type.of_work_group else machine.subgroups)
+        row = machine.uniform(op, "row", machine.array(op.row), axes)
+        column = machine.uniform(op, "column", machine.array(op.column), axes)
         sizes = self.memref.shape[::-1] if op.transpose else self.memref.shape
         strides = self.memref.strides[::-1] if op.transpose else self.memref.strides
         # The matrix's rows run along the memref's second mode where the access is transposed.
@@ -78,7 +82,8 @@ class Tile:
         if mask is not None:
             found &= mask[:, :, 0]
         if bad is not None:
-            found &= ~np.any(bad, axis=2, keepdims=True)[:, :, 0]
+            over = (1, 2) if self.type.of_work_group else (2,)
+            found &= ~np.any(bad, axis=over, keepdims=True)[:, :, 0]
         return found
 
     @property
@@ -251,8 +256,9 @@ def prefetch(machine: Machine, op: CooperativeMatrixPrefetch) -> None:
 @meaning(CooperativeMatrixConstruct)
 def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
     """One number everywhere."""
-    machine.together(op, 1)
-    number = machine.uniform(op, "a", machine.array(op.a), 1)[..., None]
+    axes = axes_of(matrix_type(op.result))
+    machine.together(op, axes)
+    number = machine.uniform(op, "a", machine.array(op.a), axes)[..., None]
     machine.set(op.result, np.broadcast_to(number, (*number.shape[:2], *matrix_type(op.result).shape)))
 
 
@@ -265,7 +271,7 @@ def _accumulator(source: Number, target: Number) -> Number:
 @meaning(CooperativeMatrixMulAdd)
 def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
     """a b + c, rounded once to the result; integers wrap in the type of the result."""
-    machine.together(op, 1)
+    machine.together(op, axes_of(matrix_type(op.result)))
     source, target = matrix_type(op.c).component, matrix_type(op.result).component
     accumulator = _accumulator(source, target)
     product = multiply(machine, machine.array(op.a), machine.array(op.b), accumulator)
@@ -276,8 +282,9 @@ def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
 @meaning(CooperativeMatrixScale)
 def scale(machine: Machine, op: CooperativeMatrixScale) -> None:
     """A number times a matrix."""
-    machine.together(op, 1)
-    number = machine.uniform(op, "a", machine.array(op.a), 1)[..., None]
+    axes = axes_of(matrix_type(op.result))
+    machine.together(op, axes)
+    number = machine.uniform(op, "a", machine.array(op.a), axes)[..., None]
     machine.set(op.result, numbers.BINARY["mul"](number, machine.array(op.matrix), matrix_type(op.result).component))
 
 
@@ -291,7 +298,7 @@ _REDUCTIONS: dict[type[Reduce], Any] = {
 @meaning(*_REDUCTIONS)
 def reduce(machine: Machine, op: Reduce) -> None:
     """The sum, maximum or minimum of each row or column."""
-    machine.together(op, 1)
+    machine.together(op, axes_of(matrix_type(op.a)))
     type_ = matrix_type(op.a).component
     a = machine.array(op.a)
     axis = 3 if op.along_row else 2
@@ -307,7 +314,15 @@ def reduce(machine: Machine, op: Reduce) -> None:
     machine.set(op.result, numbers.cast(np.expand_dims(total, axis), accumulator, type_))
 
 
-# --- components and apply ----------------------------------------------------------------------
+@meaning(CooperativeMatrixTranspose)
+def transpose(machine: Machine, op: CooperativeMatrixTranspose) -> None:
+    """Rows become columns, in the component type of the result."""
+    source, target = matrix_type(op.matrix), matrix_type(op.result)
+    machine.together(op, axes_of(source))
+    machine.set(op.result, numbers.cast(machine.array(op.matrix).swapaxes(2, 3), source.component, target.component))
+
+
+# --- components ----------------------------------------------------------------------
 
 
 def _layout(machine: Machine, type: CoopMatrix) -> Layout:
@@ -345,31 +360,3 @@ def insert(machine: Machine, op: CooperativeMatrixInsert) -> None:
     values = np.broadcast_to(a, (*lead, machine.geometry.subgroup_size))
     new[:, :, rows[exists], columns[exists]] = values[:, :, exists]
     machine.set(op.result, new)
-
-
-@meaning(CooperativeMatrixApply)
-def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
-    """The region is executed with one work-item for each component of the matrix."""
-    mask = machine.together(op, 1)
-    type_ = matrix_type(op.result)
-    matrix = machine.array(op.matrix)
-    outer: dict[Value, Any] = {}
-    for value in (v for v in free_values(op) if not isinstance(v.type, CoopMatrix)):
-        outer[value] = held = machine.env[value]
-        if isinstance(held, np.ndarray):
-            machine.env[value] = machine.uniform(op, f"%{value.name}", held, 1)
-        elif isinstance(held, MemRefValue):
-            machine.env[value] = shared(machine, op, f"%{value.name}", held, 1)
-    count = type_.rows * type_.columns
-    numbers_ = np.arange(count, dtype=np.int32)[None, None, :]
-    machine.env[op.row] = numbers_ // np.int32(type_.columns)
-    machine.env[op.column] = numbers_ % np.int32(type_.columns)
-    machine.env[op.element] = np.ascontiguousarray(matrix).reshape(*matrix.shape[:2], count)
-    lanes, inside = machine.lanes, machine.inside_apply
-    machine.lanes, machine.inside_apply = count, True
-    machine.under(mask, op.body)
-    (result,) = yielded(machine, op.body)
-    machine.lanes, machine.inside_apply = lanes, inside
-    machine.env.update(outer)
-    full = np.broadcast_to(result, (*result.shape[:2], count))
-    machine.set(op.result, full.reshape(*result.shape[:2], *type_.shape))

@@ -34,6 +34,10 @@ def span_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
 
 
+_LOCAL_ALIGNMENT = 128
+"""So many bytes divide the distance between the local memories of two work-groups (the largest usual alignment)."""
+
+
 @meaning(Alloca)
 def alloca(machine: Machine, op: Alloca) -> None:
     """Fresh memory for each work-group of the batch, side by side."""
@@ -41,7 +45,7 @@ def alloca(machine: Machine, op: Alloca) -> None:
     assert isinstance(type, MemRef)
     shape = tuple(n for n in type.shape if n is not None)
     strides = tuple(n for n in type.strides if n is not None)
-    size = span_of(shape, strides)
+    size = -(-span_of(shape, strides) * type.element.size // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT // type.element.size
     if machine.work_groups * size * type.element.size > sys.maxsize:
         raise MemoryError
     data = np.zeros(machine.work_groups * size, numbers.dtype(type.element))

@@ -11,9 +11,13 @@ import girih.interpreter.atomics
 import girih.interpreter.builtin
 import girih.interpreter.control
 import girih.interpreter.coopmatrix
+import girih.interpreter.coopmatrix_blocked
+import girih.interpreter.coopmatrix_regions
+import girih.interpreter.coopmatrix_tensor
 import girih.interpreter.linalg
 import girih.interpreter.memory
-import girih.interpreter.subgroup  # noqa: F401  (these fill MEANINGS)
+import girih.interpreter.subgroup
+import girih.interpreter.tensor_layout  # noqa: F401  (these fill MEANINGS)
 from girih.diagnostics import Finding
 from girih.interpreter import numbers
 from girih.interpreter.choices import Choices
@@ -23,7 +27,7 @@ from girih.interpreter.values import Array, GroupValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number
-from girih.ops.coopmatrix import CooperativeMatrixApply
+from girih.ops.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.memory import Alloca
 
 DEFAULT_STEPS = 10_000_000

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.interpreter.bound import BoundGroup, BoundMemRef, Memory
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorLayout, TensorView
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -64,7 +67,15 @@ class GroupValue:
     name: str
 
 
-Value = Array | MemRefValue | GroupValue
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelValue:
+    """Tensor layouts or views (None where one is illegal), and which of them each work-item has, as a scalar value."""
+
+    models: tuple[TensorLayout | TensorView | None, ...]
+    which: Array
+
+
+Value = Array | MemRefValue | GroupValue | ModelValue
 
 
 def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefValue:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from girih.ir.core import EMPTY, Dictionary, Function, Op, Parameter, Region, RegionKind, Value
-from girih.ir.define import OPS, Attributes, Binding, Body, Modifier, Operand, Result, Role
+from girih.ir.define import OPS, Annotation, Attributes, Binding, Body, Modifier, Operand, Result, Role
 from girih.ir.types import Type
 
 NOTHING = object()
@@ -80,7 +80,7 @@ def _default(mnemonic: str, name: str, role: Role) -> Any:
             return EMPTY
         case Operand(many=True) | Binding(many=True):
             return ()
-        case Operand(optional=True) | Body(optional=True):
+        case Operand(optional=True) | Body(optional=True) | Binding(optional=True) | Annotation():
             return None
         case _:
             raise TypeError(f"`{mnemonic}` needs the field {name}")

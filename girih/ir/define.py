@@ -75,6 +75,11 @@ class Literal(Role):
     """A constant of any type."""
 
 
+@dataclass(frozen=True, slots=True)
+class Annotation(Role):
+    """The type of a binding, written behind it; None where the binding is left out."""
+
+
 class Expect(Enum):
     """What a dictionary entry must hold."""
 
@@ -105,6 +110,7 @@ class Binding(Role):
     """A value that the instruction defines for its regions; `many` for a list."""
 
     many: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +179,15 @@ def attributes(known: Mapping[str, Expect], doc: str = "") -> Any:
     return _field(Attributes(doc=doc, known=known), default=EMPTY)
 
 
-def binding(doc: str = "", *, many: bool = False) -> Any:
-    """A value, or a list of them, defined for the region."""
-    return _field(Binding(doc=doc, many=many))
+def binding(doc: str = "", *, many: bool = False, optional: bool = False) -> Any:
+    """A value, or a list of them, defined for the region; an optional one is left out where the region is."""
+    empty = {"default": () if many else None} if optional else {}
+    return _field(Binding(doc=doc, many=many, optional=optional), **empty)
+
+
+def annotation(doc: str = "") -> Any:
+    """The type of a binding."""
+    return _field(Annotation(doc=doc), default=None)
 
 
 def body(kind: RegionKind | None = None, doc: str = "", *, optional: bool = False) -> Any:
@@ -199,9 +211,13 @@ BindingTypes = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, tup
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Everything the parser, printer, checker and reference know about an instruction."""
+    """Everything the parser, printer, checker and reference know about an instruction.
+
+    `word` is what the text writes for the mnemonic; two instructions may share it when modifiers tell them apart.
+    """
 
     mnemonic: str
+    word: str
     where: Where
     section: str
     doc: str
@@ -219,6 +235,9 @@ class Spec:
 
 OPS: dict[str, type[Op]] = {}
 """The registry: every instruction by its mnemonic."""
+
+SHARED: dict[str, tuple[Spec, ...]] = {}
+"""By the word that they share with the instruction of that mnemonic: instructions that their first modifier tells."""
 
 RULES: dict[str, tuple[Row, ...]] = {}
 """The rows of every instruction, and of `func`, `parameter` and `type`, by mnemonic."""
@@ -247,6 +266,7 @@ _OPTIONS: dict[str, bool] = {
         literal,
         attributes,
         binding,
+        annotation,
         body,
         result,
         results,
@@ -272,6 +292,7 @@ def node(cls: type[Declared]) -> type[Declared]:
         literal,
         attributes,
         binding,
+        annotation,
         body,
         result,
         results,
@@ -286,11 +307,14 @@ def op(
     binding_types: BindingTypes | None = None,
     tangled: bool = False,
     terminator: bool = False,
+    word: str | None = None,
 ) -> Callable[[type[Declared]], type[Declared]]:
     """Declare an instruction.
 
     `section` names the part of a specification that defines it. `tangled` instructions need all work-items of a
-    subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`.
+    subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`. `word` is what the
+    text writes, where that is not the mnemonic: the instruction then shares it with the one of that name, and its first
+    modifier, a required one, tells the two apart.
     """
 
     def declare(cls: type[Declared]) -> type[Declared]:
@@ -303,6 +327,7 @@ def op(
         names = {kind: tuple(n for n, r in roles.items() if isinstance(r, kind)) for kind in (Binding, Result)}
         made.spec = Spec(
             mnemonic=mnemonic,
+            word=word or mnemonic,
             where=where,
             section=section,
             doc=(cls.__doc__ or "").strip(),
@@ -318,6 +343,8 @@ def op(
             terminator=terminator,
         )
         OPS[mnemonic] = made
+        if word is not None:
+            SHARED[word] = (*SHARED.get(word, ()), made.spec)
         RULES[mnemonic] = tuple(_structural_rows(made.spec))
         return made
 

@@ -18,8 +18,11 @@ from girih.ir.types import (
     CoopMatrix,
     ErrorType,
     Group,
+    MatrixScope,
     MemRef,
     Number,
+    TensorLayout,
+    TensorView,
     Type,
     Use,
     element_type,
@@ -99,6 +102,8 @@ MEMREF_OR_GROUP = Kind("a memref or a group", lambda t: isinstance(t, MemRef | G
 NUMBER_OR_MEMREF = Kind("a number or a memref", lambda t: isinstance(t, Number | MemRef))
 COOPMATRIX = Kind("a cooperative matrix", lambda t: isinstance(t, CoopMatrix))
 NUMBER_OR_COOPMATRIX = Kind("a number or a cooperative matrix", lambda t: isinstance(t, Number | CoopMatrix))
+TENSOR_LAYOUT = Kind("a tensor layout", lambda t: isinstance(t, TensorLayout))
+TENSOR_VIEW = Kind("a tensor view", lambda t: isinstance(t, TensorView))
 CARRIED = Kind("a number, bool or cooperative matrix", lambda t: isinstance(t, Number | Boolean | CoopMatrix))
 
 
@@ -231,6 +236,18 @@ def use(name: str) -> Term:
     return Term(f"use({name})", value)
 
 
+def scope(name: str) -> Term:
+    """The scope of a cooperative matrix."""
+
+    def value(subject: Subject) -> MatrixScope:
+        found = _type(subject, name)
+        if not isinstance(found, CoopMatrix):
+            raise Undetermined
+        return found.scope
+
+    return Term(f"scope({name})", value)
+
+
 def count(name: str) -> Term:
     """The length of a list."""
     return Term(f"number of {name}", lambda s: len(getattr(s.op, name)))
@@ -285,6 +302,8 @@ def show(value: object) -> str:
         case tuple():
             return "x".join(show(v) for v in value) if value else "()"
         case Use():
+            return value.value
+        case MatrixScope():
             return value.value
         case bool():
             return str(value).lower()

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from girih.ir.core import Dictionary, Function, Module, Op, Region, Slice, Value
-from girih.ir.define import Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec
+from girih.ir.define import Annotation, Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec
 from girih.recursion import recursion_room
 
 INDENT = "  "
@@ -83,7 +83,7 @@ class _Printer:
             self._define(value)
         words = self._words(op, 0, len(spec.format), indent)
         self._forget(bindings)
-        text = join_words(["".join([spec.mnemonic, *_modifiers(op)]), *words])
+        text = join_words(["".join([spec.word, *_modifiers(op)]), *words])
         results = op.results
         if not results or (_may_be_ignored(spec) and not any(v.name or v in self.used for v in results)):
             return text
@@ -124,6 +124,8 @@ class _Printer:
                 return show_dictionary(held)
             case Literal():
                 return show_constant(held)
+            case Annotation():
+                return str(held)
             case _ if role.name in ("result", "results"):
                 return ", ".join(str(v.type) for v in (held if isinstance(held, tuple) else (held,)))
         separator = " x " if isinstance(role, Operand) and role.separator == "x" else ", "

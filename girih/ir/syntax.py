@@ -6,12 +6,25 @@ Quoted text stands for itself, brackets enclose what may be left out, `/` separa
 
 from __future__ import annotations
 
-from girih.ir.define import Attributes, Binding, Body, Integer, Literal, Modifier, Operand, Result, Role, Slices, Spec
+from girih.ir.define import (
+    Annotation,
+    Attributes,
+    Binding,
+    Body,
+    Integer,
+    Literal,
+    Modifier,
+    Operand,
+    Result,
+    Role,
+    Slices,
+    Spec,
+)
 
 
 def syntax(spec: Spec) -> str:
     """How an instruction is written: results, mnemonic, modifiers, operands, types (003 "Instructions")."""
-    words = [f'"{spec.mnemonic}"', *map(_modifier, spec.modifiers), *_words(spec, 0, len(spec.format))]
+    words = [f'"{spec.word}"', *map(_modifier, spec.modifiers), *_words(spec, 0, len(spec.format))]
     return " ".join([*_assignment(spec), *words])
 
 
@@ -73,6 +86,8 @@ def _role(name: str, role: Role) -> str:
             return _list("integer", ",") if many else "integer"
         case Literal():
             return "constant"
+        case Annotation():
+            return "type"
         case Attributes():
             return "dictionary-attribute"
         case Body():

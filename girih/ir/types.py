@@ -159,21 +159,70 @@ class Use(Enum):
     ACC = "matrix_acc"
 
 
+class MatrixScope(Enum):
+    """Who holds a cooperative matrix together (001 "Overview")."""
+
+    SUBGROUP = "subgroup"
+    WORK_GROUP = "work_group"
+
+
 @dataclass(frozen=True, slots=True)
 class CoopMatrix(Type):
-    """`coopmatrix<...>`: a matrix that the work-items of a subgroup hold together."""
+    """`coopmatrix<...>`: a matrix that the work-items of a subgroup, or of a work-group, hold together."""
 
     component: Number
     rows: int
     columns: int
     use: Use
+    scope: MatrixScope = MatrixScope.SUBGROUP
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.rows, self.columns
 
+    @property
+    def of_work_group(self) -> bool:
+        """Whether the whole work-group holds one matrix."""
+        return self.scope is MatrixScope.WORK_GROUP
+
     def __str__(self) -> str:
-        return f"coopmatrix<{self.component}x{self.rows}x{self.columns},{self.use.value}>"
+        scope = f",{self.scope.value}" if self.of_work_group else ""
+        return f"coopmatrix<{self.component}x{self.rows}x{self.columns},{self.use.value}{scope}>"
+
+
+class ClampMode(Enum):
+    """What happens to coordinates outside a tensor layout (000 3.X "Tensor Clamp Mode")."""
+
+    UNDEFINED = "undefined"
+    CONSTANT = "constant"
+    CLAMP_TO_EDGE = "clamp_to_edge"
+    REPEAT = "repeat"
+    MIRROR_REPEAT = "mirror_repeat"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLayout(Type):
+    """`tensor_layout<...>`: the place of a tensor in memory and the region of it that is accessed (001 4.1.X)."""
+
+    dim: int
+    clamp_mode: ClampMode = ClampMode.UNDEFINED
+
+    def __str__(self) -> str:
+        mode = "" if self.clamp_mode is ClampMode.UNDEFINED else f",{self.clamp_mode.value}"
+        return f"tensor_layout<{self.dim}{mode}>"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorView(Type):
+    """`tensor_view<...>`: another reading of the region that is accessed (001 4.1.X)."""
+
+    dim: int
+    has_dimensions: bool
+    permutation: tuple[int, ...]
+
+    def __str__(self) -> str:
+        words = [str(self.dim), str(self.has_dimensions).lower(), *map(str, self.permutation)]
+        return f"tensor_view<{','.join(words)}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,32 @@ Importing this package fills the registries `girih.ir.define.OPS` and `RULES`; n
 end, the checker's callers and the executors.
 """
 
-from girih.ops import arith, builtin, control, coopmatrix, function, linalg, math, memory, subgroup
+from girih.ops import (
+    arith,
+    builtin,
+    control,
+    coopmatrix,
+    coopmatrix_regions,
+    coopmatrix_tensor,
+    function,
+    linalg,
+    math,
+    memory,
+    subgroup,
+    tensor_layout,
+)
 
-__all__ = ["arith", "builtin", "control", "coopmatrix", "function", "linalg", "math", "memory", "subgroup"]
+__all__ = [
+    "arith",
+    "builtin",
+    "control",
+    "coopmatrix",
+    "coopmatrix_regions",
+    "coopmatrix_tensor",
+    "function",
+    "linalg",
+    "math",
+    "memory",
+    "subgroup",
+    "tensor_layout",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, literal, node, op, operand, result, rules
@@ -17,8 +18,10 @@ from girih.ir.predicates import (
     Row,
     Satisfies,
     Subject,
+    Term,
     Undetermined,
     element,
+    scope,
     shape,
     type_of,
     use,
@@ -29,6 +32,7 @@ BINARY = '003 "Arithmetic (binary)"'
 UNARY = '003 "Arithmetic (unary)"'
 COMPARISON = '003 "Comparison"'
 CAST = '003 "Cast"'
+BITCAST = 'SPIR-V 3.52.11 "OpBitcast"'
 CONSTANT = '003 "Constant"'
 
 
@@ -124,7 +128,7 @@ def _part(s: Subject) -> bool:
         raise Undetermined
     wanted = PARTS.get(found, found)
     if isinstance(source, CoopMatrix):
-        return bool(target == CoopMatrix(wanted, source.rows, source.columns, source.use))
+        return bool(target == replace(source, component=wanted))
     return bool(target == wanted)
 
 
@@ -222,7 +226,32 @@ rules(
     Row("use", "a result", Holds("use(a) = use(result), or use(a) = matrix_acc", _use_converts,
         lambda s: f"{use('a').value(s).value} to {use('result').value(s).value}"),
         "a cast keeps the use, or turns matrix_acc into matrix_a or matrix_b", CAST),
+    Row("scope", "a result", Equal(scope("result"), scope("a")), "a cast keeps the scope", '001 "Overview"'),
 )  # fmt: skip
+
+
+@op("bitcast", Where.MIXED, BITCAST, "a : result")
+class Bitcast(Op):
+    """The same bits as another number type, such as the scale of a block of weights read out of bytes."""
+
+    a: Value = operand(NUMBER, "what to read in another way")
+    result: Value = result(NUMBER, "a number type of the same size; a complex number has its real part first")
+
+
+def _size(name: str) -> Term:
+    def value(s: Subject) -> int:
+        found = element(name).value(s)
+        if not isinstance(found, Number):
+            raise Undetermined
+        return found.size
+
+    return Term(f"bytes({name})", value)
+
+
+rules(
+    Bitcast,
+    Row("size", "a result", Equal(_size("result"), _size("a")), "both types have the same number of bytes", BITCAST),
+)
 
 
 @op("constant", Where.MIXED, CONSTANT, "value : result")

@@ -260,13 +260,17 @@ rules(
         at=yield_place("otherwise")),
 )  # fmt: skip
 
-YIELDING = ("for", "if", "cooperative_matrix_apply")
+YIELDING = (
+    "for", "if", "cooperative_matrix_apply", "cooperative_matrix_combine", "cooperative_matrix_load_tensor",
+)  # fmt: skip
 """The instructions whose regions end with a `yield`."""
+
+_YIELDING_WORDS = ", ".join(f"`{m}`" for m in YIELDING[:-1]) + f" or `{YIELDING[-1]}`"
 
 
 @op("yield", Where.MIXED, YIELD, "( values )", terminator=True)
 class Yield(Op):
-    """Return values from the region of a `for`, an `if` or a `cooperative_matrix_apply`."""
+    """Return values from a region, to the instruction that it belongs to."""
 
     values: tuple[Value, ...] = operands(CARRIED, "what the region returns")
 
@@ -282,9 +286,9 @@ def _yield_parent(s: Subject) -> bool:
 
 rules(
     Yield,
-    Row("parent", "", Holds("the region belongs to for, if or cooperative_matrix_apply", _yield_parent,
+    Row("parent", "", Holds(f"the region belongs to {', '.join(YIELDING)}", _yield_parent,
         lambda s: f"it stands in `{s.facts.parent.spec.mnemonic}`" if s.facts.parent else "it stands in the function"),
-        "a `yield` ends the region of a `for`, `if` or `cooperative_matrix_apply`", YIELD),
+        f"a `yield` ends the region of a {_YIELDING_WORDS}", YIELD),
     Row("last", "", Holds("it is the last instruction of its region", _yield_last, lambda s: "others follow it"),
         "a `yield` is the last instruction of its region", YIELD),
 )  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.define import Where, binding, body, family, integer, modifier, node, op, operand, result, rules
+from girih.ir.core import Op, Value
+from girih.ir.define import Where, family, integer, modifier, node, op, operand, result, rules
 from girih.ir.predicates import (
     COOPMATRIX,
     INDEXES,
@@ -30,15 +29,16 @@ from girih.ir.predicates import (
     held,
     matrix,
     memref_of_order,
+    number,
     promote,
     rows,
+    scope,
     shape,
     subgroup_size,
     type_of,
     use,
 )
-from girih.ir.types import ERROR, I32, CoopMatrix, Number, Type, Use, element_type
-from girih.ops.control import inside_apply, yield_place
+from girih.ir.types import CoopMatrix, MatrixScope, Number, Use, element_type
 from girih.ops.coopmatrix_layout import layout_of
 from girih.ops.memory import SCOPES, SEMANTICS, Scope, Semantics
 
@@ -62,6 +62,8 @@ class Checked(Enum):
     def columns(self) -> bool:
         return self in (Checked.COLUMNS, Checked.BOTH)
 
+
+SCOPE = '001 "Overview", 003 "Cooperative matrix type"'
 
 _CHECKED = {c.value: c for c in Checked if c is not Checked.NONE}
 
@@ -118,6 +120,23 @@ def _element_row(name: str, section: str) -> Row:
                "the components have the element type of the memref", section)  # fmt: skip
 
 
+def _subgroup_row(name: str, section: str) -> Row:
+    return Row("scope", name, Equal(scope(name), number(MatrixScope.SUBGROUP)),
+               f"`{name}` is a matrix of subgroup scope", section)  # fmt: skip
+
+
+def same_scope(*names: str) -> Row:
+    """The row that asks matrices to be held by the same work-items."""
+
+    def scopes(s: Subject) -> list[MatrixScope]:
+        return [scope(name).value(s) for name in names]
+
+    return Row("scope", " ".join(names), Holds(" = ".join(f"scope({name})" for name in names),
+        lambda s: len(set(scopes(s))) == 1,
+        lambda s: ", ".join(f"scope({n}) is {held.value}" for n, held in zip(names, scopes(s), strict=True))),
+        "the matrices have one scope", SCOPE)  # fmt: skip
+
+
 LOAD = '003 "Cooperative matrix load"'
 _LOAD_FORMAT = "memory [ row , column ] : result"
 _STORE_FORMAT = "matrix , memory [ row , column ]"
@@ -153,7 +172,7 @@ class CooperativeMatrixAtomicLoad(AtomicAccess):
     result: Value = result(COOPMATRIX, "the tile")
 
 
-rules(CooperativeMatrixAtomicLoad, _element_row("result", ATOMIC_LOAD))
+rules(CooperativeMatrixAtomicLoad, _element_row("result", ATOMIC_LOAD), _subgroup_row("result", ATOMIC_LOAD))
 
 ATOMIC_STORE = '003 "Cooperative matrix atomic store"'
 
@@ -168,7 +187,7 @@ class CooperativeMatrixAtomicStore(AtomicAccess):
     column: Value = operand(INDEXES, "first column of the tile in the memref")
 
 
-rules(CooperativeMatrixAtomicStore, _element_row("matrix", ATOMIC_STORE))
+rules(CooperativeMatrixAtomicStore, _element_row("matrix", ATOMIC_STORE), _subgroup_row("matrix", ATOMIC_STORE))
 
 ATOMIC_UPDATE = '003 "Cooperative matrix atomic update"'
 
@@ -195,6 +214,7 @@ def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpda
     rules(
         declared,
         _element_row("matrix", ATOMIC_UPDATE),
+        _subgroup_row("matrix", ATOMIC_UPDATE),
         Row("result_type", "result matrix", same, "the result has the type of the matrix", ATOMIC_UPDATE),
         *more,
     )
@@ -283,6 +303,7 @@ def _components(s: Subject) -> int:
 
 def _element_rows(section: str) -> tuple[Row, ...]:
     return (
+        _subgroup_row("matrix", section),
         Row("index", "index", at_least(held("index"), 0), "the index is not negative", section),
         Row("length", "index matrix", Holds("index < length of the work-item vector",
             lambda s: s.op.index < 0 or s.op.index < _components(s),
@@ -336,15 +357,28 @@ rules(
 MUL_ADD = '003 "Cooperative matrix mul add"'
 
 
-def _castable(s: Subject) -> bool:
-    source, target = element_type(s.op.c.type), element_type(s.op.result.type)
+def _keeps_parts(s: Subject, name: str) -> bool:
+    """Whether the result's component type takes that of an operand without losing imaginary parts."""
+    source, target = element_type(getattr(s.op, name).type), element_type(s.op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
         raise Undetermined
     return source.family != "complex" or target.family == "complex"
 
 
-def _rows_multiple(name: str, term: Term, section: str) -> Row:
-    return Row(f"rows_{name}", name, Divides(subgroup_size(), term),
+def _rows_held(name: str) -> Term:
+    """The rows of a matrix that a subgroup holds; one that the work-group holds is not bound to the subgroup size."""
+
+    def value(s: Subject) -> int | None:
+        if scope(name).value(s) is MatrixScope.WORK_GROUP:
+            raise Undetermined
+        found: int | None = rows(name).value(s)
+        return found
+
+    return Term(f"rows({name})", value)
+
+
+def _rows_multiple(name: str, section: str) -> Row:
+    return Row(f"rows_{name}", name, Divides(subgroup_size(), _rows_held(name)),
                f"the rows of `{name}` are a multiple of the subgroup size", section, needs="subgroup_size")  # fmt: skip
 
 
@@ -360,8 +394,9 @@ class CooperativeMatrixMulAdd(Op):
 
 rules(
     CooperativeMatrixMulAdd,
-    _rows_multiple("a", rows("a"), MUL_ADD),
-    _rows_multiple("c", rows("c"), MUL_ADD),
+    _rows_multiple("a", MUL_ADD),
+    _rows_multiple("c", MUL_ADD),
+    same_scope("a", "b", "c", "result"),
     Row("k", "a b", Equal(columns("a"), rows("b")), "columns of a equal rows of b", MUL_ADD),
     Row("m", "a c", Equal(rows("c"), rows("a")), "rows of c equal rows of a", MUL_ADD),
     Row("n", "b c", Equal(columns("c"), columns("b")), "columns of c equal columns of b", MUL_ADD),
@@ -370,7 +405,8 @@ rules(
         "the component type of `a` or `b` promotes to the other", MUL_ADD),
     Row("component_type", "a b c", Promotable(promote(component("a"), component("b")), component("c")),
         "the type of the product promotes to the component type of c", MUL_ADD),
-    Row("cast", "result c", Holds("component_type(c) casts to component_type(result)", _castable,
+    Row("cast", "result c", Holds("component_type(c) casts to component_type(result)",
+        lambda s: _keeps_parts(s, "c"),
         lambda s: f"{element_type(s.op.c.type)} does not cast to {element_type(s.op.result.type)}"),
         "the component type of c can be cast to that of the result", MUL_ADD),
 )  # fmt: skip
@@ -418,7 +454,8 @@ def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
     declared = family(Reduce, mnemonic, doc, Where.SPMD, REDUCE, "a : result", tangled=True)
     rules(
         declared,
-        _rows_multiple("a", rows("a"), REDUCE),
+        _rows_multiple("a", REDUCE),
+        same_scope("result", "a"),
         Row("shape", "result", Equal(shape("result"), computed("the reduced shape", _reduced)),
             "the result of .row is M x 1, of .column 1 x N", REDUCE),
         Row("component_type", "result a", Equal(component("result"), component("a")),
@@ -438,77 +475,27 @@ CooperativeMatrixReduceAdd = _reduce("cooperative_matrix_reduce_add", "The sum o
 CooperativeMatrixReduceMax = _reduce("cooperative_matrix_reduce_max", "The maximum of each row or column.", _REAL)
 CooperativeMatrixReduceMin = _reduce("cooperative_matrix_reduce_min", "The minimum of each row or column.", _REAL)
 
-APPLY = '003 "Cooperative matrix apply"'
+_ACCUMULATOR, _RIGHT_FACTOR = matrix(Use.ACC), matrix(Use.B)
+TRANSPOSE = '001 "coopMatTransposeNV"'
 
 
-def _apply_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
-    found = element_type(fields["matrix"].type)
-    return {"row": (I32,), "column": (I32,), "element": (found if found is not None else ERROR,)}
+@op("cooperative_matrix_transpose", Where.SPMD, TRANSPOSE, "matrix : result", tangled=True)
+class CooperativeMatrixTranspose(Op):
+    """The transpose of an accumulator, as the right factor of a multiplication."""
 
-
-@op(
-    "cooperative_matrix_apply",
-    Where.SPMD,
-    APPLY,
-    "( row , column , element ) = matrix -> result body",
-    binding_types=_apply_bindings,
-    tangled=True,
-)
-class CooperativeMatrixApply(Op):
-    """A matrix whose components the region computes from row, column and component, in any order."""
-
-    row: Value = binding("row, from 0")
-    column: Value = binding("column, from 0")
-    element: Value = binding("component at that place")
-    matrix: Value = operand(COOPMATRIX, "the matrix")
-    result: Value = result(COOPMATRIX, "the matrix of what the region yields")
-    body: Region = body(RegionKind.SPMD, "yields the new component")
-
-
-def _yields_component(s: Subject) -> bool:
-    found = s.op.result.type
-    region: Region = s.op.body
-    if not isinstance(found, CoopMatrix) or any(o.spec.terminator for o in region.ops[:-1]):
-        raise Undetermined
-    last = region.terminator
-    if last is None or not last.spec.terminator:
-        return False
-    values = tuple(last.operands)
-    return len(values) == 1 and values[0].type in (found.component, ERROR)
-
-
-def _yielded_words(s: Subject) -> str:
-    last = s.op.body.terminator
-    if last is None or not last.spec.terminator:
-        return "it does not end with a yield"
-    return "yields (" + ", ".join(str(v.type) for v in last.operands) + ")"
-
-
-def _tangled_op(s: Subject) -> Op | None:
-    stack = list(reversed(s.op.body.ops))
-    while stack:
-        found: Op = stack.pop()
-        if inside_apply(found):
-            return found
-        for region in found.regions:
-            stack.extend(reversed(region.ops))
-    return None
-
-
-def _tangled_words(s: Subject) -> str:
-    found = _tangled_op(s)
-    return f"`{found.spec.mnemonic}` stands in it" if found else ""
+    matrix: Value = operand(_ACCUMULATOR, "M x N")
+    result: Value = result(_RIGHT_FACTOR, "N x M: element (i, j) is (j, i) of the matrix")
 
 
 rules(
-    CooperativeMatrixApply,
-    Row("result_type", "result matrix", Equal(type_of("result"), type_of("matrix")),
-        "the result has the type of the matrix", APPLY),
-    Row("yield", "", Holds("the region yields one value of the component type", _yields_component, _yielded_words),
-        "the region yields one value of the component type", APPLY, "end the region with `yield (%x)`",
-        at=yield_place("body")),
-    Row("tangled", "", Holds("no barrier, subgroup or matrix instruction in the region",
-        lambda s: _tangled_op(s) is None, _tangled_words),
-        "the region is called for each component alone: no barrier, subgroup or matrix instruction in it",
-        '001 "tangled instructions"', at=lambda s: found.span if (found := _tangled_op(s)) else None),
+    CooperativeMatrixTranspose,
+    Row("shape", "result matrix", Equal(shape("result"), computed("shape(matrix) swapped",
+        lambda s: shape("matrix").value(s)[::-1])), "the result has the shape of the matrix, swapped", TRANSPOSE),
+    same_scope("result", "matrix"),
+    Row("complex", "result matrix", Holds("complex goes to complex only", lambda s: _keeps_parts(s, "matrix"),
+        lambda s: f"{component('matrix').value(s)} to {component('result').value(s)}"),
+        "a complex component type becomes no other", TRANSPOSE, "take a part with `re`, `im` or `abs` before"),
+    Row("component_type", "result matrix", Equal(component("result"), component("matrix")),
+        "the result has the component type of the matrix; another one is converted to, which 001 does not allow",
+        TRANSPOSE, "`cast` the matrix before, which is the same", severity="warning"),
 )  # fmt: skip

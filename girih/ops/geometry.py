@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from girih.ir.core import Function, Op
 from girih.ir.facts import DeviceLimits
-from girih.ir.types import CoopMatrix
+from girih.ir.types import CoopMatrix, Type
 from girih.ops.control import ForeachTile
 from girih.ops.coopmatrix import (
     CooperativeMatrixExtract,
@@ -24,14 +24,19 @@ def _fits(op: Op, size: int) -> bool:
         case ForeachTile():
             return op.tile_shape[0] % size == 0
         case CooperativeMatrixMulAdd():
-            return all(isinstance(t, CoopMatrix) and t.rows % size == 0 for t in (op.a.type, op.c.type))
+            return all(_suits(t, size) for t in (op.a.type, op.c.type))
         case Reduce():
-            return isinstance(op.a.type, CoopMatrix) and op.a.type.rows % size == 0
+            return _suits(op.a.type, size)
         case CooperativeMatrixExtract() | CooperativeMatrixInsert():
             layout = layout_of(op.matrix.type, size) if isinstance(op.matrix.type, CoopMatrix) else None
             return layout is not None and op.index < layout.components
         case _:
             return True
+
+
+def _suits(type: Type, size: int) -> bool:
+    """Whether a subgroup can compute with a matrix; one that the work-group holds suits every size."""
+    return isinstance(type, CoopMatrix) and (type.of_work_group or type.rows % size == 0)
 
 
 def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:

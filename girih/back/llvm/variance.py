@@ -13,7 +13,8 @@ from girih.ir.types import CoopMatrix, Number
 from girih.ops.arith import Constant
 from girih.ops.builtin import SubgroupLocalId
 from girih.ops.control import For, Foreach, If, Yield
-from girih.ops.coopmatrix import CooperativeMatrixApply, CooperativeMatrixExtract
+from girih.ops.coopmatrix import CooperativeMatrixExtract
+from girih.ops.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.memory import AtomicUpdate
 from girih.ops.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
 
@@ -84,7 +85,7 @@ class _Analysis:
             case If():
                 self.branch(op)
             case CooperativeMatrixApply():
-                self.mark((op.row, op.element))
+                self.mark((op.row, *op.elements))
                 self.region(op.body)
             case SubgroupLocalId() | AtomicUpdate() | CooperativeMatrixExtract():
                 self.mark(op.results)

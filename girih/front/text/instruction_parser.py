@@ -12,7 +12,21 @@ from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, 
 from girih.front.text.names import NameParser, canonical_name
 from girih.front.text.spelling import COMPARISONS, OLD_PREFIXES, nearest, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
-from girih.ir.define import OPS, Attributes, Binding, Body, Integer, Literal, Operand, Result, Role, Slices, Spec
+from girih.ir.define import (
+    OPS,
+    SHARED,
+    Annotation,
+    Attributes,
+    Binding,
+    Body,
+    Integer,
+    Literal,
+    Operand,
+    Result,
+    Role,
+    Slices,
+    Spec,
+)
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
 
@@ -107,9 +121,10 @@ class InstructionParser(NameParser):
         if lexer.kind != WORD:
             self.expected("an instruction", begins=not names)
         found = OPS.get(lexer.text)
-        if found is not None:
+        if found is not None and found.spec.word == lexer.text:
             lexer.advance()
-            return found.spec
+            shared = SHARED.get(found.spec.word, ()) if lexer.kind == MODIFIER else ()
+            return next((s for s in shared if lexer.text[1:] in s.modifiers[0].choices), found.spec)
         word, span = lexer.text, lexer.span
         lexer.advance()
         if word in OLD_PREFIXES and lexer.kind == MODIFIER:
@@ -131,7 +146,7 @@ class InstructionParser(NameParser):
                 lexer.advance()
             elif role.required:
                 choices = ", ".join("." + c for c in role.choices)
-                self.expected(f"one of {choices} after `{draft.spec.mnemonic}`")
+                self.expected(f"one of {choices} after `{draft.spec.word}`")
             else:
                 draft.fields[role.name] = role.default
         if lexer.kind == MODIFIER:
@@ -140,10 +155,12 @@ class InstructionParser(NameParser):
     def _wrong_modifier(self, spec: Spec) -> None:
         lexer = self.lexer
         groups = ["|".join("." + c for c in role.choices) for role in spec.modifiers]
+        others = ["|".join("." + c for c in other.modifiers[0].choices) for other in SHARED.get(spec.mnemonic, ())]
         order = " then ".join(groups)
         known = {"." + c for role in spec.modifiers for c in role.choices}
         what = "is misplaced or given twice" if lexer.text in known else "is no modifier of this instruction"
-        hint = f"the modifiers of `{spec.mnemonic}` are, in this order: {order}" if groups else "it has no modifiers"
+        hint = f"the modifiers of `{spec.word}` are, in this order: {order}" if groups else "it has no modifiers"
+        hint += "".join(f", or {other}" for other in others)
         self.fail("syntax.modifier", f"`{lexer.text}` {what}", hint=hint)
 
     # --- the words of the format ------------------------------------------------------------
@@ -198,6 +215,10 @@ class InstructionParser(NameParser):
             case Literal():
                 start = self.lexer.start
                 draft.fields[name] = self.constant()
+                draft.uses[name] = (self.lexer.since(start),)
+            case Annotation():
+                start = self.lexer.start
+                draft.fields[name] = self.type()
                 draft.uses[name] = (self.lexer.since(start),)
 
     def _value(self, *, literal: bool = False) -> tuple[Value | int, Span]:
@@ -302,13 +323,13 @@ class InstructionParser(NameParser):
             draft.fields[name] = Value(result, types[0], span)
             return
         if draft.names and len(draft.names) != len(types):
-            self.fail("syntax.results", f"`{draft.spec.mnemonic}` returns {_count(types, 'value')}, "
+            self.fail("syntax.results", f"`{draft.spec.word}` returns {_count(types, 'value')}, "
                       f"{_count(draft.names, 'name')} stand before `=`", draft.names[0][1])  # fmt: skip
         names = draft.names or [("", span) for span in spans]
         draft.fields[name] = tuple(Value(n, t, span) for (n, span), t in zip(names, types, strict=True))
 
     def _one_name(self, draft: Draft) -> None:
-        mnemonic = draft.spec.mnemonic
+        mnemonic = draft.spec.word
         if not draft.names:
             self.fail("syntax.results", f"`{mnemonic}` returns a value that needs a name", draft.uses["result"][0],
                       f"write `%x = {mnemonic} ...`")  # fmt: skip
@@ -353,20 +374,20 @@ class InstructionParser(NameParser):
         """Fill in what was left out, and refuse names where nothing is returned."""
         spec = draft.spec
         if draft.names and not spec.results:
-            self.fail("syntax.results", f"`{spec.mnemonic}` returns no value", draft.names[0][1],
-                      f"write `{spec.mnemonic} ...` without a name before it")  # fmt: skip
+            self.fail("syntax.results", f"`{spec.word}` returns no value", draft.names[0][1],
+                      f"write `{spec.word} ...` without a name before it")  # fmt: skip
         for name, role in spec.roles.items():
             if name in draft.fields:
                 continue
             match role:
                 case Attributes():
                     draft.fields[name] = EMPTY
-                case Result(many=True) | Operand(many=True):
+                case Result(many=True) | Operand(many=True) | Binding(many=True):
                     draft.fields[name] = ()
-                case Operand(optional=True) | Body(optional=True):
+                case Operand(optional=True) | Body(optional=True) | Binding(optional=True) | Annotation():
                     draft.fields[name] = None
         if draft.names and not draft.fields[spec.results[0]]:
-            self.fail("syntax.results", f"this `{spec.mnemonic}` returns no value", draft.names[0][1],
+            self.fail("syntax.results", f"this `{spec.word}` returns no value", draft.names[0][1],
                       "give the types of the values: `-> (f32)`")  # fmt: skip
 
 

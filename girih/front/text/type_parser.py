@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from collections.abc import Iterable
+from enum import Enum
+from typing import NoReturn, TypeVar
 
 from girih.front.text.cursor import Cursor, kind_of
 from girih.front.text.definitions import LARGEST
@@ -13,23 +15,31 @@ from girih.ir.types import (
     NUMBERS,
     SCALARS,
     AddressSpace,
+    ClampMode,
     CoopMatrix,
     Extent,
     Group,
+    MatrixScope,
     MemRef,
     Number,
+    TensorLayout,
+    TensorView,
     Type,
     Use,
     packed_strides,
 )
 from girih.source import Source
 
-_KEYWORDS = ("memref", "group", "coopmatrix")
+_KEYWORDS = ("memref", "group", "coopmatrix", "tensor_layout", "tensor_view")
 _ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
-_PLAIN = re.compile(r"(?:memref|group|coopmatrix)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>")
+_PLAIN = re.compile(
+    r"(?:memref|group|coopmatrix|tensor_layout|tensor_view)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>"
+)
 _STATIC_SIZES = re.compile(r"(?:x[0-9]{1,18})+", re.ASCII)
 _ORDER = "the order is element and shape, strided<...>, address space"
 _CACHE_LIMIT = 10_000
+
+Choice = TypeVar("Choice", bound=Enum)
 
 
 class TypeParser(Cursor):
@@ -89,6 +99,10 @@ class TypeParser(Cursor):
                 return self._memref()
             case "group":
                 return self._group()
+            case "tensor_layout":
+                return self._tensor_layout()
+            case "tensor_view":
+                return self._tensor_view()
             case _:
                 return self._coopmatrix()
 
@@ -205,10 +219,40 @@ class TypeParser(Cursor):
         self.expect("x")
         columns = self.integer("the number of columns")
         self.expect(",")
-        lexer = self.lexer
-        for use in Use:
-            if self.accept(use.value):
-                self.expect(">")
-                return CoopMatrix(component, rows, columns, use)
-        close = nearest(lexer.text, [u.value for u in Use])
-        self.expected("matrix_a, matrix_b or matrix_acc", f"did you mean `{close}`?" if close else None)
+        use = self._one_of(Use, "matrix_a, matrix_b or matrix_acc")
+        scope = MatrixScope.SUBGROUP
+        if self.accept(","):
+            scope = self._one_of(MatrixScope, "the scope, subgroup or work_group")
+        self.expect(">", "the order is component type and shape, use, scope" if self.at(",") else None)
+        return CoopMatrix(component, rows, columns, use, scope)
+
+    def _tensor_layout(self) -> TensorLayout:
+        dim = self.integer("the number of dimensions")
+        mode = ClampMode.UNDEFINED
+        if self.accept(","):
+            mode = self._one_of(ClampMode, f"a clamp mode, one of {', '.join(m.value for m in ClampMode)}")
+        self.expect(">", "the order is number of dimensions, clamp mode" if self.at(",") else None)
+        return TensorLayout(dim, mode)
+
+    def _tensor_view(self) -> TensorView:
+        dim = self.integer("the number of dimensions")
+        has_dimensions = False
+        permutation: list[int] = []
+        if self.accept(","):
+            has_dimensions = self.accept("true")
+            if not has_dimensions and not self.accept("false"):
+                self.expected("true or false: whether the view has dimensions of its own")
+            while self.accept(","):
+                permutation.append(self.integer("a dimension's number"))
+        self.expect(">")
+        # A view of many dimensions is refused by the rules for types: no tuple of a million entries is made for it.
+        order = tuple(permutation) or tuple(range(max(0, min(dim, 8))))
+        return TensorView(dim, has_dimensions, order)
+
+    def _one_of(self, choices: Iterable[Choice], what: str) -> Choice:
+        """A word that stands for a member of an enumeration."""
+        for choice in choices:
+            if self.accept(str(choice.value)):
+                return choice
+        close = nearest(self.lexer.text, [str(c.value) for c in choices])
+        self.expected(what, f"did you mean `{close}`?" if close else None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from girih.back.llvm.cpu.access import shared_memref
 from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
 from girih.back.llvm.cpu.coopmatrix_forms import (
@@ -30,7 +32,7 @@ from girih.ir.define import Operand
 from girih.ir.types import I32, CoopMatrix
 from girih.ir.uses import free_values
 from girih.ops.control import Yield
-from girih.ops.coopmatrix import CooperativeMatrixApply
+from girih.ops.coopmatrix_regions import CooperativeMatrixApply
 
 
 @lowering(CooperativeMatrixApply)
@@ -40,16 +42,16 @@ def apply(code: Lowering, op: CooperativeMatrixApply) -> None:
     shared = _shared_values(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    m = operand(code, op.matrix)
+    matrices = [operand(code, matrix) for matrix in op.matrices]
     at_once = bool(plan_of(code.function).writers[op.body])
     if turned(type) and length(type) > 1 and (at_once or _reads(op.body, op.column)):
-        code.set(op.result, _one_by_one(code, op, type, m, shared))
+        code.set(op.result, _one_by_one(code, op, type, matrices, shared))
         return
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
-        return _body(code, op, at, parts[0], shared)
+        return _body(code, op, at, parts, shared)
 
-    held = Deferred(type, (m,), compute, 3 + 3 * _size(op.body), _reads_memory(op.body))
+    held = Deferred(type, tuple(matrices), compute, 3 + 3 * _size(op.body), _reads_memory(op.body))
     put_off(code, op.result, held, at_once=at_once)
 
 
@@ -88,8 +90,10 @@ def _shared_values(code: Lowering, op: CooperativeMatrixApply) -> dict[Value, He
     return found
 
 
-def _body(code: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts, shared: dict[Value, Held]) -> Parts:
-    """The region for a piece of a line: the components that it yields."""
+def _body(
+    code: Lowering, op: CooperativeMatrixApply, at: Piece, elements: Sequence[Parts], shared: dict[Value, Held]
+) -> Parts:
+    """The region for a piece of a line of each matrix: the components that it yields."""
     w = code.w
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -106,7 +110,8 @@ def _body(code: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts,
     with code.at(kind=RegionKind.SPMD, lanes=at.count, mask=None, element_number=number):
         code.set(op.row, row)
         code.set(op.column, column)
-        code.set(op.element, uniform(type.component, *element))
+        for value, parts in zip(op.elements, elements, strict=True):
+            code.set(value, uniform(type.component, *parts))
         code.region(op.body)
         last = op.body.terminator
         assert isinstance(last, Yield)
@@ -117,13 +122,13 @@ def _body(code: Lowering, op: CooperativeMatrixApply, at: Piece, element: Parts,
 
 
 def _one_by_one(
-    code: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, m: Matrix, shared: dict[Value, Held]
+    code: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, matrices: Sequence[Matrix], shared: dict[Value, Held]
 ) -> Matrix:
     """A row whose region asks for the column: component by component, as the column is one number in the region."""
-    source, target = to_tile(code, m), new_tile(code, type)
+    sources, target = [to_tile(code, m) for m in matrices], new_tile(code, type)
     with code.w.loop(0, length(type)) as loop:
         at = Piece(0, loop.index, 1)
-        write_tile(code, target, at, _body(code, op, at, read_tile(code, source, at), shared))
+        write_tile(code, target, at, _body(code, op, at, [read_tile(code, s, at) for s in sources], shared))
     return loaded(code, target)
 
 

@@ -14,7 +14,8 @@ from girih.ir.define import Operand
 from girih.ir.types import PARTS, CoopMatrix, Use
 from girih.ops.arith import Binary, Cast, Unary
 from girih.ops.control import Barrier, If, Yield
-from girih.ops.coopmatrix import CooperativeMatrixApply, CooperativeMatrixMulAdd, CooperativeMatrixScale
+from girih.ops.coopmatrix import CooperativeMatrixMulAdd, CooperativeMatrixScale
+from girih.ops.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.memory import LifetimeStop
 
 ELEMENTWISE = (Binary, Unary, Cast, CooperativeMatrixScale, CooperativeMatrixApply)

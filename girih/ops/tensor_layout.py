@@ -1,0 +1,290 @@
+"""Tensor layouts and views: where the elements of a matrix lie in a tensor of up to five dimensions (000, 001 4.1.X).
+
+Both are values that instructions make from others. Numbers are of index type; each means the 32-bit number of the
+specifications, and one that is outside their range is an error where it is known, a finding where it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from girih.ir.core import Op, Slice, Value
+from girih.ir.define import Where, node, op, operand, operands, result, rules, slices
+from girih.ir.predicates import (
+    INDEXES,
+    TENSOR_LAYOUT,
+    TENSOR_VIEW,
+    Equal,
+    Holds,
+    Row,
+    Subject,
+    Term,
+    Undetermined,
+    count,
+    exactly,
+    type_of,
+)
+from girih.ir.types import I32, INDEX, ErrorType, TensorLayout, TensorView, Type
+
+U32 = 2**32 - 1
+I32_RANGE = (-(2**31), 2**31 - 1)
+NO_ZERO, WITH_ZERO = (1, U32), (0, U32)
+
+CREATE = '000 "OpCreateTensorLayoutNV"'
+BLOCK_SIZE = '000 "OpTensorLayoutSetBlockSizeNV"'
+DIMENSION = '000 "OpTensorLayoutSetDimensionNV"'
+STRIDE = '000 "OpTensorLayoutSetStrideNV"'
+SLICE = '000 "OpTensorLayoutSliceNV"'
+CLAMP_VALUE = '000 "OpTensorLayoutSetClampValueNV"'
+VIEW_CREATE = '000 "OpCreateTensorViewNV"'
+VIEW_DIMENSION = '000 "OpTensorViewSetDimensionNV"'
+VIEW_STRIDE = '000 "OpTensorViewSetStrideNV"'
+VIEW_CLIP = '000 "OpTensorViewSetClipNV"'
+
+
+# --- terms and rows that they share ---------------------------------------------------------
+
+
+def dim(name: str) -> Term:
+    """The number of dimensions of a layout or view."""
+
+    def value(s: Subject) -> int:
+        held = getattr(s.op, name)
+        if not isinstance(held, Value) or not isinstance(held.type, TensorLayout | TensorView):
+            raise Undetermined
+        return held.type.dim
+
+    return Term(f"dim({name})", value)
+
+
+def _known(s: Subject, held: Value | int | None) -> int | None:
+    """A number that is a literal or a constant."""
+    found = s.facts.constants.get(held) if isinstance(held, Value) else held
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+Range = tuple[int, int]
+
+
+def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterator[str]:
+    """Words for each number of a list that is known and outside; a slice has a range for its offset and its span."""
+    for position, held in enumerate(getattr(s.op, name)):
+        parts = (held.offset, held.size) if isinstance(held, Slice) else (held,)
+        for part, (low, high) in zip(parts, ranges, strict=False):
+            number = _known(s, part)
+            if number is not None and not low <= number <= high:
+                yield f"number {position} is {number}, not in {low} .. {high}"
+
+
+def _range_row(name: str, ranges: tuple[Range, Range], says: str, section: str) -> Row:
+    def came(s: Subject) -> str:
+        return ", ".join(_out_of_range(s, name, ranges))
+
+    low, high = ranges[0]
+    text = f"{low} ≤ each of {name} ≤ {high}"
+    return Row("range", name, Holds(text, lambda s: not came(s), came), says, section)
+
+
+def _list_rows(target: str, name: str, low_to_high: Range, section: str) -> tuple[Row, ...]:
+    low, _ = low_to_high
+    return (
+        Row("count", f"{target} {name}", Equal(count(name), dim(target)), "there is one number for each dimension",
+            section),
+        _range_row(name, (low_to_high, low_to_high), f"a number that is known is in {low} .. 2^32 - 1", section),
+        _result_row(target, section),
+    )  # fmt: skip
+
+
+def _result_row(target: str, section: str) -> Row:
+    return Row("result_type", f"result {target}", Equal(type_of("result"), type_of(target)),
+               f"the result has the type of the {target}", section)  # fmt: skip
+
+
+def _wrong_slices(s: Subject) -> list[str]:
+    found: list[str] = []
+    for position, one in enumerate(s.op.slices):
+        if one.size is None:
+            found.append(f"slice {position} has no `:` and span")
+        for value in (one.offset, one.size):
+            if isinstance(value, Value) and value.type != INDEX and not isinstance(value.type, ErrorType):
+                found.append(f"%{value.name} has type {value.type}")
+    return found
+
+
+def _slice_rows(section: str) -> tuple[Row, ...]:
+    return (
+        Row("slices", "slices", Holds("each slice is offset : span, of index type or literal",
+            lambda s: not _wrong_slices(s), lambda s: ", ".join(_wrong_slices(s))),
+            "a slice is offset : span, each of index type or a literal", section),
+    )  # fmt: skip
+
+
+# --- layouts --------------------------------------------------------------------------------
+
+
+@op("tensor_layout_create", Where.MIXED, CREATE, ": result")
+class TensorLayoutCreate(Op):
+    """A layout with block size 1, and with dimensions, strides, offsets, spans and a clamp value of 0."""
+
+    result: Value = result(TENSOR_LAYOUT, "the layout")
+
+
+@node
+class SetOfLayout(Op):
+    """The base of what replaces one number for each dimension of a layout."""
+
+    layout: Value = operand(TENSOR_LAYOUT, "the layout before")
+    numbers: tuple[Value | int, ...] = operands(INDEXES, "one for each dimension, outermost first", literal=True)
+    result: Value = result(TENSOR_LAYOUT, "the layout after")
+
+
+@op("tensor_layout_set_block_size", Where.MIXED, BLOCK_SIZE, "layout [ numbers ] : result")
+class TensorLayoutSetBlockSize(SetOfLayout):
+    """The layout of a tensor that is stored in blocks of so many elements; strides then count blocks.
+
+    Comes before the dimensions, whose implicit strides it changes.
+    """
+
+
+rules(TensorLayoutSetBlockSize, *_list_rows("layout", "numbers", NO_ZERO, BLOCK_SIZE))
+
+
+@op("tensor_layout_set_dimension", Where.MIXED, DIMENSION, "layout [ numbers ] : result")
+class TensorLayoutSetDimension(SetOfLayout):
+    """The layout with these dimensions, all of it as the region that is accessed, and the strides of a dense tensor."""
+
+
+rules(TensorLayoutSetDimension, *_list_rows("layout", "numbers", NO_ZERO, DIMENSION))
+
+
+@op("tensor_layout_set_stride", Where.MIXED, STRIDE, "layout [ numbers ] : result")
+class TensorLayoutSetStride(SetOfLayout):
+    """The layout with these strides, in elements, or blocks where the block size is not 1."""
+
+
+rules(TensorLayoutSetStride, *_list_rows("layout", "numbers", WITH_ZERO, STRIDE))
+
+
+@op("tensor_layout_slice", Where.MIXED, SLICE, "layout [ slices ] : result")
+class TensorLayoutSlice(Op):
+    """The layout whose accessed region is moved by the offsets, which may point outside, and has these spans."""
+
+    layout: Value = operand(TENSOR_LAYOUT, "the layout before")
+    slices: tuple[Slice, ...] = slices("offset : span for each dimension, outermost first")
+    result: Value = result(TENSOR_LAYOUT, "the layout after")
+
+
+rules(
+    TensorLayoutSlice,
+    Row("count", "layout slices", Equal(count("slices"), dim("layout")), "there is one slice for each dimension",
+        SLICE),
+    *_slice_rows(SLICE),
+    _range_row("slices", (I32_RANGE, NO_ZERO),
+        "an offset that is known is a signed 32-bit number, a span is in 1 .. 2^32 - 1", SLICE),
+    _result_row("layout", SLICE),
+)  # fmt: skip
+
+
+@op("tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
+class TensorLayoutSetClampValue(Op):
+    """The layout whose loads give the low bits of this number outside, where the clamp mode is constant."""
+
+    layout: Value = operand(TENSOR_LAYOUT, "the layout before")
+    value: Value = operand(exactly(I32), "a bit pattern; its low bits are the component")
+    result: Value = result(TENSOR_LAYOUT, "the layout after")
+
+
+rules(TensorLayoutSetClampValue, _result_row("layout", CLAMP_VALUE))
+
+# --- views ----------------------------------------------------------------------------------
+
+
+@op("tensor_view_create", Where.MIXED, VIEW_CREATE, ": result")
+class TensorViewCreate(Op):
+    """A view with dimensions and strides of 0, and no clip."""
+
+    result: Value = result(TENSOR_VIEW, "the view")
+
+
+@node
+class SetOfView(Op):
+    """The base of what replaces one number for each dimension of a view."""
+
+    view: Value = operand(TENSOR_VIEW, "the view before")
+    numbers: tuple[Value | int, ...] = operands(INDEXES, "one for each dimension, outermost first", literal=True)
+    result: Value = result(TENSOR_VIEW, "the view after")
+
+
+@op("tensor_view_set_dimension", Where.MIXED, VIEW_DIMENSION, "view [ numbers ] : result")
+class TensorViewSetDimension(SetOfView):
+    """The view with these dimensions, and the strides of a dense array."""
+
+
+rules(TensorViewSetDimension, *_list_rows("view", "numbers", NO_ZERO, VIEW_DIMENSION))
+
+
+@op("tensor_view_set_stride", Where.MIXED, VIEW_STRIDE, "view [ numbers ] : result")
+class TensorViewSetStride(SetOfView):
+    """The view with these strides, in elements of the region that is accessed."""
+
+
+rules(TensorViewSetStride, *_list_rows("view", "numbers", WITH_ZERO, VIEW_STRIDE))
+
+
+@op("tensor_view_set_clip", Where.MIXED, VIEW_CLIP, "view [ slices ] : result")
+class TensorViewSetClip(Op):
+    """The view that accesses only these rows and columns of the matrix; other components stay as they are."""
+
+    view: Value = operand(TENSOR_VIEW, "the view before")
+    slices: tuple[Slice, ...] = slices("offset : span of the rows, then of the columns")
+    result: Value = result(TENSOR_VIEW, "the view after")
+
+
+def _two(s: Subject) -> bool:
+    return len(s.op.slices) == 2
+
+
+rules(
+    TensorViewSetClip,
+    Row("count", "slices", Holds("number of slices = 2", _two, lambda s: f"there are {len(s.op.slices)}"),
+        "there is one slice for the rows and one for the columns", VIEW_CLIP),
+    *_slice_rows(VIEW_CLIP),
+    _range_row("slices", (WITH_ZERO, WITH_ZERO), "a number that is known is in 0 .. 2^32 - 1", VIEW_CLIP),
+    _result_row("view", VIEW_CLIP),
+)  # fmt: skip
+
+# --- types ----------------------------------------------------------------------------------
+
+
+def _tensor_type(s: Subject) -> TensorLayout | TensorView:
+    if not isinstance(s.op, TensorLayout | TensorView):
+        raise Undetermined
+    return s.op
+
+
+def _view_type(s: Subject) -> TensorView:
+    if not isinstance(s.op, TensorView) or not 1 <= s.op.dim <= 5:
+        raise Undetermined
+    return s.op
+
+
+def _is_tensor(type: Type) -> bool:
+    return isinstance(type, TensorLayout | TensorView)
+
+
+rules(
+    "type",
+    Row("tensor_dim", "", Holds("1 ≤ dim ≤ 5", lambda s: 1 <= _tensor_type(s).dim <= 5,
+        lambda s: f"the type is {s.op}"),
+        "a tensor layout or view has 1 to 5 dimensions", '000 "OpTypeTensorLayoutNV"'),
+    Row("permutation", "", Holds("p0, ... are 0 .. dim - 1 in some order",
+        lambda s: sorted(_view_type(s).permutation) == list(range(_view_type(s).dim)), lambda s: f"the type is {s.op}"),
+        "the permutation of a tensor view names each dimension once", '000 "OpTypeTensorViewNV"'),
+)  # fmt: skip
+rules(
+    "parameter",
+    Row("tensor", "", Holds("a parameter is no tensor layout or view", lambda s: not _is_tensor(s.op.type),
+        lambda s: f"%{s.op.name} has type {s.op.type}"),
+        "a parameter is no tensor layout or view", '003 "Functions" Restrictions',
+        "make it in the function with tensor_layout_create or tensor_view_create"),
+)  # fmt: skip
