@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 from girih.addressing import Access, Kind, Strided
 from girih.draw.options import Limits, Options
 from girih.draw.picture import ACCESS_LOOKS, Panel, Picture, counts_of, times
-from girih.draw.tile import Tile, as_matrix, chosen, drawn_lines, memory_panel, memory_width, tile_panel
-
-MOST_ELEMENTS = 1 << 20
-"""Elements of a memref that are worked out; of a larger one those that are drawn."""
+from girih.draw.tile import MOST_ELEMENTS, Tile, as_matrix, chosen, drawn_lines, memory_panel, memory_width, tile_panel
 
 
 def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
@@ -26,10 +23,9 @@ def strided_picture(memref: Strided, options: Options, limits: Limits) -> Pictur
     """The elements of a memref, its last mode along the columns, and where they lie in memory."""
     rows, columns = as_matrix(memref.shape)
     down, across = drawn_lines(options.window, limits, (rows, columns))
-    corner = (0, 0)
-    part = np.arange(rows), np.arange(columns)
-    if rows * columns > MOST_ELEMENTS:
-        corner, part = (int(down[0]), int(across[0])), (down, across)
+    is_part = rows * columns > MOST_ELEMENTS
+    corner = (int(down[0]), int(across[0])) if is_part else (0, 0)
+    part = (down, across) if is_part else (np.arange(rows), np.arange(columns))
     element = _elements(memref, *part)
     code = np.full(element.shape, Kind.IN_BOUNDS, np.uint8)
     tile = Tile(element, code, down, across, memref.shape, corner)

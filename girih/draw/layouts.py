@@ -10,10 +10,7 @@ from girih.addressing import Access, LayoutTile, TensorLayout, TensorView
 from girih.draw.options import Limits, Options
 from girih.draw.picture import DrawingError, Panel, Picture, counts_of, times
 from girih.draw.space import Space, planes
-from girih.draw.tile import Tile, chosen, memory_panel, tile_panel
-
-MOST_ELEMENTS = 1 << 20
-"""Elements of a tile that are worked out; of a larger one the first rows."""
+from girih.draw.tile import MOST_ELEMENTS, Tile, chosen, memory_panel, tile_panel
 
 
 def layout_picture(layout: TensorLayout, options: Options, limits: Limits) -> Picture:

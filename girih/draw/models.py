@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from girih.addressing import Access, LayoutTile, Strided, TensorLayout, TensorView
+from girih.addressing import (
+    Access,
+    BlockedInterleaved,
+    LayoutTile,
+    SharedImage,
+    Strided,
+    Swizzle,
+    TensorLayout,
+    TensorMap,
+    TensorView,
+)
 from girih.draw.accesses import access_picture, strided_picture
+from girih.draw.blocked import blocked_picture
 from girih.draw.layouts import layout_picture, layout_tile_picture, view_picture
 from girih.draw.options import Limits, checked
 from girih.draw.picture import DrawingError, Picture
+from girih.draw.shared import shared_image_picture, swizzle_picture
+from girih.draw.tensor_maps import tensor_map_picture
 
 
 def picture(model: object, options: Mapping[str, object], limits: Limits) -> Picture:
@@ -19,7 +32,9 @@ def picture(model: object, options: Mapping[str, object], limits: Limits) -> Pic
         if isinstance(model, kind):
             for name in choices.given():
                 if name not in understood:
-                    raise DrawingError(f"{name} says nothing about a {kind.__name__}; it takes {', '.join(understood)}")
+                    raise DrawingError(
+                        f"{name} says nothing about a {kind.__name__}; it takes {', '.join(understood) or 'no options'}"
+                    )
             return make(model, choices, limits)
     names = ", ".join(kind.__name__ for kind in _MAKERS)
     raise DrawingError(f"a {type(model).__name__} has no picture; draw one of {names}")
@@ -30,6 +45,10 @@ _MAKERS: dict[type, tuple[Callable[[Any, Any, Limits], Picture], tuple[str, ...]
     TensorLayout: (layout_picture, ("rows", "columns", "view", "store", *_TILE)),
     LayoutTile: (layout_tile_picture, ("store", *_TILE)),
     TensorView: (view_picture, ("rows", "columns", *_TILE)),
+    BlockedInterleaved: (blocked_picture, _TILE),
+    TensorMap: (tensor_map_picture, ("coordinates", "offsets", "shared_address", "store", *_TILE)),
+    SharedImage: (shared_image_picture, ()),
+    Swizzle: (swizzle_picture, ("row_bytes",)),
     Strided: (strided_picture, _TILE),
     Access: (access_picture, _TILE),
 }

@@ -72,8 +72,10 @@ class Limits:
     planes: int
 
 
-PAPER_LIMITS = Limits(24, 32, 6)
+PAPER_LIMITS = Limits(16, 16, 6)
 TERMINAL_LIMITS = Limits(16, 16, 4)
+RING = 2
+"""So many lines more may a grid have in which a tile lies, for what is around it."""
 
 
 def checked(options: Mapping[str, object]) -> Options:

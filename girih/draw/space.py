@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.draw.grid import Cells, Lines, axis, left_out, shown_lines
-from girih.draw.options import Limits
+from girih.draw.options import RING, Limits
 from girih.draw.picture import FREE, OUTSIDE, Frame, Panel, plural, times
 
 
@@ -61,8 +61,8 @@ def _plane(space: Space, plane: NDArray[np.int64], limits: Limits) -> Panel:
     here = (space.place[:, :-2] == plane).all(axis=1)
     row, column = space.place[here, -2], space.place[here, -1]
     drawn = space.drawn[here[space.drawn]]
-    rows = _lines(space.place[drawn, -2], space.size[-2], limits.rows)
-    columns = _lines(space.place[drawn, -1], space.size[-1], limits.columns)
+    rows = _lines(space.place[drawn, -2], space.size[-2], limits.rows + RING)
+    columns = _lines(space.place[drawn, -1], space.size[-1], limits.columns + RING)
     cells = Cells(rows, columns, OUTSIDE)
     exists = all(0 <= at < size for at, size in zip(plane.tolist(), space.size[:-2], strict=True))
     if exists:
@@ -105,7 +105,7 @@ def _title(space: Space, plane: list[int], exists: bool) -> str:
     shape = f"tensor: {times(space.size[-2:] if space.names[0] else space.size[-1:])}"
     if not plane:
         return shape
-    where = ", ".join(f"{name} {at}" for name, at in zip(space.names, plane, strict=False))
+    where = ", ".join(f"{name} = {at}" for name, at in zip(space.names, plane, strict=False))
     return f"{where}: {times(space.size[-2:])}" if exists else f"{where}: outside the tensor"
 
 

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from girih.addressing import Access
 from girih.draw.grid import Cells, Lines, axis, left_out, shown_lines
-from girih.draw.options import Limits, Window
-from girih.draw.picture import FREE, DrawingError, Panel, plural, times
+from girih.draw.options import RING, Limits, Window
+from girih.draw.picture import ACCESS_LOOKS, FREE, DrawingError, Look, Panel, plural, times
 
+MOST_ELEMENTS = 1 << 20
+"""Elements of a tile that are worked out; of a larger one a part."""
 FOLD = 16
 """Elements of a row of memory where nothing suggests a number."""
 
@@ -25,7 +27,8 @@ FOLD = 16
 class Tile:
     """A tile as a matrix, the part of it that was worked out, and the part that is drawn.
 
-    - `element`, `code`: memory element (-1: none) and class, `[rows, columns]` from `corner` on: what is worked out.
+    - `element`: memory element, -1 for none, `[rows, columns]` from `corner` on; `[rows, columns, units]` where an
+      element lies in several places. `code`: uint8 `[rows, columns]`, the class. They are what is worked out.
     - `rows`, `columns`: the lines that are drawn, all of them worked out.
     - `shape`: the shape of the whole tile.
     """
@@ -45,20 +48,20 @@ class Tile:
         """
         whole = access.shape if shape is None else shape
         element, code = _as_matrix(access.element), _as_matrix(access.kind)
-        rows, columns = drawn_lines(window, limits, as_matrix(whole))
-        return cls(element, code, rows[rows < len(element)], columns, whole)
+        rows, columns = drawn_lines(window, limits, as_matrix(whole), code)
+        return cls(element, code, rows, columns, whole)
 
     @property
     def number(self) -> NDArray[np.int64]:
         """The number in the order of the tile of each element that was worked out, one after the other."""
-        rows, columns = self.element.shape
+        rows, columns = self.code.shape
         first = np.arange(self.corner[0], self.corner[0] + rows, dtype=np.int64) * as_matrix(self.shape)[1]
         return (first[:, None] + np.arange(self.corner[1], self.corner[1] + columns)).reshape(-1)
 
     def drawn(self, values: NDArray[Any]) -> NDArray[Any]:
         """Of `values`, one for each element that was worked out, those of the elements that are drawn."""
         lines = np.ix_(self.rows - self.corner[0], self.columns - self.corner[1])
-        return values.reshape(self.element.shape)[lines].reshape(-1)
+        return values.reshape(self.code.shape)[lines].reshape(-1)
 
 
 def as_matrix(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -74,69 +77,95 @@ def chosen(asked: tuple[str, ...], there: tuple[str, ...]) -> tuple[str, ...]:
     return asked
 
 
-def drawn_lines(window: Window | None, limits: Limits, shape: tuple[int, int]) -> tuple[Lines, Lines]:
+def drawn_lines(
+    window: Window | None, limits: Limits, shape: tuple[int, int], code: NDArray[np.uint8] | None = None
+) -> tuple[Lines, Lines]:
     """The rows and columns of a matrix that are drawn: the window, or as many as are legible.
 
+    Of a large matrix the first lines are drawn, and those around the places where classes change, if `code` says any.
     Raises `DrawingError` for a window that leaves the matrix.
     """
     if window is None:
-        return np.arange(min(shape[0], limits.rows)), np.arange(min(shape[1], limits.columns))
-    for (first, size), whole, what in zip(window, shape, ("row", "column"), strict=True):
-        if first + size > whole:
+        whole = np.zeros((1, 1), np.uint8) if code is None else code
+        differs = (whole[1:] != whole[:-1]).any(axis=1), (whole[:, 1:] != whole[:, :-1]).any(axis=0)
+        return _legible(shape[0], limits.rows, differs[0]), _legible(shape[1], limits.columns, differs[1])
+    for (first, size), whole_size, what in zip(window, shape, ("row", "column"), strict=True):
+        if first + size > whole_size:
             raise DrawingError(
-                f"window: {what}s {first} to {first + size - 1} of a tile that has {plural(whole, what)}; "
-                f"end at {what} {whole - 1}"
+                f"window: {what}s {first} to {first + size - 1} of a tile that has {plural(whole_size, what)}; "
+                f"end at {what} {whole_size - 1}"
             )
     (row, rows), (column, columns) = window
     return np.arange(row, row + rows), np.arange(column, column + columns)
 
 
-def tile_panel(tile: Tile) -> Panel:
-    """The tile by itself, numbered in order."""
+def _legible(size: int, limit: int, differs: NDArray[np.bool_]) -> Lines:
+    """At most `limit` of `size` lines; `differs` says whether line i + 1 is of other classes than line i."""
+    if size <= limit:
+        return np.arange(size)
+    edges = np.flatnonzero(differs)
+    if 4 * len(edges) > limit:
+        return np.arange(limit)
+    around = np.clip((edges[:, None] + np.array([-1, 0, 1, 2])).reshape(-1), 0, size - 1)
+    first = np.setdiff1d(np.arange(limit), around)
+    return np.sort(np.concatenate([np.unique(around), first])[:limit])
+
+
+def tile_panel(tile: Tile, looks: tuple[Look, ...] = ACCESS_LOOKS, block: tuple[int, int] = (0, 0)) -> Panel:
+    """The tile by itself, numbered in order; `block` is after how many rows and columns a rule is drawn."""
     cells = Cells(tile.rows, tile.columns, FREE)
     rows, width = as_matrix(tile.shape)
     number = tile.drawn(tile.number)
     cells.put(number // width, number % width, number, tile.drawn(tile.code))
     outer = tile.shape[:-1]
+    every = outer[-1] if len(outer) > 1 else block[0]
     return Panel(
         f"tile: {times(tile.shape)}",
-        axis(_name("row", outer), tile.rows, _outer_labels(tile.rows, outer), outer[-1] if len(outer) > 1 else 0),
-        axis("column", tile.columns),
+        axis(_name("row", outer), tile.rows, _outer_labels(tile.rows, outer), every),
+        axis("column", tile.columns, every=block[1]),
         cells.code,
         cells.labels,
-        notes=(
-            *left_out("row", tile.rows, 0, rows),
-            *left_out("column", tile.columns, 0, width),
-        ),
+        looks,
+        notes=(*left_out("row", tile.rows, 0, rows), *left_out("column", tile.columns, 0, width)),
     )
 
 
-def memory_panel(tile: Tile, width: int, extent: int, limits: Limits, unit: str = "element", every: int = 0) -> Panel:
-    """Memory in rows of `width` elements, with the numbers of the tile's elements where they lie.
+def memory_panel(
+    tile: Tile,
+    width: int,
+    extent: int,
+    limits: Limits,
+    unit: str = "element",
+    looks: tuple[Look, ...] = ACCESS_LOOKS,
+    every: int = 0,
+) -> Panel:
+    """Memory in rows of `width` units, with the numbers of the tile's elements where they lie.
 
-    `extent` is how many elements the memory has, as far as is known; `every` rows a rule is drawn.
+    `extent` is how many units the memory has, as far as is known; a rule is drawn after `every` rows.
     """
-    touched = tile.element.reshape(-1) >= 0
-    element, number, code = tile.element.reshape(-1)[touched], tile.number[touched], tile.code.reshape(-1)[touched]
-    wanted = tile.drawn(tile.element)
+    places = tile.element.reshape(tile.code.size, -1)
+    touched = places >= 0
+    element = places[touched]
+    wanted = places[tile.drawn(np.arange(len(places)))]
     wanted = wanted[wanted >= 0]
-    last = max(int(element.max(initial=0)) + 1, extent)
-    height = -(-last // width)
-    rows = shown_lines(wanted // width, 0, height, max(limits.rows, len(tile.rows)))
-    columns = shown_lines(wanted % width, 0, width, max(limits.columns, len(tile.columns)))
+    height = -(-max(int(element.max(initial=0)) + 1, extent) // width)
+    rows = shown_lines(wanted // width, 0, height, max(limits.rows, len(tile.rows)) + RING)
+    columns = shown_lines(wanted % width, 0, width, max(limits.columns, len(tile.columns)) + RING)
     cells = Cells(rows, columns, FREE)
+    number = np.broadcast_to(tile.number[:, None], places.shape)[touched]
+    code = np.broadcast_to(tile.code.reshape(-1, 1), places.shape)[touched]
     cells.put(element // width, element % width, number, code)
-    starts = [str(row * width) for row in rows.tolist()]
-    is_part = tile.element.size < math.prod(tile.shape)
+    is_part = tile.code.size < math.prod(tile.shape)
     return Panel(
         f"memory: rows of {plural(width, unit)}",
-        axis(f"first {unit}", rows, starts),
+        axis(f"first {unit}", rows, [str(row * width) for row in rows.tolist()], every),
         axis(f"{unit} of the row", columns),
         cells.code,
         cells.labels,
+        looks,
         notes=(
-            *left_out("memory row", rows, 0, height),
-            *left_out("memory column", columns, 0, width),
+            *left_out("row", rows, 0, height),
+            *left_out("column", columns, 0, width),
             *(("only the first elements of the tile, and those drawn, are looked for",) if is_part else ()),
             *cells.notes(),
         ),
