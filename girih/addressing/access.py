@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.display import Drawn
 from girih.addressing.errors import Report, rule
 
 
@@ -44,7 +45,7 @@ def check_count(report: Report, shape: Sequence[int]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Access:
+class Access(Drawn):
     """Which memory element, or which fill, or nothing, each element of a tile stands for.
 
     The tile has any shape; a cooperative matrix is `[rows, columns]`. Arrays are not to be changed.

@@ -22,6 +22,7 @@ from girih.addressing.buffers import (
     check_same_type,
     in_memory_order,
 )
+from girih.addressing.display import Drawn
 from girih.addressing.errors import U32, Report, Rule, Violation, rule
 
 ORDER = rule("blocked_interleaved.order", 'blocks are in order "row" or "column"', "002 3.X Cooperative Matrix Layout")
@@ -55,7 +56,7 @@ BLOCK_BYTES, ROW_BYTES, WORD_BYTES, BLOCK_ROWS = 64, 16, 4, 4
 
 
 @dataclass(frozen=True)
-class BlockedInterleaved:
+class BlockedInterleaved(Drawn):
     """A matrix `[rows, columns]` in interleaved blocks (002 RowBlockedInterleavedARM, ColumnBlockedInterleavedARM).
 
     `order` is that of the blocks, "row" or "column"; `component_size` 1, 2, 4 or 8 bytes; `stride` the number of blocks

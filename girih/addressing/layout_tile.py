@@ -9,6 +9,7 @@ import numpy as np
 
 from girih.addressing.access import Access
 from girih.addressing.buffers import AnyArray
+from girih.addressing.display import Drawn
 from girih.addressing.errors import Violation
 from girih.addressing.load_store import load_tensor, store_tensor
 from girih.addressing.tensor_layout import TensorLayout
@@ -16,7 +17,7 @@ from girih.addressing.tensor_view import TensorView
 
 
 @dataclass(frozen=True)
-class LayoutTile:
+class LayoutTile(Drawn):
     """A matrix `[rows, columns]` that lies in memory as `layout` and `view` say (001 8.X).
 
     The base is `element_offset` elements from the start of a buffer. `access`, `load` and `store` raise

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.display import Drawn
 from girih.addressing.errors import Violation
 
 FILL = -1
@@ -16,7 +17,7 @@ UNTOUCHED = -2
 
 
 @dataclass(frozen=True, eq=False)
-class SharedImage:
+class SharedImage(Drawn):
     """What one load wrote: entry i is the shared byte `shared_address + i`. Arrays are not to be changed.
 
     - `bytes`: uint8, 0 where nothing was written.

@@ -18,6 +18,7 @@ from girih.addressing.buffers import (
     check_same_type,
     in_memory_order,
 )
+from girih.addressing.display import Drawn
 from girih.addressing.errors import I64_HIGH, Report, Violation, rule
 
 SHAPE = rule("strided.shape", "sizes are 1 .. 2^63-1, and so is the number of elements", "003 Memref type")
@@ -30,7 +31,7 @@ ALIAS = rule("strided.stores_alias", "different elements lie at different places
 
 
 @dataclass(frozen=True)
-class Strided:
+class Strided(Drawn):
     """A memref: `shape` and `strides` in elements, one per mode, and the `offset` of its first element.
 
     Element `[i0, i1, ...]` has index `offset + i0 * strides[0] + i1 * strides[1] + ...` (003 Memref type). Without

@@ -14,6 +14,7 @@ from typing import Literal, Self, SupportsIndex
 
 from girih.addressing import tensor_rules as rules
 from girih.addressing.access import Access
+from girih.addressing.display import Drawn
 from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation
 from girih.addressing.tensor_index import tensor_access, tensor_lints
 from girih.addressing.tensor_view import TensorView
@@ -22,7 +23,7 @@ ClampMode = Literal["undefined", "constant", "clamp_to_edge", "repeat", "mirror_
 
 
 @dataclass(frozen=True)
-class TensorLayout:
+class TensorLayout(Drawn):
     """The layout of a tensor in memory and the slice of it that a load or store accesses (001 4.1.X).
 
     `dim` is 1 to 5; `clamp_mode` says what happens to coordinates outside: "undefined", "constant" (loads give the

@@ -11,11 +11,12 @@ from typing import Self, SupportsIndex
 import numpy as np
 
 from girih.addressing import tensor_rules as rules
+from girih.addressing.display import Drawn
 from girih.addressing.errors import U32, Report, Violation
 
 
 @dataclass(frozen=True)
-class TensorView:
+class TensorView(Drawn):
     """A view of the span of a layout (001 4.1.X Tensor Layout Types); dimension 0 is outermost.
 
     `dim` is 1 to 5. With `has_dimensions`, `dimension` and `stride` (both in elements) replace those of the layout's

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from girih.addressing import BlockedInterleaved
@@ -35,15 +37,19 @@ def blocked_picture(matrix: BlockedInterleaved, options: Options, limits: Limits
     element, code = byte // matrix.unit_bytes, (member % len(_TINTS)).astype(np.uint8)
     tile = Tile(element, code, rows, columns, shape, corner)
     looks = _looks(matrix.stride)
-    width = options.memory_columns or ROW_BYTES * matrix.stride // matrix.unit_bytes
-    every = BLOCK_ROWS if options.memory_columns is None else 0
+    natural = ROW_BYTES * matrix.stride // matrix.unit_bytes
+    folds = -(-natural // (2 * limits.columns)) if natural % 2 == 0 else 1
+    folds = folds if natural % folds == 0 else 1
+    width = options.memory_columns or natural // folds
+    every = BLOCK_ROWS * folds if options.memory_columns is None else 0
+    wide = replace(limits, columns=max(limits.columns, min(width, 2 * limits.columns)))
     unit = "component" if matrix.unit_bytes == matrix.component_size else "word"
     extent = matrix.byte_size // matrix.unit_bytes
 
     def panel(name: str) -> Panel:
         if name == "tile":
             return tile_panel(tile, looks, (BLOCK_ROWS, matrix.block_columns))
-        return memory_panel(tile, width, extent, limits, unit, looks, every)
+        return memory_panel(tile, width, extent, wide, unit, looks, every)
 
     names = chosen(options.panels or ("tile", "memory"), ("tile", "memory"))
     title = f"{times(shape)} matrix in interleaved blocks, {matrix.order} order"

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.draw.picture import Axis
+from girih.draw.picture import Axis, plural
 
 Lines = NDArray[np.int64]
 
@@ -59,8 +59,8 @@ class Cells:
         self.rows, self.columns = rows, columns
         self.code = np.full((len(rows), len(columns)), background, np.uint8)
         self.texts = [[""] * len(columns) for _ in range(len(rows))]
-        self.is_shared = False
-        """Whether a cell has more than one number, so that a note must explain the label."""
+        self.samples: dict[bool, str] = {}
+        """What the first shared cell of each sort means: with a run of numbers, and with any."""
 
     def put(
         self, row: NDArray[np.int64], column: NDArray[np.int64], number: NDArray[np.int64], code: NDArray[np.uint8]
@@ -81,7 +81,8 @@ class Cells:
         for place, begin, many in zip(places.tolist(), first.tolist(), count.tolist(), strict=True):
             low, high = int(numbers[begin]), int(numbers[begin + many - 1])
             self.texts[place // len(self.columns)][place % len(self.columns)] = _label(low, high, many)
-            self.is_shared |= many > 1
+            if many > 1:
+                self.samples.setdefault(high - low == many - 1, _meaning(low, high, many))
 
     @property
     def labels(self) -> tuple[tuple[str, ...], ...]:
@@ -90,9 +91,7 @@ class Cells:
 
     def notes(self) -> tuple[str, ...]:
         """What the reader needs to read the labels."""
-        if not self.is_shared:
-            return ()
-        return ("3-5: elements 3 to 5 share the place; 3+2: 3 and two others",)
+        return tuple(self.samples.values())
 
 
 def _positions(lines: Lines, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -107,3 +106,10 @@ def _label(low: int, high: int, many: int) -> str:
     if many == 1:
         return str(low)
     return f"{low}-{high}" if high - low == many - 1 else f"{low}+{many - 1}"
+
+
+def _meaning(low: int, high: int, many: int) -> str:
+    """A label that stands for several elements, in words."""
+    if high - low == many - 1:
+        return f"{_label(low, high, many)}: elements {low} to {high} share a place"
+    return f"{_label(low, high, many)}: element {low} and {plural(many - 1, 'other')} share a place"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def view_picture(view: TensorView, options: Options, limits: Limits) -> Picture:
     sizes = [view.dimension[position] for position in view.order]
     rows, columns = options.rows or math.prod(sizes[:-1]), options.columns or sizes[-1]
     layout = TensorLayout(view.dim).set_dimension(*(1,) * (view.dim - 1), reach)
-    picture = layout_tile_picture(LayoutTile(layout, rows, columns, view), options, limits)
+    pitch = min((step for step in view.stride if step > 1), default=None)
+    choices = replace(options, memory_columns=options.memory_columns or pitch)
+    picture = layout_tile_picture(LayoutTile(layout, rows, columns, view), choices, limits)
     return Picture("Tensor view", view_facts(view), picture.groups, picture.counts)
 
 
@@ -51,7 +54,7 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
             groups += [(panel,) for panel in planes(_space(layout, drawn, tile.view), limits)]
         else:
             groups.append((tile_panel(drawn) if name == "tile" else _memory(tile, drawn, options, limits),))
-    facts = [*layout_facts(layout), *(view_facts(tile.view) if tile.view else ())]
+    facts = [*layout_facts(layout, options.store), *(view_facts(tile.view) if tile.view else ())]
     if tile.element_offset:
         facts.append(f"base: element {tile.element_offset}")
     counted = "" if part == tile.rows else f"counts: the first {part} of {tile.rows} rows"
@@ -60,13 +63,13 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
     return Picture(title, (*facts, *([counted] if counted else ())), tuple(groups), counts_of(access))
 
 
-def layout_facts(layout: TensorLayout) -> tuple[str, ...]:
+def layout_facts(layout: TensorLayout, store: bool) -> tuple[str, ...]:
     """The numbers of a layout in words."""
     first = [f"dimension {times(layout.dimension)}", f"stride {_list(layout.stride)}"]
     if any(size != 1 for size in layout.block_size):
         first.insert(0, f"block size {times(layout.block_size)}")
     first.append(f"offset {_list(layout.offset)}, span {times(layout.span)}")
-    if layout.clamp_mode == "constant":
+    if layout.clamp_mode == "constant" and not store:
         first.append(f"fill {layout.clamp_value:#x}")
     return (", ".join(first),)
 

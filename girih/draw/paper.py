@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -33,10 +33,14 @@ CELL_HEIGHT, CELL_WIDTH, GAP = 0.26, 0.30, 0.16
 """Inches of a cell, and of the space where lines are left out."""
 MARGIN, BETWEEN = 0.25, 0.45
 """Inches around the picture, and between panels."""
-WIDEST, NARROWEST = 13.0, 2.4
+WIDEST, NARROWEST = 13.0, 3.0
 """Inches after which panels go on below, and of the smallest panel with its texts."""
+LEAST = 5.5
+"""Inches of the narrowest picture."""
 GLYPH, LINE = 0.6 / 72, 1.45 / 72
 """Inches of the width of a character (DejaVu Sans, a generous average) and from line to line, at a size of 1 point."""
+DIGIT = 0.65 / 72
+"""The same for digits, which are wide."""
 TITLE, FACT, HEAD, NOTE, LABEL, TICK = 13.0, 9.0, 10.0, 8.0, 8.0, 7.0
 """Sizes of texts in points."""
 SOFT, EDGE, RULE, FRAME = "#5b6876", "#b4bcc5", "#3d4a57", "#c0392b"
@@ -110,10 +114,10 @@ class _Sized:
     def of(cls, panel: Panel) -> _Sized:
         longest = max((len(label) for row in panel.labels for label in row), default=0)
         heads = max((len(label) for label in panel.columns.labels), default=0)
-        fitting = max(CELL_WIDTH, longest * GLYPH * LABEL + 0.1, heads * GLYPH * TICK + 0.08)
+        fitting = max(CELL_WIDTH, longest * DIGIT * LABEL + 0.1, heads * DIGIT * TICK + 0.08)
         width = panel.column_width * CELL_WIDTH if panel.column_width else fitting
         names = [*panel.rows.labels, panel.rows.name + " ↓"]
-        left = max(len(name) for name in names) * GLYPH * TICK + 0.08
+        left = max(len(name) for name in names) * DIGIT * TICK + 0.08
         rows, columns = _ends(panel.rows, CELL_HEIGHT), _ends(panel.columns, width)
         wide = max(left + columns[-1][1], NARROWEST)
         return cls(panel, rows, columns, left, _wrapped((panel.title,), HEAD, wide), _wrapped(panel.notes, NOTE, wide))
@@ -147,32 +151,58 @@ def _wrapped(texts: Sequence[str], size: float, width: float) -> tuple[str, ...]
     return tuple(line for text in texts for line in textwrap.wrap(text, most))
 
 
+_Group = list[_Sized]
+
+
+def _aligned(group: _Group) -> _Group:
+    """Panels below each other with their cells below each other."""
+    left = max(panel.left for panel in group)
+    return [replace(panel, left=left) for panel in group]
+
+
+def _width(group: _Group) -> float:
+    return max(panel.width for panel in group)
+
+
+def _rows_of(groups: Sequence[_Group]) -> list[list[_Group]]:
+    """Groups side by side as long as the picture is not too wide."""
+    rows: list[list[_Group]] = []
+    room = 0.0
+    for group in groups:
+        wide = _width(group)
+        if not rows or room < BETWEEN + wide:
+            rows.append([])
+            room = WIDEST + BETWEEN
+        rows[-1].append(group)
+        room -= BETWEEN + wide
+    return rows
+
+
 class _Plan:
     """Where everything stands: panels from left to right, then below; title above, legend below."""
 
     def __init__(self, picture: Picture) -> None:
-        groups = [[_Sized.of(panel) for panel in group] for group in picture.groups]
-        widths = [max(panel.width for panel in group) for group in groups]
-        wide = max(sum(widths) + BETWEEN * (len(widths) - 1), 4.5)
-        self.width = min(wide, max(WIDEST, *widths)) + 2 * MARGIN
-        inner = self.width - 2 * MARGIN
-        self.heading = _wrapped((picture.title,), TITLE, inner * 0.95)
-        self.facts = _wrapped(picture.facts, FACT, inner)
+        groups = [_aligned([_Sized.of(panel) for panel in group]) for group in picture.groups]
+        rows = _rows_of(groups)
+        wide = max((sum(map(_width, row)) + BETWEEN * (len(row) - 1) for row in rows), default=0.0)
+        self.width = max(wide, LEAST) + 2 * MARGIN
+        self.heading = _wrapped((picture.title,), TITLE, 0.95 * max(wide, LEAST))
+        self.facts = _wrapped(picture.facts, FACT, max(wide, LEAST))
         self.facts_top = MARGIN + len(self.heading) * TITLE * LINE
-        x, y, tall = MARGIN, self.facts_top + len(self.facts) * FACT * LINE + 0.2, 0.0
         self.placed: list[tuple[_Sized, float, float]] = []
-        for group, width in zip(groups, widths, strict=True):
-            if x > MARGIN and x + width > self.width - MARGIN + 1e-9:
-                x, y, tall = MARGIN, y + tall + BETWEEN / 2, 0.0
-            below = y
-            for panel in group:
-                self.placed.append((panel, x, below))
-                below += panel.height + BETWEEN / 2
-            tall = max(tall, below - BETWEEN / 2 - y)
-            x += width + BETWEEN
+        y = self.facts_top + len(self.facts) * FACT * LINE + 0.2
+        for row in rows:
+            x, bottom = MARGIN, y
+            for group in row:
+                below = y
+                for panel in group:
+                    self.placed.append((panel, x, below))
+                    below += panel.height + BETWEEN / 2
+                x, bottom = x + _width(group) + BETWEEN, max(bottom, below)
+            y = bottom
         self.legend: list[tuple[Look, str, float, float]] = []
         self.frames: list[tuple[Frame, float, float]] = []
-        self._place_legend(picture, y + tall + 0.2)
+        self._place_legend(picture, y)
 
     def _place_legend(self, picture: Picture, y: float) -> None:
         frames = {frame.name: frame for panel in picture.panels for frame in panel.frames}
@@ -284,10 +314,19 @@ def _ticks(axes: Axes, sized: _Sized, left: float, top: float) -> None:
 
 
 def _frame(axes: Axes, frame: Frame, box: Box) -> None:
-    x, y, wide, high = box
-    style = (0, (3, 2)) if frame.is_dashed else "solid"
-    colour = FRAME if frame.is_dashed else RULE
-    axes.add_patch(_patches.Rectangle((x, y), wide, high, fill=False, edgecolor=colour, linewidth=1.8, linestyle=style))
+    """The sides of a frame that there are."""
+    northwest, northeast, southeast, southwest = _corners(box)
+    lines = [(northwest, northeast), (northwest, southwest), (southwest, southeast), (northeast, southeast)]
+    axes.add_collection(
+        _collections.LineCollection(
+            [line for line, is_there in zip(lines, frame.sides, strict=True) if is_there],
+            colors=FRAME if frame.is_dashed else RULE,
+            linewidths=1.8,
+            linestyles=[(0, (3, 2))] if frame.is_dashed else "solid",
+            capstyle="projecting",
+        ),
+        autolim=False,
+    )
 
 
 def _draw_legend(axes: Axes, plan: _Plan) -> None:
@@ -297,7 +336,7 @@ def _draw_legend(axes: Axes, plan: _Plan) -> None:
         axes.add_patch(_patches.Rectangle(box[:2], *box[2:], fill=False, edgecolor=EDGE, linewidth=0.6))
         _text(axes, x + 0.34, y + 0.09, words, FACT, INK, "left")
     for frame, x, y in plan.frames:
-        _frame(axes, frame, (x, y, 0.26, 0.18))
+        _frame(axes, replace(frame, sides=(True, True, True, True)), (x, y, 0.26, 0.18))
         _text(axes, x + 0.34, y + 0.09, frame.name, FACT, INK, "left")
 
 

@@ -71,7 +71,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame around cells `top` to `bottom - 1`, `left` to `right - 1`, with its meaning for the legend."""
+    """A frame around cells `top` to `bottom - 1`, `left` to `right - 1`, with its meaning for the legend.
+
+    `sides` says which of top, left, bottom and right are there; what goes on where nothing is drawn has no side there.
+    """
 
     top: int
     left: int
@@ -79,6 +82,7 @@ class Frame:
     right: int
     name: str
     is_dashed: bool = False
+    sides: tuple[bool, bool, bool, bool] = (True, True, True, True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,13 +108,14 @@ class Panel:
 class Picture:
     """Groups of panels side by side, the panels of a group one below the other; `counts` goes into the legend.
 
-    `counts` maps the name of a look to how many elements of the whole tile have it, drawn or not.
+    `counts` maps the name of a look to how many units of the whole tile have it, drawn or not.
     """
 
     title: str
     facts: tuple[str, ...]
     groups: tuple[tuple[Panel, ...], ...]
     counts: dict[str, int]
+    unit: str = "element"
 
     @property
     def panels(self) -> tuple[Panel, ...]:
@@ -128,8 +133,8 @@ class Picture:
         return [(look, self.in_words(look)) for look in words.values()]
 
     def in_words(self, look: Look) -> str:
-        """A look and how many elements have it: `filled: 9`."""
-        return f"{look.name}: {self.counts[look.name]}" if look.name in self.counts else look.name
+        """A look and how many elements have it: `filled: 9 elements`."""
+        return f"{look.name}: {plural(self.counts[look.name], self.unit)}" if look.name in self.counts else look.name
 
 
 def counts_of(access: Access) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Pictures of shared memory: lines of 128 bytes over 32 banks, swizzles, conflicts, and what a load wrote (004 5.5).
 
-A cell is a piece of 16 bytes (8 for the swizzle that exchanges halves). A read of a row or of a column is one access of
+A cell is a chunk of 16 bytes (8 for the swizzle that exchanges halves). A read of a row or of a column is one access of
 up to eight lanes of 16 bytes, as a matrix load of a warp makes it; `Swizzle.conflicts` counts its passes.
 """
 
@@ -23,17 +23,17 @@ LANES, LANE_BYTES = 8, 16
 """The lanes that read a row or a column, and the bytes of each."""
 ROW_READ = 3
 """The row that is read; row 0 is where no swizzle moves anything."""
-WIDTH = 2.8
-"""Width of a piece of 16 bytes, in units of the usual cell."""
+WIDTH = 2.0
+"""Width of a chunk of 16 bytes, in units of the usual cell."""
 
-PIECE, IN_ROW, IN_COLUMN, IN_BOTH = range(4)
+CHUNK, IN_ROW, IN_COLUMN, IN_BOTH = range(4)
 READ_LOOKS = (
     Look("", PAPER),
     Look("read of a row", "#a6cfee", "R", "...."),
     Look("read of a column", "#f7d28b", "C", "////"),
     Look("in both reads", "#96d9c0", "B", "xxxx"),
 )
-"""The looks of pieces of a tile that is read."""
+"""The looks of chunks of a tile that is read."""
 BANK_LOOKS = (Look("", PAPER, mark="."), Look("", "#e3e7eb"), Look("bank conflict", "#f0b49a", "!", "xxxx"))
 """The looks of banks that give no word, one, and several."""
 COPIED, PARTLY, FILLED, UNWRITTEN = range(4)
@@ -43,7 +43,7 @@ IMAGE_LOOKS = (
     Look("filled", "#f7d28b", "F", "////", mark="F"),
     Look("not written", "#e3e7eb", "", "\\\\\\\\", mark="."),
 )
-"""The looks of pieces of shared memory after a load."""
+"""The looks of chunks of shared memory after a load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +72,9 @@ class Reads:
 def _passes(what: str, lanes: NDArray[np.int64], found: Conflicts) -> str:
     taken = int(found.transactions[0])
     extra = "no conflict" if taken <= found.ideal else f"{plural(taken - found.ideal, 'conflict')}"
-    pieces = plural(len(lanes), "piece")
+    chunks = plural(len(lanes), "chunk")
     passes = f"{taken} pass" if taken == 1 else f"{taken} passes"
-    return f"read of a {what} ({pieces} of {LANE_BYTES} bytes): {passes} over the banks, {extra}"
+    return f"read of a {what} ({chunks} of {LANE_BYTES} bytes): {passes} over the banks, {extra}"
 
 
 def swizzle_picture(swizzle: Swizzle, options: Options, limits: Limits) -> Picture:
@@ -88,35 +88,35 @@ def swizzle_picture(swizzle: Swizzle, options: Options, limits: Limits) -> Pictu
     sides = [("no swizzle", Swizzle())]
     if swizzle.mode.steps:
         sides.append((f"swizzle {swizzle.name}", swizzle))
-    piece = min(swizzle.mode.chunk, LANE_BYTES)
-    groups = tuple((_lines_panel(title, one, reads, lines, piece), _banks_panel(one, reads)) for title, one in sides)
+    chunk = min(swizzle.mode.chunk, LANE_BYTES)
+    groups = tuple((_lines_panel(title, one, reads, lines, chunk), _banks_panel(one, reads)) for title, one in sides)
     repeat = f"the pattern repeats every {swizzle.repeat} bytes" if swizzle.mode.steps else "every byte stays in place"
     facts = (
-        f"a tile with rows of {pitch} bytes; pieces of {piece} bytes, numbered in the order of the tile; {repeat}",
+        f"a tile with rows of {pitch} bytes; chunks of {chunk} bytes, numbered in the order of the tile; {repeat}",
     )
     return Picture(f"Shared memory with swizzle {swizzle.name}", facts, groups, {})
 
 
-def _lines_panel(title: str, swizzle: Swizzle, reads: Reads, lines: int, piece: int) -> Panel:
-    """The lines of shared memory: at each place the number of the piece that lies there."""
-    logical = np.arange(0, lines * LINE, piece)
-    place = swizzle.apply(logical) // piece
+def _lines_panel(title: str, swizzle: Swizzle, reads: Reads, lines: int, chunk: int) -> Panel:
+    """The lines of shared memory: at each place the number of the chunk that lies there."""
+    logical = np.arange(0, lines * LINE, chunk)
+    place = swizzle.apply(logical) // chunk
     code = np.zeros(len(place), np.uint8)
     for lanes, bit in ((reads.row, IN_ROW), (reads.column, IN_COLUMN)):
         inside = (logical[:, None] >= lanes) & (logical[:, None] < lanes + LANE_BYTES)
         code[place[inside.any(axis=1)]] |= bit
     number = np.empty(len(place), np.int64)
     number[place] = np.arange(len(place))
-    across = LINE // piece
+    across = LINE // chunk
     texts = [str(one) for one in number.tolist()]
     return Panel(
         title,
         _line_axis(np.arange(lines), 0),
-        _bank_axis(piece),
+        _bank_axis(chunk),
         code.reshape(lines, across),
         tuple(tuple(texts[line * across : (line + 1) * across]) for line in range(lines)),
         READ_LOOKS,
-        column_width=WIDTH * piece / LANE_BYTES,
+        column_width=WIDTH * chunk / LANE_BYTES,
     )
 
 
@@ -140,13 +140,13 @@ def _line_axis(lines: NDArray[np.int64], first: int) -> Axis:
     return Axis("address", tuple(str((first + line) * LINE) for line in lines.tolist()))
 
 
-def _bank_axis(piece: int) -> Axis:
-    banks = max(piece // BANK_BYTES, 1)
+def _bank_axis(chunk: int) -> Axis:
+    banks = max(chunk // BANK_BYTES, 1)
     return Axis("bank", tuple(f"{bank}-{bank + banks - 1}" for bank in range(0, BANKS, banks)))
 
 
 def shared_image_picture(image: SharedImage, options: Options, limits: Limits) -> Picture:
-    """What a load wrote: for each piece of shared memory the bytes of global memory that lie there."""
+    """What a load wrote: for each chunk of shared memory the bytes of global memory that lie there."""
     state = np.select([image.source >= 0, image.source == FILL], [COPIED, FILLED], UNWRITTEN).astype(np.uint8)
     number = np.where(image.source == UNTOUCHED, -1, image.source)
     panel = image_panel("shared memory", image.shared_address, number, state, number_range, limits)
@@ -156,10 +156,10 @@ def shared_image_picture(image: SharedImage, options: Options, limits: Limits) -
         if number
     }
     facts = (
-        f"from address {image.shared_address}, {image.transaction_bytes} transaction bytes; a piece shows the first and "
-        "the last byte of global memory that it holds; the legend counts bytes",
+        f"from address {image.shared_address}, {image.transaction_bytes} transaction bytes; a chunk shows the first and "
+        "the last byte of global memory that it holds",
     )
-    return Picture(f"Shared memory after a load, {len(image)} bytes", facts, ((panel,),), counts)
+    return Picture(f"Shared memory after a load, {len(image)} bytes", facts, ((panel,),), counts, "byte")
 
 
 def number_range(numbers: NDArray[np.int64]) -> str:
@@ -180,7 +180,7 @@ def image_panel(
     limits: Limits,
     looks: tuple[Look, ...] = IMAGE_LOOKS,
 ) -> Panel:
-    """Shared memory from `address` on: `number` (-1: none) and `state` of each byte; `label` words those of a piece."""
+    """Shared memory from `address` on: `number` (-1: none) and `state` of each byte; `label` words those of a chunk."""
     first = address // LINE
     before = address - first * LINE
     lines = -(-(before + len(state)) // LINE)
@@ -189,22 +189,22 @@ def image_panel(
     states, numbers = np.full(size, UNWRITTEN, np.uint8), np.full(size, -1, np.int64)
     end = min(size, before + len(state))
     states[before:end], numbers[before:end] = state[: end - before], number[: end - before]
-    pieces, held = states.reshape(-1, LANE_BYTES), numbers.reshape(-1, LANE_BYTES)
+    chunks, held = states.reshape(-1, LANE_BYTES), numbers.reshape(-1, LANE_BYTES)
     texts = [label(one[one >= 0]) if (one >= 0).any() else "" for one in held]
     across = LINE // LANE_BYTES
     return Panel(
         title,
         _line_axis(shown, first),
         _bank_axis(LANE_BYTES),
-        _piece_codes(pieces).reshape(-1, across),
+        _chunk_codes(chunks).reshape(-1, across),
         tuple(tuple(texts[line * across : (line + 1) * across]) for line in range(len(shown))),
         looks,
         notes=left_out(f"line of {LINE} byte", shown, 0, lines),
-        column_width=max(WIDTH, 0.25 * max((len(text) for text in texts), default=0) + 0.4),
+        column_width=max(WIDTH, 0.23 * max((len(text) for text in texts), default=0) + 0.4),
     )
 
 
-def _piece_codes(pieces: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The class of each piece: bytes that are not written count only where there are no others."""
-    copied, filled = (pieces == COPIED).any(axis=1), (pieces == FILLED).any(axis=1)
+def _chunk_codes(chunks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The class of each chunk: bytes that are not written count only where there are no others."""
+    copied, filled = (chunks == COPIED).any(axis=1), (chunks == FILLED).any(axis=1)
     return np.select([copied & filled, copied, filled], [PARTLY, COPIED, FILLED], UNWRITTEN).astype(np.uint8)

@@ -61,8 +61,10 @@ def _plane(space: Space, plane: NDArray[np.int64], limits: Limits) -> Panel:
     here = (space.place[:, :-2] == plane).all(axis=1)
     row, column = space.place[here, -2], space.place[here, -1]
     drawn = space.drawn[here[space.drawn]]
-    rows = _lines(space.place[drawn, -2], space.size[-2], limits.rows + RING)
-    columns = _lines(space.place[drawn, -1], space.size[-1], limits.columns + RING)
+    down, across = (space.box[1], space.box[2]) if space.box else ((0, 0), (0, 0))
+    height, breadth = _range(row, space.size[-2], down), _range(column, space.size[-1], across)
+    rows = shown_lines(space.place[drawn, -2], *height, limits.rows + RING)
+    columns = shown_lines(space.place[drawn, -1], *breadth, limits.columns + RING)
     cells = Cells(rows, columns, OUTSIDE)
     exists = all(0 <= at < size for at, size in zip(plane.tolist(), space.size[:-2], strict=True))
     if exists:
@@ -77,21 +79,16 @@ def _plane(space: Space, plane: NDArray[np.int64], limits: Limits) -> Panel:
         cells.labels,
         frames=_frames(space, rows, columns, exists),
         notes=(
-            *left_out(_what(space.names[-2]), rows, *_range(row, space.size[-2])),
-            *left_out(_what(space.names[-1]), columns, *_range(column, space.size[-1])),
+            *left_out(_what(space.names[-2]), rows, *height),
+            *left_out(_what(space.names[-1]), columns, *breadth),
             *cells.notes(),
         ),
     )
 
 
-def _range(place: NDArray[np.int64], size: int) -> tuple[int, int]:
-    """The first coordinate and the one after the last, of the tensor and of what leaves it."""
-    return min(0, int(place.min(initial=0))), max(size, int(place.max(initial=0)) + 1)
-
-
-def _lines(wanted: NDArray[np.int64], size: int, limit: int) -> Lines:
-    low, high = _range(wanted, size)
-    return shown_lines(wanted, low, high, limit)
+def _range(place: NDArray[np.int64], size: int, box: tuple[int, int]) -> tuple[int, int]:
+    """The first coordinate and the one after the last, of the tensor, of what leaves it, and of the box."""
+    return min(0, box[0], int(place.min(initial=0))), max(size, box[1] + 1, int(place.max(initial=0)) + 1)
 
 
 def _inside(cells: Cells, size: Sequence[int]) -> None:
@@ -106,7 +103,7 @@ def _title(space: Space, plane: list[int], exists: bool) -> str:
     if not plane:
         return shape
     where = ", ".join(f"{name} = {at}" for name, at in zip(space.names, plane, strict=False))
-    return f"{where}: {times(space.size[-2:])}" if exists else f"{where}: outside the tensor"
+    return where if exists else f"{where}: outside the tensor"
 
 
 def _what(name: str) -> str:
@@ -128,4 +125,5 @@ def _frames(space: Space, rows: Lines, columns: Lines, exists: bool) -> tuple[Fr
 def _frame(rows: Lines, columns: Lines, down: tuple[int, int], across: tuple[int, int], name: str) -> Frame:
     top, bottom = np.searchsorted(rows, down[0]), np.searchsorted(rows, down[1], side="right")
     left, right = np.searchsorted(columns, across[0]), np.searchsorted(columns, across[1], side="right")
-    return Frame(int(top), int(left), int(bottom), int(right), name)
+    sides = (down[0] in rows, across[0] in columns, down[1] in rows, across[1] in columns)
+    return Frame(int(top), int(left), int(bottom), int(right), name, sides=sides)

@@ -24,7 +24,7 @@ from girih.draw.tile import Tile, chosen, memory_panel, tile_panel
 LOAD_LOOKS = (ACCESS_LOOKS[IN_BOUNDS], IMAGE_LOOKS[PARTLY], ACCESS_LOOKS[FILLED], IMAGE_LOOKS[UNWRITTEN])
 _PARTLY_STORED = Look("partly discarded", "#96d9c0", "P", "....")
 STORE_LOOKS = (ACCESS_LOOKS[IN_BOUNDS], _PARTLY_STORED, ACCESS_LOOKS[DISCARDED], Look("not read", "#e3e7eb", mark="."))
-"""The looks of pieces of shared memory that a map loads or stores."""
+"""The looks of chunks of shared memory that a map loads or stores."""
 
 _IMAGE_NAMES = {2: ("N", "W"), 3: ("N", "H", "W"), 4: ("N", "D", "H", "W")}
 
@@ -122,7 +122,7 @@ class _Copy:
         return Space(place, np.arange(len(place)), code, drawn, size, names, box=box)
 
     def shared(self, limits: Limits) -> Panel:
-        """Shared memory: the elements that each piece of 16 bytes holds."""
+        """Shared memory: the elements that each chunk of 16 bytes holds."""
         given, width = self.given, self.row_elements
         inner = inner_bytes(given, self.coordinates[0])
         place = shared_bytes(given, given.rows, inner, self.address)

@@ -122,7 +122,7 @@ def tile_panel(tile: Tile, looks: tuple[Look, ...] = ACCESS_LOOKS, block: tuple[
     return Panel(
         f"tile: {times(tile.shape)}",
         axis(_name("row", outer), tile.rows, _outer_labels(tile.rows, outer), every),
-        axis("column", tile.columns, every=block[1]),
+        axis(f"i{len(outer)}" if len(outer) > 1 else "column", tile.columns, every=block[1]),
         cells.code,
         cells.labels,
         looks,
