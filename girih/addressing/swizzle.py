@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from girih.addressing.display import Drawn
 from girih.addressing.errors import Report, rule
 
 LINE = 128
@@ -71,7 +72,7 @@ class Conflicts:
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle:
+class Swizzle(Drawn):
     """A swizzle mode by its name (`none 32B 64B 128B 128B_atom_32B 128B_atom_32B_flip_8B 128B_atom_64B`).
 
     Raises `AddressingError` for another name. Source: 004 5.5, documentation of the CUDA driver.

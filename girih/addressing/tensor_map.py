@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from girih.addressing import tensor_map_operands as operands
 from girih.addressing.access import Access, Kind
+from girih.addressing.display import Drawn
 from girih.addressing.errors import Report, Violation, rule
 from girih.addressing.shared_image import UNTOUCHED, SharedImage
 from girih.addressing.sub_byte import RowBytes, pack_six_bits
@@ -48,7 +49,7 @@ TF32_NAN = 0x7FFFE000
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensorMap(MapParameters):
+class TensorMap(Drawn, MapParameters):
     """A tensor map; create it with `tiled`, `im2col` or `of`. Raises `AddressingError` with every rule it breaks."""
 
     def __post_init__(self) -> None:
