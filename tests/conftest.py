@@ -27,8 +27,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder that `GIRIH_CACHE_DIR` names while the tests run: they never compile into the user's cache."""
-    folder = tmp_path_factory.mktemp("cache")
+    """The folder that `GIRIH_CACHE_DIR` names while the tests run: they never compile into the user's cache.
+
+    The processes of one run share it, so that what tests have in common is compiled once.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GIRIH_CACHE_DIR", str(folder))
         yield folder

@@ -44,11 +44,13 @@ def without_cache() -> Iterator[None]:
     """Compile without keeping anything on the disk."""
     before = os.environ.get("GIRIH_CACHE_SIZE")
     os.environ["GIRIH_CACHE_SIZE"] = "0"
-    yield
-    if before is None:
-        del os.environ["GIRIH_CACHE_SIZE"]
-    else:
-        os.environ["GIRIH_CACHE_SIZE"] = before
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["GIRIH_CACHE_SIZE"]
+        else:
+            os.environ["GIRIH_CACHE_SIZE"] = before
 
 
 def agrees(text: str, built: Program) -> set[str]:

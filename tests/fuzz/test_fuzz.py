@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -71,10 +72,12 @@ def test_what_differs_on_the_cpu_is_told(kind: str, monkeypatch: pytest.MonkeyPa
         return arrays, codes
 
     monkeypatch.setattr(compiled, "outcome", other)
+    monkeypatch.delenv("GIRIH_CACHE_SIZE", raising=False)
     built = next(p for p in map(program, range(1000)) if any(isinstance(a, np.ndarray) and a.size for a in p.arrays()))
     with pytest.raises(Violation) as caught:
         agrees(accepted(built), built)
     assert caught.value.kind == kind
+    assert "GIRIH_CACHE_SIZE" not in os.environ, "what comes later has its cache again"
 
 
 def test_what_a_process_ran_when_it_ended_is_kept(tmp_path: Path) -> None:

@@ -297,6 +297,7 @@ thread.join()
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_an_interrupt_ends_a_launch(threads: str) -> None:
     text = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 data = np.zeros(1, np.int64)
 def interrupt():
     while not data[0]:
