@@ -274,7 +274,8 @@ def fuse(machine: Machine, op: Fuse) -> None:
     bad: Mask | None = None
     fused: Varying = memref.shape[op.first]
     for k in range(op.first, op.last):
-        gap = memref.strides[k] * memref.shape[k] != memref.strides[k + 1]
+        # Nothing lies in an empty mode, whose stride may be any.
+        gap = (memref.strides[k] * memref.shape[k] != memref.strides[k + 1]) & (memref.shape[k] != 0)
         message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
         if (found := _note(machine, op, "run.fuse", gap, message, memref.name)) is not None:
             bad = found if bad is None else bad | found

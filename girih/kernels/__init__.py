@@ -21,6 +21,7 @@ from girih.kernels.library import (
     gemm_mixed,
     gemm_tall_skinny,
     gemv,
+    gemv_q4_0,
     ger,
     hadamard,
     histogram,
@@ -31,6 +32,7 @@ from girih.kernels.library import (
     stencil,
     transpose,
 )
+from girih.kernels.quantized import dequantize, quantize
 from girih.kernels.texts import grid_for, names, path
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "argmax",
     "attention",
     "axpby",
+    "dequantize",
     "gemm",
     "gemm_batched",
     "gemm_batched_group",
@@ -45,6 +48,7 @@ __all__ = [
     "gemm_mixed",
     "gemm_tall_skinny",
     "gemv",
+    "gemv_q4_0",
     "ger",
     "grid_for",
     "hadamard",
@@ -52,6 +56,7 @@ __all__ = [
     "layernorm",
     "names",
     "path",
+    "quantize",
     "rms_norm",
     "scan",
     "softmax",

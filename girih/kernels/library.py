@@ -149,6 +149,15 @@ def gemv(*, type: str = "f32", transpose_a: bool = False, target: str | None = N
     return _kernel("gemv", target, type=type, transpose_a=transpose_a)
 
 
+def gemv_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+    """y := W x with 4-bit weights in blocks of 32: `kernel[grid](W, x, y)`.
+
+    W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; x has K elements, of f32 or bf16, y has M, of f32;
+    K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
+    """
+    return _kernel("gemv_q4_0", target, type=type)
+
+
 def softmax(*, type: str = "f32", target: str | None = None) -> Kernel:
     """B[:, j] = softmax(A[:, j]): `kernel[grid](A, B)`.
 

@@ -51,6 +51,7 @@ _TYPED = {"type": EVERY}
 _SUMMED = {"type": EVERY, "accumulator": ("i32", "i64", "f16", "bf16", "f32", "f64", "c32", "c64")}
 _COLUMN = {"type": FLOATING, "accumulator": ("f32", "f64")}
 _TRANSPOSED = {"transpose_a": TRUTH, "transpose_b": TRUTH}
+_ACTIVATIONS = {"type": ("f32", "bf16")}
 _COLUMNS = (("columns", 1),)
 _PRODUCTS = (("products", 1),)
 
@@ -108,6 +109,11 @@ TABLE: dict[str, Entry] = {
         (("rows of the result", 128),),
     ),
     "gemv": Entry("y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)),
+    "gemv_q4_0": Entry(
+        "y := W x with 4-bit weights in blocks of 32 with a common scale",
+        _ACTIVATIONS,
+        (("elements of the result", 64),),
+    ),
     "ger": Entry("C := alpha x y^T + beta C", _TYPED, _tiles(64)),
     "hadamard": Entry("z := alpha x * y + beta z, element by element", _TYPED, (("elements", 1024),)),
     "histogram": Entry(

@@ -37,7 +37,7 @@ def test_table_folder_and_functions_have_the_same_kernels(repository: Path) -> N
     texts = [path.stem for path in (repository / "girih" / "kernels").glob("*.tl")]
     pages = [path.stem for path in (repository / "docs" / "kernels").glob("*.md") if path.stem != "index"]
     assert kernels.names() == sorted(texts) == sorted(pages) == sorted(TABLE)
-    assert set(kernels.__all__) == {*TABLE, "names", "path", "grid_for"}
+    assert set(kernels.__all__) == {*TABLE, "names", "path", "grid_for", "quantize", "dequantize"}
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -243,7 +243,10 @@ def _check_gap(code: Lowering, op: Fuse, memref: MemRefHeld, k: int) -> None:
     w = code.w
     step = as_scalar(addresses.multiply(w, memref.strides[k], memref.shape[k], code.lanes))
     following = as_scalar(memref.strides[k + 1])
-    width = 1 if step.uniform and following.uniform else code.lanes
-    bad = w.compare("ne", addresses.vector(w, step, width), addresses.vector(w, following, width))
+    size = as_scalar(memref.shape[k])
+    width = 1 if step.uniform and following.uniform and size.uniform else code.lanes
+    differs = w.compare("ne", addresses.vector(w, step, width), addresses.vector(w, following, width))
+    # Nothing lies in an empty mode, whose stride may be any.
+    bad = w.binary("and", differs, w.compare("ne", addresses.vector(w, size, width), zero(wide("i64", width))))
     message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
     code.check(op, bad, "run.fuse", message, argument=memref.name)
