@@ -1,15 +1,16 @@
-"""Casts between number types on LLVM values, scalars or vectors (003 "Cast").
+"""Casts between number types on LLVM values, scalars or vectors (003 "Cast"), and their bits seen as another type.
 
 Guarantees: integers wrap around; floats become integers by truncation, saturating, NaN giving 0; everything that
-becomes floating or complex rounds once, to nearest even. Results are those of the interpreter.
+becomes floating or complex rounds once, to nearest even. Results are those of the interpreter. Bits stay as they are,
+but for a signaling NaN of f16, which hardware makes quiet where it is held as a wider float.
 """
 
 from __future__ import annotations
 
 from girih.back.llvm.floats import as_float, is_nan, magnitude, pattern, real
-from girih.back.llvm.rounding import Features, round_to
-from girih.back.llvm.text import Val, bits, integer, scalar, zero
-from girih.back.llvm.values import register
+from girih.back.llvm.rounding import Features, from_memory, round_to, to_memory
+from girih.back.llvm.text import Val, bits, integer, lanes, scalar, wide, zero
+from girih.back.llvm.values import memory_type, register
 from girih.back.llvm.writer import Writer
 from girih.ir.types import BF16, F16, PARTS, Number
 
@@ -32,6 +33,40 @@ def cast(w: Writer, features: Features, source: Number, target: Number, a: Parts
         return (_saturated(w, a[0], register(target)),)
     opcode = "sext" if bits(a[0].type) < 8 * target.size else "trunc"
     return (w.convert(opcode, a[0], register(target)),)
+
+
+def reinterpreted(w: Writer, features: Features, source: Number, target: Number, a: Parts) -> Parts:
+    """The bits of a number as another type of the same size (SPIR-V 3.52.11 "OpBitcast"); a real part has the low ones.
+
+    A complex number becomes a complex one only if both are of one type: there are no two of one size.
+    """
+    if source == target:
+        return a
+    return _from_bits(w, features, target, _bits_of(w, features, source, a))
+
+
+def _bits_of(w: Writer, features: Features, type: Number, a: Parts) -> Val:
+    """The bits of a number as one integer."""
+    one = PARTS.get(type, type)
+    held = [pattern(w, to_memory(w, features, one, x)) if one.family == "floating" else x for x in a]
+    if len(held) == 1:
+        return held[0]
+    whole = wide(f"i{8 * type.size}", lanes(a[0].type))
+    low, high = (w.convert("zext", x, whole) for x in held)
+    return w.binary("or", low, w.binary("shl", high, integer(4 * type.size, whole)))
+
+
+def _from_bits(w: Writer, features: Features, type: Number, held: Val) -> Parts:
+    """A number of a type from its bits."""
+    one = PARTS.get(type, type)
+    if one.family != "floating":
+        return (held,)
+    parts = [held]
+    if one is not type:
+        half = wide(f"i{8 * one.size}", lanes(held.type))
+        shifted = w.binary("lshr", held, integer(8 * one.size, held.type))
+        parts = [w.convert("trunc", x, half) for x in (held, shifted)]
+    return tuple(from_memory(w, features, one, as_float(w, x, memory_type(one))) for x in parts)
 
 
 _SIGNIFICANT = {"float": 24, "double": 53}

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from girih.back.llvm import arith, casts
-from girih.back.llvm.cpu import coopmatrix_apply, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce
+from girih.back.llvm.cpu import (
+    coopmatrix_apply,
+    coopmatrix_elements,
+    coopmatrix_memory,
+    coopmatrix_reduce,
+)
+from girih.back.llvm.cpu.coopmatrix_elements import own_copy
 from girih.back.llvm.cpu.coopmatrix_elementwise import elementwise
-from girih.back.llvm.cpu.coopmatrix_forms import Matrix, Parts, Piece, Splat, operand
+from girih.back.llvm.cpu.coopmatrix_forms import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    Splat,
+    consume,
+    in_registers,
+    line_bytes,
+    new_tile,
+    operand,
+    part,
+    settled,
+    turned,
+)
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
 from girih.back.llvm.cpu.coopmatrix_product import mul_add
+from girih.back.llvm.cpu.coopmatrix_transpose import turn
+from girih.back.llvm.cpu.coopmatrix_walk import to_columns, to_tile
 from girih.back.llvm.cpu.coopmatrix_window import shared_operand, together
 from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.text import bits, integer
 from girih.ir.core import Value
-from girih.ir.types import CoopMatrix, Number
+from girih.ir.types import PARTS, CoopMatrix, Number
 from girih.ops.arith import Binary, Cast, Constant, Unary
-from girih.ops.coopmatrix import CooperativeMatrixConstruct, CooperativeMatrixMulAdd, CooperativeMatrixScale
+from girih.ops.coopmatrix import (
+    CooperativeMatrixConstruct,
+    CooperativeMatrixMulAdd,
+    CooperativeMatrixScale,
+    CooperativeMatrixTranspose,
+)
 
-OTHER_INSTRUCTIONS = (coopmatrix_apply, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce)
+OTHER_INSTRUCTIONS = (
+    coopmatrix_apply, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce,
+)  # fmt: skip
 """Where the instructions are lowered that are not here."""
 
 
@@ -111,3 +146,42 @@ def multiply_add(code: Lowering, op: CooperativeMatrixMulAdd) -> None:
     """a b + c."""
     together(code, op)
     code.set(op.result, mul_add(code, op, operand(code, op.a), operand(code, op.b), operand(code, op.c)))
+
+
+# --- transposition -----------------------------------------------------------------------------
+
+
+@lowering(CooperativeMatrixTranspose)
+def transpose(code: Lowering, op: CooperativeMatrixTranspose) -> None:
+    """Rows become columns, in the component type of the result."""
+    together(code, op)
+    source, type = op.matrix.type, op.result.type
+    assert isinstance(source, CoopMatrix)
+    assert isinstance(type, CoopMatrix)
+    m = operand(code, op.matrix)
+    if source.component != type.component:
+
+        def compute(at: Piece, parts: list[Parts]) -> Parts:
+            return casts.cast(code.w, code.target.features, source.component, type.component, parts[0])
+
+        m = Deferred(replace(source, component=type.component), (m,), compute, 3, remaining=1, bound=True)
+    code.set(op.result, _turned(code, type, m, multiplied=plan_of(code.function).only_multiplied(op.result)))
+
+
+def _turned(code: Lowering, type: CoopMatrix, m: Matrix, *, multiplied: bool) -> Matrix:
+    """The transpose; a product reads its right factor component by component, so that it may lie as it is."""
+    found = settled(m)
+    if isinstance(found, Splat):
+        consume(m)
+        return Splat(type, found.parts)
+    one_line = turned(type) or turned(m.type)
+    if one_line and in_registers(code, type):
+        return Columns(type, to_columns(code, m))
+    if one_line:
+        return InMemory(type, own_copy(code, m).pointer)
+    if multiplied and type.component not in PARTS:
+        held = own_copy(code, m)
+        return Reference(type, held.pointer, line_bytes(held.type), part(type).size)
+    source, target = to_tile(code, m), new_tile(code, type)
+    turn(code, source, target)
+    return coopmatrix_apply.loaded(code, target)

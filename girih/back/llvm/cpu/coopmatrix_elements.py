@@ -93,7 +93,7 @@ def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
         consume(m)
         code.set(op.result, _into_registers(code, found, runs, new))
         return
-    tile = _own_copy(code, m)
+    tile = own_copy(code, m)
     for r in runs:
         write_tile(
             code, tile, Piece(r.line or 0, r.start, r.count), tuple(code.w.part(p, r.lane, r.count) for p in new)
@@ -101,7 +101,7 @@ def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
     code.set(op.result, tile)
 
 
-def _own_copy(code: Lowering, m: Matrix) -> InMemory:
+def own_copy(code: Lowering, m: Matrix) -> InMemory:
     """A matrix in a place of the workspace that nobody else reads."""
     tile = to_tile(code, m)
     if m.remaining == 0 and tile.owned:

@@ -83,6 +83,11 @@ class Plan:
         outer = self.outer_result(value)
         return outer is not None and self.by_reference(outer)
 
+    def only_multiplied(self, value: Value) -> bool:
+        """Whether a value is only a factor of products, in the region that defines it."""
+        users, home = self.users.get(value, []), self.defined_in.get(value)
+        return all(isinstance(u, CooperativeMatrixMulAdd) and self.homes[u] is home for u in users)
+
     def outer_result(self, value: Value) -> Value | None:
         """The result of the branch around that a value is yielded to, where it is its only user."""
         users = self.users.get(value, [])

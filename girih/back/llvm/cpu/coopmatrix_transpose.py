@@ -1,4 +1,4 @@
-"""Matrices between the workspace and memory in which the neighbours of a line are no neighbours.
+"""Matrices between the workspace and places in which the neighbours of a line are no neighbours.
 
 Square blocks go through registers where neighbouring lines are neighbours in memory, otherwise single components.
 """
@@ -38,6 +38,17 @@ def move_in(code: Lowering, pointer: Val, row_stride: Operand, column_stride: Op
 def move_out(code: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
     """A matrix from the workspace to memory; distances are in bytes."""
     _transpose(code, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=False)
+
+
+def turn(code: Lowering, source: InMemory, target: InMemory) -> None:
+    """The transpose of a matrix, from one place in the workspace to another; neither is a single line."""
+    type = target.type
+    block = gcd(gcd(length(type), line_count(type)), _BLOCK)
+    for number in range(part_count(type)):
+        with code.w.loop(0, length(type), block) as starts, code.w.loop(0, line_count(type), block) as lines:
+            there = address(code, source, Piece(starts.index, lines.index, 1), number)
+            here = address(code, target, Piece(lines.index, starts.index, 1), number)
+            _move_block(code, type, block, (there, line_bytes(source.type)), (here, line_bytes(type)), inwards=True)
 
 
 def _strides(type: CoopMatrix, row_stride: Operand, column_stride: Operand) -> tuple[Operand, Operand]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from girih.back.llvm.addresses import Extent, as_scalar
 from girih.back.llvm.cpu.access import check_null, shared_memref
 from girih.back.llvm.cpu.coopmatrix_forms import Parts, known, length, turned
+from girih.back.llvm.cpu.coopmatrix_scope import of_work_group, waits
 from girih.back.llvm.cpu.lowering import Lowering
 from girih.back.llvm.text import Operand, Val, integer
 from girih.back.llvm.values import MemRefHeld, index
@@ -64,16 +65,17 @@ class Window:
         return (*rows, *columns) if turned(self.type) else (*columns, *rows)
 
 
-# --- what a subgroup shares --------------------------------------------------------------------
+# --- what a subgroup, or a work-group, shares --------------------------------------------------
 
 
 def together(code: Lowering, op: Op) -> None:
-    """Find an instruction that only some work-items of the subgroup meet."""
-    if code.mask is None:
-        return
-    w = code.w
-    bad = w.splat(w.negated(w.all(code.mask)), code.lanes)
-    code.check(op, bad, "run.divergent", f"`{op.spec.mnemonic}` is met by some work-items of the subgroup only")
+    """What comes before all else of an instruction on matrices.
+
+    Finds it where only some work-items of the subgroup meet it, and waits for the other subgroups where it `waits`.
+    """
+    code.met_by_all(op, "work-group" if of_work_group(op) else "subgroup")
+    if code.suspend is not None and waits(op):
+        code.suspend()
 
 
 def shared_operand(code: Lowering, op: Op, name: str) -> Parts:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from girih.back.llvm.cpu.abi import RECORD_VALUES, Site
+from girih.back.llvm.cpu.coopmatrix_scope import of_work_group
 from girih.back.llvm.cpu.failure import reporter
 from girih.back.llvm.cpu.target import CpuTarget
 from girih.back.llvm.debug import DebugInfo
@@ -195,7 +196,7 @@ class Lowering:
         bad = integer(0, wide("i1", self.lanes))
         for whole, first in zip(natural(w, held, self.lanes), parts, strict=True):
             bad = w.binary("or", bad, _differs(w, whole, w.splat(first, self.lanes)))
-        scope = "subgroup" if self.place.kind is RegionKind.SPMD else "work-group"
+        scope = "subgroup" if self.place.kind is RegionKind.SPMD and not of_work_group(op) else "work-group"
         operand = getattr(op, name, None)
         message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a {scope}"
         argument = operand.name if isinstance(operand, core.Value) else None

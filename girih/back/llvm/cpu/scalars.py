@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from girih.back.llvm import arith, casts, math
 from girih.back.llvm.cpu import coopmatrix
 from girih.back.llvm.cpu.lowering import Lowering, lowering
@@ -10,7 +12,7 @@ from girih.back.llvm.values import Linear, Scalar, scalar_type, uniform
 from girih.ir.core import Op
 from girih.ir.define import OPS
 from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
-from girih.ops.arith import Binary, Cast, Comparison, Constant, Unary
+from girih.ops.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
 from girih.ops.math import Math
 
 
@@ -119,6 +121,20 @@ def cast(code: Lowering, op: Cast) -> None:
         return
     (a,) = code.together(held)
     code.set(op.result, uniform(target, *casts.cast(code.w, code.target.features, source, target, a)))
+
+
+@lowering(Bitcast)
+def bitcast(code: Lowering, op: Bitcast) -> None:
+    """The same bits as another number type."""
+    source, target = scalar_type(op.a.type), scalar_type(op.result.type)
+    if not isinstance(source, Number) or not isinstance(target, Number):
+        raise TypeError("a bitcast is between number types")
+    held = code.scalar(op.a)
+    if source.family == target.family == "integer":
+        code.set(op.result, replace(held, type=target))
+        return
+    (a,) = code.together(held)
+    code.set(op.result, uniform(target, *casts.reinterpreted(code.w, code.target.features, source, target, a)))
 
 
 @lowering(Constant)

@@ -1,6 +1,6 @@
 """The regions that share work out: `parallel`, `foreach` and `foreach_tile` (`girih.ops.control`).
 
-Subgroups are executed one after the other, as coroutines where barriers make them wait for each other. The points of a
+Subgroups are executed one after the other, as coroutines where they wait for each other. The points of a
 `foreach` are dealt out to the lanes in rounds; only the last one has a mask.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from girih.back.llvm.cpu.capture import rewritten, stored_bytes, stored_type
 from girih.back.llvm.cpu.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
+from girih.back.llvm.cpu.coopmatrix_scope import waits
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
 from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
 from girih.back.llvm.text import Operand, Val, integer, lanes, scalar, wide
@@ -18,18 +19,18 @@ from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
 from girih.back.llvm.variance import flat_modes
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.uses import free_values
-from girih.ops.control import Barrier, Foreach, ForeachTile, Parallel
+from girih.ops.control import Foreach, ForeachTile, Parallel
 
 
-def _has_barrier(region: Region) -> bool:
-    return any(isinstance(op, Barrier) or any(_has_barrier(r) for r in op.regions) for op in region.ops)
+def _anyone_waits(region: Region) -> bool:
+    return any(waits(op) or any(_anyone_waits(r) for r in op.regions) for op in region.ops)
 
 
 @lowering(Parallel)
 def parallel(code: Lowering, op: Parallel) -> None:
-    """Subgroup after subgroup; as coroutines where barriers make them wait for each other."""
+    """Subgroup after subgroup; as coroutines where they wait for each other."""
     count = code.geometry.subgroups
-    if count > 1 and _has_barrier(op.body):
+    if count > 1 and _anyone_waits(op.body):
         run_as_coroutines(code, op)
         return
     spilled = spill_wide(code, op)
