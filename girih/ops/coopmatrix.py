@@ -496,6 +496,6 @@ rules(
         lambda s: f"{component('matrix').value(s)} to {component('result').value(s)}"),
         "a complex component type becomes no other", TRANSPOSE, "take a part with `re`, `im` or `abs` before"),
     Row("component_type", "result matrix", Equal(component("result"), component("matrix")),
-        "the result has the component type of the matrix; another one is converted to, which 001 does not allow",
-        TRANSPOSE, "`cast` the matrix before, which is the same", severity="warning"),
+        "the result has the component type of the matrix, as 001 asks; the components are converted",
+        TRANSPOSE, "`cast` the matrix first: that says what happens", severity="warning"),
 )  # fmt: skip

@@ -105,7 +105,7 @@ def closed_row(section: str) -> Row:
     return Row("closed", "", Holds("every value from outside is a constant", lambda s: _seen(s) is None,
         lambda s: f"%{found.name} comes from outside" if (found := _seen(s)) else ""),
         "the region uses its arguments and constants only: it becomes a function of its own", section,
-        at=_place_of_seen)  # fmt: skip
+        "a region of `cooperative_matrix_apply` may use what all work-items agree on", at=_place_of_seen)  # fmt: skip
 
 
 # --- apply ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ blocked interleaving (002)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from math import prod
 from typing import Any
@@ -32,7 +32,6 @@ from girih.ir.predicates import (
     Predicate,
     Row,
     Subject,
-    Term,
     Undetermined,
     component,
     computed,
@@ -52,7 +51,7 @@ from girih.ir.types import (
     packed_strides,
 )
 from girih.ops.coopmatrix_regions import closed_row, region_rows
-from girih.ops.tensor_layout import dim
+from girih.ops.tensor_layout import dim, plural
 
 BUFFER = memref_of_order(1)
 
@@ -163,20 +162,20 @@ def _size_fits(s: Subject) -> bool:
     return size > 0 and size % _memref(s, "memory").element.size == 0
 
 
-def _coordinates_term() -> Term:
-    def value(s: Subject) -> int:
-        _decoded(s)
-        found: int = dim("layout").value(s)
-        return 2 * found
+def _wanted_coordinates(s: Subject) -> int:
+    _decoded(s)
+    found: int = dim("layout").value(s)
+    return 2 * found
 
-    return computed("2 dim(layout)", value)
+
+def _coordinates_came(s: Subject) -> str:
+    dimensions = plural(_wanted_coordinates(s) // 2, "dimension")
+    return f"{plural(len(s.op.coordinates), 'coordinate')}, where the layout has {dimensions}"
 
 
 def _is_global(s: Subject) -> bool:
     return all(m.space is AddressSpace.GLOBAL for m in (_block(s), _memref(s, "memory")))
 
-
-_COUNT = computed("number of coordinates", lambda s: len(s.op.coordinates))
 
 rules(
     CooperativeMatrixLoadTensor,
@@ -198,7 +197,8 @@ rules(
     Row("space", "block_type memory", Holds("block and memref are in global memory", _is_global,
         lambda s: f"the block is {_block(s)}, the memref {_memref(s, 'memory')}"),
         "blocks are decoded from global memory", LOAD),
-    Row("coordinates", "coordinates layout", Equal(_COUNT, _coordinates_term()),
+    Row("coordinates", "coordinates layout", Holds("number of coordinates = 2 dim(layout)",
+        lambda s: len(s.op.coordinates) == _wanted_coordinates(s), _coordinates_came),
         "there are two coordinates for each dimension: of the block, and in it", LOAD),
     *region_rows(LOAD),
     closed_row(LOAD),
@@ -269,20 +269,18 @@ def _interleaved(name: str) -> tuple[Row, ...]:
             raise Undetermined
         return ROW_BYTES // size
 
-    def grouped(s: Subject, order: BlockOrder) -> int:
+    def group(s: Subject, order: BlockOrder, unit: int) -> int:
         if s.op.order is not order or s.op.stride < 1:
             raise Undetermined
-        found: int = s.op.stride
-        return found
+        return unit * int(s.op.stride)
 
-    def multiple(what: str, number: Term, divisor: Term) -> Predicate:
-        return Holds(f"{what} mod {divisor.text} = 0", lambda s: number.value(s) % divisor.value(s) == 0,
-                     lambda s: f"{what} are {number.value(s)}, {divisor.text} is {divisor.value(s)}")  # fmt: skip
+    def multiple(text: str, what: str, divisor: Callable[[Subject], int], of_group: bool = False) -> Predicate:
+        def came(s: Subject) -> str:
+            held = f"a group of {s.op.stride} blocks" if of_group else "a block"
+            return f"there are {getattr(matrix(s), what)}, {held} has {divisor(s)}"
 
-    rows = computed("rows", lambda s: matrix(s).rows)
-    columns = computed("columns", lambda s: matrix(s).columns)
-    in_row_order = computed("16 / bytes(component) * stride", lambda s: width(s) * grouped(s, BlockOrder.ROW))
-    in_column_order = computed("4 * stride", lambda s: BLOCK_ROWS * grouped(s, BlockOrder.COLUMN))
+        return Holds(text, lambda s: bool(getattr(matrix(s), what) % divisor(s) == 0), came)
+
     return (
         Row("component_type", f"{name} memory", Equal(component(name), element("memory")),
             "the components have the element type of the memref", LAYOUT),
@@ -292,13 +290,15 @@ def _interleaved(name: str) -> tuple[Row, ...]:
         _dense_row(LAYOUT),
         Row("blocks", "stride", Holds("stride ≥ 1", lambda s: s.op.stride >= 1, lambda s: f"it is {s.op.stride}"),
             "the stride is a positive number of blocks", LAYOUT),
-        Row("rows", name, multiple("rows", rows, computed("4", lambda s: BLOCK_ROWS)),
+        Row("rows", name, multiple("rows mod 4 = 0", "rows", lambda s: BLOCK_ROWS),
             "the rows are a multiple of 4", VALIDATION),
-        Row("columns", name, multiple("columns", columns, computed("16 / bytes(component)", width)),
+        Row("columns", name, multiple("columns mod 16 / bytes(component) = 0", "columns", width),
             "the columns are a multiple of those of a block, 16 / bytes of a component", VALIDATION),
-        Row("row_group", f"stride {name}", multiple("columns", columns, in_row_order),
+        Row("row_group", f"stride {name}", multiple("columns mod (16 / bytes(component) * stride) = 0", "columns",
+            lambda s: group(s, BlockOrder.ROW, width(s)), of_group=True),
             "in row order, the columns are a multiple of those of a group of blocks", VALIDATION),
-        Row("column_group", f"stride {name}", multiple("rows", rows, in_column_order),
+        Row("column_group", f"stride {name}", multiple("rows mod (4 * stride) = 0", "rows",
+            lambda s: group(s, BlockOrder.COLUMN, BLOCK_ROWS), of_group=True),
             "in column order, the rows are a multiple of those of a group of blocks", VALIDATION),
         Row("revision", "stride", Holds("stride is 1, 2 or 4", lambda s: s.op.stride in (1, 2, 4) or s.op.stride < 1,
             lambda s: f"it is {s.op.stride}"),

@@ -20,12 +20,12 @@ from girih.ir.predicates import (
     Subject,
     Term,
     Undetermined,
-    count,
     exactly,
     type_of,
 )
 from girih.ir.types import I32, INDEX, ErrorType, TensorLayout, TensorView, Type
 
+MOST_DIMENSIONS = 5
 U32 = 2**32 - 1
 I32_RANGE = (-(2**31), 2**31 - 1)
 NO_ZERO, WITH_ZERO = (1, U32), (0, U32)
@@ -52,6 +52,8 @@ def dim(name: str) -> Term:
         held = getattr(s.op, name)
         if not isinstance(held, Value) or not isinstance(held.type, TensorLayout | TensorView):
             raise Undetermined
+        if not 1 <= held.type.dim <= MOST_DIMENSIONS:
+            raise Undetermined
         return held.type.dim
 
     return Term(f"dim({name})", value)
@@ -66,30 +68,57 @@ def _known(s: Subject, held: Value | int | None) -> int | None:
 Range = tuple[int, int]
 
 
+def _bound(number: int) -> str:
+    """A bound as it is written in the documentation."""
+    return {U32: "2^32 - 1", I32_RANGE[0]: "-2^31", I32_RANGE[1]: "2^31 - 1"}.get(number, str(number))
+
+
 def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterator[str]:
     """Words for each number of a list that is known and outside; a slice has a range for its offset and its span."""
     for position, held in enumerate(getattr(s.op, name)):
-        parts = (held.offset, held.size) if isinstance(held, Slice) else (held,)
-        for part, (low, high) in zip(parts, ranges, strict=False):
+        sliced = isinstance(held, Slice)
+        parts = (("offset", held.offset), ("span", held.size)) if sliced else (("number", held),)
+        for (word, part), (low, high) in zip(parts, ranges, strict=False):
             number = _known(s, part)
             if number is not None and not low <= number <= high:
-                yield f"number {position} is {number}, not in {low} .. {high}"
+                yield f"{word} {position} is {number}, not in {_bound(low)} .. {_bound(high)}"
 
 
 def _range_row(name: str, ranges: tuple[Range, Range], says: str, section: str) -> Row:
     def came(s: Subject) -> str:
         return ", ".join(_out_of_range(s, name, ranges))
 
-    low, high = ranges[0]
-    text = f"{low} ≤ each of {name} ≤ {high}"
+    text = " and ".join(f"{_bound(low)} ≤ {what} ≤ {_bound(high)}" for what, (low, high) in _named(name, ranges))
     return Row("range", name, Holds(text, lambda s: not came(s), came), says, section)
+
+
+def _named(name: str, ranges: tuple[Range, Range]) -> Iterator[tuple[str, Range]]:
+    """What a list consists of, with the range of each."""
+    if name != "slices":
+        yield f"each of {name}", ranges[0]
+    else:
+        yield from zip(("offset", "span"), ranges, strict=True)
+
+
+def plural(count: int, word: str) -> str:
+    """A number of things in words."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _count_row(target: str, name: str, one: str, section: str) -> Row:
+    def came(s: Subject) -> str:
+        held, wanted = len(getattr(s.op, name)), dim(target).value(s)
+        return f"{plural(held, one)}, where the {target} has {plural(wanted, 'dimension')}"
+
+    return Row("count", f"{name} {target}", Holds(f"number of {name} = dim({target})",
+        lambda s: bool(len(getattr(s.op, name)) == dim(target).value(s)), came),
+        f"there is one {one} for each dimension", section)  # fmt: skip
 
 
 def _list_rows(target: str, name: str, low_to_high: Range, section: str) -> tuple[Row, ...]:
     low, _ = low_to_high
     return (
-        Row("count", f"{target} {name}", Equal(count(name), dim(target)), "there is one number for each dimension",
-            section),
+        _count_row(target, name, "number", section),
         _range_row(name, (low_to_high, low_to_high), f"a number that is known is in {low} .. 2^32 - 1", section),
         _result_row(target, section),
     )  # fmt: skip
@@ -176,11 +205,10 @@ class TensorLayoutSlice(Op):
 
 rules(
     TensorLayoutSlice,
-    Row("count", "layout slices", Equal(count("slices"), dim("layout")), "there is one slice for each dimension",
-        SLICE),
+    _count_row("layout", "slices", "slice", SLICE),
     *_slice_rows(SLICE),
     _range_row("slices", (I32_RANGE, NO_ZERO),
-        "an offset that is known is a signed 32-bit number, a span is in 1 .. 2^32 - 1", SLICE),
+        "an offset that is known is a signed 32-bit number, a span is a positive 32-bit number", SLICE),
     _result_row("layout", SLICE),
 )  # fmt: skip
 
@@ -246,10 +274,10 @@ def _two(s: Subject) -> bool:
 
 rules(
     TensorViewSetClip,
-    Row("count", "slices", Holds("number of slices = 2", _two, lambda s: f"there are {len(s.op.slices)}"),
+    Row("count", "slices", Holds("number of slices = 2", _two, lambda s: plural(len(s.op.slices), "slice")),
         "there is one slice for the rows and one for the columns", VIEW_CLIP),
     *_slice_rows(VIEW_CLIP),
-    _range_row("slices", (WITH_ZERO, WITH_ZERO), "a number that is known is in 0 .. 2^32 - 1", VIEW_CLIP),
+    _range_row("slices", (WITH_ZERO, WITH_ZERO), "an offset or span that is known is in 0 .. 2^32 - 1", VIEW_CLIP),
     _result_row("view", VIEW_CLIP),
 )  # fmt: skip
 
@@ -263,7 +291,7 @@ def _tensor_type(s: Subject) -> TensorLayout | TensorView:
 
 
 def _view_type(s: Subject) -> TensorView:
-    if not isinstance(s.op, TensorView) or not 1 <= s.op.dim <= 5:
+    if not isinstance(s.op, TensorView) or not 1 <= s.op.dim <= MOST_DIMENSIONS:
         raise Undetermined
     return s.op
 
@@ -274,9 +302,9 @@ def _is_tensor(type: Type) -> bool:
 
 rules(
     "type",
-    Row("tensor_dim", "", Holds("1 ≤ dim ≤ 5", lambda s: 1 <= _tensor_type(s).dim <= 5,
+    Row("tensor_dim", "", Holds(f"1 ≤ dim ≤ {MOST_DIMENSIONS}", lambda s: 1 <= _tensor_type(s).dim <= MOST_DIMENSIONS,
         lambda s: f"the type is {s.op}"),
-        "a tensor layout or view has 1 to 5 dimensions", '000 "OpTypeTensorLayoutNV"'),
+        f"a tensor layout or view has 1 to {MOST_DIMENSIONS} dimensions", '000 "OpTypeTensorLayoutNV"'),
     Row("permutation", "", Holds("p0, ... are 0 .. dim - 1 in some order",
         lambda s: sorted(_view_type(s).permutation) == list(range(_view_type(s).dim)), lambda s: f"the type is {s.op}"),
         "the permutation of a tensor view names each dimension once", '000 "OpTypeTensorViewNV"'),
