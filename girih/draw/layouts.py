@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from girih.addressing import Access, LayoutTile, TensorLayout, TensorView
+from girih.addressing.errors import U32
 from girih.draw.options import Limits, Options
 from girih.draw.picture import DrawingError, Panel, Picture, counts_of, times
 from girih.draw.space import Space, planes
@@ -33,6 +34,8 @@ def view_picture(view: TensorView, options: Options, limits: Limits) -> Picture:
     reach = 1 + sum((size - 1) * stride for size, stride in zip(view.dimension, view.stride, strict=True))
     sizes = [view.dimension[position] for position in view.order]
     rows, columns = options.rows or math.prod(sizes[:-1]), options.columns or sizes[-1]
+    if reach > U32:
+        raise DrawingError(f"the view reaches over {reach} elements, a layout holds at most 2^32-1; make it smaller")
     layout = TensorLayout(view.dim).set_dimension(*(1,) * (view.dim - 1), reach)
     pitch = min((step for step in view.stride if step > 1), default=None)
     choices = replace(options, memory_columns=options.memory_columns or pitch)
@@ -43,9 +46,8 @@ def view_picture(view: TensorView, options: Options, limits: Limits) -> Picture:
 def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> Picture:
     """A matrix through a layout: the tile, the tensor where the tile leaves it or has blocks, and the memory."""
     layout = tile.layout
-    least = sum(options.window[0]) if options.window else 1
-    part = min(tile.rows, max(least, MOST_ELEMENTS // max(tile.columns, 1), 1))
-    access = _moved(layout.access(part, tile.columns, tile.view, options.store), tile.element_offset)
+    part = _part(tile, options)
+    access = _moved(layout.access(part[0], part[1], tile.view, options.store), tile.element_offset)
     drawn = Tile.of(access, options.window, limits, (tile.rows, tile.columns))
     asked = options.panels or _panels(layout, access)
     groups: list[tuple[Panel, ...]] = []
@@ -57,10 +59,17 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
     facts = [*layout_facts(layout, options.store), *(view_facts(tile.view) if tile.view else ())]
     if tile.element_offset:
         facts.append(f"base: element {tile.element_offset}")
-    counted = "" if part == tile.rows else f"counts: the first {part} of {tile.rows} rows"
+    counted = "" if part == (tile.rows, tile.columns) else f"counts: the first {times(part)} elements of the matrix"
     doing = "store to" if options.store else "load from"
     title = f"{times((tile.rows, tile.columns))} matrix, {doing} a tensor layout, {layout.clamp_mode} clamp mode"
     return Picture(title, (*facts, *([counted] if counted else ())), tuple(groups), counts_of(access))
+
+
+def _part(tile: LayoutTile, options: Options) -> tuple[int, int]:
+    """Rows and columns of what is worked out of a matrix: its first rows, of very long ones the first elements."""
+    (row, rows), (column, columns) = options.window or ((0, 1), (0, 1))
+    down = min(tile.rows, max(row + rows, MOST_ELEMENTS // tile.columns, 1))
+    return down, tile.columns if down > 1 else min(tile.columns, max(MOST_ELEMENTS, column + columns))
 
 
 def layout_facts(layout: TensorLayout, store: bool) -> tuple[str, ...]:
@@ -112,19 +121,21 @@ def _panels(layout: TensorLayout, access: Access) -> tuple[str, ...]:
 def _space(layout: TensorLayout, tile: Tile, view: TensorView | None) -> Space:
     """Where the elements of the tile lie in the tensor, before clamping; those that are skipped have no place.
 
-    A dense layout of the span, accessed the same way, numbers the coordinates of the span.
+    In a layout whose span is one block, accessed the same way, the places in the block are the coordinates.
     """
-    dense = TensorLayout(layout.dim).set_dimension(*layout.span)
-    rows, columns = tile.element.shape
-    index = dense.access(rows, columns, view).element.reshape(-1)
-    number = np.flatnonzero(index >= 0)
-    place = np.stack(np.unravel_index(index[number], layout.span), -1).astype(np.int64) + np.array(layout.offset)
-    drawn = tile.drawn(tile.number)
+    one_block = TensorLayout(layout.dim).set_block_size(*layout.span).set_dimension(*layout.span)
+    rows, columns = tile.code.shape
+    within = one_block.access(rows, columns, view).within
+    assert within is not None, "the access of a layout has places"
+    place = within.reshape(-1, layout.dim).astype(np.int64)
+    there = place[:, 0] >= 0
+    number = np.flatnonzero(there)
+    drawn = tile.drawn(np.arange(len(place)))
     return Space(
-        place,
-        number,
+        place[number] + np.array(layout.offset),
+        tile.number[number],
         tile.code.reshape(-1)[number],
-        np.searchsorted(number, drawn[index[drawn] >= 0]),
+        np.searchsorted(number, drawn[there[drawn]]),
         layout.dimension,
         tuple(f"dimension {position}" for position in range(layout.dim)),
         layout.block_size,

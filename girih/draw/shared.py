@@ -63,10 +63,10 @@ class Reads:
         """The conflicts of both reads, that of the row first."""
         return swizzle.conflicts(self.row, LANE_BYTES), swizzle.conflicts(self.column, LANE_BYTES)
 
-    def words(self, swizzle: Swizzle) -> str:
+    def words(self, swizzle: Swizzle) -> tuple[str, str]:
         """Both reads in words: how many passes over the banks each takes."""
         row, column = self.conflicts(swizzle)
-        return f"{_passes('row', self.row, row)}; {_passes('column', self.column, column)}"
+        return _passes("row", self.row, row), _passes("column", self.column, column)
 
 
 def _passes(what: str, lanes: NDArray[np.int64], found: Conflicts) -> str:
@@ -127,11 +127,11 @@ def _banks_panel(swizzle: Swizzle, reads: Reads) -> Panel:
     return Panel(
         "words from each bank",
         Axis("", ("row", "column")),
-        Axis("bank", tuple(str(bank) for bank in range(BANKS))),
+        Axis("bank", tuple("" if bank % 4 else str(bank) for bank in range(BANKS))),
         np.minimum(words, 2).astype(np.uint8),
         tuple(tuple(str(word) if word else "" for word in line) for line in words.tolist()),
         BANK_LOOKS,
-        notes=tuple(reads.words(swizzle).split("; ")),
+        notes=reads.words(swizzle),
         column_width=WIDTH * BANK_BYTES / LANE_BYTES,
     )
 
@@ -156,8 +156,8 @@ def shared_image_picture(image: SharedImage, options: Options, limits: Limits) -
         if number
     }
     facts = (
-        f"from address {image.shared_address}, {image.transaction_bytes} transaction bytes; a chunk shows the first and "
-        "the last byte of global memory that it holds",
+        f"from address {image.shared_address}, {image.transaction_bytes} transaction bytes; a chunk shows the first "
+        "and the last byte of global memory that it holds",
     )
     return Picture(f"Shared memory after a load, {len(image)} bytes", facts, ((panel,),), counts, "byte")
 
@@ -199,7 +199,7 @@ def image_panel(
         _chunk_codes(chunks).reshape(-1, across),
         tuple(tuple(texts[line * across : (line + 1) * across]) for line in range(len(shown))),
         looks,
-        notes=left_out(f"line of {LINE} byte", shown, 0, lines),
+        notes=left_out("line", shown, 0, lines),
         column_width=max(WIDTH, 0.23 * max((len(text) for text in texts), default=0) + 0.4),
     )
 

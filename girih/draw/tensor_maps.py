@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def tensor_map_picture(given: TensorMap, options: Options, limits: Limits) -> Pi
     makers: dict[str, Callable[[], tuple[Panel, ...]]] = {
         "tile": lambda: (tile_panel(tile),),
         "tensor": lambda: planes(copy.space(tile, options.window is not None), limits),
-        "memory": lambda: (memory_panel(tile, options.memory_columns or copy.row_pitch, 0, limits),),
+        "memory": lambda: (copy.memory(options, limits),),
         "shared": lambda: (copy.shared(limits),),
     }
     names = chosen(options.panels or ("tensor", "shared"), tuple(makers))
@@ -60,7 +60,7 @@ class _Copy:
         """The copy that the options ask for. Raises `AddressingError` for illegal operands."""
         start = options.coordinates or _origin(given)
         store = options.store or given.element.direction == "store"
-        access = given.access(start, options.offsets, store)
+        access = _with_whole_elements(given).access(start, options.offsets, store)
         report = Report("TensorMap")
         check_shared_address(given, given.rows, options.shared_address, report)
         report.done()
@@ -87,7 +87,7 @@ class _Copy:
         if given.row_pitch % LANE_BYTES or given.row_bytes % LANE_BYTES:
             return ()
         reads = Reads.of(self.address, given.rows, given.row_pitch, given.row_bytes)
-        return (reads.words(given.swizzling),)
+        return reads.words(given.swizzling)
 
     @property
     def row_elements(self) -> int:
@@ -121,6 +121,12 @@ class _Copy:
             code, drawn = kind.reshape(-1), tile.drawn(tile.number)
         return Space(place, np.arange(len(place)), code, drawn, size, names, box=box)
 
+    def memory(self, options: Options, limits: Limits) -> Panel:
+        """Global memory. Raises `AddressingError` where rows do not start at whole elements."""
+        access = self.given.access(self.coordinates, self.offsets, self.store)
+        tile = Tile.of(access, options.window, limits)
+        return memory_panel(tile, options.memory_columns or self.row_pitch, 0, limits)
+
     def shared(self, limits: Limits) -> Panel:
         """Shared memory: the elements that each chunk of 16 bytes holds."""
         given, width = self.given, self.row_elements
@@ -143,6 +149,13 @@ class _Copy:
         looks = STORE_LOOKS if self.store else LOAD_LOOKS
         what = "pixel: channels" if given.mode == "im2col" else "slice: elements" if given.slice_bytes else "elements"
         return image_panel(f"shared memory ({what})", self.address, number, state, label, limits, looks)
+
+
+def _with_whole_elements(given: TensorMap) -> TensorMap:
+    """The map with rows that start at whole elements, so that there is an access; the classes of elements stay."""
+    if given.element.bits % 8 != 6:
+        return given
+    return replace(given, global_strides=(96,) * len(given.global_strides))
 
 
 def _origin(given: TensorMap) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def _panel(panel: Panel, width: int) -> Iterator[str]:
     cells = [[_cell(panel, row, column) for column in range(len(panel.columns))] for row in range(len(panel.rows))]
     longest = max(len(text) for line in [*cells, list(panel.columns.labels)] for text in line)
     margin = max(len(label) for label in panel.rows.labels)
-    fitting = max((width - margin - 2) // (longest + 2), 1)
+    fitting = max((width - margin - 2 - 2 * len(panel.columns.gaps)) // (longest + 2), 1)
     for first in range(0, len(panel.columns), fitting):
         yield from _block(panel, cells, range(first, min(first + fitting, len(panel.columns))), longest, margin)
     if panel.rows.name or panel.columns.name:
@@ -56,10 +56,8 @@ def _block(panel: Panel, cells: list[list[str]], columns: range, longest: int, m
 
 
 def _line(axis: Axis, texts: list[str], columns: range, longest: int) -> str:
-    parts = [
-        f"{'..' if column in axis.gaps else '  '}{text:>{longest}}" for column, text in zip(columns, texts, strict=True)
-    ]
-    return "".join(parts)
+    gaps = [" .. " if column in axis.gaps else "  " for column in columns]
+    return "".join(f"{gap}{text:>{longest}}" for gap, text in zip(gaps, texts, strict=True))
 
 
 def _cell(panel: Panel, row: int, column: int) -> str:

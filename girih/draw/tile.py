@@ -42,14 +42,15 @@ class Tile:
 
     @classmethod
     def of(cls, access: Access, window: Window | None, limits: Limits, shape: tuple[int, ...] | None = None) -> Tile:
-        """The tile of an access; `shape` is that of the whole tile, of which `access` may be the first rows only.
+        """The tile of an access; `shape` is that of the whole tile, of which `access` may be the first part only;
+        it has what a window names.
 
         Raises `DrawingError` for a window that leaves the tile.
         """
         whole = access.shape if shape is None else shape
         element, code = _as_matrix(access.element), _as_matrix(access.kind)
         rows, columns = drawn_lines(window, limits, as_matrix(whole), code)
-        return cls(element, code, rows, columns, whole)
+        return cls(element, code, rows[rows < code.shape[0]], columns[columns < code.shape[1]], whole)
 
     @property
     def number(self) -> NDArray[np.int64]:
