@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.addressing import TensorLayout, TensorView
@@ -23,10 +24,10 @@ class Case:
     store: bool
 
 
-def layout_of(draw: random.Random) -> TensorLayout:
+def layout_of(draw: random.Random, make: Callable[[int, ClampMode], TensorLayout] = TensorLayout) -> TensorLayout:
     """Block sizes, explicit strides and up to two slices, each with some probability; spans now and then huge."""
     dim = draw.randint(1, 5)
-    layout = TensorLayout(dim, draw.choice(CLAMP_MODES)).set_clamp_value(draw.getrandbits(32))
+    layout = make(dim, draw.choice(CLAMP_MODES)).set_clamp_value(draw.getrandbits(32))
     if draw.random() < 0.4:
         layout = layout.set_block_size(*(draw.randint(1, 4) for _ in range(dim)))
     layout = layout.set_dimension(*(draw.randint(1, 12) for _ in range(dim)))
@@ -54,13 +55,17 @@ def span_of(draw: random.Random) -> int:
     return draw.randint(1, 14) if draw.random() < 0.95 else draw.choice((4097, 2**31, 2**32 - 1))
 
 
-def view_of(draw: random.Random, layout: TensorLayout) -> TensorView | None:
+def view_of(
+    draw: random.Random,
+    layout: TensorLayout,
+    make: Callable[[int, bool, tuple[int, ...]], TensorView] = TensorView,
+) -> TensorView | None:
     """None, a permutation of the span, or a view with dimensions and perhaps strides; perhaps with a clip region."""
     if draw.random() < 0.3:
         return None
     own = draw.random() < 0.6
     dim = draw.randint(1, 5) if own else layout.dim
-    view = TensorView(dim, own, tuple(draw.sample(range(dim), dim)))
+    view = make(dim, own, tuple(draw.sample(range(dim), dim)))
     if own:
         view = view.set_dimension(*(draw.randint(1, 9) for _ in range(dim)))
         if draw.random() < 0.4:

@@ -1,0 +1,14 @@
+"""Loads, stores and decodes through random layouts and views, as kernels on both executors, against the loop."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.addressing.tensor_programs_long import run
+
+SOME = 100
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_random_layouts_and_views_as_kernels(target: str) -> None:
+    assert run(SOME, 1, target) > SOME / 2
