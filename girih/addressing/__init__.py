@@ -22,6 +22,7 @@ from girih.addressing.tensor_view import TensorView
 
 _HOME = {
     "ConvolutionPlan": "girih.addressing.convolution",
+    "MapTile": "girih.addressing.map_tile",
     "SharedImage": "girih.addressing.shared_image",
     "Swizzle": "girih.addressing.swizzle",
     "TensorMap": "girih.addressing.tensor_map",
@@ -31,6 +32,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from girih.addressing.convolution import ConvolutionPlan, plan_convolution
+    from girih.addressing.map_tile import MapTile
     from girih.addressing.shared_image import SharedImage
     from girih.addressing.swizzle import Swizzle
     from girih.addressing.tensor_map import TensorMap
@@ -43,6 +45,7 @@ __all__ = [
     "ConvolutionPlan",
     "Kind",
     "LayoutTile",
+    "MapTile",
     "Rule",
     "SharedImage",
     "Strided",

@@ -1,4 +1,4 @@
-"""From one address model to another that says the same, proved element by element, or the reason why there is none.
+"""From one address model to another that says the same, proved element by element, or every reason why there is none.
 
 Every model is read as the sequence of memory elements that its tile runs through, row by row. If that sequence is a
 nest of loops with fixed steps (`Mode`), other models may have it too. What a target makes of it is compared with the
@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from inspect import Parameter, signature
 from itertools import pairwise
-from typing import Protocol
+from typing import Literal, TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
-from girih.addressing.access import Access, Kind
+from girih.addressing.access import Kind
 from girih.addressing.blocked_interleaved import BlockedInterleaved
+from girih.addressing.convert_tile import Mode, Model, Reason, Tile, all_in_bounds, modes_of, own_modes
 from girih.addressing.errors import U32, AddressingError, Report, rule
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.strided import Strided
@@ -28,99 +25,81 @@ from girih.addressing.tensor_view import TensorView
 NO_MODEL = rule("convert.model", "a model has a tile: it answers `access()`", "girih")
 NO_TARGET = rule("convert.target", "the target is the name of a model", "girih")
 NO_SIZE = rule("convert.component_size", "a component has 1, 2, 4 or 8 bytes", "002 3.X Cooperative Matrix Layout")
-NO_EQUIVALENT = rule(
-    "convert.equivalent", "the target can say what the model says", "001 8.X, 002 3.X, 003 Memref type"
-)
+NO_TYPE = rule("convert.dtype", "a tensor map says how many bits an element has", "004 5.5.1")
+NO_ADDRESS = rule("convert.global_address", "the address of a buffer has 64 bits", "004 5.5.3.1")
 
 SIZES = (4, 2, 1, 8)
 """The component sizes there are, the likely ones first."""
 
 
-class Model(Protocol):
-    """An address model together with its tile."""
-
-    def access(self) -> Access:
-        """What a load of the tile touches."""
-
-
-@dataclass(frozen=True)
-class Mode:
-    """One loop of the nest: so many times, so many memory elements apart."""
-
-    size: int
-    stride: int
-
-
-@dataclass(frozen=True)
-class Tile:
-    """What a model says, apart from how it says it; `model` itself is there for targets that know it."""
-
-    model: Model
-    access: Access
-    component_size: int | None = None
-    """Bytes of a component, where the caller knows them."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the tile."""
-        return self.access.shape
-
-    @property
-    def element(self) -> NDArray[np.int64]:
-        """The memory element of each element on one axis, in the row-major order of the tile."""
-        return self.access.element.reshape(-1)
-
-    @property
-    def rows(self) -> int:
-        """The tile as a matrix: its rows."""
-        return math.prod(self.shape[:-1])
-
-    @property
-    def columns(self) -> int:
-        """The tile as a matrix: its columns."""
-        return self.shape[-1] if self.shape else 1
-
-    @property
-    def base(self) -> int:
-        """The memory element of the first element."""
-        return int(self.element[0])
-
-
-class Reason(Exception):
-    """Why a target has no equivalent; becomes a violation of `convert.equivalent`."""
-
-
-def convert(model: Model | TensorLayout, to: str, *, component_size: int | None = None) -> Model:
+def convert(
+    model: object,
+    to: str,
+    *,
+    component_size: int | None = None,
+    dtype: str | None = None,
+    global_address: int = 0,
+    architecture: str = "sm_90a",
+) -> Model:
     """The model of kind `to` whose tile runs through the same memory elements in the same order.
 
-    `model` is a `Strided`, a `BlockedInterleaved`, a `LayoutTile`, anything else with `access()`, or a `TensorLayout`,
-    whose span is the tile. `to` is a name in `TARGETS`: "strided" gives a `Strided` of the tile's shape or, where the
-    strides ask for it, of more modes; "tensor_layout" a `LayoutTile`; "blocked_interleaved" a `BlockedInterleaved`.
-    `component_size` in bytes narrows the choice of targets that depend on it. The answer is proved by comparing every
-    element.
+    `model` is a `Strided`, a `BlockedInterleaved`, a `LayoutTile`, a `MapTile`, anything else with `access()`, or a
+    `TensorLayout`, whose span is the tile, or a `TensorMap`, whose first box is. `to` is a name in `TARGETS`:
 
-    Raises `AddressingError` with rule `convert.equivalent`, which says why, where there is none.
+    - "strided" gives a `Strided` of the tile's shape or, where the strides ask for it, of more modes;
+    - "tensor_layout" a `LayoutTile`; "blocked_interleaved" a `BlockedInterleaved`;
+    - "tensor_map" a `MapTile`, a tiled map without swizzle and the coordinates of the box. It needs the element type:
+      `dtype`, or else a type that copies components of `component_size` bytes. `global_address` is the address of the
+      buffer that elements are counted from, in bytes; `architecture` as for `TensorMap.tiled`. The box is what a load
+      brings: where a layout leaves elements outside undefined, the map fills them with zeros.
+
+    `component_size` in bytes narrows the choice of other targets that depend on it. The answer is proved by comparing
+    every element. No tile of an im2col map has an equivalent: the next one would wrap elsewhere.
+
+    Raises `AddressingError` where there is none: with rule `convert.equivalent`, or the rules of the target that the
+    tile breaks, every reason that is known.
     """
     report = Report(f"convert to {to}")
     report.word("to", to, TARGETS, NO_TARGET)
     if component_size is not None and report.integer("component_size", component_size, 1, 8, NO_SIZE) not in SIZES:
         report.add(NO_SIZE, f"component_size = {component_size}", "use 1, 2, 4 or 8")
-    source = LayoutTile.of_span(model) if isinstance(model, TensorLayout) else model
-    if not _has_tile(source):
+    address = report.integer("global_address", global_address, 0, 2**64 - 1, NO_ADDRESS)
+    source = _bound(model)
+    if source is None:
         report.add(NO_MODEL, f"a {type(model).__name__} has no tile by itself", "pass an object with access()")
     report.done()
+    assert source is not None
+    size = _component_size(source, component_size, dtype, to, report)
+    report.done()
     try:
-        tile = _tile_of(source, component_size)
+        tile = _tile_of(source, size, dtype, address, architecture)
+        _check_map(tile, to)
         for candidate in TARGETS[to](tile):
             if _is_equivalent(candidate, tile):
                 return candidate
         raise Reason(f"no {to} model runs through these {tile.element.size} elements in this order")
     except Reason as reason:
-        report.add(NO_EQUIVALENT, str(reason), "keep the model, or copy the data")
-        raise AddressingError(report.what, report.violations) from None
+        raise AddressingError(report.what, [*report.violations, *reason.violations]) from None
 
 
-def _has_tile(model: object) -> bool:
+_PLAIN = (Strided, BlockedInterleaved, LayoutTile)
+
+
+def _bound(model: object) -> Model | None:
+    """The model with its tile; None where it has none. What a tensor map is, is asked only where it may be one."""
+    if isinstance(model, _PLAIN):
+        return model
+    if isinstance(model, TensorLayout):
+        return LayoutTile.of_span(model)
+    from girih.addressing.map_tile import MapTile
+    from girih.addressing.tensor_map import TensorMap
+
+    if isinstance(model, TensorMap):
+        return MapTile.at_origin(model)
+    return model if _has_tile(model) else None
+
+
+def _has_tile(model: object) -> TypeGuard[Model]:
     """Whether `model.access()` can be called without operands."""
     access = getattr(model, "access", None)
     if not callable(access):
@@ -131,57 +110,90 @@ def _has_tile(model: object) -> bool:
     )
 
 
-def _tile_of(model: Model, component_size: int | None = None) -> Tile:
+def _component_size(model: Model, given: int | None, dtype: str | None, to: str, report: Report) -> int | None:
+    """Bytes of a component as far as the model and the caller say; None for elements smaller than a byte too.
+
+    Notes an unknown type, two different sizes, and none at all where a tensor map needs one.
+    """
+    own = _own_type(model)
+    said = {"dtype": _bits_of(dtype, report), "component_size": given and 8 * given}
+    said |= {f"a {type(model).__name__}": _bits_of(own, report) if isinstance(own, str) else own and 8 * own}
+    known = {name: bits for name, bits in said.items() if bits}
+    if to == "tensor_map" and not known and dtype is None:
+        report.add(NO_TYPE, "neither dtype nor component_size is given", 'pass dtype="f16", say, or component_size=2')
+    if len(set(known.values())) > 1:
+        words = ", ".join(f"{name} says {bits} bits" for name, bits in known.items())
+        report.add(NO_TYPE, words, "give the size that the elements have")
+    return next((bits // 8 for bits in known.values() if bits >= 8), None)
+
+
+def _own_type(model: Model) -> str | int | None:
+    """The element type of a tensor copy, the component size of a blocked matrix."""
+    if isinstance(model, BlockedInterleaved):
+        return model.component_size
+    dtype = getattr(getattr(model, "tensor_map", None), "dtype", None)
+    return dtype if isinstance(dtype, str) else None
+
+
+def _bits_of(dtype: str | None, report: Report) -> int | None:
+    if dtype is None:
+        return None
+    from girih.addressing.tensor_element import ELEMENT_TYPES
+
+    if not isinstance(dtype, str) or dtype not in ELEMENT_TYPES:
+        report.add(NO_TYPE, f"dtype = {dtype!r} is unknown", f"use one of {', '.join(ELEMENT_TYPES)}")
+        return None
+    return ELEMENT_TYPES[dtype].bits
+
+
+def _tile_of(
+    model: Model,
+    component_size: int | None = None,
+    dtype: str | None = None,
+    global_address: int = 0,
+    architecture: str = "sm_90a",
+) -> Tile:
     if isinstance(model, BlockedInterleaved) and model.unit_bytes != model.component_size:
         raise Reason("components of 8 bytes are torn into two words by the interleaving")
-    return Tile(model, model.access(), component_size)
+    own = _own_type(model)
+    chosen = own if dtype is None and isinstance(own, str) else dtype
+    return Tile(model, model.access(), component_size, chosen, global_address, architecture)
+
+
+def _check_map(tile: Tile, to: str) -> None:
+    """Raises `Reason` for a tensor copy that no other kind of model can say."""
+    if to == "tensor_map" or tile.dtype is None:
+        return
+    from girih.addressing.convert_tensor_map import map_obstacles
+
+    obstacles = map_obstacles(tile, to)
+    if obstacles:
+        raise Reason(*obstacles)
 
 
 def _is_equivalent(model: Model, tile: Tile) -> bool:
-    """The proof: the same memory elements in the same order, the same kinds, the same fill."""
+    """The proof: the same memory elements in the same order, the same kinds, the same fill.
+
+    What the source leaves undefined may be anything.
+    """
     try:
         came, wanted = _tile_of(model).access, tile.access
     except Reason:
         return False
-    same = (came.element, wanted.element), (came.kind, wanted.kind)
+    if came.element.size != wanted.element.size:
+        return False
+    free = (wanted.kind == Kind.UNDEFINED).reshape(-1)
+    pairs = (came.element, wanted.element), (came.kind, wanted.kind)
+    same = all(bool(((one.reshape(-1) == other.reshape(-1)) | free).all()) for one, other in pairs)
+    bits = 8 * tile.component_size if tile.component_size else 64
     filled = bool((wanted.kind == Kind.FILLED).any())
-    return all(np.array_equal(one.reshape(-1), other.reshape(-1)) for one, other in same) and not (
-        filled and came.fill != wanted.fill
-    )
-
-
-def all_in_bounds(tile: Tile) -> None:
-    """Raises `Reason` for a tile with elements that are not plainly in memory: most targets have no others."""
-    others = {word: count for word, count in tile.access.counts().items() if word != Kind.IN_BOUNDS.word}
-    if others:
-        words = " and ".join(f"{count} {word}" for word, count in others.items())
-        raise Reason(f"the tile has {words} elements, which belong to its layout alone")
-
-
-def modes_of(element: NDArray[np.int64]) -> tuple[Mode, ...]:
-    """The shortest nest of loops, outermost first, that gives this sequence less its first number.
-
-    Raises `Reason` where there is none, or a step is negative.
-    """
-    modes: list[Mode] = []
-    while element.size > 1:
-        stride = int(element[1] - element[0])
-        breaks = np.flatnonzero(np.diff(element) != stride)
-        size = int(breaks[0]) + 1 if len(breaks) else element.size
-        if stride < 0:
-            raise Reason(f"it steps backwards, from memory element {element[0]} to {element[1]}")
-        rows = element.reshape(-1, size) if element.size % size == 0 else None
-        if rows is None or not np.array_equal(rows - rows[:, :1], np.broadcast_to(rows[0] - rows[0, 0], rows.shape)):
-            raise Reason(f"its elements are no nest of loops with fixed steps: the first {size} are {stride} apart")
-        modes.insert(0, Mode(size, stride))
-        element = rows[:, 0]
-    return tuple(modes)
+    return same and not (filled and (came.fill ^ wanted.fill) & ((1 << bits) - 1))
 
 
 def _strided(tile: Tile) -> Iterator[Strided]:
     """With the tile's own shape where it has fixed strides, with the loops of the nest otherwise."""
     all_in_bounds(tile)
-    own = _own_modes(tile)
+    own = own_modes(tile)
     if all(mode.stride >= 0 for mode in own):
         yield Strided(tile.shape, tuple(mode.stride for mode in own), tile.base)
     modes = modes_of(tile.element)
@@ -189,9 +201,12 @@ def _strided(tile: Tile) -> Iterator[Strided]:
 
 
 def _tensor_layout(tile: Tile) -> Iterator[LayoutTile]:
-    """Dimensions in order of their strides, permuted by a view; or one dimension that a view with strides walks."""
+    """The layout that a tensor map reads; else dimensions in order of their strides, permuted by a view; else one
+    dimension that a view with strides walks.
+    """
+    yield from _layouts_of_map(tile)
     all_in_bounds(tile)
-    own, modes = _own_modes(tile), modes_of(tile.element) or (Mode(1, 1),)
+    own, modes = own_modes(tile), modes_of(tile.element) or (Mode(1, 1),)
     last = int(tile.element.max()) - tile.base
     if len(modes) > 5:
         raise Reason(f"it is a nest of {len(modes)} loops; layouts and views have at most 5 dimensions")
@@ -204,13 +219,6 @@ def _tensor_layout(tile: Tile) -> Iterator[LayoutTile]:
     view = TensorView(len(modes), True).set_dimension(*(mode.size for mode in modes))
     view = view.set_stride(*(mode.stride for mode in modes))
     yield LayoutTile(layout, tile.rows, tile.columns, view, tile.base - rest)
-
-
-def _own_modes(tile: Tile) -> list[Mode]:
-    """The axes of the tile with the steps that its first elements are apart, 0 along axes of one element."""
-    grid = tile.element.reshape(tile.shape)
-    firsts = [grid[(0,) * axis + (slice(2),) + (0,) * (grid.ndim - axis - 1)].tolist() for axis in range(grid.ndim)]
-    return [Mode(size, first[-1] - first[0]) for size, first in zip(tile.shape, firsts, strict=True)]
 
 
 def _by_stride(modes: Sequence[Mode]) -> list[int]:
@@ -237,26 +245,50 @@ def _sorted_layout(tile: Tile, modes: Sequence[Mode]) -> LayoutTile:
 
 
 def _blocked_interleaved(tile: Tile) -> Iterator[BlockedInterleaved]:
-    """Every legal blocked layout of this shape: both orders, every stride, and every component size that may be."""
+    """Every legal blocked layout of a matrix that the tile may be: both orders, every stride, every component size."""
     all_in_bounds(tile)
     if tile.base or tile.element.max() + 1 != tile.element.size:
         raise Reason("a blocked layout is dense from the start of the buffer")
-    if tile.rows % 4 or tile.columns % 2:
+    shapes = [(math.prod(tile.shape[:axis]), math.prod(tile.shape[axis:])) for axis in range(1, len(tile.shape))]
+    matrices = [(rows, columns) for rows, columns in shapes if rows % 4 == 0 and columns % 2 == 0]
+    if not matrices:
         raise Reason(
             f"a blocked layout has 4 rows and 2 to 16 columns per block, the tile {tile.rows} x {tile.columns}"
         )
-    for size in SIZES if tile.component_size is None else (tile.component_size,):
-        for order, count in (("row", tile.columns * size // 16), ("column", tile.rows // 4)):
-            for stride in range(1, count + 1):
-                if tile.columns * size % 16 == 0 and count % stride == 0:
-                    yield BlockedInterleaved(
-                        "row" if order == "row" else "column", tile.rows, tile.columns, size, stride
-                    )
+    for rows, columns in reversed(matrices):
+        for size in SIZES if tile.component_size is None else (tile.component_size,):
+            yield from _blocked_matrices(rows, columns, size)
+
+
+def _blocked_matrices(rows: int, columns: int, size: int) -> Iterator[BlockedInterleaved]:
+    """Every legal blocked layout of a matrix with components of `size` bytes."""
+    orders: tuple[tuple[Literal["row", "column"], int], ...] = (("row", columns * size // 16), ("column", rows // 4))
+    for order, count in orders:
+        for stride in range(1, count + 1):
+            if columns * size % 16 == 0 and count % stride == 0:
+                yield BlockedInterleaved(order, rows, columns, size, stride)
+
+
+def _layouts_of_map(tile: Tile) -> Iterator[LayoutTile]:
+    """The same tensor and box as a layout, where the model is a tensor copy."""
+    if tile.dtype is None:
+        return
+    from girih.addressing.convert_tensor_map import layout_tiles
+
+    yield from layout_tiles(tile)
+
+
+def _tensor_map(tile: Tile) -> Iterator[Model]:
+    """One tensor copy. Imported here: tensor maps load `ml_dtypes` (see `girih.addressing`)."""
+    from girih.addressing.convert_tensor_map import map_tiles
+
+    yield from map_tiles(tile)
 
 
 TARGETS: dict[str, Callable[[Tile], Iterator[Model]]] = {
     "strided": _strided,
     "tensor_layout": _tensor_layout,
     "blocked_interleaved": _blocked_interleaved,
+    "tensor_map": _tensor_map,
 }
 """What `to` may be: each gives candidates for a tile, best first, or raises `Reason`."""

@@ -2,8 +2,10 @@
 
 Every rule has an id, says what holds, and cites its source; all of them stand in `RULES`. A `Violation` is one rule
 that does not hold, in words with numbers. Severity `error` makes the model illegal; `lint` is legal, but hardly meant.
-Sources: `000` to `004` are the specifications, `driver` is the documentation of the CUDA driver, `measured` is what an
-NVIDIA H200 did, `girih` is a limit of this package.
+Sources: `000` to `004` are the specifications. Tensor copies have rules that 004 does not hold: `PTX ISA` is NVIDIA's
+manual of the instructions (version 9.0), `driver` the documentation of the CUDA driver API (version 13.0,
+cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col), `CUDA programming guide` that book. `measured` is what an NVIDIA
+H200 did, `girih` is a limit of this package.
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ BANK_BYTES = 4
 
 UNKNOWN = rule("swizzle.name", "a swizzle is one of the driver's modes", "driver")
 ADDRESSES = rule("swizzle.addresses", "shared byte addresses are non-negative integers", "girih")
+PHASE_BYTES = BANKS * BANK_BYTES
+"""Bytes that the lanes of one phase access: a whole warp with 4 bytes a lane, a half with 8, a quarter with 16."""
+
 ACCESS_BYTES = rule("swizzle.access_bytes", "a lane accesses 1, 2, 4, 8 or 16 bytes, aligned to that", "girih")
 
 
@@ -56,9 +59,9 @@ MODES: dict[str, Mode] = {
 class Conflicts:
     """Bank conflicts of one access pattern; one row of the input is one warp-wide access.
 
-    - `transactions`: int64, one per row: how many passes over the banks the row takes.
-    - `ideal`: how few passes so many bytes need.
-    - `per_bank`: int64 `[rows, 32]`: how many different 4-byte words of each bank the row touches.
+    - `transactions`: int64, one per row: how many passes over the banks the row takes, its phases one after another.
+    - `ideal`: how few passes the phases of the largest row need.
+    - `per_bank`: int64 `[rows, 32]`: how many different 4-byte words of each bank the phases of the row touch.
     """
 
     transactions: NDArray[np.int64]
@@ -119,9 +122,10 @@ class Swizzle(Drawn):
     def conflicts(self, byte_addresses: ArrayLike, access_bytes: int = 4) -> Conflicts:
         """Bank conflicts when the lanes of a warp access `access_bytes` bytes each at these unswizzled addresses.
 
-        `byte_addresses` is `[lanes]` or `[rows, lanes]`; a row is one access of up to 32 lanes. Lanes that touch the
-        same 4-byte word share it. Accesses of 8 and 16 bytes are counted as one access of the whole warp: the ideal is
-        as many passes as the bytes need. Raises `AddressingError` for other sizes and for misaligned addresses.
+        `byte_addresses` is `[lanes]` or `[rows, lanes]`; a row is one access of up to 32 lanes. It is served in phases:
+        all lanes together up to 4 bytes each, half warps of 16 lanes with 8 bytes, quarter warps of 8 lanes with 16.
+        Lanes of one phase that touch the same 4-byte word share it. Raises `AddressingError` for other sizes and for
+        misaligned addresses.
         """
         rows = np.atleast_2d(_addresses(byte_addresses))
         report = Report("Swizzle.conflicts")
@@ -131,16 +135,26 @@ class Swizzle(Drawn):
             first = int(rows[rows % access_bytes != 0][0])
             report.add(ACCESS_BYTES, f"address {first} is not a multiple of {access_bytes}", "align every address")
         report.done()
+        lanes = PHASE_BYTES // max(access_bytes, BANK_BYTES)
+        passes, least = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        per_bank = np.zeros((len(rows), BANKS), np.int64)
+        for start in range(0, rows.shape[1], lanes):
+            counts = self._bank_counts(rows[:, start : start + lanes], access_bytes)
+            per_bank += counts
+            passes += counts.max(axis=1)
+            least += -(-counts.sum(axis=1) // BANKS)
+        return Conflicts(passes, int(least.max(initial=0)), per_bank)
+
+    def _bank_counts(self, rows: NDArray[np.int64], access_bytes: int) -> NDArray[np.int64]:
+        """How many different words of each bank the lanes of one phase touch; int64 `[rows, 32]`."""
         words = rows[..., None] + BANK_BYTES * np.arange(max(1, access_bytes // BANK_BYTES))
         words = np.sort((self.move(words) // BANK_BYTES).reshape(len(rows), -1), axis=1)
-        per_bank = np.zeros((len(rows), BANKS), np.int64)
         new = np.ones(words.shape, np.bool_)
         new[:, 1:] = words[:, 1:] != words[:, :-1]
         row, column = np.nonzero(new)
-        np.add.at(per_bank, (row, words[row, column] % BANKS), 1)
-        distinct = new.sum(axis=1)
-        ideal = int(-(-distinct.max(initial=0) // BANKS))
-        return Conflicts(per_bank.max(axis=1), ideal, per_bank)
+        counts = np.zeros((len(rows), BANKS), np.int64)
+        np.add.at(counts, (row, words[row, column] % BANKS), 1)
+        return counts
 
 
 def _addresses(byte_addresses: ArrayLike) -> NDArray[np.int64]:

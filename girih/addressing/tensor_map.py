@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from girih.addressing.tensor_copy import (
     tiled_rows,
 )
 from girih.addressing.tensor_element import ELEMENT_TYPES, FROM_NUMPY, ROUNDED_TO_TF32
-from girih.addressing.tensor_map_parameters import MapParameters, as_tuple
+from girih.addressing.tensor_map_parameters import MapParameters, Mode, as_tuple
 from girih.addressing.tensor_map_rules import checked
 from girih.addressing.tensor_map_rules import lints as map_lints
 from girih.addressing.tensor_reduce import reduce_bytes
@@ -46,6 +47,21 @@ OOB_NAN = (0xF7, 0x7F)
 """The bytes of the fill NaN, 0x7ff7 in every 16 bits (measured)."""
 TF32_NAN = 0x7FFFE000
 """What a load of `tf32` makes of every NaN (measured)."""
+
+
+class MapOptions(TypedDict, total=False):
+    """What both modes may be given besides the tensor and the box; what is left out is as in `MapParameters`.
+
+    `element_strides` are the traversal strides, None or left out 1; `global_address` only feeds the alignment checks:
+    the address that the tensor will have on the device.
+    """
+
+    element_strides: Sequence[int] | None
+    interleave: str
+    swizzle: str
+    oob_fill: str
+    global_address: int
+    architecture: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,31 +80,14 @@ class TensorMap(Drawn, MapParameters):
         global_dim: Sequence[int],
         global_strides: Sequence[int],
         box_dim: Sequence[int],
-        element_strides: Sequence[int] | None = None,
-        interleave: str = "none",
-        swizzle: str = "none",
-        oob_fill: str = "zero",
-        global_address: int = 0,
-        architecture: str = "sm_90a",
+        **options: Unpack[MapOptions],
     ) -> TensorMap:
         """A map in tiled mode (004 5.5.3).
 
-        Lists are innermost first; `global_strides` are bytes from dimension 1 on; `element_strides` default to 1.
-        `global_address` only feeds the alignment checks. Raises `AddressingError`.
+        Lists are innermost first; `global_strides` are bytes from dimension 1 on; `options` those of `MapOptions`.
+        Raises `AddressingError`.
         """
-        return cls(
-            mode="tiled",
-            dtype=dtype,
-            global_dim=as_tuple(global_dim),
-            global_strides=as_tuple(global_strides),
-            box_dim=as_tuple(box_dim),
-            element_strides=_strides(element_strides, global_dim),
-            interleave=interleave,
-            swizzle=swizzle,
-            oob_fill=oob_fill,
-            global_address=global_address,
-            architecture=architecture,
-        )
+        return cls._of("tiled", dtype, global_dim, global_strides, options, box_dim=as_tuple(box_dim))
 
     @classmethod
     def im2col(
@@ -101,33 +100,46 @@ class TensorMap(Drawn, MapParameters):
         upper_corner: Sequence[int],
         channels_per_pixel: int,
         pixels_per_column: int,
-        element_strides: Sequence[int] | None = None,
-        interleave: str = "none",
-        swizzle: str = "none",
-        oob_fill: str = "zero",
-        global_address: int = 0,
-        architecture: str = "sm_90a",
+        **options: Unpack[MapOptions],
     ) -> TensorMap:
         """A map in im2col mode (004 5.5.4) of a tensor C, W, H, D, N (W, H, D, slices, N with interleave).
 
         The corners are in W, H, D order: the lower counts from the first pixel, the upper from the last. Other
         parameters as in `tiled`. Raises `AddressingError`.
         """
-        return cls(
-            mode="im2col",
-            dtype=dtype,
-            global_dim=as_tuple(global_dim),
-            global_strides=as_tuple(global_strides),
-            element_strides=_strides(element_strides, global_dim),
+        return cls._of(
+            "im2col",
+            dtype,
+            global_dim,
+            global_strides,
+            options,
             lower_corner=as_tuple(lower_corner),
             upper_corner=as_tuple(upper_corner),
             channels_per_pixel=channels_per_pixel,
             pixels_per_column=pixels_per_column,
-            interleave=interleave,
-            swizzle=swizzle,
-            oob_fill=oob_fill,
-            global_address=global_address,
-            architecture=architecture,
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        mode: Mode,
+        dtype: str,
+        global_dim: Sequence[int],
+        global_strides: Sequence[int],
+        options: MapOptions,
+        **box: Any,
+    ) -> TensorMap:
+        """A map of either mode; traversal strides are 1 in every dimension where they are not given."""
+        sizes, steps = as_tuple(global_dim), options.get("element_strides")
+        rest: dict[str, Any] = {name: value for name, value in options.items() if name != "element_strides"}
+        return cls(
+            mode=mode,
+            dtype=dtype,
+            global_dim=sizes,
+            global_strides=as_tuple(global_strides),
+            element_strides=(1,) * len(sizes) if steps is None else as_tuple(steps),
+            **box,
+            **rest,
         )
 
     @classmethod
@@ -137,18 +149,12 @@ class TensorMap(Drawn, MapParameters):
         box: Sequence[int],
         *,
         dtype: str | None = None,
-        element_strides: Sequence[int] | None = None,
-        interleave: str = "none",
-        swizzle: str = "none",
-        oob_fill: str = "zero",
-        global_address: int = 0,
-        architecture: str = "sm_90a",
+        **options: Unpack[MapOptions],
     ) -> TensorMap:
         """A tiled map of a NumPy array: its last axis is dimension 0, its strides are the map's.
 
         `box` is innermost first, like every list here: the box of `box=(64, 16)` has 16 rows of 64 elements. `dtype`
-        chooses another type of the same size, `tf32` for float32 say. `global_address` is the address that the array
-        will have on the device. Raises `AddressingError`.
+        chooses another type of the same size, `tf32` for float32 say. Raises `AddressingError`.
         """
         report = Report("TensorMap.of")
         if not isinstance(array, np.ndarray) or array.dtype.name not in FROM_NUMPY or not array.dtype.isnative:
@@ -166,17 +172,34 @@ class TensorMap(Drawn, MapParameters):
             global_dim=array.shape[::-1],
             global_strides=array.strides[-2::-1] if array.ndim > 1 else (),
             box_dim=box,
-            element_strides=element_strides,
-            interleave=interleave,
-            swizzle=swizzle,
-            oob_fill=oob_fill,
-            global_address=global_address,
-            architecture=architecture,
+            **options,
         )
 
-    def lints(self) -> tuple[Violation, ...]:
-        """What is legal about this map and probably not meant."""
-        return map_lints(self)
+    def lints(
+        self,
+        coordinates: Sequence[int] | None = None,
+        offsets: Sequence[int] | None = None,
+        shared_address: int = 0,
+        store: bool = False,
+    ) -> tuple[Violation, ...]:
+        """What is legal and probably not meant: in the map, and with `coordinates` in a copy of that box.
+
+        `store` stands for stores, reductions and scatter4 (whose coordinates are the column and a row). Raises
+        `AddressingError` for operands that the copy refuses.
+        """
+        if coordinates is None:
+            return map_lints(self)
+        report = Report("TensorMap.lints")
+        start = operands.check_coordinates(self, coordinates, report)
+        operands.check_offsets(self, offsets, report)
+        if store:
+            operands.check_store(self, start, report)
+        else:
+            operands.check_load(self, report)
+        address = operands.check_shared_address(self, self.rows, shared_address, report)
+        report.done()
+        padding = operands.padding_lints(self, start[0]) if store else ()
+        return (*map_lints(self), *operands.address_lints(self, address), *padding)
 
     def load(
         self,
@@ -395,11 +418,6 @@ class TensorMap(Drawn, MapParameters):
         target = self._touched(memory, rows, inner, True, report)
         payload = shared[position]
         return target, pack_six_bits(payload) if self.dtype == "b6p2x16" else payload
-
-
-def _strides(values: Sequence[int] | None, global_dim: object) -> tuple[int, ...]:
-    """Traversal strides, 1 in every dimension where they are not given."""
-    return (1,) * len(as_tuple(global_dim)) if values is None else as_tuple(values)
 
 
 def _rounded_to_tf32(payload: NDArray[np.uint8]) -> NDArray[np.uint8]:

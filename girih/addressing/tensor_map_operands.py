@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, rule
 from girih.addressing.im2col import corners
 from girih.addressing.swizzle import LINE
-from girih.addressing.tensor_copy import ADDRESS_LIMIT
+from girih.addressing.tensor_copy import ADDRESS_LIMIT, STORE_GRANULE
 from girih.addressing.tensor_element import REDUCTIONS
-from girih.addressing.tensor_map_parameters import MapParameters, is_integral, whole, wholes
+from girih.addressing.tensor_map_parameters import MapParameters, is_integral, round_up, whole, wholes
 from girih.addressing.tensor_map_rules import ARCHITECTURES
 
 COORDINATE_COUNT = rule("tensor_map.coordinate_count", "there is one coordinate for each dimension", "004 5.5.3.1")
@@ -67,6 +67,7 @@ LINT_PHASE = rule(
     "measured, driver",
     "lint",
 )
+LINT_PADDING = rule("tensor_map.row_padding", "a store changes nothing behind the end of a row", "measured", "lint")
 
 OFFSET_LIMITS = {3: 2**16 - 1, 4: 2**8 - 1, 5: 2**5 - 1}
 """The largest im2col offset by rank (004 5.5.4.1)."""
@@ -220,6 +221,17 @@ def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
             f"shared_address = {address} starts in line {address % repeat // LINE} of {repeat // LINE} of the swizzle"
         )
         report.add(LINT_PHASE, message, f"align it to {repeat} bytes, or count rows from there")
+    return tuple(report.violations)
+
+
+def padding_lints(given: MapParameters, start: int) -> tuple[Violation, ...]:
+    """Bytes behind the end of dimension 0 that a store from `start` on overwrites."""
+    report = Report("coordinates")
+    end = given.element.bytes_of(start + given.inner_elements)
+    last = min(end, round_up(given.row_extent, STORE_GRANULE))
+    if not given.slice_bytes and last > given.row_extent:
+        message = f"a store overwrites {last - given.row_extent} bytes behind the {given.row_extent} of every row"
+        report.add(LINT_PADDING, message, "keep nothing in the padding of rows, or make rows a multiple of 16 bytes")
     return tuple(report.violations)
 
 

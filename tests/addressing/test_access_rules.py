@@ -21,8 +21,10 @@ from girih.addressing import (
     AddressingError,
     BlockedInterleaved,
     Kind,
+    MapTile,
     Strided,
     TensorLayout,
+    TensorMap,
     TensorView,
     Violation,
     convert,
@@ -42,6 +44,7 @@ MODELS = (
     "blocked_interleaved",
     "strided",
     "convert",
+    "map_tile",
     "access",
 )
 SOURCE = re.compile(r"00[0-4] |girih$|SPV_ARM_cooperative_matrix_layouts revision 2$")
@@ -54,6 +57,10 @@ NUMBER: Any = 2.0
 TRIPLE: Any = (0, 4, 1)
 LIST: Any = [0.0]
 NAN: Any = float("nan")
+
+
+def row_of_bytes() -> TensorMap:
+    return TensorMap.tiled(dtype="u8", global_dim=(64,), global_strides=(), box_dim=(32,))
 
 
 def plain(*dimension: SupportsIndex) -> TensorLayout:
@@ -102,6 +109,24 @@ EXAMPLES = (
         "convert.component_size",
         lambda: convert(blocked(), "blocked_interleaved", component_size=2),
         lambda: convert(blocked(), "blocked_interleaved", component_size=16),
+    ),
+    example(
+        "convert.dtype",
+        lambda: convert(plain(4, 16), "tensor_map", dtype="f16"),
+        lambda: convert(plain(4, 16), "tensor_map"),
+        lambda: convert(plain(4, 16), "tensor_map", dtype="half"),
+        lambda: convert(blocked(), "tensor_map", dtype="f64"),
+    ),
+    example(
+        "convert.global_address",
+        lambda: convert(plain(4, 16), "tensor_map", dtype="f16", global_address=32),
+        lambda: convert(plain(4, 16), "tensor_map", dtype="f16", global_address=-32),
+    ),
+    example("map_tile.map", lambda: MapTile(row_of_bytes(), (0,)), lambda: MapTile(ANY, (0,))),
+    example(
+        "map_tile.element_offset",
+        lambda: MapTile(row_of_bytes(), (0,), None, 16),
+        lambda: MapTile(row_of_bytes(), (0,), None, -16),
     ),
     example("convert.target", lambda: convert(plain(4), "strided"), lambda: convert(plain(4), "bytes")),
     example(

@@ -63,3 +63,37 @@ def test_every_row_is_one_access() -> None:
 def test_wide_accesses_take_several_passes() -> None:
     found = Swizzle().conflicts(LANES * 16, access_bytes=16)
     assert (found.ideal, found.transactions.tolist(), found.extra) == (4, [4], 0)
+
+
+def phases_in_words(swizzle: Swizzle, addresses: list[int], size: int) -> int:
+    """The passes of one access, lane by lane: 32 lanes at once up to 4 bytes, 16 with 8 bytes, 8 with 16."""
+    lanes = {8: 16, 16: 8}.get(size, 32)
+    passes = 0
+    for start in range(0, len(addresses), lanes):
+        banks: dict[int, set[int]] = {}
+        for address in addresses[start : start + lanes]:
+            for byte in range(address, address + size):
+                word = swizzled(swizzle.name, byte) // 4
+                banks.setdefault(word % 32, set()).add(word)
+        passes += max(len(words) for words in banks.values())
+    return passes
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("name", ["none", "64B", "128B"])
+def test_an_access_is_served_in_phases(name: str, size: int) -> None:
+    generator = np.random.default_rng(size)
+    rows = generator.integers(0, 2048 // size, (20, 32)) * size
+    found = Swizzle(name).conflicts(rows, size)
+    assert found.transactions.tolist() == [phases_in_words(Swizzle(name), row, size) for row in rows.tolist()]
+
+
+def test_lanes_of_different_phases_do_not_conflict() -> None:
+    quarter = np.arange(8) * 16
+    found = Swizzle().conflicts(np.concatenate([quarter + 1024 * phase for phase in range(4)]), access_bytes=16)
+    assert (found.transactions.tolist(), found.ideal, found.per_bank.max()) == ([4], 4, 4)
+    halves = np.concatenate([np.arange(16) * 8, 4096 + np.arange(16) * 8])
+    assert Swizzle().conflicts(halves, access_bytes=8).transactions.tolist() == [2]
+    crossed = np.stack([np.arange(16) * 8, 4096 + np.arange(16) * 8]).T.reshape(-1)
+    found = Swizzle().conflicts(crossed, access_bytes=8)
+    assert (found.transactions.tolist(), found.extra) == ([4], 2)

@@ -245,6 +245,10 @@ EXAMPLES: dict[str, tuple[Try, Try]] = {
         lambda: lints_of(tiled(swizzle="32B").load(MEMORY, (0, 0), None, 256).lints),
         lambda: lints_of(tiled(swizzle="32B").load(MEMORY, (0, 0), None, 128).lints),
     ),
+    "tensor_map.row_padding": (
+        lambda: lints_of(tiled(global_dim=(12, 8)).lints((8, 0), store=True)),
+        lambda: lints_of(tiled(global_dim=(13, 8)).lints((8, 0), store=True)),
+    ),
     "tensor_map.array_type": (
         lambda: TensorMap.of(array_of(8, 16), (8, 4)),
         lambda: TensorMap.of(array_of(8, 16).astype(np.complex64), (8, 4)),
@@ -403,3 +407,26 @@ def test_addresses_past_64_bits_are_an_error_in_words() -> None:
     (violation,) = violations_of(lambda: far.load(MEMORY, (0, 2**31 - 4)))
     assert violation.rule == "tensor_map.memory_length"
     assert "2^59" in violation.message
+
+
+def test_lints_of_a_copy_know_its_operands_and_its_direction() -> None:
+    given = tiled(global_dim=(13, 8), swizzle="32B")
+    assert given.lints() == ()
+    assert given.lints((8, 0)) == given.load(MEMORY, (8, 0)).lints == ()
+    assert given.lints((8, 0), shared_address=128) == given.load(MEMORY, (8, 0), None, 128).lints
+    (padding,) = given.lints((8, 0), store=True)
+    assert padding.message == "a store overwrites 12 bytes behind the 52 of every row"
+    assert given.lints((0, 0), store=True) == ()
+    before = np.zeros(512, np.uint8)
+    given.store(np.full(4096, 7, np.uint8), before, (8, 0))
+    assert int(before[52:64].sum()) == 12 * 7
+
+
+def test_lints_of_a_copy_refuse_its_operands() -> None:
+    for attempt, broken in (
+        (lambda: tiled().lints((1, 0)), "tensor_map.coordinate_aligned"),
+        (lambda: tiled().lints((-4, 0), store=True), "tensor_map.negative_start"),
+        (lambda: tiled().lints((0, 0), (1,)), "tensor_map.offset_mode"),
+        (lambda: packed(dtype="b6p2x16").lints((0, 0)), "tensor_map.load_type"),
+    ):
+        assert [one.rule for one in violations_of(attempt)] == [broken]
