@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -37,32 +38,13 @@ class Compiled:
     """A kernel ready to be called."""
 
     def __init__(self, function: Function, *, checks: bool = True, target: CpuTarget = TARGET) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
         self.function = function
         lowered = lower(function, target, checks=checks)
         self.kernel: CompiledKernel = lowered.kernel
-        self.text = lowered.text
-        module = llvm.parse_assembly(lowered.text)
-        module.verify()
-        machine = _machine()
-        if lowered.optimize:
-            options = llvm.create_pipeline_tuning_options(speed_level=1)
-            builder = llvm.create_pass_builder(machine, options)
-            builder.getModulePassManager().run(module, builder)
-        self.module = module
-        self.object = machine.emit_object(module)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.object))
-        self._engine.finalize_object()
-        self.address = self._engine.get_function_address(self.kernel.symbol)
+        self._engine = _linked(lowered.text, lowered.optimize)
         pointer = ctypes.c_void_p
-        self._call = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_int64, ctypes.c_int64)(self.address)
-
-    @property
-    def assembly(self) -> str:
-        """The machine code as assembly."""
-        return str(_machine().emit_assembly(llvm.parse_assembly(str(self.module))))
+        address = self._engine.get_function_address(self.kernel.symbol)
+        self._call = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_int64, ctypes.c_int64)(address)
 
     def prepare(self, grid: tuple[int, int, int], *arguments: Any) -> tuple[Any, Array]:
         """A function without arguments that runs all work-groups on this thread, and its failure record."""
@@ -94,7 +76,25 @@ class Compiled:
             raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
 
 
+@lru_cache(maxsize=32)
+def _linked(text: str, optimize: bool) -> llvm.ExecutionEngine:
+    """The code of a text in LLVM IR; tests that compile the same text one after the other share it."""
+    module = llvm.parse_assembly(text)
+    module.verify()
+    machine = _machine()
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=1)
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(machine.emit_object(module)))
+    engine.finalize_object()
+    return engine
+
+
 def _machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
