@@ -12,7 +12,7 @@ from girih.addressing.errors import U32
 from girih.draw.options import Limits, Options
 from girih.draw.picture import DrawingError, Panel, Picture, counts_of, times
 from girih.draw.space import Space, planes
-from girih.draw.tile import MOST_ELEMENTS, Tile, chosen, memory_panel, tile_panel
+from girih.draw.tile import MOST_ELEMENTS, PART, Tile, chosen, memory_panel, tile_panel
 
 
 def layout_picture(layout: TensorLayout, options: Options, limits: Limits) -> Picture:
@@ -67,9 +67,11 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
 
 def _part(tile: LayoutTile, options: Options) -> tuple[int, int]:
     """Rows and columns of what is worked out of a matrix: its first rows, of very long ones the first elements."""
+    if tile.rows * tile.columns <= MOST_ELEMENTS:
+        return tile.rows, tile.columns
     (row, rows), (column, columns) = options.window or ((0, 1), (0, 1))
-    down = min(tile.rows, max(row + rows, MOST_ELEMENTS // tile.columns, 1))
-    return down, tile.columns if down > 1 else min(tile.columns, max(MOST_ELEMENTS, column + columns))
+    down = min(tile.rows, max(row + rows, PART // tile.columns, 1))
+    return down, tile.columns if down > 1 else min(tile.columns, max(PART, column + columns))
 
 
 def layout_facts(layout: TensorLayout, store: bool) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from girih.draw.options import RING, Limits, Window
 from girih.draw.picture import ACCESS_LOOKS, FREE, DrawingError, Look, Panel, plural, times
 
 MOST_ELEMENTS = 1 << 20
-"""Elements of a tile that are worked out; of a larger one a part."""
+"""Elements of the largest tile that is worked out whole."""
+PART = 1 << 16
+"""Elements that are worked out of a larger one, more where a window asks for them."""
 FOLD = 16
 """Elements of a row of memory where nothing suggests a number."""
 
