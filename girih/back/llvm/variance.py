@@ -14,7 +14,7 @@ from girih.ops.arith import Constant
 from girih.ops.builtin import SubgroupLocalId
 from girih.ops.control import For, Foreach, If, Yield
 from girih.ops.coopmatrix import CooperativeMatrixExtract
-from girih.ops.coopmatrix_regions import CooperativeMatrixApply
+from girih.ops.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
 from girih.ops.memory import AtomicUpdate
 from girih.ops.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
 
@@ -86,6 +86,9 @@ class _Analysis:
                 self.branch(op)
             case CooperativeMatrixApply():
                 self.mark((op.row, *op.elements))
+                self.region(op.body)
+            case CooperativeMatrixCombine():
+                self.mark((op.left, op.right))
                 self.region(op.body)
             case SubgroupLocalId() | AtomicUpdate() | CooperativeMatrixExtract():
                 self.mark(op.results)

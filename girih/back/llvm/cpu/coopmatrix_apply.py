@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from girih.back.llvm.cpu.access import shared_memref
 from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
@@ -51,13 +51,30 @@ def apply(code: Lowering, op: CooperativeMatrixApply) -> None:
     def compute(at: Piece, parts: list[Parts]) -> Parts:
         return _body(code, op, at, parts, shared)
 
-    held = Deferred(type, tuple(matrices), compute, 3 + 3 * _size(op.body), _reads_memory(op.body))
+    held = Deferred(type, tuple(matrices), compute, 3 + 3 * weight_of_region(op.body), _reads_memory(op.body))
     put_off(code, op.result, held, at_once=at_once)
 
 
-def _size(region: Region) -> int:
-    return sum(1 + sum(_size(r) for r in op.regions) + 8 * (not op.spec.regions and "exp" in op.spec.mnemonic)
+def weight_of_region(region: Region) -> int:
+    """About how many instructions the code of a region has."""
+    return sum(1 + sum(map(weight_of_region, op.regions)) + 8 * (not op.spec.regions and "exp" in op.spec.mnemonic)
                for op in region.ops)  # fmt: skip
+
+
+def called(
+    code: Lowering, region: Region, count: int, number: Scalar, arguments: Iterable[tuple[Value, Held]]
+) -> Parts:
+    """What a region yields for so many components, which have `number`s row by row."""
+    location = code.w.location
+    with code.at(kind=RegionKind.SPMD, lanes=count, mask=None, element_number=number):
+        for value, held in arguments:
+            code.set(value, held)
+        code.region(region)
+        last = region.terminator
+        assert isinstance(last, Yield)
+        found = code.vector(code.scalar(last.values[0]))
+    code.w.location = location
+    return found
 
 
 def _any_op(region: Region, found: object) -> bool:
@@ -106,17 +123,9 @@ def _body(
     number = Scalar(I32, (), Linear(first, step, exact=True))
     outer = {value: code.env[value] for value in shared}
     code.env.update(shared)
-    location = w.location
-    with code.at(kind=RegionKind.SPMD, lanes=at.count, mask=None, element_number=number):
-        code.set(op.row, row)
-        code.set(op.column, column)
-        for value, parts in zip(op.elements, elements, strict=True):
-            code.set(value, uniform(type.component, *parts))
-        code.region(op.body)
-        last = op.body.terminator
-        assert isinstance(last, Yield)
-        found = code.vector(code.scalar(last.values[0]))
-    w.location = location
+    held = [uniform(type.component, *parts) for parts in elements]
+    arguments = zip((op.row, op.column, *op.elements), (row, column, *held), strict=True)
+    found = called(code, op.body, at.count, number, arguments)
     code.env.update(outer)
     return found
 
