@@ -7,6 +7,7 @@ from dataclasses import replace
 from girih.back.llvm import arith, casts
 from girih.back.llvm.cpu import (
     coopmatrix_apply,
+    coopmatrix_blocked,
     coopmatrix_combine,
     coopmatrix_elements,
     coopmatrix_memory,
@@ -50,7 +51,7 @@ from girih.ops.coopmatrix import (
 )
 
 OTHER_INSTRUCTIONS = (
-    coopmatrix_apply, coopmatrix_combine, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce,
+    coopmatrix_apply, coopmatrix_blocked, coopmatrix_combine, coopmatrix_elements, coopmatrix_memory, coopmatrix_reduce,
 )  # fmt: skip
 """Where the instructions are lowered that are not here."""
 
