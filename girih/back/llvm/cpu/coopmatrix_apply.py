@@ -18,14 +18,16 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     new_tile,
     operand,
     read_tile,
+    tile_bytes,
     turned,
     write_tile,
 )
 from girih.back.llvm.cpu.coopmatrix_plan import plan_of
+from girih.back.llvm.cpu.coopmatrix_scope import waits, writes
 from girih.back.llvm.cpu.coopmatrix_walk import to_columns, to_tile
 from girih.back.llvm.cpu.coopmatrix_window import together
 from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
-from girih.back.llvm.text import integer
+from girih.back.llvm.text import Val, integer
 from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.define import Operand
@@ -43,16 +45,54 @@ def apply(code: Lowering, op: CooperativeMatrixApply) -> None:
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     matrices = [operand(code, matrix) for matrix in op.matrices]
-    at_once = bool(plan_of(code.function).writers[op.body])
-    if turned(type) and length(type) > 1 and (at_once or _reads(op.body, op.column)):
-        code.set(op.result, _one_by_one(code, op, type, matrices, shared))
+    if code.common is not None and waits(op):
+        code.set(op.result, _by_one_subgroup(code, op, type, matrices, shared, code.common(tile_bytes(type))))
         return
+    at_once = bool(plan_of(code.function).writers[op.body])
+    if _one_after_the_other(op, type):
+        target = new_tile(code, type)
+        _one_by_one(code, op, [to_tile(code, m) for m in matrices], shared, target)
+        code.set(op.result, loaded(code, target))
+        return
+    put_off(code, op.result, _deferred(code, op, type, matrices, shared), at_once=at_once)
+
+
+def _one_after_the_other(op: CooperativeMatrixApply, type: CoopMatrix) -> bool:
+    """Whether the region sees one component at a time: those of a row where it asks for the column or writes."""
+    return turned(type) and length(type) > 1 and (writes(op) or _reads(op.body, op.column))
+
+
+def _deferred(
+    code: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, matrices: Sequence[Matrix], shared: dict[Value, Held]
+) -> Deferred:
+    """The region, line by line."""
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
         return _body(code, op, at, parts, shared)
 
-    held = Deferred(type, tuple(matrices), compute, 3 + 3 * weight_of_region(op.body), _reads_memory(op.body))
-    put_off(code, op.result, held, at_once=at_once)
+    return Deferred(type, tuple(matrices), compute, 3 + 3 * weight_of_region(op.body), _reads_memory(op.body))
+
+
+def _by_one_subgroup(
+    code: Lowering,
+    op: CooperativeMatrixApply,
+    type: CoopMatrix,
+    matrices: Sequence[Matrix],
+    shared: dict[Value, Held],
+    common: Val,
+) -> Matrix:
+    """What the region writes is to be written once: the first subgroup calls it, and the others copy the result."""
+    w = code.w
+    sources = [to_tile(code, m) for m in matrices]
+    result = InMemory(type, common, owned=False)
+    with w.when(w.compare("eq", code.place.subgroup, 0)):
+        if _one_after_the_other(op, type):
+            _one_by_one(code, op, sources, shared, result)
+        else:
+            to_tile(code, _deferred(code, op, type, sources, shared), result)
+    assert code.suspend is not None
+    code.suspend()
+    return loaded(code, to_tile(code, result, new_tile(code, type)))
 
 
 def weight_of_region(region: Region) -> int:
@@ -131,14 +171,12 @@ def _body(
 
 
 def _one_by_one(
-    code: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, matrices: Sequence[Matrix], shared: dict[Value, Held]
-) -> Matrix:
-    """A row whose region asks for the column: component by component, as the column is one number in the region."""
-    sources, target = [to_tile(code, m) for m in matrices], new_tile(code, type)
-    with code.w.loop(0, length(type)) as loop:
+    code: Lowering, op: CooperativeMatrixApply, sources: Sequence[InMemory], shared: dict[Value, Held], target: InMemory
+) -> None:
+    """A row, component by component, as the column is one number in the region."""
+    with code.w.loop(0, length(target.type)) as loop:
         at = Piece(0, loop.index, 1)
         write_tile(code, target, at, _body(code, op, at, [read_tile(code, s, at) for s in sources], shared))
-    return loaded(code, target)
 
 
 def loaded(code: Lowering, tile: InMemory) -> Matrix:

@@ -91,6 +91,7 @@ def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[st
             kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
         ),
         suspend=lambda: _suspend(w),
+        common=lambda size: _pointer(capture.moved(code.take(size), w, memory)),
         leave=lambda: w.line("br label %final"),
         **{
             key: capture.moved(getattr(code, key), w, memory)
@@ -104,6 +105,12 @@ def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[st
     _end(w, handle)
     w.finish()
     return name, -(-inner.frame.most // 128) * 128
+
+
+def _pointer(held: object) -> Val:
+    """What a captured value is."""
+    assert isinstance(held, Val)
+    return held
 
 
 def _slice(code: Lowering, held: object) -> object:

@@ -113,6 +113,8 @@ class Lowering:
     leave: Callable[[], None] = lambda: None
     suspend: Callable[[], None] | None = None
     """What a barrier does: nothing where one subgroup is alone, otherwise the coroutine stops here."""
+    common: Callable[[int], Val] | None = None
+    """So many bytes that all subgroups of a work-group see, where they are coroutines."""
 
     # --- regions -------------------------------------------------------------------------
 
