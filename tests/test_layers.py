@@ -120,6 +120,28 @@ def test_rooms_import_in_one_direction() -> None:
         above.add(name)
 
 
+BY_NAME = {"addressing/display.py": ("girih.draw",)}
+"""Modules that are loaded by name against the table, and the files that may; each says why."""
+
+
+def named(tree: ast.AST) -> Iterator[str]:
+    """The modules of girih whose names are passed to `import_module`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            yield from (name for name in names if name.split(".")[0] == "girih")
+
+
+def test_a_name_is_no_way_around_the_table() -> None:
+    around: dict[str, tuple[str, ...]] = {}
+    for path in FILES:
+        own, file = room_of(path), path.relative_to(ROOT / "girih").as_posix()
+        for name in named(ast.parse(path.read_text(encoding="utf-8"))):
+            if not is_allowed(name, own, ROOMS[own]):
+                around[file] = (*around.get(file, ()), name)
+    assert around == BY_NAME
+
+
 def test_the_package_itself_is_lazy() -> None:
     """At its top level `girih/__init__.py` imports the standard library only, type checkers aside."""
     tree = ast.parse((ROOT / "girih" / "__init__.py").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ def in_terminal(picture: Picture, width: int) -> str:
     lines = [*_wrapped(picture.title, width), *(line for fact in picture.facts for line in _wrapped(fact, width))]
     entries = []
     for look, words in picture.legend():
-        entries.append(f"{look.letter} {words}" if look.letter else words)
+        entries.append(f"{look.letter or look.mark} {words}".strip())
     lines += _wrapped("; ".join(entries), width) if entries else []
     for panel in picture.panels:
         lines += ["", *_panel(panel, width)]
@@ -35,7 +35,7 @@ def _panel(panel: Panel, width: int) -> Iterator[str]:
     cells = [[_cell(panel, row, column) for column in range(len(panel.columns))] for row in range(len(panel.rows))]
     longest = max(len(text) for line in [*cells, list(panel.columns.labels)] for text in line)
     margin = max(len(label) for label in panel.rows.labels)
-    fitting = max((width - margin - 2 - 2 * len(panel.columns.gaps)) // (longest + 2), 1)
+    fitting = max((width - margin - 2 * len(panel.columns.gaps)) // (longest + 2), 1)
     for first in range(0, len(panel.columns), fitting):
         yield from _block(panel, cells, range(first, min(first + fitting, len(panel.columns))), longest, margin)
     if panel.rows.name or panel.columns.name:
@@ -48,11 +48,11 @@ def _panel(panel: Panel, width: int) -> Iterator[str]:
 def _block(panel: Panel, cells: list[list[str]], columns: range, longest: int, margin: int) -> Iterator[str]:
     """Some columns of a panel, with their numbers above and those of the rows on the left."""
     labels = [panel.columns.labels[column] for column in columns]
-    yield " " * (margin + 1) + _line(panel.columns, labels, columns, longest)
+    yield " " * margin + _line(panel.columns, labels, columns, longest)
     for row, label in enumerate(panel.rows.labels):
         if row in panel.rows.gaps:
             yield ":".rjust(margin)
-        yield f"{label:>{margin}} " + _line(panel.columns, [cells[row][column] for column in columns], columns, longest)
+        yield f"{label:>{margin}}" + _line(panel.columns, [cells[row][column] for column in columns], columns, longest)
 
 
 def _line(axis: Axis, texts: list[str], columns: range, longest: int) -> str:

@@ -1,0 +1,141 @@
+"""Figures, SVG and files: cells and texts that are there, the same bytes every time, and errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from girih import draw
+from girih.addressing import (
+    Access,
+    BlockedInterleaved,
+    LayoutTile,
+    SharedImage,
+    Strided,
+    Swizzle,
+    TensorLayout,
+    TensorMap,
+    TensorView,
+)
+from girih.draw.picture import ACCESS_LOOKS
+from tests.draw.pictures import picture_of
+
+pytest.importorskip("matplotlib", reason="pictures need the extra girih[draw]")
+
+LAYOUT = TensorLayout(2, "constant").set_dimension(3, 3).slice((-1, 2), (0, 2))
+MAP = TensorMap.tiled(dtype="u8", global_dim=(16, 2), global_strides=(16,), box_dim=(16, 2))
+MODELS = (
+    LAYOUT,
+    LayoutTile(LAYOUT, 2, 2),
+    TensorView(1, True).set_dimension(3),
+    BlockedInterleaved("row", 4, 4, 4, 1),
+    Strided((2, 2)),
+    MAP,
+    MAP.load(np.zeros(32, np.uint8), (0, 0)),
+    Swizzle("32B"),
+    LAYOUT.access(2, 2),
+)
+NAMES = [type(model).__name__ for model in MODELS]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_every_model_shows_itself_in_a_notebook(model: Any) -> None:
+    assert model._repr_svg_().startswith("<svg")
+
+
+def test_the_models_of_this_test_are_all_there_are() -> None:
+    assert {type(model) for model in MODELS} == {
+        Access, BlockedInterleaved, LayoutTile, SharedImage, Strided, Swizzle, TensorLayout, TensorMap, TensorView
+    }  # fmt: skip
+
+
+def test_texts_are_texts_and_say_what_the_picture_says() -> None:
+    picture = picture_of(LAYOUT)
+    root = ElementTree.fromstring(draw.svg(LAYOUT))
+    texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert " ".join(texts).startswith(" ".join((picture.title, *picture.facts)))
+    axes = [axis for panel in picture.panels for axis in (panel.rows, panel.columns)]
+    expected = Counter(text for panel in picture.panels for row in panel.labels for text in row if text)
+    expected += Counter(label for axis in axes for label in axis.labels)
+    assert Counter(text for text in texts if text in expected) == expected
+    assert {"in bounds: 2 elements", "filled: 2 elements", "edge of the tensor"} <= set(texts)
+
+
+def test_an_svg_says_what_it_shows_to_those_who_do_not_see_it() -> None:
+    root = ElementTree.fromstring(draw.svg(LAYOUT))
+    title = root.find("{http://www.w3.org/2000/svg}title")
+    assert root.get("role") == "img"
+    assert title is not None and title.text is not None
+    assert title.text.startswith("2 x 2 matrix, load from a tensor layout")
+
+
+def test_an_svg_is_the_same_every_time_without_a_date_and_a_version() -> None:
+    text = draw.svg(MAP)
+    assert text == MAP._repr_svg_()
+    assert not re.search(r"<dc:date>|Matplotlib v|20\d\d-\d\d", text)
+
+
+def test_cells_have_the_colours_of_their_classes() -> None:
+    drawn = draw.figure(LAYOUT, panels="tile")
+    colours = [collection.get_facecolor() for collection in drawn.axes[0].collections]
+    counts = [len(collection.get_paths()) for collection in drawn.axes[0].collections]
+    hatches = [collection.get_hatch() for collection in drawn.axes[0].collections]
+    expected = [_rgb(ACCESS_LOOKS[code].colour) for code in (0, 1)]
+    assert [tuple(np.round(colour[0][:3], 3)) for colour in colours[:2]] == expected
+    assert counts[:3] == [2, 2, 4]
+    assert hatches[:2] == [None, "////"]
+
+
+def _rgb(colour: str) -> tuple[float, ...]:
+    return tuple(round(int(colour[at : at + 2], 16) / 255, 3) for at in (1, 3, 5))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_nothing_leaves_the_paper(model: Any) -> None:
+    drawn = draw.figure(model)
+    drawn.canvas.draw()
+    wide, high = drawn.canvas.get_width_height()
+    for text in drawn.axes[0].texts:
+        box = text.get_window_extent()
+        assert 0 <= box.x0 <= box.x1 <= wide and 0 <= box.y0 <= box.y1 <= high, text.get_text()
+
+
+def test_no_texts_meet() -> None:
+    large = TensorLayout(2, "clamp_to_edge").set_dimension(2048, 2048).slice((2045, 7), (-4, 7))
+    drawn = draw.figure(large)
+    drawn.canvas.draw()
+    boxes = [text.get_window_extent() for text in drawn.axes[0].texts]
+    corners = np.array([(box.x0, box.y0, box.x1, box.y1) for box in boxes])
+    left, bottom, right, top = (corners[:, None, at] for at in range(4))
+    meets = (left < corners[:, 2]) & (right > corners[:, 0]) & (bottom < corners[:, 3]) & (top > corners[:, 1])
+    np.fill_diagonal(meets, False)
+    pairs = [[drawn.axes[0].texts[at].get_text() for at in pair] for pair in np.argwhere(meets)]
+    assert pairs == []
+
+
+def test_files(tmp_path: Path) -> None:
+    draw.save(MAP, tmp_path / "a.svg")
+    draw.save(MAP, str(tmp_path / "a.PNG"), coordinates=(0, -1))
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == draw.svg(MAP)
+    assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_files_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(draw.DrawingError, match=r"a.pdf: a picture ends in .svg or .png"):
+        draw.save(MAP, tmp_path / "a.pdf")
+    with pytest.raises(draw.DrawingError, match=r"a.png: the picture cannot be written \(No such file"):
+        draw.save(MAP, tmp_path / "nowhere" / "a.png")
+
+
+def test_drawing_leaves_the_settings_of_matplotlib_alone() -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    draw.svg(LAYOUT)
+    assert dict(matplotlib.rcParams) == before
