@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.access import Access
+from girih.addressing.display import Drawn
 from girih.addressing.errors import I64_HIGH, Report, Violation, rule
 from girih.addressing.shared_image import SharedImage
 from girih.addressing.tensor_map import TensorMap
@@ -20,7 +21,7 @@ OFFSET = rule("map_tile.element_offset", "the element offset is an integer from 
 
 
 @dataclass(frozen=True)
-class MapTile:
+class MapTile(Drawn):
     """The box that a tensor copy brings (004 5.5.3, 5.5.4): `tensor_map`, `coordinates` and im2col `offsets`.
 
     All are innermost dimension first. The address of the map is `element_offset` elements from the start of a buffer.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from girih.draw.models import picture
-from girih.draw.options import PAPER_LIMITS, TERMINAL_LIMITS, DrawOptions, Options
+from girih.draw.options import PAPER_LIMITS, TERMINAL_LIMITS, DrawOptions, Options, whole
 from girih.draw.picture import DrawingError
 from girih.draw.terminal import NARROWEST, in_terminal
 
@@ -56,7 +56,7 @@ def text(model: object, *, width: int = 100, **options: Unpack[DrawOptions]) -> 
 
     Letters before the numbers tell the classes apart. Raises `DrawingError` as `figure` does, but needs no matplotlib.
     """
-    if width < NARROWEST:
+    if whole("width", width, 1) < NARROWEST:
         raise DrawingError(f"width = {width}: a picture needs {NARROWEST} characters")
     return in_terminal(picture(model, options, TERMINAL_LIMITS), width)
 

@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from girih.addressing import Access, Kind, Strided
 from girih.draw.options import Limits, Options
-from girih.draw.picture import ACCESS_LOOKS, Panel, Picture, counts_of, times
+from girih.draw.picture import ACCESS_LOOKS, DrawingError, Panel, Picture, counts_of, times
 from girih.draw.tile import MOST_ELEMENTS, Tile, as_matrix, chosen, drawn_lines, memory_panel, memory_width, tile_panel
 
 
 def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
     """The tile, and the memory that it touches, in rows as long as the tile's row pitch."""
+    if not access.element.size:
+        raise DrawingError(f"an access of {times(access.shape)} elements has nothing to draw")
     tile = Tile.of(access, options.window, limits)
     fill = (f"fill {access.fill:#x}",) if access.is_kind(Kind.FILLED).any() else ()
     groups = _tile_and_memory(tile, memory_width(tile.element), 0, options, limits)

@@ -12,7 +12,7 @@ from girih.addressing.errors import U32
 from girih.draw.options import Limits, Options
 from girih.draw.picture import DrawingError, Panel, Picture, counts_of, times
 from girih.draw.space import Space, planes
-from girih.draw.tile import MOST_ELEMENTS, PART, Tile, chosen, memory_panel, tile_panel
+from girih.draw.tile import MOST_ELEMENTS, PART, Tile, chosen, memory_panel, moved, tile_panel
 
 
 def layout_picture(layout: TensorLayout, options: Options, limits: Limits) -> Picture:
@@ -47,7 +47,7 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
     """A matrix through a layout: the tile, the tensor where the tile leaves it or has blocks, and the memory."""
     layout = tile.layout
     part = _part(tile, options)
-    access = _moved(layout.access(part[0], part[1], tile.view, options.store), tile.element_offset)
+    access = moved(layout.access(part[0], part[1], tile.view, options.store), tile.element_offset)
     drawn = Tile.of(access, options.window, limits, (tile.rows, tile.columns))
     asked = options.panels or _panels(layout, access)
     groups: list[tuple[Panel, ...]] = []
@@ -66,8 +66,12 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
 
 
 def _part(tile: LayoutTile, options: Options) -> tuple[int, int]:
-    """Rows and columns of what is worked out of a matrix: its first rows, of very long ones the first elements."""
-    if tile.rows * tile.columns <= MOST_ELEMENTS:
+    """Rows and columns of what is worked out of a matrix: its first rows, of very long ones the first elements.
+
+    Illegal sizes stay as they are: the access says what is wrong with them.
+    """
+    is_legal = all(isinstance(size, int | np.integer) and size > 0 for size in (tile.rows, tile.columns))
+    if not is_legal or tile.rows * tile.columns <= MOST_ELEMENTS:
         return tile.rows, tile.columns
     (row, rows), (column, columns) = options.window or ((0, 1), (0, 1))
     down = min(tile.rows, max(row + rows, PART // tile.columns, 1))
@@ -94,7 +98,7 @@ def view_facts(view: TensorView) -> tuple[str, ...]:
         words.append(f"permutation {_list(view.order)}")
     if view.clip != TensorView(view.dim).clip:
         row, rows, column, columns = view.clip
-        words.append(f"clip rows from {row}, {_span(rows)}, columns from {column}, {_span(columns)}")
+        words.append(f"clip {_span(rows)} rows from {row}, {_span(columns)} columns from {column}")
     return (f"view: {', '.join(words) or 'as the span'}",)
 
 
@@ -104,11 +108,6 @@ def _span(number: int) -> str:
 
 def _list(numbers: tuple[int, ...]) -> str:
     return ", ".join(str(number) for number in numbers) if len(numbers) == 1 else str(numbers)
-
-
-def _moved(access: Access, offset: int) -> Access:
-    element = np.where(access.element >= 0, access.element + offset, -1)
-    return Access(element, access.kind, access.fill)
 
 
 def _panels(layout: TensorLayout, access: Access) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def checked(options: Mapping[str, object]) -> Options:
         store=bool(options.get("store")),
         coordinates=_wholes("coordinates", options.get("coordinates")),
         offsets=_wholes("offsets", options.get("offsets")),
-        shared_address=_whole("shared_address", options.get("shared_address", 0), 0),
+        shared_address=whole("shared_address", options.get("shared_address", 0), 0),
         row_bytes=_size(options, "row_bytes"),
         memory_columns=_size(options, "memory_columns"),
         window=None if window is None else _window(window),
@@ -103,10 +103,11 @@ def checked(options: Mapping[str, object]) -> Options:
 
 
 def _size(options: Mapping[str, object], name: str) -> int | None:
-    return None if options.get(name) is None else _whole(name, options[name], 1)
+    return None if options.get(name) is None else whole(name, options[name], 1)
 
 
-def _whole(name: str, value: object, low: int) -> int:
+def whole(name: str, value: object, low: int) -> int:
+    """An integer of at least `low`. Raises `DrawingError` for anything else."""
     try:
         number = operator.index(cast(SupportsIndex, value))
     except TypeError:
@@ -121,7 +122,7 @@ def _wholes(name: str, values: object) -> tuple[int, ...] | None:
         return None
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise DrawingError(f"{name} = {values!r} is no sequence of integers")
-    return tuple(_whole(f"{name}[{position}]", value, -(2**63)) for position, value in enumerate(values))
+    return tuple(whole(f"{name}[{position}]", value, -(2**63)) for position, value in enumerate(values))
 
 
 def _window(value: object) -> Window:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing import Access, Kind, TensorMap
+from girih.addressing import Access, Kind, MapTile, TensorMap
 from girih.addressing.errors import Report
 from girih.addressing.im2col import corners, walk
 from girih.addressing.tensor_copy import inner_bytes, shared_bytes
@@ -19,7 +19,7 @@ from girih.draw.picture import ACCESS_LOOKS, DISCARDED, FILLED, IN_BOUNDS, Look,
 from girih.draw.shared import COPIED, IMAGE_LOOKS, LANE_BYTES, PARTLY, UNWRITTEN, Reads, image_panel, number_range
 from girih.draw.shared import FILLED as FILLED_BYTES
 from girih.draw.space import Space, planes
-from girih.draw.tile import Tile, chosen, memory_panel, tile_panel
+from girih.draw.tile import Tile, chosen, memory_panel, moved, tile_panel
 
 LOAD_LOOKS = (ACCESS_LOOKS[IN_BOUNDS], IMAGE_LOOKS[PARTLY], ACCESS_LOOKS[FILLED], IMAGE_LOOKS[UNWRITTEN])
 _PARTLY_STORED = Look("partly discarded", "#96d9c0", "P", "....")
@@ -30,8 +30,15 @@ _IMAGE_NAMES = {2: ("N", "W"), 3: ("N", "H", "W"), 4: ("N", "D", "H", "W")}
 
 
 def tensor_map_picture(given: TensorMap, options: Options, limits: Limits) -> Picture:
-    """One copy: where its elements lie in the tensor, and where in shared memory; by itself from the origin."""
-    copy = _Copy.of(given, options)
+    """The copy that the options ask for, the first box of the tensor by itself."""
+    start = MapTile.at_origin(given).coordinates if options.coordinates is None else options.coordinates
+    return map_tile_picture(MapTile(given, start, options.offsets), options, limits)
+
+
+def map_tile_picture(box: MapTile, options: Options, limits: Limits) -> Picture:
+    """One copy: where its elements lie in the tensor, and where in shared memory."""
+    given = box.tensor_map
+    copy = _Copy.of(box, options)
     tile = Tile.of(copy.access, options.window, limits)
     makers: dict[str, Callable[[], tuple[Panel, ...]]] = {
         "tile": lambda: (tile_panel(tile),),
@@ -46,7 +53,7 @@ def tensor_map_picture(given: TensorMap, options: Options, limits: Limits) -> Pi
 
 @dataclass(frozen=True, eq=False)
 class _Copy:
-    """One copy through a map; `coordinates` are innermost first, as in the instruction."""
+    """One copy through a map that begins at element `base`; `coordinates` are innermost first."""
 
     given: TensorMap
     coordinates: tuple[int, ...]
@@ -54,17 +61,18 @@ class _Copy:
     address: int
     store: bool
     access: Access
+    base: int
 
     @classmethod
-    def of(cls, given: TensorMap, options: Options) -> _Copy:
-        """The copy that the options ask for. Raises `AddressingError` for illegal operands."""
-        start = options.coordinates or _origin(given)
+    def of(cls, box: MapTile, options: Options) -> _Copy:
+        """The copy of a box. Raises `AddressingError` for illegal operands."""
+        given = box.tensor_map
         store = options.store or given.element.direction == "store"
-        access = _with_whole_elements(given).access(start, options.offsets, store)
+        access = _with_whole_elements(given).access(box.coordinates, box.offsets, store)
         report = Report("TensorMap")
         check_shared_address(given, given.rows, options.shared_address, report)
         report.done()
-        return cls(given, start, options.offsets, options.shared_address, store, access)
+        return cls(given, box.coordinates, box.offsets, options.shared_address, store, access, box.element_offset)
 
     @property
     def title(self) -> str:
@@ -78,9 +86,10 @@ class _Copy:
     @property
     def facts(self) -> tuple[str, ...]:
         """The operands of the copy in words, and what reading its tile costs."""
-        moved = f"offsets {self.offsets}, " if self.offsets is not None else ""
+        shifted = f"offsets {self.offsets}, " if self.offsets is not None else ""
         size = "" if self.store else f", {self.given.transaction_bytes} transaction bytes"
-        return (f"{moved}shared address {self.address}{size}", *self._reads())
+        base = f", base: element {self.base}" if self.base else ""
+        return (f"{shifted}shared address {self.address}{size}{base}", *self._reads())
 
     def _reads(self) -> tuple[str, ...]:
         given = self.given
@@ -124,7 +133,7 @@ class _Copy:
     def memory(self, options: Options, limits: Limits) -> Panel:
         """Global memory. Raises `AddressingError` where rows do not start at whole elements."""
         access = self.given.access(self.coordinates, self.offsets, self.store)
-        tile = Tile.of(access, options.window, limits)
+        tile = Tile.of(moved(access, self.base), options.window, limits)
         return memory_panel(tile, options.memory_columns or self.row_pitch, 0, limits)
 
     def shared(self, limits: Limits) -> Panel:
@@ -153,16 +162,9 @@ class _Copy:
 
 def _with_whole_elements(given: TensorMap) -> TensorMap:
     """The map with rows that start at whole elements, so that there is an access; the classes of elements stay."""
-    if given.element.bits % 8 != 6:
+    if given.element.bits != 6:
         return given
     return replace(given, global_strides=(96,) * len(given.global_strides))
-
-
-def _origin(given: TensorMap) -> tuple[int, ...]:
-    """The first coordinates of a tensor, or of its pixel box."""
-    start = [0] * given.rank
-    start[given.spatial] = given.lower_corner or start[given.spatial]
-    return tuple(start)
 
 
 def _box(given: TensorMap, start: tuple[int, ...]) -> NDArray[np.int64]:

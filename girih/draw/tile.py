@@ -175,6 +175,11 @@ def memory_panel(
     )
 
 
+def moved(access: Access, base: int) -> Access:
+    """The access counted from `base` elements earlier."""
+    return Access(np.where(access.element >= 0, access.element + base, -1), access.kind, access.fill)
+
+
 def memory_width(element: NDArray[np.int64]) -> int:
     """Elements of a row of memory that make a tile `[rows, columns]` look like itself: its most usual row pitch."""
     first = element[:, 0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
-from girih.addressing import Access, Kind, LayoutTile, Strided, TensorLayout, TensorView
+from girih.addressing import Access, AddressingError, Kind, LayoutTile, Strided, TensorLayout, TensorView
 from girih.draw import DrawingError
 from tests.addressing.random_layouts import case_of
 from tests.draw.pictures import classes, labels, memory_places, picture_of
@@ -109,11 +110,24 @@ def test_a_view_by_itself() -> None:
         (TensorView(2), "draw LayoutTile"),
         (TensorView(1, True).set_dimension(2).set_stride(2**32 - 1), "reaches over 4294967296 elements"),
         (TensorLayout(2), "call set_dimension"),
+        (Access(np.zeros((2, 0), np.int64), np.zeros((2, 0), np.uint8)), "an access of 2 x 0 elements has nothing"),
     ],
 )
 def test_what_has_nothing_to_draw(model: object, says: str) -> None:
     with pytest.raises(DrawingError, match=says):
         picture_of(model)
+
+
+@pytest.mark.parametrize("rows", [0, "4", -1])
+def test_a_matrix_of_no_size_is_the_models_error(rows: Any) -> None:
+    with pytest.raises(AddressingError, match="rows"):
+        picture_of(LayoutTile(CORNER, rows, 4))
+
+
+def test_a_tile_that_is_skipped_lies_nowhere() -> None:
+    nothing = LayoutTile(CORNER, 3, 4, TensorView(2).set_clip(0, 0, 0, 0))
+    assert picture_of(nothing, panels="tensor").panels == ()
+    assert classes(picture_of(nothing).panels[0]) == {"skipped": 12}
 
 
 def test_a_packed_memref_is_column_major() -> None:

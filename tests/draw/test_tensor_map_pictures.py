@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from girih.addressing import AddressingError, TensorMap
+from girih.addressing import AddressingError, MapTile, TensorMap
 from girih.draw.shared import UNWRITTEN
 from tests.addressing import random_tensor_maps as maps
 from tests.addressing.test_im2col import example
@@ -109,6 +109,19 @@ def test_slices_are_numbered_with_interleave() -> None:
     assert tensor.title == "N = 2"
     assert dict(zip(tensor.rows.labels, labels(tensor), strict=True))["1"] == " ".join(map(str, range(16)))
     assert classes(tensor) == {"in bounds": 4, "filled": 12}
+
+
+def test_the_first_box_is_drawn_by_itself() -> None:
+    given = example(9, -1, -1)
+    assert picture_of(given).facts == picture_of(given, coordinates=(0, -1, -1, 0)).facts
+    assert picture_of(given).title.endswith("at (0, -1, -1, 0)")
+
+
+def test_a_whole_copy_with_its_base() -> None:
+    box = MapTile(TensorMap.tiled(**BOX), (8, 5), element_offset=100)
+    picture = picture_of(box, panels="memory")
+    assert picture.facts[1] == "shared address 0, 64 transaction bytes, base: element 100"
+    assert memory_places(picture.panels[0]) == {100 + 5 * 12 + 8 + column: str(column) for column in range(4)}
 
 
 def test_illegal_operands_are_the_models_error() -> None:
