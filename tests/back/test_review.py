@@ -189,3 +189,51 @@ def test_scans_of_numbers_that_are_none(shape: str, operator: str) -> None:
             girih.loads(text, target=target)["f"](a, b)
             results.append(b)
         np.testing.assert_array_equal(results[0], results[1])
+
+
+_UNUSED = f"""
+func @f(%A: memref<f64x?x?>, %n: i32) {ATTRIBUTES} {{
+  parallel {{
+    %m = cooperative_matrix_construct %n : coopmatrix<i32x128x2,matrix_acc>
+    %one = constant 1 : coopmatrix<i32x128x2,matrix_acc>
+    %p = cooperative_matrix_apply (%i,%j,%x)=%m -> coopmatrix<i32x128x2,matrix_acc> {{
+      %c = constant 2 : index
+      %y = load %A[%c,%c] : f64
+      %z = add %x, %i : i32
+      yield (%z)
+    }}
+    %q = add %p, %p : coopmatrix<i32x128x2,matrix_acc>
+    %r = div %one, %q : coopmatrix<i32x128x2,matrix_acc>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_what_nobody_asks_for_is_checked_too(target: str) -> None:
+    with pytest.raises(girih.KernelError) as caught:
+        girih.loads(_UNUSED, target=target)["f"](np.zeros((2, 2), order="F"), 0)
+    assert "run.out_of_bounds" in {finding.code for finding in caught.value.findings}
+
+
+_SAME_COLUMNS = f"""
+func @f(%A: memref<i64x128x3>) {ATTRIBUTES} {{
+  parallel {{
+    %zero = constant 0 : index
+    %a = constant -2 : coopmatrix<i32x128x1,matrix_a>
+    %b = constant 3 : coopmatrix<i8x1x3,matrix_b>
+    %c = constant 4 : coopmatrix<i64x128x3,matrix_acc>
+    %d = cooperative_matrix_mul_add %a, %b, %c : coopmatrix<i64x128x3,matrix_acc>
+    %e = constant 1 : coopmatrix<i8x128x3,matrix_a>
+    %f = constant -2 : coopmatrix<i32x3x3,matrix_b>
+    %g = cooperative_matrix_mul_add %e, %f, %d : coopmatrix<i64x128x3,matrix_acc>
+    cooperative_matrix_store %g, %A[%zero,%zero]
+  }}
+}}
+"""
+
+
+def test_a_sum_of_equal_columns_in_a_loop_over_rows() -> None:
+    a = np.zeros((128, 3), np.int64, order="F")
+    girih.loads(_SAME_COLUMNS, target="cpu")["f"](a)
+    assert (a == -8).all()

@@ -62,7 +62,10 @@ def put_off(code: Lowering, result: Value, held: Deferred, *, at_once: bool = Fa
     if in_registers(code, held.type):
         code.set(result, Columns(held.type, _columns(code, held)))
         return
-    if not at_once and plan_of(code.function).may_wait(result, reads=held.reads_memory):
+    plan = plan_of(code.function)
+    # What nobody asks for is computed all the same where checks are on: it may find something.
+    at_once = at_once or (code.checks and not plan.is_asked_for(result))
+    if not at_once and plan.may_wait(result, reads=held.reads_memory):
         code.set(result, held)
         return
     code.set(result, now(code, held))

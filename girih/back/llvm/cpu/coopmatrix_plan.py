@@ -51,6 +51,18 @@ class Plan:
             return False
         return not reads or not self._written(self.homes[definer], self.positions[definer], last)
 
+    def is_asked_for(self, value: Value) -> bool:
+        """Whether anything that is carried out needs a value, directly or through steps that wait."""
+        pending, seen = [value], {value}
+        while pending:
+            for user in self.users.get(pending.pop(), []):
+                if not isinstance(user, ELEMENTWISE):
+                    return True
+                more = [v for v in user.results if v not in seen]
+                seen.update(more)
+                pending += more
+        return False
+
     def may_wait_in_memory(self, value: Value) -> bool:
         """Whether a load may be carried out where its only user needs the tile."""
         users = self.users.get(value, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from girih.back.llvm.cpu.coopmatrix_forms import (
     LONGEST_LINE,
@@ -40,6 +41,9 @@ from girih.back.llvm.text import Operand, Val, lanes, wide
 from girih.back.llvm.values import memory_type
 from girih.ir.types import CoopMatrix
 
+_ALWAYS_KNOWN = 8
+"""No loop goes over the pieces of so short a line."""
+
 
 class Walk:
     """One pass over the pieces of matrices of one shape, in which what waits is computed.
@@ -53,10 +57,14 @@ class Walk:
         self._sinks: dict[Deferred, InMemory] = {}
         self._known: dict[tuple[Matrix, Piece], Parts] = {}
         self._moved: dict[Matrix, InMemory] = {}
+        self._same: dict[SameColumns, InMemory] = {}
         self._bytes = 1
         for root in roots:
             self._prepare(root)
         self.static = static or any(r.static for r in roots)
+        if not self.static:
+            for same, line in self._same.items():
+                write_tile(code, line, Piece(0, 0, length(line.type)), same.parts)
 
     def _prepare(self, m: Matrix) -> None:
         self._bytes = max(self._bytes, register_bytes(m.type))
@@ -66,6 +74,9 @@ class Walk:
         if isinstance(found, Reference) and not found.contiguous and found not in self._moved:
             self._moved[found] = new_tile(self.code, found.type)
             move_in(self.code, found.pointer, found.row_stride, found.column_stride, self._moved[found])
+        if isinstance(found, SameColumns) and length(found.type) > _ALWAYS_KNOWN:
+            # A loop over the pieces asks for those of a line by numbers that are known at run time only.
+            self._same[found] = new_tile(self.code, _line_of(found.type))
         if isinstance(m, Deferred) and m.held is None and m not in self._sinks:
             if m.remaining is not None and m.remaining > 1:
                 self._sinks[m] = new_tile(self.code, m.type)
@@ -94,6 +105,8 @@ class Walk:
             case Splat():
                 return tuple(w.splat(p, at.count) for p in m.parts)
             case SameColumns():
+                if isinstance(at.start, Val):
+                    return read_tile(self.code, self._same[m], Piece(0, at.start, at.count))
                 return tuple(w.part(p, constant_of(at.start), at.count) for p in m.parts)
             case Columns():
                 held = m.columns[constant_of(at.line)]
@@ -240,3 +253,8 @@ def to_columns(code: Lowering, m: Matrix) -> list[Parts]:
         columns.append(joined(code, pieces))
     walk.close()
     return columns
+
+
+def _line_of(type: CoopMatrix) -> CoopMatrix:
+    """The type of one line of a matrix."""
+    return type if turned(type) else replace(type, columns=1)
