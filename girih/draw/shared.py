@@ -72,9 +72,9 @@ class Reads:
 def _passes(what: str, lanes: NDArray[np.int64], found: Conflicts) -> str:
     taken = int(found.transactions[0])
     extra = "no conflict" if taken <= found.ideal else f"{plural(taken - found.ideal, 'conflict')}"
-    chunks = plural(len(lanes), "chunk")
+    asked = plural(len(lanes), "lane")
     passes = f"{taken} pass" if taken == 1 else f"{taken} passes"
-    return f"read of a {what} ({chunks} of {LANE_BYTES} bytes): {passes} over the banks, {extra}"
+    return f"read of a {what} ({asked} of {LANE_BYTES} bytes): {passes} over the banks, {extra}"
 
 
 def swizzle_picture(swizzle: Swizzle, options: Options, limits: Limits) -> Picture:
@@ -141,8 +141,9 @@ def _line_axis(lines: NDArray[np.int64], first: int) -> Axis:
 
 
 def _bank_axis(chunk: int) -> Axis:
-    banks = max(chunk // BANK_BYTES, 1)
-    return Axis("bank", tuple(f"{bank}-{bank + banks - 1}" for bank in range(0, BANKS, banks)))
+    banks = chunk // BANK_BYTES
+    names = [f"{bank}-{bank + banks - 1}" if chunk == LANE_BYTES else str(bank) for bank in range(0, BANKS, banks)]
+    return Axis("bank", tuple(names))
 
 
 def shared_image_picture(image: SharedImage, options: Options, limits: Limits) -> Picture:

@@ -20,8 +20,8 @@ def test_a_swizzle_before_and_after() -> None:
                                  "27 26 25 24 31 30 29 28"]  # fmt: skip
     assert after.columns.labels[:2] == ("0-3", "4-7")
     assert classes(before) == classes(after) == {"read of a column": 7, "read of a row": 7, "in both reads": 1}
-    assert banks_before.notes[1] == "read of a column (8 chunks of 16 bytes): 8 passes over the banks, 7 conflicts"
-    assert banks_after.notes[1] == "read of a column (8 chunks of 16 bytes): 1 pass over the banks, no conflict"
+    assert banks_before.notes[1] == "read of a column (8 lanes of 16 bytes): 8 passes over the banks, 7 conflicts"
+    assert banks_after.notes[1] == "read of a column (8 lanes of 16 bytes): 1 pass over the banks, no conflict"
     assert labels(banks_before)[1] == " ".join(["8"] * 4 + ["."] * 28)
     assert labels(banks_after) == [" ".join("1" * 32)] * 2
 

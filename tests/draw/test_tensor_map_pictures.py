@@ -55,8 +55,8 @@ def test_swizzled_rows_lie_where_the_swizzle_puts_them() -> None:
 
 def test_reads_of_rows_and_columns_are_counted() -> None:
     wide: dict[str, Any] = {"dtype": "f16", "global_dim": (64, 8), "global_strides": (128,), "box_dim": (64, 8)}
-    row = "read of a row (8 chunks of 16 bytes): 1 pass over the banks, no conflict"
-    column = "read of a column (8 chunks of 16 bytes): "
+    row = "read of a row (8 lanes of 16 bytes): 1 pass over the banks, no conflict"
+    column = "read of a column (8 lanes of 16 bytes): "
     assert picture_of(TensorMap.tiled(**wide)).facts[2:] == (row, column + "8 passes over the banks, 7 conflicts")
     swizzled = TensorMap.tiled(**wide, swizzle="128B")
     assert picture_of(swizzled).facts[2:] == (row, column + "1 pass over the banks, no conflict")

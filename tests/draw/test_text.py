@@ -56,8 +56,8 @@ Tensor map, tiled load: box 4 x 4 of f64 at (2, 1)
 f64, global_dim (4, 4), global_strides (32,), element_strides (1, 2),
 swizzle 32B, oob_fill zero
 shared address 0, 64 transaction bytes
-read of a row (2 chunks of 16 bytes): 1 pass over the banks, no conflict
-read of a column (2 chunks of 16 bytes): 1 pass over the banks, no conflict
+read of a row (2 lanes of 16 bytes): 1 pass over the banks, no conflict
+read of a column (2 lanes of 16 bytes): 1 pass over the banks, no conflict
 in bounds: 4 elements; F filled: 4 elements; . not written
 
 tensor: 4 x 4
