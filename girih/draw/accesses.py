@@ -17,7 +17,7 @@ def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
         raise DrawingError(f"an access of {times(access.shape)} elements has nothing to draw")
     tile = Tile.of(access, options.window, limits)
     fill = (f"fill {access.fill:#x}",) if access.is_kind(Kind.FILLED).any() else ()
-    groups = _tile_and_memory(tile, memory_width(tile.element), 0, options, limits)
+    groups = _tile_and_memory(tile, memory_width(tile), 0, options, limits)
     return Picture(f"Access of a tile, {times(access.shape)}", fill, groups, counts_of(access))
 
 

@@ -180,24 +180,21 @@ def moved(access: Access, base: int) -> Access:
     return Access(np.where(access.element >= 0, access.element + base, -1), access.kind, access.fill)
 
 
-def memory_width(element: NDArray[np.int64]) -> int:
-    """Elements of a row of memory that make a tile `[rows, columns]` look like itself: its most usual row pitch."""
-    first = element[:, 0]
-    steps = np.diff(first[first >= 0])
-    steps = steps[steps > 0]
-    if not len(steps):
-        return min(FOLD, max(1, int(element.max(initial=0)) + 1))
-    values, counts = np.unique(steps, return_counts=True)
-    pitch = int(values[counts.argmax()])
-    return pitch if pitch > 1 else _inner_pitch(element)
+def memory_width(tile: Tile) -> int:
+    """Elements of a row of memory that make the tile look like itself: the most usual step from row to row of it.
+
+    In column-major order that is 1, and the step from column to column counts.
+    """
+    element = tile.drawn(tile.element).reshape(len(tile.rows), len(tile.columns))
+    return _usual_step(element) or _usual_step(element.T) or FOLD
 
 
-def _inner_pitch(element: NDArray[np.int64]) -> int:
-    """The pitch of a tile whose columns are far apart and whose rows are neighbours, as in column-major order."""
-    line = element[0]
-    steps = np.diff(line[line >= 0])
-    steps = steps[steps > 1]
-    return int(np.bincount(np.minimum(steps, 1 << 16)).argmax()) if len(steps) else FOLD
+def _usual_step(element: NDArray[np.int64]) -> int:
+    """The most usual step over 1 from row to row, both of which exist; 0 where there is none or the usual one is 1."""
+    steps = np.diff(element, axis=0)[(element[1:] >= 0) & (element[:-1] >= 0)]
+    values, counts = np.unique(steps[steps > 0], return_counts=True)
+    usual = int(values[counts.argmax()]) if len(values) else 0
+    return usual if usual > 1 else 0
 
 
 def _as_matrix(values: NDArray[Any]) -> NDArray[Any]:

@@ -155,6 +155,19 @@ def test_small_accesses(shape: tuple[int, ...]) -> None:
     assert classes(picture.panels[0]) == {"in bounds": element.size}
 
 
+def test_memory_is_folded_at_the_pitch_of_the_tile() -> None:
+    rows = picture_of(Strided((3, 2), (10, 1), 11).access()).panels[1]
+    assert rows.title == "memory: rows of 10 elements"
+    assert labels(rows)[1:3] == [". 0 1 . . . . . . .", ". 2 3 . . . . . . ."]
+    columns = picture_of(Strided((3, 2), (1, 5)).access()).panels[1]
+    assert labels(columns) == ["0 2 4 . .", "1 3 5 . ."]
+    assert picture_of(Strided((3, 2), (1, 1)).access()).panels[1].title == "memory: rows of 16 elements"
+
+
+def test_a_memref_of_one_element() -> None:
+    assert memory_places(picture_of(Strided((), (), 3)).panels[1]) == {3: "0"}
+
+
 def test_an_access_of_nothing_in_memory() -> None:
     element, kind = np.full((2, 2), -1), np.full((2, 2), Kind.FILLED, np.uint8)
     picture = picture_of(Access(element, kind, fill=0x3C00))
