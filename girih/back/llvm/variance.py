@@ -15,6 +15,7 @@ from girih.ops.builtin import SubgroupLocalId
 from girih.ops.control import For, Foreach, If, Yield
 from girih.ops.coopmatrix import CooperativeMatrixExtract
 from girih.ops.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
+from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.ops.memory import AtomicUpdate
 from girih.ops.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
 
@@ -84,9 +85,8 @@ class _Analysis:
                 self.loop(op)
             case If():
                 self.branch(op)
-            case CooperativeMatrixApply():
-                self.mark((op.row, *op.elements))
-                self.region(op.body)
+            case CooperativeMatrixApply() | CooperativeMatrixLoadTensor():
+                self.components(op)
             case CooperativeMatrixCombine():
                 self.mark((op.left, op.right))
                 self.region(op.body)
@@ -102,6 +102,12 @@ class _Analysis:
                     self.mark(op.results)
                 for region in op.regions:
                     self.region(region)
+
+    def components(self, op: CooperativeMatrixApply | CooperativeMatrixLoadTensor) -> None:
+        """The components of a line are the lanes; the lines of `apply` are columns."""
+        self.mark(v for v in op.bindings if not isinstance(op, CooperativeMatrixApply) or v is not op.column)
+        for region in op.regions:
+            self.region(region)
 
     def loop(self, op: For) -> None:
         bounds = [v for v in (op.start, op.stop, op.step) if v is not None]

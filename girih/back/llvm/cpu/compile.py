@@ -11,6 +11,7 @@ import girih.back.llvm.cpu.atomics
 import girih.back.llvm.cpu.builtin
 import girih.back.llvm.cpu.control
 import girih.back.llvm.cpu.coopmatrix
+import girih.back.llvm.cpu.coopmatrix_tensor
 import girih.back.llvm.cpu.linalg
 import girih.back.llvm.cpu.memory
 import girih.back.llvm.cpu.scalars

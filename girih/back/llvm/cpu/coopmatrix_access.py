@@ -17,6 +17,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     Reference,
     Unloaded,
     address,
+    in_registers,
     known,
     length,
     line_bytes,
@@ -29,6 +30,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     write_tile,
     zero_parts,
 )
+from girih.back.llvm.cpu.coopmatrix_plan import plan_of
 from girih.back.llvm.cpu.coopmatrix_transpose import move_in, move_out
 from girih.back.llvm.cpu.coopmatrix_walk import Walk, to_tile
 from girih.back.llvm.cpu.coopmatrix_window import Window
@@ -37,8 +39,22 @@ from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.values import memory_type
 from girih.back.llvm.writer import Writer
+from girih.ir.core import Value
+from girih.ir.types import PARTS
 
 # --- loading -----------------------------------------------------------------------------------
+
+
+def load(code: Lowering, result: Value, window: Window) -> Matrix:
+    """A tile; the factor of a product stays in memory where it may."""
+    type = window.type
+    if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(result):
+        return unloaded(window)
+    if in_registers(code, type):
+        return Columns(type, load_columns(code, window))
+    tile = new_tile(code, type)
+    copy_in(code, window, tile)
+    return tile
 
 
 def unloaded(window: Window) -> Unloaded:
@@ -162,6 +178,9 @@ def _write_line(code: Lowering, window: Window, at: Piece, parts: Parts) -> None
 
 def copy_partly_in(code: Lowering, window: Window, tile: InMemory) -> None:
     """The elements that are there, among zeros."""
+    if window.elsewhere is not None:
+        window.elsewhere.copy_in(tile)
+        return
     w, type = code.w, window.type
     walk = Walk(code)
     walk.everywhere(type, lambda at: write_tile(code, tile, at, zero_parts(type, at.count)), 2)
@@ -274,6 +293,9 @@ def copy_out_whole(code: Lowering, window: Window, tile: InMemory) -> None:
 
 def copy_partly_out(code: Lowering, window: Window, tile: InMemory) -> None:
     """The elements that are there."""
+    if window.elsewhere is not None:
+        window.elsewhere.copy_out(tile)
+        return
     w, type = code.w, window.type
     size = part(type).size
     if _masks(code, window):

@@ -10,11 +10,9 @@ from girih.back.llvm.cpu.access import shared_memref
 from girih.back.llvm.cpu.atomics import fence, is_private, update
 from girih.back.llvm.cpu.coopmatrix_apply import loaded
 from girih.back.llvm.cpu.coopmatrix_forms import (
-    Columns,
     InMemory,
     Piece,
     address,
-    in_registers,
     new_tile,
     operand,
     part,
@@ -22,14 +20,13 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     write_tile,
     zero_parts,
 )
-from girih.back.llvm.cpu.coopmatrix_plan import plan_of
 from girih.back.llvm.cpu.coopmatrix_walk import Walk, to_tile
 from girih.back.llvm.cpu.coopmatrix_window import Window, shared_operand, together, window_of
 from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Val
 from girih.back.llvm.values import memory_type
-from girih.ir.types import PARTS, CoopMatrix, MemRef
+from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.coopmatrix import (
     CooperativeMatrixAtomicAdd,
     CooperativeMatrixAtomicLoad,
@@ -49,14 +46,7 @@ def load(code: Lowering, op: CooperativeMatrixLoad) -> None:
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     window = window_of(code, op, op.memory, op.row, op.column, type)
-    if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(op.result):
-        code.set(op.result, access.unloaded(window))
-    elif in_registers(code, type):
-        code.set(op.result, Columns(type, access.load_columns(code, window)))
-    else:
-        tile = new_tile(code, type)
-        access.copy_in(code, window, tile)
-        code.set(op.result, tile)
+    code.set(op.result, access.load(code, op.result, window))
 
 
 @lowering(CooperativeMatrixStore)

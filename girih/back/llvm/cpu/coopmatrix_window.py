@@ -6,10 +6,11 @@ Every access is checked as a whole: two comparisons per mode, whatever the size 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from girih.back.llvm.addresses import Extent, as_scalar
 from girih.back.llvm.cpu.access import check_null, shared_memref
-from girih.back.llvm.cpu.coopmatrix_forms import Parts, known, length, turned
+from girih.back.llvm.cpu.coopmatrix_forms import InMemory, Parts, known, length, turned
 from girih.back.llvm.cpu.coopmatrix_scope import of_work_group, waits
 from girih.back.llvm.cpu.lowering import Lowering
 from girih.back.llvm.text import Operand, Val, integer
@@ -19,12 +20,26 @@ from girih.ir.types import CoopMatrix
 from girih.ops.coopmatrix import Access
 
 
+class Elsewhere(Protocol):
+    """The way to take for a tile that is not wholly inside."""
+
+    def copy_in(self, tile: InMemory) -> None:
+        """The tile to the workspace."""
+
+    def copy_out(self, tile: InMemory) -> None:
+        """The tile from the workspace."""
+
+    def swapped(self) -> Elsewhere:
+        """The same for tiles with rows and columns swapped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A tile of a memref, in the rows and columns of the matrix.
 
     `pointer` is that of component (0, 0); strides are in bytes. `inside` says at run time whether all of the tile is
-    there, None where it must be; the components from (first_row, first_column) up to (end_row, end_column) are.
+    there, None where it must be; the components from (first_row, first_column) up to (end_row, end_column) are, unless
+    `elsewhere` says how to find them.
     """
 
     type: CoopMatrix
@@ -36,6 +51,7 @@ class Window:
     end_row: Val
     first_column: Val
     end_column: Val
+    elsewhere: Elsewhere | None = None
 
     @property
     def along(self) -> Operand:
@@ -56,7 +72,8 @@ class Window:
         """The same with rows and columns swapped."""
         type = CoopMatrix(self.type.component, self.type.columns, self.type.rows, self.type.use)
         return Window(type, self.pointer, self.column_stride, self.row_stride, self.inside,
-                      self.first_column, self.end_column, self.first_row, self.end_row)  # fmt: skip
+                      self.first_column, self.end_column, self.first_row, self.end_row,
+                      None if self.elsewhere is None else self.elsewhere.swapped())  # fmt: skip
 
     @property
     def line_range(self) -> tuple[Val, Val, Val, Val]:

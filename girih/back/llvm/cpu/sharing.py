@@ -14,6 +14,7 @@ from girih.back.llvm.cpu.control import DUPLICATED, bound_of, number_type, regio
 from girih.back.llvm.cpu.coopmatrix_scope import waits
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
 from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
+from girih.back.llvm.cpu.tensor_values import LayoutHeld, ViewHeld
 from girih.back.llvm.text import Operand, Val, integer, lanes, scalar, wide
 from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
 from girih.back.llvm.variance import flat_modes
@@ -77,7 +78,8 @@ def spill_wide(code: Lowering, op: Op) -> Spilled:
             slots[held.text] = slot
         return held
 
-    values = tuple(v for v in free_values(op) if isinstance(code.env.get(v), Scalar | MemRefHeld))
+    kinds = Scalar | MemRefHeld | LayoutHeld | ViewHeld
+    values = tuple(v for v in free_values(op) if isinstance(code.env.get(v), kinds))
     for value in values:
         rewritten(code.env[value], keep)
     return Spilled(values, slots)

@@ -1,0 +1,80 @@
+"""Loads and stores of cooperative matrices through tensor layouts and views (`girih.ops.coopmatrix_tensor`).
+
+A tile that is a window of the memory and lies inside the tensor is loaded and stored as any other tile of a memref.
+Every other component goes its own way, which is that of the specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from girih.back.llvm.cpu import coopmatrix_access as access
+from girih.back.llvm.cpu import tensor_layout
+from girih.back.llvm.cpu.coopmatrix_apply import loaded
+from girih.back.llvm.cpu.coopmatrix_forms import InMemory, Matrix, Splat, consume, new_tile, operand, zero_parts
+from girih.back.llvm.cpu.coopmatrix_walk import to_tile
+from girih.back.llvm.cpu.coopmatrix_window import Window
+from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.cpu.tensor_access import Tensor, tensor_of
+from girih.back.llvm.cpu.tensor_checks import check, is_legal
+from girih.back.llvm.cpu.tensor_move import Move
+from girih.ir.types import CoopMatrix
+from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+
+OTHER_INSTRUCTIONS = (tensor_layout,)
+"""Where the instructions are lowered that make layouts and views."""
+
+
+@lowering(CooperativeMatrixLoadTensor)
+def load(code: Lowering, op: CooperativeMatrixLoadTensor) -> None:
+    """Components from memory, the clamp value, or those of `init`."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    before = operand(code, op.init)
+    tensor = tensor_of(code, op, type, type.component.size)
+    if not is_legal(tensor):
+        consume(before)
+        code.set(op.result, Splat(type, zero_parts(type, 1)))
+        return
+    check(tensor)
+    window = window_of(tensor)
+    if window is not None:
+        consume(before)
+        code.set(op.result, access.load(code, op.result, window))
+        return
+    code.set(op.result, loaded(code, copied(tensor, before)))
+
+
+def window_of(tensor: Tensor) -> Window | None:
+    """The tile as a window of the memory, with the way to take where it is not wholly inside; None where it is none."""
+    window = tensor.window()
+    return None if window is None else replace(window, elsewhere=Move(tensor))
+
+
+def copied(tensor: Tensor, before: Matrix) -> InMemory:
+    """The components one by one."""
+    code = tensor.code
+    initial = None
+    if tensor.clips:
+        initial = to_tile(code, before)
+    else:
+        consume(before)
+    tile = new_tile(code, tensor.type)
+    Move(tensor).copy_in(tile, initial)
+    return tile
+
+
+@lowering(CooperativeMatrixStoreTensor)
+def store(code: Lowering, op: CooperativeMatrixStoreTensor) -> None:
+    """Components to memory; those outside are dropped."""
+    m = operand(code, op.matrix)
+    tensor = tensor_of(code, op, m.type, m.type.component.size)
+    if not is_legal(tensor):
+        consume(m)
+        return
+    check(tensor)
+    window = window_of(tensor)
+    if window is not None:
+        access.store(code, window, m)
+        return
+    Move(tensor).copy_out(to_tile(code, m))

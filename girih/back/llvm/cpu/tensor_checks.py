@@ -1,0 +1,155 @@
+"""What is found before a matrix is accessed through a tensor layout: the interpreter's findings, one of them.
+
+A few comparisons tell that all is well: the whole tensor lies in the memref, and the tile in the tensor where it has
+to. Where they do not hold, every component is looked at; only what is wrong with one of them is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from girih.back.llvm.addresses import Extent, as_scalar
+from girih.back.llvm.cpu.tensor_access import Tensor
+from girih.back.llvm.cpu.tensor_index import Element
+from girih.back.llvm.cpu.tensor_reals import Real, Reals
+from girih.back.llvm.cpu.tensor_values import U32
+from girih.back.llvm.text import Val, integer
+from girih.back.llvm.values import index
+from girih.ir.types import ClampMode
+
+ALIGNMENT = 16
+"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
+
+_NO_DIMENSION = "call set_dimension before slice and access [000 OpCreateTensorLayoutNV]"
+_NO_VIEW_DIMENSION = "the view has dimensions that were never set; call view.set_dimension [000 OpCreateTensorViewNV]"
+_OVERFLOW = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
+
+
+def is_legal(tensor: Tensor) -> bool:
+    """Whether layout and view have what an access needs; a finding where not."""
+    wrong: list[str] = []
+    layout, view = tensor.layout, tensor.view
+    if not layout.has_dimensions:
+        numbers = f"dimension ({_listed(layout.dimension)}) and span ({_listed(layout.span)})"
+        wrong.append(f"{numbers} have zeros; {_NO_DIMENSION}")
+    if view is not None and view.lacks_dimensions:
+        wrong.append(_NO_VIEW_DIMENSION)
+    if wrong:
+        tensor.code.check(tensor.op, integer(1, "i1"), "run.tensor_layout", "; ".join(wrong), by_lane=False)
+    return not wrong
+
+
+def _listed(numbers: Sequence[Extent]) -> str:
+    text = ", ".join(str(n) if isinstance(n, int) else "?" for n in numbers)
+    return f"{text}," if len(numbers) == 1 else text
+
+
+def check(tensor: Tensor) -> None:
+    """Find what is wrong with an access that `is_legal`."""
+    if tensor.code.checks:
+        _Checks(tensor).write()
+
+
+class _Checks:
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.code, self.op = tensor, tensor.code, tensor.op
+        self.name = tensor.memref.name
+        self.step = tensor.unit // tensor.memref.element.size
+        self.size = as_scalar(tensor.memref.shape[0]).part
+
+    def write(self) -> None:
+        w = self.code.w
+        last = self._last()
+        w.unlikely(Reals(w, 1).outside(last, 0, U32 + 1), lambda: self._search(self._check_number), returns=True)
+        self._check_base()
+        doubtful = w.negated(self._is_all_there(last))
+        if self.tensor.layout.mode is ClampMode.UNDEFINED:
+            doubtful = w.binary("or", doubtful, w.negated(self.tensor.inside))
+        w.unlikely(doubtful, lambda: self._search(self._check_place), returns=True)
+
+    def _check_base(self) -> None:
+        w, memref = self.code.w, self.tensor.memref
+        if memref.align >= ALIGNMENT and self.tensor.offset.literal == 0 and as_scalar(memref.offset).part.literal == 0:
+            return
+        address = w.convert("ptrtoint", self.tensor.base, "i64")
+        # Where there are no elements, an address says nothing.
+        bad = w.binary(
+            "and", w.compare("ne", w.binary("and", address, ALIGNMENT - 1), 0), w.compare("ne", self.size, 0)
+        )
+        message = (
+            f"the base of `{self.op.spec.mnemonic}`, %{self.name} at the offset, is no multiple of {ALIGNMENT} bytes"
+        )
+        self.code.check(self.op, bad, "run.misaligned", message, argument=self.name, by_lane=False)
+
+    # --- all at once ---------------------------------------------------------------------
+
+    def _is_all_there(self, last: Real) -> Val:
+        """Whether the whole tensor lies in the memory."""
+        w = self.code.w
+        total = integer(min(last, 2**33)) if isinstance(last, int) else self._integer(last)
+        return self._in_memory(self.tensor.offset, w.mul(w.add(total, 1), self.step))
+
+    def _last(self) -> Real:
+        """The number of the last element or block of the tensor."""
+        r, layout = Reals(self.code.w, 1), self.tensor.layout
+        found: Real = 0
+        for size, block, stride in zip(layout.dimension, layout.block_size, layout.stride, strict=True):
+            number = r.quotient(r.sub(r.of(size), 1), r.of(block))
+            found = r.add(found, r.mul(number, r.of(stride)))
+        return found
+
+    def _integer(self, held: Val) -> Val:
+        """A number as an integer, or a large one where it is no number of 32 bits."""
+        r = Reals(self.code.w, 1)
+        limited = r.smaller(held, 2**33)
+        assert isinstance(limited, Val)
+        return self.code.w.convert("fptosi", limited, "i64")
+
+    def _in_memory(self, position: Val, count: Val | int) -> Val:
+        """Whether so many elements of the memref from a position on are there."""
+        w, memref = self.code.w, self.tensor.memref
+        # Nothing overflows: sizes are not negative, and what is taken from them is small.
+        found = w.binary("and", w.compare("sge", position, 0), w.compare("sle", position, w.sub(self.size, count)))
+        if memref.limit is None:
+            return found
+        flat = w.add(as_scalar(memref.offset).part, position)
+        return w.binary("and", found, w.compare("sle", flat, w.sub(memref.limit, count)))
+
+    # --- one by one ----------------------------------------------------------------------
+
+    def _search(self, look_at: Callable[[Reals, Element, Val, Val], None]) -> None:
+        """Look at every component, row by row; comes back where nothing is wrong."""
+        w = self.code.w
+        rows, columns = self.tensor.type.shape
+        with w.loop(0, rows) as row, w.loop(0, columns) as column:
+            r = Reals(w, 1)
+            place = (w.convert("sitofp", row.index, "double"), w.convert("sitofp", column.index, "double"))
+            look_at(r, self.tensor.index.at(*place, 1), row.index, column.index)
+
+    def _there(self, r: Reals, found: Element) -> Val:
+        """Whether a component has an element."""
+        w = self.code.w
+        seen = w.negated(found.clipped)
+        return seen if self.tensor.index.moves else r.both(seen, w.negated(found.outside))
+
+    def _check_number(self, r: Reals, found: Element, row: Val, column: Val) -> None:
+        over = r.both(self._there(r, found), r.compare("oge", found.element, 2**32))
+        words = f"element [{{}}] has an index beyond 2^32-1 with strides ({{}}); {_OVERFLOW}"
+        self.code.check(self.op, over, "run.tensor_layout", "numbers that a tensor layout cannot have",
+                        index=(index(row), index(column)), shape=self.tensor.layout.stride, place=words,
+                        by_lane=False)  # fmt: skip
+
+    def _check_place(self, r: Reals, found: Element, row: Val, column: Val) -> None:
+        w, code = self.code.w, self.code
+        if self.tensor.layout.mode is ClampMode.UNDEFINED:
+            message = f"`{self.op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
+            bad = r.both(w.negated(found.clipped), found.outside)
+            code.check(self.op, bad, "run.undefined", message, argument=self.name,
+                       index=(index(row), index(column)), shape=self.tensor.type.shape,
+                       place="component ({}) of ({})", by_lane=False)  # fmt: skip
+        there = self._there(r, found)
+        position = w.add(self.tensor.offset, w.mul(r.integers(found.element, there), self.step))
+        missing = r.both(there, w.negated(self._in_memory(position, self.step)))
+        code.check(self.op, missing, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.name}",
+                   argument=self.name, index=(index(position),), shape=self.tensor.memref.shape,
+                   by_lane=False)  # fmt: skip
