@@ -44,6 +44,10 @@ def _place(machine: Machine, op: Blocked, type: CoopMatrix) -> tuple[MemRefValue
     flat = memref.offset + offset
     inside = (offset >= 0) & (offset <= size - count)
     inside &= (flat >= 0) & (flat <= memref.memory.data.size - count)
+    elements = memref.memory.elements
+    if elements is not None and elements.size:
+        # The memory of a group's member may end before its shape does; what is in front of its last element is there.
+        inside &= elements[np.where(inside, flat + count - 1, 0)]
     wanted = np.ones((1, 1, 1), np.bool_) if mask is None else mask
     bad = unavailable(machine, op, memref)
     if bad is not None:

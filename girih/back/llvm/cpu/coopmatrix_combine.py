@@ -103,11 +103,11 @@ class _Combination:
     def __init__(self, code: Lowering, op: CooperativeMatrixCombine, m: Matrix) -> None:
         self.code, self.op, self.type = code, op, m.type
         self.weight = weight_of_region(op.body)
-        if m.static and line_count(m.type) * self.weight > _MOST_WRITTEN_OUT:
-            m = to_tile(code, m)
-        self.m = m
-        self.walk = Walk(code, m)
-        self.few = self.walk.static or line_count(m.type) <= _FEW
+        in_line = length(m.type).bit_length() if op.along is Combined.COLUMN else 1
+        short = line_count(m.type) * in_line * self.weight <= _MOST_WRITTEN_OUT
+        self.m = to_tile(code, m) if m.static and not short else m
+        self.walk = Walk(code, self.m)
+        self.few = short and (self.walk.static or line_count(m.type) <= _FEW)
 
     # --- pieces --------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class _Combination:
         if self.few:
             return self._fold([self._piece(line, start, count) for line in range(total)])
         vectors = -(-count * register_bytes(self.type) // self.code.target.vector_bytes)
-        turns = max(1, _FEW // vectors) if self.weight <= _FEW else 1
+        turns = min(total, max(1, _FEW // vectors)) if self.weight <= _FEW else 1
         sums = [self._piece(line, start, count) for line in range(turns)]
         whole = total - total % turns
         with self.code.w.loop(turns, whole, turns, [p for one in sums for p in one]) as loop:
