@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.table import TRUTH, accumulator_of, checked, choices
+from girih.kernels.table import BLOCK_COLUMNS, TRUTH, accumulator_of, checked, choices, layout_of
 from girih.kernels.texts import path
 
 if TYPE_CHECKING:
@@ -158,6 +158,33 @@ def gemv_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
     return _kernel("gemv_q4_0", target, type=type)
 
 
+def gemv_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+    """y := W x with 8-bit weights in blocks of 32: `kernel[grid](W, x, y)`.
+
+    W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; x has K elements, of f32 or bf16, y has M, of f32;
+    K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
+    """
+    return _kernel("gemv_q8_0", target, type=type)
+
+
+def gemm_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+    """C := W X with 4-bit weights in blocks of 32: `kernel[grid](W, X, C)`.
+
+    W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
+    a multiple of 32. Grid: ceil(M / 32) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
+    """
+    return _kernel("gemm_q4_0", target, type=type)
+
+
+def gemm_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+    """C := W X with 8-bit weights in blocks of 32: `kernel[grid](W, X, C)`.
+
+    W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
+    a multiple of 32. Grid: ceil(M / 32) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
+    """
+    return _kernel("gemm_q8_0", target, type=type)
+
+
 def softmax(*, type: str = "f32", target: str | None = None) -> Kernel:
     """B[:, j] = softmax(A[:, j]): `kernel[grid](A, B)`.
 
@@ -250,3 +277,74 @@ def transpose(*, type: str = "f32", target: str | None = None) -> Kernel:
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32).
     """
     return _kernel("transpose", target, type=type)
+
+
+def transposed_load(*, type: str = "f32", target: str | None = None) -> Kernel:
+    """B := A^T through a view that swaps dimensions: `kernel[grid](A, B)`.
+
+    A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32). 000 "OpTypeTensorViewNV".
+    """
+    return _kernel("transposed_load", target, type=type)
+
+
+def space_to_depth(*, type: str = "f32", target: str | None = None) -> Kernel:
+    """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy]: `kernel[grid](A, B)`.
+
+    A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of any number type. Grid: ceil(W / 32) x H / 2.
+    000 "OpTypeTensorViewNV".
+    """
+    return _kernel("space_to_depth", target, type=type)
+
+
+def patches(
+    *, channels: int = 3, size: int = 8, padding: str = "zero", type: str = "f32", target: str | None = None
+) -> Kernel:
+    """P[c, dx, dy, x + y ceil(W / S)] = A[c, S x + dx, S y + dy], S being the size: `kernel[grid](A, P)`.
+
+    A is channels x W x H, P is channels x S x S x ceil(W / S) ceil(H / S), of any number type; channels is up to 64, S
+    up to 32. What is outside of A is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror". Grid:
+    ceil(H / S). 001 "Tensor Layout Types".
+    """
+    layout = layout_of("patches", 3, padding)
+    return _kernel("patches", target, type=type, size=size, channels=channels, layout=layout)
+
+
+def convolution(
+    *,
+    stride: int = 1,
+    dilation: int = 1,
+    padding: str = "zero",
+    depth: int = 16,
+    type: str = "f32",
+    accumulator: str | None = None,
+    target: str | None = None,
+) -> Kernel:
+    """Y[k, q, p, n] = sum over c, s, r of F[k, c, s, r] X[c, q U + s D - pad, p U + r D - pad, n], with stride U and
+    dilation D: `kernel[grid](pad, X, F, Y)`.
+
+    X is C x W x H x N, F is K x C x S x R, both of `type`: i8, i16 or a floating type; Y is K x Q x P x N, of
+    `accumulator` (i32 for integers, f64 for f64, else f32 if left out), with Q = floor((W + 2 pad - D (S - 1) - 1) / U)
+    + 1, and P likewise. What is outside of X is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror".
+    `depth` channels are taken at a time. Grid: ceil(K / 32) x ceil(Q / 32) x P N. 001 "Tensor Layout Types".
+    """
+    summed = accumulator_of("convolution", type, accumulator)
+    layout = layout_of("convolution", 4, padding)
+    return _kernel("convolution", target, type=type, accumulator=summed, stride=stride, dilation=dilation,
+                   layout=layout, depth=depth)  # fmt: skip
+
+
+def blocked_interleaved(
+    *, order: str = "row", stride: int = 1, type: str = "f32", target: str | None = None
+) -> tuple[Kernel, Kernel]:
+    """A row-major matrix to interleaved blocks and back: `pack[grid](A, B)`, `unpack[grid](B, A)`; both are returned.
+
+    A is N x M, M rows side by side, B has M N elements, of any number type but c64. The blocks, of 4 rows of 16 bytes,
+    come by `order`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. In row order M is a multiple of 4
+    and N of `stride` blocks, in column order M is a multiple of 4 `stride` and N of a block. Grid: ceil(M / 16).
+    002 "Cooperative Matrix Layout".
+    """
+    checked("blocked_interleaved", {"type": type, "stride": stride})
+    if order not in ("row", "column"):
+        raise ValueError(f"blocked_interleaved: order is {order!r}; it must be one of row, column")
+    program = _program("blocked_interleaved", target, {"type": type, "stride": stride, "block": BLOCK_COLUMNS[type]})
+    return program[f"pack_{order}s"], program[f"unpack_{order}s"]

@@ -104,7 +104,8 @@ def quantize(weights: ArrayLike, format: str) -> NDArray[np.int8]:
     if matrix.shape[1] % WEIGHTS:
         raise ValueError(f"quantize: K must be a multiple of {WEIGHTS}, the weights of a block; found {matrix.shape[1]}"
                          f" columns: append {-matrix.shape[1] % WEIGHTS} columns of zeros")  # fmt: skip
-    blocks = matrix.astype(np.float32).reshape(matrix.shape[0], -1, WEIGHTS)
+    with np.errstate(over="ignore"):  # Infinity is refused below.
+        blocks = matrix.astype(np.float32).reshape(matrix.shape[0], matrix.shape[1] // WEIGHTS, WEIGHTS)
     scale, divided = _divided(known, blocks)
     held = np.empty((*blocks.shape[:2], known.size), np.uint8)
     held[..., :_SCALE] = scale.view(np.uint8)
@@ -157,5 +158,7 @@ def _divided(known: Format, blocks: NDArray[np.float32]) -> tuple[NDArray[np.flo
     if (np.abs(exact) > largest).any():
         raise ValueError(f"quantize: the scale of a block is a number of f16, up to {largest:g}; the largest weight is "
                          f"{np.abs(blocks).max():g}: scale the weights")  # fmt: skip
-    inverse = np.divide(np.float32(1), exact, out=np.zeros_like(exact), where=exact != 0)
-    return exact.astype(np.float16), blocks * inverse
+    scale = exact.astype(np.float16)
+    # A scale that is rounded to 0 makes zeros of all weights.
+    inverse = np.divide(np.float32(1), exact, out=np.zeros_like(exact), where=scale != 0)
+    return scale, blocks * inverse

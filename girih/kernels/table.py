@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TypeGuard
 
-Choice = tuple[str, ...] | tuple[bool, ...] | range
+Choice = tuple[str, ...] | tuple[bool, ...] | tuple[int, ...] | range
 """What a definition may be: one of some values, or a whole number from a range."""
 
 FLOATING = ("f16", "bf16", "f32", "f64")
@@ -19,6 +19,12 @@ COMPLEX = ("c32", "c64")
 EVERY = (*INTEGER, *FLOATING, *COMPLEX)
 TRUTH = (False, True)
 SIZE = range(1, 2**31)
+
+BLOCK_COLUMNS = {"i8": 16, "i16": 8, "f16": 8, "bf16": 8, "i32": 4, "f32": 4, "i64": 2, "f64": 2, "c32": 2}
+"""The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
+
+PADDING = {"zero": "constant", "edge": "clamp_to_edge", "mirror": "mirror_repeat"}
+"""What is outside of an image, and the clamp mode of a tensor layout that says so (001 4.1.X)."""
 
 WIDER = {
     "i8": ("i32", "i64"),
@@ -60,6 +66,11 @@ def _tiles(size: int) -> tuple[tuple[str, int], ...]:
     return (("rows of the result", size), ("columns of the result", size))
 
 
+def _padded(dim: int) -> tuple[str, ...]:
+    """The types of layouts of so many dimensions that pad."""
+    return tuple(f"tensor_layout<{dim},{mode}>" for mode in PADDING.values())
+
+
 TABLE: dict[str, Entry] = {
     "ader_dg": Entry(
         "a chain of small products fused in one kernel: the predictor of an ADER-DG scheme",
@@ -77,6 +88,24 @@ TABLE: dict[str, Entry] = {
         (("queries", 32), ("heads", 1)),
     ),
     "axpby": Entry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
+    "blocked_interleaved": Entry(
+        "a matrix in interleaved blocks of 4 rows of 16 bytes, and back",
+        {"type": tuple(BLOCK_COLUMNS), "block": (2, 4, 8, 16), "stride": (1, 2, 4)},
+        (("rows", 16),),
+        ("pack_rows", "unpack_rows", "pack_columns", "unpack_columns"),
+    ),
+    "convolution": Entry(
+        "images convolved with filters: strides, dilation, and padding of zeros, of the nearest pixel, or mirrored",
+        {
+            "type": ("i8", "i16", "f16", "bf16", "f32", "f64"),
+            "accumulator": ("i32", "i64", "f32", "f64"),
+            "stride": range(1, 65),
+            "dilation": range(1, 65536),
+            "layout": _padded(4),
+            "depth": range(1, 129),
+        },
+        (("output channels", 32), ("columns of the result", 32), ("rows of all results", 1)),
+    ),
     "gemm": Entry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
         {**_SUMMED, **_TRANSPOSED},
@@ -103,6 +132,8 @@ TABLE: dict[str, Entry] = {
         {"type": ("i8", "i16", "f16", "bf16"), "accumulator": ("i32", "i64", "f32")},
         _tiles(32),
     ),
+    "gemm_q4_0": Entry("C := W X with 4-bit weights in blocks of 32 with a common scale", _ACTIVATIONS, _tiles(32)),
+    "gemm_q8_0": Entry("C := W X with 8-bit weights in blocks of 32 with a common scale", _ACTIVATIONS, _tiles(32)),
     "gemm_tall_skinny": Entry(
         "C := alpha A B + beta C for a tall A with few columns",
         {**_TYPED, "N": SIZE, "K": SIZE},
@@ -114,6 +145,11 @@ TABLE: dict[str, Entry] = {
         _ACTIVATIONS,
         (("elements of the result", 64),),
     ),
+    "gemv_q8_0": Entry(
+        "y := W x with 8-bit weights in blocks of 32 with a common scale",
+        _ACTIVATIONS,
+        (("elements of the result", 64),),
+    ),
     "ger": Entry("C := alpha x y^T + beta C", _TYPED, _tiles(64)),
     "hadamard": Entry("z := alpha x * y + beta z, element by element", _TYPED, (("elements", 1024),)),
     "histogram": Entry(
@@ -122,6 +158,11 @@ TABLE: dict[str, Entry] = {
         (("elements", 4096),),
     ),
     "layernorm": Entry("LayerNorm of each column", _COLUMN, _COLUMNS),
+    "patches": Entry(
+        "an image cut into square patches",
+        {"type": EVERY, "size": range(1, 33), "channels": range(1, 65), "layout": _padded(3)},
+        (("rows of patches", 1),),
+    ),
     "rms_norm": Entry("RMSNorm of each column", _COLUMN, _COLUMNS),
     "scan": Entry(
         "the inclusive scan of a long vector, in two launches",
@@ -130,6 +171,11 @@ TABLE: dict[str, Entry] = {
         ("scan_totals", "scan"),
     ),
     "softmax": Entry("softmax of each column", _COLUMN, _COLUMNS),
+    "space_to_depth": Entry(
+        "squares of 2 x 2 pixels become pixels with four times as many channels",
+        _TYPED,
+        (("columns of the result", 16), ("rows of the result", 1)),
+    ),
     "stencil": Entry(
         "a star-shaped stencil in three dimensions, of order 8",
         {"type": ("f32", "f64")},
@@ -137,6 +183,11 @@ TABLE: dict[str, Entry] = {
     ),
     "transpose": Entry(
         "the transpose of a matrix through local memory",
+        _TYPED,
+        (("rows of A", 32), ("columns of A", 32)),
+    ),
+    "transposed_load": Entry(
+        "the transpose of a matrix through a view that swaps its dimensions",
         _TYPED,
         (("rows of A", 32), ("columns of A", 32)),
     ),
@@ -182,7 +233,7 @@ def is_whole(value: object) -> TypeGuard[Integral]:
 
 
 def _is_allowed(value: object, allowed: Choice) -> bool:
-    if isinstance(allowed, range):
+    if isinstance(allowed, range) or is_whole(allowed[0]):
         return is_whole(value) and int(value) in allowed
     return any(value == known and isinstance(value, type(known)) for known in allowed)
 
@@ -200,3 +251,10 @@ def accumulator_of(name: str, type_: str, accumulator: str | None) -> str:
         raise ValueError(f"{name}: accumulator is {accumulator!r}; for type {type_!r} it must be "
                          f"{choices(tuple(known))}")  # fmt: skip
     return accumulator
+
+
+def layout_of(name: str, dim: int, padding: str) -> str:
+    """The type of the layout of an image with so many dimensions. Raises `ValueError` with the choices."""
+    if padding not in PADDING:
+        raise ValueError(f"{name}: padding is {padding!r}; it must be {choices(tuple(PADDING))}")
+    return f"tensor_layout<{dim},{PADDING[padding]}>"

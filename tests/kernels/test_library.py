@@ -56,8 +56,7 @@ def test_the_table_agrees_with_the_text(name: str) -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_defaults_are_among_the_choices(name: str) -> None:
     for key, value in defaults(name).items():
-        allowed = TABLE[name].definitions[key]
-        read = int(value) if isinstance(allowed, range) else {"false": False, "true": True}.get(value, value)
+        read = int(value) if value.isdigit() else {"false": False, "true": True}.get(value, value)
         assert checked(name, {key: read}) == {key: read}
 
 
@@ -92,6 +91,26 @@ def test_what_is_not_offered_is_refused_with_the_choices(name: str) -> None:
             "gemm_tall_skinny: K is True; it must be a whole number from 1",
         ),
         (lambda: kernels.histogram(bins=16385), "histogram: bins is 16385; it must be a whole number from 1 to 16384"),
+        (
+            lambda: kernels.blocked_interleaved(stride=3),
+            "blocked_interleaved: stride is 3; it must be one of 1, 2, 4",
+        ),
+        (
+            lambda: kernels.blocked_interleaved(order="rows"),
+            "blocked_interleaved: order is 'rows'; it must be one of row, column",
+        ),
+        (
+            lambda: kernels.convolution(padding="reflect"),
+            "convolution: padding is 'reflect'; it must be one of zero, edge, mirror",
+        ),
+        (lambda: kernels.convolution(stride=0), "convolution: stride is 0; it must be a whole number from 1 to 64"),
+        (
+            lambda: kernels.convolution(type="f16", accumulator="f16"),
+            "convolution: accumulator is 'f16'; for type 'f16' it must be one of f32",
+        ),
+        (lambda: kernels.patches(channels=65), "patches: channels is 65; it must be a whole number from 1 to 64"),
+        (lambda: kernels.patches(padding="wrap"), "patches: padding is 'wrap'; it must be one of zero, edge, mirror"),
+        (lambda: kernels.gemv_q4_0(type="f16"), "gemv_q4_0: type is 'f16'; it must be one of f32, bf16"),
         (
             lambda: kernels.gemm(type="i8", accumulator="f32"),
             "gemm: accumulator is 'f32'; for type 'i8' it must be one of i32, i64",
