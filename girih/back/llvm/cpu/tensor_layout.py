@@ -14,7 +14,7 @@ from girih.back.llvm.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.cpu.tensor_values import I32_HIGH, I32_LOW, U32, LayoutHeld, ViewHeld, quotient
 from girih.back.llvm.text import Val, integer, zero
-from girih.back.llvm.values import index, uniform
+from girih.back.llvm.values import uniform
 from girih.ir.core import Op, Slice, Value
 from girih.ir.types import I32, TensorLayout, TensorView
 from girih.ops.tensor_layout import (
@@ -64,19 +64,17 @@ def _numbers(code: Lowering, op: Op, kind: _Kind, held: Sequence[Value | int | N
 
 
 def _checked(code: Lowering, op: Op, kind: _Kind, name: str, held: Extent, what: str) -> Extent:
-    """A number in its range; without checks what is divided by is positive all the same."""
+    """A number, which must be in its range."""
     w = code.w
     if isinstance(held, int) and kind.low <= held <= kind.high:
         return held
     scalar = as_scalar(held)
     number = addresses.vector(w, scalar, 1 if scalar.uniform else code.lanes)
-    if code.checks:
-        bad = w.compare("ugt", w.sub(number, integer(kind.low, number.type)),
-                        integer(kind.high - kind.low, number.type))  # fmt: skip
-        words = f"{name} = {{}} is outside {kind.low} .. {{}}; choose {name} in that range [{kind.section}]"
-        code.check(op, bad, "run.tensor_layout", what, index=(held,), shape=(kind.high,), place=words)
-        return held
-    return as_extent(index(w.larger(number, integer(1, number.type)))) if kind.low == 1 else held
+    above = w.sub(number, integer(kind.low, number.type))
+    bad = w.compare("ugt", above, integer(kind.high - kind.low, number.type))
+    words = f"{name} = {{}} is outside {kind.low} .. {{}}; choose {name} in that range [{kind.section}]"
+    code.check(op, bad, "run.tensor_layout", what, index=(as_scalar(held),), shape=(kind.high,), place=words)
+    return held
 
 
 def _dense(

@@ -1,7 +1,7 @@
 """Tensor layouts and views as values in the code for a CPU: one number for each that the instructions set.
 
 Numbers that are constants are ints, so that what follows from them is known while code is written. The others are
-indices of 64 bits, which a check or `positive` has brought into their range.
+indices of 64 bits.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _shared(code: Lowering, op: Op, name: str, numbers: tuple[Extent, ...]) -> t
 
 
 def quotient(code: Lowering, a: Extent, b: Extent, *, up: bool = False) -> Extent:
-    """a / b of numbers that are not negative, b positive; rounded down, or `up`."""
+    """a / b of numbers that are not negative, rounded down, or `up`; b counts as 1 where it is not positive."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b) if up else a // b
     if b == 1:
@@ -96,6 +96,8 @@ def quotient(code: Lowering, a: Extent, b: Extent, *, up: bool = False) -> Exten
     w, x, y = code.w, as_scalar(a), as_scalar(b)
     count = 1 if x.uniform and y.uniform else code.lanes
     p, q = addresses.vector(w, x, count), addresses.vector(w, y, count)
+    # The division may be carried out before a check of the divisor, and must not end the process.
+    q = w.larger(q, integer(1, q.type))
     if up:
         p = w.add(p, w.sub(q, integer(1, q.type)))
     return as_extent(index(w.binary("udiv", p, q)))
