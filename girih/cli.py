@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from girih import __version__
+from girih.commands.address import address
 from girih.commands.calls import definitions_of, grid_of
 
 INTERRUPTED = 130
@@ -293,3 +294,6 @@ def bench(ctx: click.Context, /, grid: tuple[int, ...], json: bool, format: str,
     from girih.commands.bench import bench as run_bench
 
     ctx.exit(run_bench(Call(grid=grid, as_json=json or format == "json", **given)))
+
+
+main.add_command(address)

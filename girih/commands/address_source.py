@@ -1,0 +1,302 @@
+"""C source as far as a dump of parameters needs it: definitions, integer expressions, lists, arguments, with lines.
+
+Nothing is executed: expressions are sums, products, shifts of numbers and of names that the text or the caller
+defines.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+LONGEST = 1000
+"""Characters of the longest expression that is read."""
+DEEPEST = 40
+"""How many names may lead to each other, and records may lie inside each other."""
+BLANKS = 1000
+"""How many blanks may stand before a value."""
+
+
+class Unreadable(Exception):
+    """What cannot be read; `expected` says what could be, `line` where it stands (0: where it is used)."""
+
+    def __init__(self, message: str, expected: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.line = line
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_DEFINITION = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+(?P<text>[^\n]+)"
+    r"|\b(?P<name>[A-Za-z_]\w*)\s*(?P<index>(?:\[[^\]\n]*\]\s*)*)(?P<sign>=(?!=)|\{)",
+    re.M,
+)
+_TYPES = r"(?:void|bool|char|short|int|long|unsigned|signed|float|double|size_t|half|\w+_t|__\w+|CU\w+|std::\w+)"
+_CAST = re.compile(
+    rf"(?<!sizeof)(?<!sizeof )\(\s*(?:const\s+)?{_TYPES}(?:\s+(?:int|long|const))*\s*[*&]*\s*(?:\[\s*\])?\)"
+)
+_CXX_CAST = re.compile(r"\b(?:static|reinterpret|const)_cast\s*<[^<>]*>")
+_SIZEOF = re.compile(r"\bsizeof\s*\(?\s*([\w:]+(?:\s+\w+)*)\s*\)?")
+_NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F']+|[0-9][0-9']*)[uUlLzZ]*\b")
+_NO_NUMBER = re.compile(r"\b[0-9]+[A-Za-z_.]")
+_OFFSET = re.compile(r"^(?P<list>.*?)\s*\+\s*(?P<first>[0-9]+)$", re.S)
+_ADDRESS_OF = re.compile(r"^&\s*(?P<list>\w+)\s*\[\s*(?P<first>[0-9]+)\s*\]$")
+_DATA = re.compile(r"\.data\(\)|\.begin\(\)")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:::|\.)\w+)*")
+_INNER_PAIR = re.compile(r"[A-Za-z_]\w*[\"']?\s*[:=](?![:=])")
+_NOTHING = ("nullptr", "NULL", "None", "0")
+_OPEN, _CLOSE = "([{", ")]}"
+
+SIZES = {
+    1: ("char", "uint8_t", "int8_t", "bool", "fp8", "__nv_fp8_e4m3", "__nv_fp8_e5m2", "float_e4m3_t", "float_e5m2_t"),
+    2: ("short", "uint16_t", "int16_t", "half", "__half", "half_t", "nv_bfloat16", "__nv_bfloat16", "bfloat16_t"),
+    4: ("int", "unsigned", "unsigned int", "float", "uint32_t", "int32_t", "tfloat32_t"),
+    8: ("double", "uint64_t", "int64_t", "size_t", "long long", "unsigned long long"),
+}
+"""Bytes of the types that `sizeof` knows."""
+
+_OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_, ast.Div: lambda a, b: a // b, ast.FloorDiv: lambda a, b: a // b, ast.Mod: operator.mod,
+    ast.LShift: lambda a, b: a << min(b, 64), ast.RShift: lambda a, b: a >> min(b, 64),
+}  # fmt: skip
+
+
+class Source:
+    """A text without its comments, and what its names stand for."""
+
+    def __init__(self, text: str, symbols: Mapping[str, str]) -> None:
+        self.text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+        self.symbols = symbols
+        self._newlines = [found.start() for found in re.finditer("\n", self.text)]
+        self._starts: dict[str, tuple[int, str]] = {}
+        self.entries: dict[str, dict[int, int]] = {}
+
+    def line(self, place: int) -> int:
+        """The line of a character, counted from 1."""
+        return bisect_left(self._newlines, place) + 1
+
+    def is_definition(self, name: str) -> bool:
+        """Whether a line that begins with this only defines a name."""
+        words = re.findall(r"\w+", name)
+        return len(words) > 1 or "#" in name or bool(words and words[-1] in self._starts and len(words[-1]) < 3)
+
+    # --- structure
+
+    def span(self, start: int, ends: str) -> int:
+        """Where the piece from `start` on ends: at one of `ends` outside of brackets, or at the end of the text."""
+        depth = 0
+        for place in range(start, len(self.text)):
+            character = self.text[place]
+            if depth == 0 and character in ends:
+                return place
+            depth += (character in _OPEN) - (character in _CLOSE)
+            if depth < 0:
+                return place
+        return len(self.text)
+
+    def arguments(self, start: int) -> list[tuple[str, int]] | None:
+        """The arguments of a call behind its parenthesis, each with its place; None where it does not end."""
+        found = []
+        while True:
+            end = self.span(start, ",")
+            if end == len(self.text):
+                return None
+            piece = self.text[start:end]
+            if piece.strip() or self.text[end] == ",":
+                found.append((piece.strip(), start + len(piece) - len(piece.lstrip())))
+            if self.text[end] != ",":
+                return found
+            start = end + 1
+
+    def statements(self) -> Iterator[tuple[str, int]]:
+        """The logical lines, those of a record one by one: each with the line where it begins."""
+        start = 0
+        while start < len(self.text):
+            end = self.span(start, ";\n")
+            yield from self._pieces(start, end)
+            start = end + 1
+
+    def _pieces(self, start: int, end: int, depth: int = 0) -> Iterator[tuple[str, int]]:
+        """A piece of text, or the `name: value` pairs in its first brackets."""
+        text = self.text[start:end]
+        bracket = re.search(r"[{(]", text)
+        if bracket and depth < DEEPEST and _INNER_PAIR.search(text, bracket.end()):
+            first, inner_end = start + bracket.end(), self.span(start + bracket.end(), "")
+            held: tuple[int, int] | None = None
+            while first < inner_end:
+                stop = min(self.span(first, ",\n"), inner_end)
+                if held is None or _INNER_PAIR.search(self.text[first:stop]):
+                    if held is not None:
+                        yield from self._pieces(*held, depth + 1)
+                    held = (first, stop)
+                else:
+                    held = (held[0], stop)
+                first = stop + 1
+            if held is not None:
+                yield from self._pieces(*held, depth + 1)
+        elif text.strip(" \t\r\n,"):
+            yield " ".join(text.split()).rstrip(","), self.line(start + len(text) - len(text.lstrip()))
+
+    def define_until(self, end: int) -> None:
+        """Note where names are defined, up to a place; the last definition counts."""
+        for found in _DEFINITION.finditer(self.text, 0, end):
+            if found["macro"]:
+                self._starts[found["macro"]] = (found.start("text"), "\n")
+                continue
+            start = found.start("sign") if found["sign"] == "{" else found.end()
+            start += len(self.text[start : start + BLANKS]) - len(self.text[start : start + BLANKS].lstrip())
+            is_list = self.text[start : start + 1] == "{"
+            number = re.fullmatch(r"\[\s*([0-9]{1,3})\s*\]\s*", found["index"])
+            if number and not is_list:
+                self.entries.setdefault(found["name"], {})[int(number[1])] = start
+            else:
+                self._starts[found["name"]] = (start, "" if is_list else ";,\n")
+
+    def defined(self, name: str) -> tuple[str, int] | None:
+        """What a name stands for, and where that begins; None where the text does not say."""
+        if name not in self._starts:
+            return None
+        start, ends = self._starts[name]
+        if not ends:
+            return self.text[start : self.span(start + 1, "") + 1], start
+        return self.text[start : self.span(start, ends)].strip(), start
+
+    # --- values
+
+    def resolved(self, text: str, depth: int = 0) -> str:
+        """A text without casts; a lone name becomes what it stands for."""
+        text = _CXX_CAST.sub("", _CAST.sub("", text)).strip()
+        while text.startswith("(") and text.endswith(")"):
+            text = text[1:-1].strip()
+        if text in self.symbols:
+            return self.symbols[text]
+        known = self.defined(text) if depth < DEEPEST else None
+        return text if known is None else self.resolved(known[0], depth + 1)
+
+    def integer(self, text: str, depth: int = 0) -> int:
+        """An integer expression. Raises `Unreadable`."""
+        cleaned = _CXX_CAST.sub("", _CAST.sub("", text)).strip()
+        cleaned = _SIZEOF.sub(self._size, cleaned)
+        cleaned = _NUMBER.sub(_plain_number, cleaned).replace("::", ".")
+        if not cleaned or len(cleaned) > LONGEST or _NO_NUMBER.search(cleaned):
+            raise Unreadable(f"{text.strip()[:40]!r} is no integer", "an integer")
+        try:
+            tree = ast.parse(cleaned, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise Unreadable(
+                f"{text.strip()[:60]!r} is no integer expression", "numbers, names, + - * / % << >>"
+            ) from None
+        return self._evaluated(tree, depth)
+
+    def _size(self, found: re.Match[str]) -> str:
+        name = found[1].split("::")[-1].strip()
+        for size, names in SIZES.items():
+            if name in names:
+                return str(size)
+        raise Unreadable(f"the size of {name} is not known", "a type such as __half, or the number of its bytes")
+
+    def _evaluated(self, node: ast.AST, depth: int) -> int:
+        match node:
+            case ast.Constant(value=int() as value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self._evaluated(operand, depth)
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+                first, second = self._evaluated(left, depth), self._evaluated(right, depth)
+                if isinstance(sign, ast.Div | ast.FloorDiv | ast.Mod) and second == 0:
+                    raise Unreadable("there is a division by zero", "another divisor")
+                if isinstance(sign, ast.LShift | ast.RShift) and second < 0:
+                    raise Unreadable("there is a shift by a negative number", "0 or more")
+                return _OPERATORS[type(sign)](first, second)
+            case ast.Call(args=[argument], keywords=[]):
+                return self._evaluated(argument, depth)
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                return self._named(name, depth)
+        raise Unreadable(f"{ast.unparse(node)!r} is no integer expression", "numbers, names, + - * / % << >>")
+
+    def _named(self, name: str, depth: int) -> int:
+        if depth >= DEEPEST:
+            raise Unreadable(f"{name} leads to itself", "names that end in numbers")
+        if name in self.symbols:
+            return self.integer(self.symbols[name], depth + 1)
+        known = self.defined(name)
+        if known is None:
+            raise Unreadable(f"{name} is not defined", f"a definition `{name} = ...` above, or -D {name}=NUMBER")
+        text, place = known
+        return self._at(place, lambda: [self.integer(text, depth + 1)])[0]
+
+    def address(self, text: str) -> int | None:
+        """An address; None for a pointer whose value the text does not say."""
+        try:
+            return self.integer(self.resolved(text))
+        except Unreadable:
+            return None
+
+    def integers(self, text: str, depth: int = 0) -> tuple[int, ...]:
+        """A list of integers: braces, brackets, a name of an array, one with an offset. Raises `Unreadable`."""
+        text = _DATA.sub("", _CXX_CAST.sub("", _CAST.sub("", text))).strip()
+        for pattern in (_ADDRESS_OF, _OFFSET):
+            shifted = pattern.match(text)
+            if shifted and _NAME.fullmatch(shifted["list"]) and not re.search(r"[,{\[(]", shifted["list"]):
+                return self.integers(shifted["list"], depth + 1)[int(shifted["first"]) :]
+        if text in _NOTHING:
+            return ()
+        if _NAME.fullmatch(text) and depth < DEEPEST:
+            return self._array(text, depth)
+        inner = re.search(r"\[(.*)\]|\{(.*)\}|\((.*)\)", text, re.S)
+        held = next((part for part in inner.groups() if part is not None), "") if inner else text
+        if inner is None and "," not in held and re.fullmatch(r"[\w\s']+", held):
+            held = ",".join(held.split())
+        return tuple(self.integer(part, depth) for part in _split(held) if part.strip())
+
+    def _array(self, name: str, depth: int) -> tuple[int, ...]:
+        name = re.split(r"::|\.", name)[-1]
+        entries, known = self.entries.get(name, {}), self.defined(name)
+        if known is not None:
+            text, place = known
+            values = self._at(place, lambda: list(self.integers(text, depth + 1)))
+        elif entries:
+            values = []
+        else:
+            expected = f"an array `{name}[] = {{...}}` above, or the numbers"
+            raise Unreadable(f"{name} is not defined", expected)
+        for index, place in sorted(entries.items()):
+            text = self.text[place : self.span(place, ";,\n")]
+            if index > len(values):
+                raise Unreadable(f"{name}[{len(values)}] is not set", f"{name}[{len(values)}] = ...", self.line(place))
+            values[index : index + 1] = self._at(place, partial(self._entry, text, depth))
+        return tuple(values)
+
+    def _entry(self, text: str, depth: int) -> list[int]:
+        return [self.integer(text, depth + 1)]
+
+    def _at(self, place: int, make: Callable[[], list[int]]) -> list[int]:
+        """What `make` gives; a problem in it belongs to the line of this place, if to none before."""
+        try:
+            return make()
+        except Unreadable as problem:
+            raise Unreadable(str(problem), problem.expected, problem.line or self.line(place)) from None
+
+
+def _plain_number(found: re.Match[str]) -> str:
+    """A literal of C as a decimal one: no suffix, no separators."""
+    digits = found[1].replace("'", "")
+    return str(int(digits, 16 if digits[:2].lower() == "0x" else 10))
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand outside of brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in _OPEN) - (character in _CLOSE)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
