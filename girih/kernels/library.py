@@ -287,13 +287,13 @@ def transposed_load(*, type: str = "f32", target: str | None = None) -> Kernel:
     return _kernel("transposed_load", target, type=type)
 
 
-def space_to_depth(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy]: `kernel[grid](A, B)`.
+def space_to_depth(*, channels: int = 3, type: str = "f32", target: str | None = None) -> Kernel:
+    """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy] for C channels: `kernel[grid](A, B)`.
 
-    A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of any number type. Grid: ceil(W / 32) x H / 2.
+    A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of any number type; C is up to 256. Grid: H / 2.
     000 "OpTypeTensorViewNV".
     """
-    return _kernel("space_to_depth", target, type=type)
+    return _kernel("space_to_depth", target, type=type, channels=channels)
 
 
 def patches(

@@ -173,8 +173,8 @@ TABLE: dict[str, Entry] = {
     "softmax": Entry("softmax of each column", _COLUMN, _COLUMNS),
     "space_to_depth": Entry(
         "squares of 2 x 2 pixels become pixels with four times as many channels",
-        _TYPED,
-        (("columns of the result", 16), ("rows of the result", 1)),
+        {"type": EVERY, "channels": range(1, 257)},
+        (("rows of the result", 1),),
     ),
     "stencil": Entry(
         "a star-shaped stencil in three dimensions, of order 8",
