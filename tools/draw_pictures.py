@@ -1,12 +1,14 @@
-"""Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices, a kernel.
+"""Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices, a kernel, and
+those of the guide to addressing (tools/address_pictures.py), which need matplotlib.
 
 A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
 read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the
-interpreter uses. `python tools/draw_pictures.py` writes docs/pictures/*.svg; a test holds that they are up to date.
+interpreter uses. `python tools/draw_pictures.py` writes docs/pictures; a test holds that they are up to date.
 """
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -17,7 +19,6 @@ from girih.ir.types import F32, CoopMatrix, Use
 from girih.ops.coopmatrix_layout import layout_of
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "docs" / "pictures"
 
 LIGHT = {
     "panel": "#f8fafc", "edge": "#cbd5e1", "ink": "#0f172a", "soft": "#475569", "off": "#e2e8f0",
@@ -271,11 +272,12 @@ PICTURES = {"hierarchy": hierarchy, "regions": regions, "masks": masks, "coopmat
 def pictures() -> dict[str, str]:
     """The text of every picture by its path in the repository."""
     drawn = {name: draw().svg() for name, draw in PICTURES.items()} | {"show": shown()}
-    return {f"docs/pictures/{name}.svg": text for name, text in drawn.items()}
+    models: dict[str, str] = runpy.run_path(str(ROOT / "tools" / "address_pictures.py"))["pictures"]()
+    return {f"docs/pictures/{name}.svg": text for name, text in drawn.items()} | models
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pictures().items():
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_text(text, encoding="utf-8")
         print(f"wrote {name}")

@@ -1,0 +1,89 @@
+"""The pictures of the guide to addressing: what its pages say is drawn, of the very models of their examples.
+
+A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image. The Python blocks of
+the page are run in order, so that names mean what they mean there. `tools/draw_pictures.py` writes the files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from itertools import groupby
+from pathlib import Path
+
+from girih import draw
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "addressing"
+
+PARTS = re.compile(
+    r"^```python\n(?P<code>.*?)^```$|^<!-- (?P<call>picture\(.*?\)) -->\s*!\[[^\]]*\]\((?P<file>[^)]+)\)", re.M | re.S
+)
+"""What happens in a page, in order: a block is run, a picture is drawn."""
+
+
+def pictures() -> dict[str, str]:
+    """The text of every picture of the guide by its path in the repository."""
+    found: dict[str, str] = {}
+    for page in sorted(PAGES.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if "<!-- picture(" in text:
+            found |= pictures_of(page, text)
+    return found
+
+
+def pictures_of(page: Path, text: str) -> dict[str, str]:
+    """Run a page and draw what it asks for."""
+    found: dict[str, str] = {}
+    namespace: dict[str, object] = {"__name__": "__main__", "picture": draw.svg}
+    for part in PARTS.finditer(text):
+        if part["code"] is None:
+            path = (page.parent / part["file"]).resolve().relative_to(ROOT).as_posix()
+            found[path] = compact(str(eval(part["call"], namespace)))
+            continue
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(part["code"], str(page), "exec"), namespace)
+    return found
+
+
+UNUSED = re.compile(
+    r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<clipPath.*?</defs>| clip-path=\"[^\"]*\"| xmlns:xlink=\"[^\"]*\""
+    r"|</?g\b[^>]*>|<!--.*?-->",
+    re.S,
+)
+"""What matplotlib writes and these pictures do not need: nothing in them is clipped, moved or looked up."""
+NUMBER = r"(-?[\d.]+)"
+DOT = re.compile(rf"M {NUMBER} {NUMBER} (?:C [-\d. ]+)+z ?")
+BOX = re.compile(rf"M {NUMBER} {NUMBER} L {NUMBER} \2 L \3 {NUMBER} L \1 \4 (?:L \1 \2 )?z ?")
+PATH = re.compile(r'<path d="(?P<way>[^"]*)" (?P<style>style="[^"]*")/>')
+
+
+def compact(svg: str) -> str:
+    """The same picture in fewer characters: boxes short, paths of one style joined, dots of hatches as round ends."""
+    text = re.sub(r"\s*\n\s*", " ", UNUSED.sub("", svg))
+    lines = [_shorter(line) for line in re.sub(r"> +<", ">\n<", text).split("\n")]
+    joined: list[str] = []
+    for style, group in groupby(lines, key=_style_of):
+        if not style:
+            joined += group
+            continue
+        ways = [found["way"] for line in group if (found := PATH.fullmatch(line))]
+        joined.append(f'<path d="{"".join(ways)}" {style}/>')
+    return "\n".join(line for line in joined if line) + "\n"
+
+
+def _style_of(line: str) -> str:
+    found = PATH.fullmatch(line)
+    return found["style"] if found else ""
+
+
+def _shorter(line: str) -> str:
+    """One path with boxes as `M H V H z`; a path of dots as points with round ends."""
+    dotted = DOT.search(line) is not None
+    line = BOX.sub(r"M\1 \2H\3V\4H\1z", line)
+    if dotted:
+        line = DOT.sub(r"M\1 \2h0", line).replace(
+            "stroke-width: 0.6; stroke-linecap: butt", "stroke-width: 1.2; stroke-linecap: round"
+        )
+    return line
