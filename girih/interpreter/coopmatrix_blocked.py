@@ -43,7 +43,7 @@ def _place(machine: Machine, op: Blocked, type: CoopMatrix) -> tuple[MemRefValue
     size = memref.shape[0]
     flat = memref.offset + offset
     inside = (offset >= 0) & (offset <= size - count)
-    inside &= (flat >= 0) & (flat <= memref.memory.data.size - count)
+    inside = inside & (flat >= 0) & (flat <= memref.memory.data.size - count)
     elements = memref.memory.elements
     if elements is not None and elements.size:
         # The memory of a group's member may end before its shape does; what is in front of its last element is there.

@@ -11,8 +11,9 @@ from tests.fuzz.generate import ELEMENTS, INTEGERS, SCALAR_TYPES, Emitter, Gener
 from tests.fuzz.linear import LINEAR
 from tests.fuzz.matrices import MATRICES, store_tile
 from tests.fuzz.memories import READS, WRITES, put
-from tests.fuzz.scalars import SCALARS, subgroup
-from tests.fuzz.tracked import Alike, Interval, Memory, Reference, Scope, Tracked
+from tests.fuzz.scalars import SCALARS, builtin, subgroup
+from tests.fuzz.tensors import TENSOR_ACCESSES, TENSORS
+from tests.fuzz.tracked import Alike, Interval, Memory, Reference, Scope, Tracked, needed, of_work_group
 
 DEEPEST = 3
 
@@ -30,6 +31,7 @@ def collective() -> list[tuple[Emitter, float]]:
         *READS,
         *WRITES,
         *LINEAR,
+        *TENSORS,
         (for_, 0.7),
         (if_, 0.7),
         (foreach, 1.5),
@@ -40,11 +42,13 @@ def collective() -> list[tuple[Emitter, float]]:
 
 def spmd(scope: Scope) -> list[tuple[Emitter, float]]:
     """What stands in SPMD regions."""
-    shared: list[tuple[Emitter, float]] = [*SCALARS, *READS, (for_, 0.7), (if_, 0.7)]
+    if scope.closed:
+        return [*(s for s in SCALARS if s[0] is not builtin), (for_, 0.7), (if_, 0.7)]
+    shared: list[tuple[Emitter, float]] = [*SCALARS, *READS, *TENSORS, (for_, 0.7), (if_, 0.7)]
     if scope.inside_apply:
         return shared
     own: list[tuple[Emitter, float]] = [(store_own, 2), (store_own_tile, 1), *WRITES]
-    return [*shared, *own, *([(subgroup, 6.0), *MATRICES, *MATRICES] if scope.together else [])]
+    return [*shared, *own, *([(subgroup, 6.0), *MATRICES, *MATRICES, *TENSOR_ACCESSES] if scope.together else [])]
 
 
 # --- elements of one's own -------------------------------------------------------------------
@@ -103,6 +107,7 @@ def foreach(g: Generator, scope: Scope) -> bool:
         return False
     inner = scope.inner(RegionKind.SPMD)
     inner.inside_foreach = True
+    inner.narrow(Alike.NOBODY)
     inner.own, inner.own_tiles = [], []
     shape = tuple(g.size() for _ in range(g.source.choice((1, 1, 2, 2, 3))))
     targets = _targets(g, scope, shape)
@@ -163,7 +168,7 @@ def foreach_tile(g: Generator, scope: Scope) -> bool:
     tile = ((g.subgroup_size or 8) * g.source.choice((1, 1, 2)), *(g.source.randint(1, 4) for _ in shape[1:]))
     sizes = [Tracked(Value("", v.type), (1, t), t, 0.0, Alike.SUBGROUP) for v, t in zip(variables, tile, strict=True)]
     inner.numbers = [*scope.numbers, *variables, *sizes]
-    inner.alike = Alike.SUBGROUP
+    inner.narrow(Alike.SUBGROUP)
     inner.inside_tiles = True
     g.scopes.append(inner)
     at = _as_indices(g, inner, variables)
@@ -234,11 +239,11 @@ def _claim_own(g: Generator, scope: Scope) -> None:
 # --- for and if ------------------------------------------------------------------------------
 
 
-def _carriable(g: Generator, scope: Scope) -> list[Tracked]:
-    """Values that may go from one iteration to the next."""
+def _carriable(g: Generator, scope: Scope, alike: Alike) -> list[Tracked]:
+    """Values that may go from one iteration to the next, where so many work-items go on together."""
     found: list[Tracked] = []
     for _ in range(g.source.choice((0, 0, 1, 2))):
-        exact = [m for m in scope.matrices if m.exact]
+        exact = [m for m in scope.matrices if m.exact and (alike is Alike.WORK_GROUP or not of_work_group(m.type))]
         if exact and scope.together and g.chance(0.3):
             found.append(g.source.choice(exact))
             continue
@@ -251,7 +256,7 @@ def _carriable(g: Generator, scope: Scope) -> list[Tracked]:
 def _worst(scope: Scope, type: Type) -> Alike:
     if scope.collective:
         return Alike.WORK_GROUP
-    return Alike.SUBGROUP if isinstance(type, CoopMatrix) else Alike.NOBODY
+    return needed(type) if isinstance(type, CoopMatrix) else Alike.NOBODY
 
 
 def _give(scope: Scope, found: list[Tracked]) -> None:
@@ -273,11 +278,11 @@ def for_(g: Generator, scope: Scope) -> bool:
         trips = max(0, -(-((end.interval or (0, 0))[1] - first) // step))
     start = g.exactly(scope, type, first)
     stride = g.exactly(scope, type, step).value if step > 1 or g.chance(0.3) else None
-    initial = _carriable(g, scope)
+    initial = _carriable(g, scope, end.alike)
     inner = scope.inner()
     inner.separately(max(trips, 1))
     inner.repeated = not scope.collective
-    inner.alike = min(scope.alike, end.alike)
+    inner.narrow(end.alike)
     interval: Interval = (first, first + step * max(trips - 1, 0))
     variable = Tracked(Value("", type), interval, abs(first) + step * trips)
     carried = [Tracked(Value("", t.type), None, alike=_worst(scope, t.type)) for t in initial]
@@ -318,13 +323,13 @@ def if_(g: Generator, scope: Scope) -> bool:
     condition = g.scalar(scope, BOOL, lambda t: t.exact)
     if not condition.exact:
         return False
-    types = [t.type for t in _carriable(g, scope)]
+    types = [t.type for t in _carriable(g, scope, condition.alike)]
     both = bool(types) or g.chance(0.3)
     regions: list[Region | None] = []
     alike = condition.alike
     for _ in range(1 + both):
         inner = scope.inner()
-        inner.alike = min(scope.alike, condition.alike)
+        inner.narrow(condition.alike)
         body_of(g, inner)
         if types:
             alike = min([alike, *(t.alike for t in _yield(g, inner, types))])
@@ -332,5 +337,5 @@ def if_(g: Generator, scope: Scope) -> bool:
     results = scope.builder.add(
         "if", *types, condition=condition.value, then=regions[0], otherwise=regions[1] if both else None
     )
-    _give(scope, [replace(Tracked(v), alike=alike) for v in results])
+    _give(scope, [replace(Tracked(v), alike=needed(v.type) if of_work_group(v.type) else alike) for v in results])
     return True

@@ -40,7 +40,17 @@ from girih.ir.types import (
     Type,
     packed_strides,
 )
-from tests.fuzz.tracked import Alike, GroupReference, Interval, Memory, Reference, Scope, Tracked, epsilon
+from tests.fuzz.tracked import (
+    Alike,
+    GroupReference,
+    Interval,
+    Memory,
+    Reference,
+    Scope,
+    Tracked,
+    epsilon,
+    of_work_group,
+)
 
 INTEGERS = (I8, I16, I32, I64, INDEX)
 FLOATING = (BF16, F16, F32, F64)
@@ -170,7 +180,7 @@ class Generator:
         """Add an instruction with one result, which is as much alike as its sources."""
         (value,) = scope.builder.add(mnemonic, type, **fields)
         least = min((s.alike for s in sources), default=Alike.WORK_GROUP) if alike is None else alike
-        found = Tracked(value, interval, magnitude, looseness, least)
+        found = Tracked(value, interval, magnitude, looseness, Alike.WORK_GROUP if of_work_group(type) else least)
         if keep:
             (scope.numbers if isinstance(type, Number | Boolean) else scope.matrices).append(found)
         return found
@@ -199,7 +209,7 @@ class Generator:
 
     def fresh(self, scope: Scope, type: Number | Boolean) -> Tracked:
         """A new value of a scalar type: a constant or a parameter."""
-        if self.chance(0.7):
+        if scope.closed or self.chance(0.7):
             return self.constant(scope, type, self.literal(type))
         value = self.literal(type)
         interval = (value, value) if isinstance(value, int) and not isinstance(value, bool) else None

@@ -188,6 +188,18 @@ def convert(g: Generator, scope: Scope, a: Tracked, result: Type, target: Number
     return True
 
 
+def bitcast(g: Generator, scope: Scope) -> bool:
+    """The bits of a number as another type; of what is computed in a floating type, zeros and NaN may differ."""
+    source = g.pick(NUMBERS)
+    target = g.source.choice([t for t in NUMBERS if t.size == source.size])
+    a = g.scalar(scope, source, lambda t: t.exact)
+    same = source == target or source.family == target.family == "integer"
+    keep = a.exact and (source.family == "integer" or (a.constant is not None and math.isfinite(a.magnitude)))
+    g.number(scope, "bitcast", target, a, a=a.value, interval=a.interval if same else None,
+             magnitude=a.magnitude if same else math.inf, keep=keep)  # fmt: skip
+    return True
+
+
 def some_constant(g: Generator, scope: Scope) -> bool:
     """A constant, also one of the odd ones."""
     type = g.pick(SCALAR_TYPES)
@@ -284,5 +296,6 @@ def _broadcast(g: Generator, scope: Scope) -> bool:
 
 
 SCALARS: list[tuple[Emitter, float]] = [
-    (binary, 5), (unary, 2), (comparison, 1.5), (cast, 2.5), (some_constant, 1), (function, 1.5), (builtin, 1),
+    (binary, 5), (unary, 2), (comparison, 1.5), (cast, 2.5), (bitcast, 0.7), (some_constant, 1), (function, 1.5),
+    (builtin, 1),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
+from girih.addressing import TensorLayout, TensorView
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import BF16, C32, C64, F16, F32, F64, CoopMatrix, Group, MemRef, Number, Type
@@ -113,6 +114,36 @@ class GroupReference:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A tensor layout: its value, and the model with the dimensions and strides that it has at run time.
+
+    `exact` says whether the accessed region is known too, `inside` whether it is within the tensor in any case.
+    """
+
+    value: Value
+    model: TensorLayout
+    exact: bool = True
+    inside: bool = True
+    alike: Alike = Alike.WORK_GROUP
+
+    @property
+    def extent(self) -> int:
+        """How many components, or blocks, from the base on the tensor takes."""
+        return 1 + sum(
+            (-(-n // b) - 1) * s
+            for n, b, s in zip(self.model.dimension, self.model.block_size, self.model.stride, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """A tensor view and its model."""
+
+    value: Value
+    model: TensorView
+
+
 @dataclass(slots=True)
 class Accesses:
     """The memories that a loop or a parallel region reads and writes: none is both, whatever the order."""
@@ -131,9 +162,12 @@ class Scope:
     matrices: list[Tracked] = field(default_factory=list)
     references: list[Reference] = field(default_factory=list)
     groups: list[GroupReference] = field(default_factory=list)
+    layouts: list[Laid] = field(default_factory=list)
+    views: list[Viewed] = field(default_factory=list)
     accesses: tuple[Accesses, ...] = ()
     depth: int = 0
     inside_apply: bool = False
+    closed: bool = False
     inside_foreach: bool = False
     repeated: bool = False
     inside_tiles: bool = False
@@ -154,8 +188,16 @@ class Scope:
             matrices=list(self.matrices),
             references=list(self.references),
             groups=list(self.groups),
+            layouts=list(self.layouts),
+            views=list(self.views),
             depth=self.depth + 1,
         )
+
+    def narrow(self, alike: Alike) -> None:
+        """From here on only so many work-items come by; matrices of the work-group need all of them."""
+        self.alike = min(self.alike, alike)
+        if self.alike is not Alike.WORK_GROUP:
+            self.matrices = [m for m in self.matrices if not of_work_group(m.type)]
 
     def separately(self, trips: int = 1) -> Accesses:
         """From here on no memory is both read and written."""
@@ -186,6 +228,16 @@ class Scope:
     @property
     def trips(self) -> int:
         return math.prod(a.trips for a in self.accesses)
+
+
+def of_work_group(type: Type) -> bool:
+    """Whether a type is that of a matrix that the whole work-group holds."""
+    return isinstance(type, CoopMatrix) and type.of_work_group
+
+
+def needed(type: Type) -> Alike:
+    """Between which work-items that must be the same from which a matrix of a type is made."""
+    return Alike.WORK_GROUP if of_work_group(type) else Alike.SUBGROUP
 
 
 def number_limit(type: Type) -> float:

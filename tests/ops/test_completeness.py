@@ -24,8 +24,8 @@ def test_every_folder_is_named_after_something() -> None:
 def test_doc_line(mnemonic: str) -> None:
     doc = OPS[mnemonic].spec.doc
     assert doc.splitlines()[0].endswith("."), doc
-    section = OPS[mnemonic].spec.section
-    assert section.startswith(("000 ", "001 ", "002 ", "003 ", "004 ", "SPIR-V ")), "the section names its specification"
+    specifications = ("000 ", "001 ", "002 ", "003 ", "004 ", "SPIR-V ")
+    assert OPS[mnemonic].spec.section.startswith(specifications), "the section names its specification"
 
 
 @pytest.mark.parametrize("mnemonic", corpus.MNEMONICS)
