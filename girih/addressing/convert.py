@@ -51,7 +51,8 @@ def convert(
     - "tensor_map" a `MapTile`, a tiled map without swizzle and the coordinates of the box. It needs the element type:
       `dtype`, or else a type that copies components of `component_size` bytes. `global_address` is the address of the
       buffer that elements are counted from, in bytes; `architecture` as for `TensorMap.tiled`. The box is what a load
-      brings: where a layout leaves elements outside undefined, the map fills them with zeros.
+      brings: where a layout leaves elements outside undefined, the map fills them with zeros. A store of the box may
+      also write the padding of rows (`MapTile.lints`).
 
     `component_size` in bytes narrows the choice of other targets that depend on it. The answer is proved by comparing
     every element. No tile of an im2col map has an equivalent: the next one would wrap elsewhere.

@@ -168,7 +168,7 @@ def _of_loops(tile: Tile, dtype: str) -> Iterator[MapTile]:
         except Reason as reason:
             reasons.append(reason)
     if reasons:
-        raise min(reasons, key=lambda one: len(one.reasons))
+        raise min(reversed(reasons), key=lambda one: len(one.reasons))
 
 
 def _outside_words(tile: Tile) -> Iterator[str]:

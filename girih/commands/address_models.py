@@ -122,6 +122,8 @@ def tensor_layout(values: Values) -> Answer:
     is_small = rows * columns <= MOST_ELEMENTS
     answer.lint(lambda: layout.lints(rows, columns, view, store) if is_small else layout.lints())
     answer.model, answer.drawn, answer.options = tile, tile, {"store": True} if store else {}
+    if "quirks" in values:
+        answer.drawn, answer.options = answer.access, {}
     return answer
 
 

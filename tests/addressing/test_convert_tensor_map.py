@@ -128,6 +128,62 @@ def test_random_copies_become_layouts_and_memrefs_or_say_why() -> None:
     assert counts["tensor_layout"] > 15 and counts["strided"] > 5
 
 
+def is_nest(first: list[int], dimensions: int, unit: int) -> bool:
+    """Whether these row starts are a nest of so many loops of at most 256 steps of whole units; every way is tried."""
+    if len(first) == 1:
+        return True
+    stride = first[1] - first[0]
+    if not dimensions or stride < 0 or stride % unit:
+        return False
+    for size in range(2, min(len(first), 256) + 1):
+        if first[size - 1] - first[size - 2] != stride:
+            return False
+        blocks = [first[start : start + size] for start in range(0, len(first), size)]
+        regular = len(first) % size == 0 and all(
+            number - block[0] == step * stride for block in blocks for step, number in enumerate(block)
+        )
+        if regular and is_nest(first[::size], dimensions - 1, unit):
+            return True
+    return False
+
+
+def is_one_box(element: list[int], size: int) -> bool:
+    """Whether some tiled map brings these elements of `size` bytes in this order: every inner extent is tried."""
+    unit = 16 // size
+    if element[0] % unit or len(element) * size > 256 * 1024:
+        return False
+    for inner in range(unit, min(len(element), 256) + 1, unit):
+        rows = [element[start : start + inner] for start in range(0, len(element), inner)]
+        whole = len(element) % inner == 0 and all(row == list(range(row[0], row[0] + inner)) for row in rows)
+        if whole and is_nest([row[0] for row in rows], 4, unit):
+            return True
+    return False
+
+
+def test_where_no_copy_is_found_there_is_none() -> None:
+    draw = random.Random(3)
+    counts = {True: 0, False: 0}
+    for _ in range(200):
+        size = draw.choice((1, 2, 4, 8))
+        shape = [draw.choice((1, 2, 3, 4)) for _ in range(draw.randint(0, 4))] + [draw.choice((2, 4, 8, 16, 48, 272))]
+        strides = [draw.choice((1, 1, 1, 1, 2))]
+        for inner in reversed(shape[1:]):
+            strides.insert(0, draw.choice((strides[0] * inner, strides[0] * inner, 16 * draw.randint(0, 9), 24)))
+        source = Strided(tuple(shape), tuple(strides), draw.choice((0, 16, 64, 8)))
+        exists = is_one_box(source.access().element.reshape(-1).tolist(), size)
+        counts[exists] += 1
+        if exists:
+            assert same(as_map(source, component_size=size), source)
+        else:
+            assert why(source, component_size=size)
+    assert min(counts.values()) > 40, counts
+
+
+def test_a_tile_larger_than_shared_memory_is_no_copy() -> None:
+    (broken,) = why(Strided((6, 24, 272), (80, 16, 1)), dtype="f64")
+    assert broken.message == "the box takes 313344 bytes of shared memory"
+
+
 def test_memrefs() -> None:
     tile = as_map(Strided((16, 64), (96, 1), 128), dtype="f16", global_address=2**20)
     given = tile.tensor_map
