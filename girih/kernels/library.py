@@ -325,7 +325,7 @@ def convolution(
     X is C x W x H x N, F is K x C x S x R, both of `type`: i8, i16 or a floating type; Y is K x Q x P x N, of
     `accumulator` (i32 for integers, f64 for f64, else f32 if left out), with Q = floor((W + 2 pad - D (S - 1) - 1) / U)
     + 1, and P likewise. What is outside of X is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror".
-    `depth` channels are taken at a time. Grid: ceil(K / 32) x ceil(Q / 32) x P N. 001 "Tensor Layout Types".
+    `depth` channels are taken at a time. Grid: ceil(K / 64) x ceil(Q / 28) x P N. 001 "Tensor Layout Types".
     """
     summed = accumulator_of("convolution", type, accumulator)
     layout = layout_of("convolution", 4, padding)

@@ -104,7 +104,7 @@ TABLE: dict[str, Entry] = {
             "layout": _padded(4),
             "depth": range(1, 129),
         },
-        (("output channels", 32), ("columns of the result", 32), ("rows of all results", 1)),
+        (("output channels", 64), ("columns of the result", 28), ("rows of all results", 1)),
     ),
     "gemm": Entry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
