@@ -214,11 +214,19 @@ class TensorLayout(Type):
 
 @dataclass(frozen=True, slots=True)
 class TensorView(Type):
-    """`tensor_view<...>`: another reading of the region that is accessed (001 4.1.X)."""
+    """`tensor_view<...>`: another reading of the region that is accessed (001 4.1.X).
+
+    Without a permutation the dimensions keep their order.
+    """
 
     dim: int
-    has_dimensions: bool
-    permutation: tuple[int, ...]
+    has_dimensions: bool = False
+    permutation: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.permutation:
+            # A view of many dimensions is refused by the rules for types: no tuple of a million entries is made for it.
+            object.__setattr__(self, "permutation", tuple(range(max(0, min(self.dim, 8)))))
 
     def __str__(self) -> str:
         words = [str(self.dim), str(self.has_dimensions).lower(), *map(str, self.permutation)]

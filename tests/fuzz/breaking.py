@@ -19,11 +19,27 @@ from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Re
 from girih.ir.define import OPS, RULES, Binding, Body, Integer, Operand, Result
 from girih.ir.facts import Facts
 from girih.ir.predicates import Subject, Undetermined
-from girih.ir.types import I8, I32, INDEX, AddressSpace, CoopMatrix, Group, MemRef, Type, Use
+from girih.ir.types import (
+    I8,
+    I32,
+    INDEX,
+    AddressSpace,
+    CoopMatrix,
+    Group,
+    MemRef,
+    Number,
+    TensorLayout,
+    TensorView,
+    Type,
+    Use,
+)
 from girih.program import analyze
 from girih.source import Source
 from tests.fuzz.changes import YIELDS, Changed, Fields, changes
 from tests.fuzz.properties import Violation, checked
+
+CLOSED = frozenset(mnemonic for mnemonic, rows in RULES.items() if any(row.id == "closed" for row in rows))
+"""Instructions whose regions use their arguments and constants only."""
 
 PLACES = ("collective", "parallel", "foreach", "apply")
 """Where the instruction is put: at the top of the function, or in the region of another instruction."""
@@ -84,6 +100,9 @@ class Stage:
             return self.inner.add("constant", type, value=zero)[0]
         if isinstance(type, MemRef) and type.space is AddressSpace.LOCAL:
             return self.outer.add("alloca", type)[0]
+        if isinstance(type, TensorLayout | TensorView):
+            what = "layout" if isinstance(type, TensorLayout) else "view"
+            return self.inner.add(f"tensor_{what}_create", type)[0]
         value = Value(f"p{len(self.parameters)}", type)
         self.parameters.append(Parameter(value))
         return value
@@ -128,6 +147,8 @@ def _bind(site: Site, fields: Fields, made: Fields) -> None:
     if spec.binding_types is None:
         return
     lists = {name: role for name, role in spec.roles.items() if isinstance(role, Binding)}
+    made.update((name, fields[name]) for name in lists)
+    lists = {name: role for name, role in lists.items() if fields[name] is not None}
     counts = {name: len(fields[name]) if role.many else 1 for name, role in lists.items()}
     types = spec.binding_types(made, counts)
     for name, role in lists.items():
@@ -141,15 +162,15 @@ def _body(stage: Stage, fields: Fields, made: Fields, role: Body) -> Region | No
     if fields[role.name] is None:
         return None
     builder = RegionBuilder(role.kind or stage.inner.kind)
-    spec = stage.site.cls.spec
-    result = made.get("result") if spec.mnemonic == "cooperative_matrix_apply" else None
+    result = made.get("result")
     types = [result.type.component] if result is not None and isinstance(result.type, CoopMatrix) else [
         v.type for v in made.get("results", ())
     ]  # fmt: skip
     if change is not None:
         types = change.types(types)
+    closed = stage.site.cls.spec.mnemonic in CLOSED and not (change is not None and change.outside)
     outer, stage.inner = stage.inner, builder
-    values = tuple(stage.make(t) for t in types)
+    values = tuple(stage.make(t, _one(t) if closed else None) for t in types)
     if change is not None and change.tangled:
         builder.add("barrier")
     stage.inner = outer
@@ -158,6 +179,11 @@ def _body(stage: Stage, fields: Fields, made: Fields, role: Body) -> Region | No
     if change is not None and change.after:
         builder.add("constant", I32, value=1)
     return builder.region()
+
+
+def _one(type: Type) -> int | float | complex | bool:
+    """A constant of a type."""
+    return {"integer": 1, "floating": 1.0, "complex": 1j}[type.family] if isinstance(type, Number) else True
 
 
 def _wrapped(stage: Stage, place: str, attributes: Dictionary) -> Function:
@@ -175,7 +201,7 @@ def _wrapped(stage: Stage, place: str, attributes: Dictionary) -> Function:
             (one,) = stage.inner.add("constant", I8, value=1)
             stage.inner.add("yield", values=(one,))
             parallel.add("cooperative_matrix_apply", type, row=Value("", I32), column=Value("", I32),
-                         element=Value("", I8), matrix=matrix, body=stage.inner.region())  # fmt: skip
+                         elements=(Value("", I8),), matrices=(matrix,), body=stage.inner.region())  # fmt: skip
             stage.outer.add("parallel", body=parallel.region())
     return stage.outer.function("f", stage.parameters, attributes)
 
@@ -292,6 +318,8 @@ def _places(site: Site, source: random.Random) -> Iterator[str]:
 
 def _representable(fields: Fields, cls: type[Op]) -> bool:
     """Whether the text can say it: pairs have as many names as values, a list is not empty."""
+    if cls.spec.mnemonic == "cooperative_matrix_load_tensor" and (fields["body"] is None) != (fields["block"] is None):
+        return False
     if cls.spec.mnemonic == "for" and bool(fields["results"]) != bool(fields["carried"]):
         return False
     for word in cls.spec.format:
@@ -307,6 +335,7 @@ def _representable(fields: Fields, cls: type[Op]) -> bool:
             isinstance(role, Binding | Operand | Integer)
             and role.many
             and not (isinstance(role, Operand) and role.literal)
+            and not (isinstance(role, Binding) and role.optional and fields["body"] is None)
         )
         optional = cls.spec.mnemonic in ("for", "if")
         if needed and not fields[name] and not optional and name != "indices":
@@ -371,7 +400,12 @@ def _headers(source: random.Random) -> list[Dictionary]:
     return [Dictionary((entry,)) for entry in source.sample(_HEADERS, 3)]
 
 
-_NO_PARAMETERS = (CoopMatrix(I8, 8, 8, Use.A), MemRef.packed(I8, (4,), AddressSpace.LOCAL))
+_NO_PARAMETERS = (
+    CoopMatrix(I8, 8, 8, Use.A),
+    MemRef.packed(I8, (4,), AddressSpace.LOCAL),
+    TensorLayout(2),
+    TensorView(2, False, (1, 0)),
+)
 
 
 def _promising(function: Function, source: random.Random) -> Function:

@@ -8,7 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from girih.ir.core import Dictionary, Entry, Op, Slice, Value
-from girih.ir.define import Attributes, Binding, Body, Integer, Literal, Modifier, Operand, Result, Role, Slices
+from girih.ir.define import (
+    Annotation,
+    Attributes,
+    Binding,
+    Body,
+    Integer,
+    Literal,
+    Modifier,
+    Operand,
+    Result,
+    Role,
+    Slices,
+)
 from girih.ir.types import (
     BF16,
     BOOL,
@@ -24,11 +36,15 @@ from girih.ir.types import (
     INDEX,
     AddressSpace,
     Boolean,
+    ClampMode,
     CoopMatrix,
     Extent,
     Group,
+    MatrixScope,
     MemRef,
     Number,
+    TensorLayout,
+    TensorView,
     Type,
     Use,
     element_type,
@@ -61,6 +77,7 @@ class Ending:
     always: bool = False
     tangled: bool = False
     after: bool = False
+    outside: bool = False
 
     def types(self, wanted: list[Type]) -> list[Type]:
         """The types that the region yields."""
@@ -78,6 +95,7 @@ _ENDINGS = (
     Ending(other=True),
     Ending(tangled=True),
     Ending(after=True, always=True),
+    Ending(outside=True),
     Ending(always=True),
 )
 
@@ -91,6 +109,8 @@ def changes(cls: type[Op], fields: Fields, constants: dict[Value, Any], source: 
             yield from ({**fields, YIELDS + name: ending} for ending in _ENDINGS)
     yield from _together(cls, fields, source)
     yield from _elements(cls, fields)
+    if fields.get("block") is not None:
+        yield {**fields, "block": None, "block_type": None, "coordinates": (), "body": None}
     if cls.spec.mnemonic == "expand":
         yield from _expansions(fields)
 
@@ -153,21 +173,28 @@ def _changed(role: Role, held: Any, constants: dict[Value, Any], source: random.
         case Integer(many=True):
             yield from _list(held, lambda one: iter((-1, 0, one + 1, one * 2, 64, 2**40)), source)
         case Integer():
-            yield from (-1, 0, 1, 2, 3, 100, held + 1)
+            yield from (-1, 0, 1, 2, 3, 4, 100, held + 1)
         case Modifier():
             yield from (
                 value for value in (*role.choices.values(), role.default) if value != held and value is not None
             )
         case Literal():
             yield from (True, 1, 200, 70_000, 1.5, 1e300, 1j, complex(1e300, 0.0))
-        case Attributes():
-            yield from map(Dictionary, _ENTRIES)
         case Binding(many=True):
             yield from (held[:-1], (*held, None))
+        case _:
+            yield from _written(role, held, source)
+
+
+def _written(role: Role, held: Any, source: random.Random) -> Iterator[Any]:
+    """Other attributes, types and regions."""
+    match role:
+        case Attributes():
+            yield from map(Dictionary, _ENTRIES)
+        case Annotation() if held is not None:
+            yield from _types(held, source)
         case Body(optional=True):
             yield from (None, held or "region")
-        case _:
-            return
 
 
 _ENTRIES = tuple(
@@ -202,7 +229,7 @@ def _list(held: Sequence[Any], alternatives: Any, source: random.Random) -> Iter
 
 def _operand(held: Any, constants: dict[Value, Any], source: random.Random) -> Iterator[Any]:
     if isinstance(held, int):
-        yield from (-1, held + 1, held * 2, 0, 1000, Changed(I32), Changed(INDEX))
+        yield from (-1, held + 1, held * 2, 0, 1000, 2**32, Changed(I32), Changed(INDEX))
         return
     type = held.type
     yield Changed(type)
@@ -218,7 +245,7 @@ _CONSTANTS: dict[str, tuple[Any, ...]] = {
 
 def _slice(held: Slice, source: random.Random) -> Iterator[Slice]:
     yield from (_with(held, size=size) for size in (None, 0, 1, 2, 3, -1, 1000, Changed(INDEX), Changed(I32)))
-    yield from (_with(held, offset=offset) for offset in (0, 1, -1, 1000, Changed(INDEX), Changed(F32)))
+    yield from (_with(held, offset=offset) for offset in (0, 1, -1, 1000, 2**32, Changed(INDEX), Changed(F32)))
 
 
 def _with(held: Slice, **fields: Any) -> Slice:
@@ -245,6 +272,15 @@ def _types(type: Type, source: random.Random) -> Iterator[Type]:
             yield from (replace(type, use=use) for use in Use)
             yield from (replace(type, rows=n) for n in (0, 1, type.rows + 1, type.rows * 2, 64, 96))
             yield from (replace(type, columns=n) for n in (0, -1, type.columns + 1, type.columns * 2))
+            yield from (replace(type, scope=scope) for scope in MatrixScope)
+        case TensorLayout():
+            yield from (replace(type, dim=n) for n in (0, type.dim + 1, 6))
+            yield from (replace(type, clamp_mode=mode) for mode in ClampMode)
+        case TensorView(dim=dim, permutation=order):
+            yield from (TensorView(n, type.has_dimensions, tuple(range(n))) for n in (0, dim + 1, 6))
+            yield replace(type, has_dimensions=not type.has_dimensions)
+            yield from (replace(type, permutation=other) for other in (order[::-1], order[:-1], (0,) * dim))
+    yield from (TensorLayout(2), TensorView(2, True, (1, 0)))
     if not isinstance(type, MemRef):
         yield from (MemRef.packed(F32, (4,)), Group(MemRef.packed(F32, (4,)), 2), CoopMatrix(F32, 64, 4, Use.ACC))
 

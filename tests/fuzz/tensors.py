@@ -342,7 +342,7 @@ def blocked_load(g: Generator, scope: Scope) -> bool:
 
 def _blocked_type(g: Generator, scope: Scope) -> tuple[CoopMatrix, BlockOrder, int]:
     component = g.pick([t for t in ELEMENTS if t.size <= 8])
-    order, stride = g.source.choice(tuple(BlockOrder)), g.source.choice((1, 1, 2, 4))
+    order, stride = g.source.choice(tuple(BlockOrder)), g.source.choice((1, 1, 1, 2, 2, 3, 4))
     across = stride if order is BlockOrder.ROW else g.source.randint(1, 2)
     down = stride if order is BlockOrder.COLUMN else g.source.randint(1, 2)
     template = matrix_type(g, scope, component)

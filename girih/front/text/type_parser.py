@@ -245,9 +245,7 @@ class TypeParser(Cursor):
             while self.accept(","):
                 permutation.append(self.integer("a dimension's number"))
         self.expect(">")
-        # A view of many dimensions is refused by the rules for types: no tuple of a million entries is made for it.
-        order = tuple(permutation) or tuple(range(max(0, min(dim, 8))))
-        return TensorView(dim, has_dimensions, order)
+        return TensorView(dim, has_dimensions, tuple(permutation))
 
     def _one_of(self, choices: Iterable[Choice], what: str) -> Choice:
         """A word that stands for a member of an enumeration."""
