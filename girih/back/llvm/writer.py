@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from girih.back.llvm.folding import COMMUTES, COMPARES, FOLDS, neutral
+from girih.back.llvm.folding import COMMUTES, COMPARES, FOLDS, combined, compared, converted, neutral
 from girih.back.llvm.text import ModuleText, Operand, Val, bits, integer, lanes, mangled, poison, scalar, wide
 
 Lines = list["str | Lines"]
@@ -151,6 +151,9 @@ class Writer:
             same = neutral(opcode, a, b, x, y)
             if same is not None:
                 return same
+        known = combined(opcode, a, b)
+        if known is not None:
+            return known
         if opcode in COMMUTES and a.text > b.text:
             a, b = b, a
         return self.pure(a.type, f"{opcode} {a}, {b.text}", (a, b))
@@ -174,6 +177,9 @@ class Writer:
                 return integer(COMPARES[predicate](x, y), "i1")
             mask = (1 << bits(a.type)) - 1
             return integer(COMPARES["s" + predicate[1:]](x & mask, y & mask), "i1")
+        known = None if floats else compared(predicate, a, b)
+        if known is not None:
+            return known
         opcode = "fcmp" if floats else "icmp"
         # A branch on a comparison is one instruction with it.
         alone = lanes(a.type) == 1
@@ -183,8 +189,10 @@ class Writer:
         """`a` where the condition holds, `b` elsewhere."""
         if condition.literal is not None:
             return a if condition.literal else b
-        if a.text == b.text:
+        if a.text == b.text or condition.text == "splat (i1 true)":
             return a
+        if condition.text == "zeroinitializer":
+            return b
         if lanes(condition.type) > 1 and lanes(a.type) == 1:
             raise ValueError(f"a vector condition selects among vectors, not {a.type}")
         return self.pure(a.type, f"select {condition}, {a}, {b}", (condition, a, b))
@@ -207,7 +215,8 @@ class Writer:
         held = a.literal
         if held is not None and opcode in ("sext", "trunc"):
             return integer(held, target)
-        return self.pure(target, f"{opcode} {a} to {target}", (a,))
+        known = converted(opcode, a, target)
+        return known if known is not None else self.pure(target, f"{opcode} {a} to {target}", (a,))
 
     def both(self, a: Val | None, b: Val | None) -> Val | None:
         """The conjunction of two conditions; None is true."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from girih.back.llvm import addresses
 from girih.back.llvm.addresses import Extent, as_scalar
 from girih.back.llvm.cpu.lowering import Lowering
+from girih.back.llvm.folding import lane_values
 from girih.back.llvm.rounding import from_memory, to_memory
 from girih.back.llvm.text import Val, integer, lanes, wide, zero
 from girih.back.llvm.values import MemRefHeld, Scalar, index, memory_type
@@ -22,11 +23,15 @@ from girih.ir.types import PARTS, Number
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the elements are: from a pointer, or one pointer per lane, so many elements on."""
+    """Where the elements are: from a pointer, or one pointer per lane, so many elements on.
+
+    With `near`, each lane's element is a known number of elements from one offset that all share.
+    """
 
     pointer: Val
     offset: Scalar
     element: Number
+    near: tuple[Val, tuple[int, ...]] | None = None
 
     @property
     def uniform(self) -> bool:
@@ -60,7 +65,31 @@ def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Va
         offset = addresses.add(code.w, offset, step, code.lanes)
     if code.checks:
         _check_bounds(code, op, memref, found, as_scalar(offset))
-    return Place(memref.pointer, as_scalar(offset), memref.element)
+    return Place(memref.pointer, as_scalar(offset), memref.element, _near(code, memref, found))
+
+
+_LONGEST_RUN = 128
+"""So many bytes are loaded to pick the elements of lanes from."""
+
+
+def _near(code: Lowering, memref: MemRefHeld, found: Sequence[Scalar]) -> tuple[Val, tuple[int, ...]] | None:
+    """One offset that lanes share, and the known distances of their elements from it, where they are near."""
+    if code.lanes == 1 or not memref.offset.uniform or lanes(memref.pointer.type) > 1 or code.mask is not None:
+        return None
+    w, steps = code.w, [0] * code.lanes
+    first = memref.offset.part
+    for held, stride in zip(found, memref.strides, strict=True):
+        values = None if held.uniform or held.linear is not None else lane_values(held.part)
+        if values is not None and isinstance(stride, int):
+            steps = [a + b * stride for a, b in zip(steps, values, strict=True)]
+        elif held.uniform and as_scalar(stride).uniform:
+            first = w.add(first, w.mul(held.part, as_scalar(stride).part))
+        else:
+            return None
+    low = min(steps)
+    if not any(steps) or (max(steps) - low + 1) * memref.element.size > _LONGEST_RUN:
+        return None
+    return w.add(first, low), tuple(s - low for s in steps)
 
 
 def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
@@ -241,6 +270,8 @@ def read(code: Lowering, place: Place) -> Scalar:
         loaded = [code.w.load(type, address(code, place, k), size) for k in range(count)]
     elif place.contiguous and (count == 1 or code.mask is None):
         loaded = _read_neighbours(code, place, type, size, count)
+    elif place.near is not None and count == 1:
+        loaded = [_read_near(code, place, type, size, *place.near)]
     else:
         vector = wide(type, code.lanes)
         mask = full_mask(code)
@@ -263,6 +294,13 @@ def _read_neighbours(code: Lowering, place: Place, type: str, size: int, count: 
             return [held]
         return [w.shuffle(held, None, range(k, 2 * code.lanes, 2)) for k in range(2)]
     return [w.masked_load(vector, pointer, code.mask, size, zero(vector))]
+
+
+def _read_near(code: Lowering, place: Place, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
+    """What lies between the elements of all lanes as one vector, and of it the elements."""
+    w = code.w
+    vector = wide(type, max(2, max(steps) + 1))
+    return w.shuffle(w.load(vector, w.at(place.pointer, w.mul(first, size)), size), None, steps)
 
 
 def write(code: Lowering, place: Place, value: Scalar) -> None:

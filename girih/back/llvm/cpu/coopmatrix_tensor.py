@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from girih.back.llvm.cpu import coopmatrix_access as access
-from girih.back.llvm.cpu import tensor_layout
+from girih.back.llvm.cpu import coopmatrix_tensor_decode, tensor_layout
 from girih.back.llvm.cpu.coopmatrix_apply import loaded
 from girih.back.llvm.cpu.coopmatrix_forms import InMemory, Matrix, Splat, consume, new_tile, operand, zero_parts
 from girih.back.llvm.cpu.coopmatrix_walk import to_tile
@@ -18,8 +18,8 @@ from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.cpu.tensor_access import Tensor, tensor_of
 from girih.back.llvm.cpu.tensor_checks import check, is_legal
 from girih.back.llvm.cpu.tensor_move import Move
-from girih.ir.types import CoopMatrix
-from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+from girih.ir.types import CoopMatrix, MemRef
+from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
 
 OTHER_INSTRUCTIONS = (tensor_layout,)
 """Where the instructions are lowered that make layouts and views."""
@@ -31,18 +31,26 @@ def load(code: Lowering, op: CooperativeMatrixLoadTensor) -> None:
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     before = operand(code, op.init)
-    tensor = tensor_of(code, op, type, type.component.size)
+    tensor = tensor_of(code, op, type, _unit(op, type))
     if not is_legal(tensor):
         consume(before)
         code.set(op.result, Splat(type, zero_parts(type, 1)))
         return
     check(tensor)
+    if op.body is not None:
+        coopmatrix_tensor_decode.load(code, op, tensor, before)
+        return
     window = window_of(tensor)
     if window is not None:
         consume(before)
         code.set(op.result, access.load(code, op.result, window))
         return
     code.set(op.result, loaded(code, copied(tensor, before)))
+
+
+def _unit(op: CooperativeMatrixLoadTensor, type: CoopMatrix) -> int:
+    """The bytes of what is counted from the base on."""
+    return block_bytes(op.block_type) if isinstance(op.block_type, MemRef) else type.component.size
 
 
 def window_of(tensor: Tensor) -> Window | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from girih.back.llvm import arith, casts, math
 from girih.back.llvm.cpu import coopmatrix
 from girih.back.llvm.cpu.lowering import Lowering, lowering
+from girih.back.llvm.folding import lane_values
 from girih.back.llvm.text import Val, bits, integer
-from girih.back.llvm.values import Linear, Scalar, scalar_type, uniform
+from girih.back.llvm.values import Linear, Scalar, register, scalar_type, uniform
 from girih.ir.core import Op
 from girih.ir.define import OPS
 from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
@@ -36,7 +38,19 @@ def binary(code: Lowering, op: Binary) -> None:
     x, y = code.together(a, b)
     if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
         _check_second(code, op, y[0], mnemonic in ("div", "rem"))
-    code.set(op.result, uniform(type, *arith.binary(code.w, code.target.features, mnemonic, type, x, y)))
+    code.set(op.result, _simplest(type, arith.binary(code.w, code.target.features, mnemonic, type, x, y)))
+
+
+def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
+    """A scalar whose lanes may be known: the same in all of them, or growing evenly."""
+    values = lane_values(parts[0]) if isinstance(type, Number) else None
+    if values is None:
+        return uniform(type, *parts)
+    first = integer(values[0], register(type))
+    stride = values[1] - values[0]
+    if any(b - a != stride for a, b in pairwise(values)):
+        return uniform(type, *parts)
+    return uniform(type, first) if stride == 0 else Scalar(type, (), Linear(first, stride, exact=True))
 
 
 def _linear_result(code: Lowering, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
@@ -120,7 +134,7 @@ def cast(code: Lowering, op: Cast) -> None:
         code.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
         return
     (a,) = code.together(held)
-    code.set(op.result, uniform(target, *casts.cast(code.w, code.target.features, source, target, a)))
+    code.set(op.result, _simplest(target, casts.cast(code.w, code.target.features, source, target, a)))
 
 
 @lowering(Bitcast)

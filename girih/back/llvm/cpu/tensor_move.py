@@ -83,17 +83,17 @@ class Move:
     def copy_in(self, tile: InMemory, initial: InMemory | None = None) -> None:
         """A matrix to the workspace; what is clipped stays as it is in `initial`."""
 
-        def read(found: Element, there: Val) -> Parts:
+        def read(found: Element, there: Val, at: Piece) -> Parts:
             return self._gathered(tile.type, found, there)
 
         self.fill(tile, initial, read)
 
-    def fill(self, tile: InMemory, initial: InMemory | None, read: Callable[[Element, Val], Parts]) -> None:
+    def fill(self, tile: InMemory, initial: InMemory | None, read: Callable[[Element, Val, Piece], Parts]) -> None:
         """A matrix whose components `read` gives where there are elements."""
 
         def piece(at: Piece, mask: Val | None) -> None:
             found = self.element(tile.type, at)
-            parts = read(found, self.there(found, mask, at.count))
+            parts = read(found, self.there(found, mask, at.count), at)
             parts = self._filled(tile.type, found, parts, at.count)
             if initial is not None and found.clipped.literal != 0:
                 before = _read(self.tensor.code, initial, at)
