@@ -15,7 +15,7 @@ from typing import Literal, TypeGuard
 
 from girih.addressing.access import Kind
 from girih.addressing.blocked_interleaved import BlockedInterleaved
-from girih.addressing.convert_tile import Mode, Model, Reason, Tile, all_in_bounds, modes_of, own_modes
+from girih.addressing.convert_tile import Mode, Model, Reason, Tile, all_in_bounds, modes_of, other_kinds, own_modes
 from girih.addressing.errors import U32, AddressingError, Report, rule
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.strided import Strided
@@ -205,7 +205,11 @@ def _tensor_layout(tile: Tile) -> Iterator[LayoutTile]:
     """The layout that a tensor map reads; else dimensions in order of their strides, permuted by a view; else one
     dimension that a view with strides walks.
     """
-    yield from _layouts_of_map(tile)
+    try:
+        yield from _layouts_of_map(tile)
+    except Reason:
+        if other_kinds(tile.access):
+            raise
     all_in_bounds(tile)
     own, modes = own_modes(tile), modes_of(tile.element) or (Mode(1, 1),)
     last = int(tile.element.max()) - tile.base

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from girih.addressing.access import Kind
-from girih.addressing.convert_tile import NO_EQUIVALENT, Mode, Reason, Tile, modes_of, other_kinds, own_modes
+from girih.addressing.convert_tile import NO_EQUIVALENT, Reason, Tile, modes_of, other_kinds, own_modes
 from girih.addressing.errors import AddressingError, Violation
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.map_tile import MapTile
+from girih.addressing.strided import Strided
 from girih.addressing.tensor_element import ELEMENT_TYPES, ROUNDED_TO_TF32, ElementType
 from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_map import OOB_NAN, TensorMap
 from girih.addressing.tensor_map_parameters import ceil_div
+from girih.addressing.tensor_view import TensorView
 
 MOST = 256
 """The largest extent of a box in one dimension (documentation of the CUDA driver)."""
@@ -98,14 +100,26 @@ def _of_layout(tile: Tile, model: LayoutTile, dtype: str) -> MapTile:
     reasons: list[str | Violation] = [*_kind_reasons(tile, element, layout.clamp_mode), *_view_reasons(tile, model)]
     if any(size != 1 for size in layout.block_size):
         reasons.append(f"block size {layout.block_size}: neighbours share a block; a tensor map has no blocks")
-    boxes = _box_of_matrix(layout.span, tile.rows * tile.columns)
+    order = _order(model)
+    if order[-1] != layout.dim - 1 and layout.stride[order[-1]] != 1 and layout.span[order[-1]] > 1:
+        reasons.append(f"the view's permutation {order} puts dimension {order[-1]} innermost")
+    spans = [layout.span[number] for number in order]
+    boxes = _box_of_matrix(spans, tile.rows * tile.columns)
     if boxes is None:
         count = f"{tile.rows} x {tile.columns} = {tile.rows * tile.columns} elements"
         reasons.append(f"the matrix has {count}, of the span {layout.span} that is no box")
-        boxes = layout.span
-    rows = zip(layout.dimension, layout.stride, layout.offset, boxes, strict=True)
-    axes = [Axis(size, stride, start, box) for size, stride, start, box in rows]
+        boxes = tuple(spans)
+    axes = [
+        Axis(layout.dimension[number], layout.stride[number], layout.offset[number], box)
+        for number, box in zip(order, boxes, strict=True)
+    ]
     return _map_of(tile, element, axes[::-1], model.element_offset, reasons)
+
+
+def _order(model: LayoutTile) -> tuple[int, ...]:
+    """The order in which a matrix runs through the dimensions of a layout, outermost first."""
+    view = model.view
+    return tuple(range(model.layout.dim)) if view is None or view.has_dimensions else view.order
 
 
 def _kind_reasons(tile: Tile, element: ElementType, clamp_mode: str) -> Iterator[str]:
@@ -128,17 +142,16 @@ def _kind_reasons(tile: Tile, element: ElementType, clamp_mode: str) -> Iterator
 
 
 def _view_reasons(tile: Tile, model: LayoutTile) -> Iterator[str]:
-    """A view that is no plain reshape of the span: proved by comparing every element."""
+    """A view with dimensions of its own that is no plain reshape of the span: proved by comparing every element."""
     view = model.view
-    if view is None or tile.access.is_kind(Kind.SKIPPED).any():
+    if view is None or not view.has_dimensions or tile.access.is_kind(Kind.SKIPPED).any():
         return
     plain = LayoutTile(model.layout, tile.rows, tile.columns, None, model.element_offset).access()
     moved = int((plain.element != tile.access.element).sum())
     if moved:
-        how = f"dimensions {view.dimension} with strides {view.stride}, " if view.has_dimensions else ""
         yield (
-            f"the view ({how}permutation {view.order}) reads {moved} elements from elsewhere than the span in its own "
-            "order, in which a tensor copy runs through its box"
+            f"the view (dimensions {view.dimension}, strides {view.stride}, permutation {view.order}) reads {moved} "
+            "elements from elsewhere than the span in its own order, in which a tensor copy runs through its box"
         )
 
 
@@ -212,11 +225,12 @@ def _map_of(
 
 
 def _inner_reason(tile: Tile, stride: int) -> str:
-    """Why no box starts with such a step; raises it alone where the axes of the tile are only in another order."""
+    """Why no box starts with such a step; raises it alone for a memref whose modes are only in the other order."""
     words = f"neighbours in the last axis of the tile are {stride} elements apart, in a box they are contiguous"
-    first = own_modes(tile)[0] if not other_kinds(tile.access) else Mode(1, 0)
-    if len(tile.shape) > 1 and first.size > 1 and first.stride == 1:
-        fix = "convert the model with its axes reversed: its first axis is contiguous"
+    model = tile.model
+    if isinstance(model, Strided) and len(model.shape) > 1 and model.steps[0] == 1:
+        fix = f"convert the memref with its modes reversed, Strided({model.shape[::-1]}, {model.steps[::-1]}"
+        fix += f", {model.offset})" if model.offset else ")"
         raise Reason(NO_EQUIVALENT.violation(words, fix))
     return words
 
@@ -278,7 +292,8 @@ def map_obstacles(tile: Tile, to: str) -> list[str]:
 def layout_tiles(tile: Tile) -> Iterator[LayoutTile]:
     """The layout of the tensor that a map describes, its slice the box; nothing for other models.
 
-    A traversal stride makes a dimension of every so manyth element. Raises `Reason` where a layout cannot say it.
+    Dimensions are ordered by their strides, as a layout asks, and a view restores the order of the copy. With a
+    traversal stride a dimension counts the positions that are visited. Raises `Reason` where a layout cannot say it.
     """
     if not isinstance(tile.model, MapTile):
         return
@@ -289,20 +304,29 @@ def layout_tiles(tile: Tile) -> Iterator[LayoutTile]:
         base += sum(axis.start * axis.stride for axis in dropped)
     if len(axes) > 5:
         raise Reason(f"with slices it has {len(axes)} dimensions; layouts have at most 5")
+    outer = axes[::-1]
+    order = sorted(range(len(outer)), key=lambda number: -outer[number].stride)
+    permutation = tuple(order.index(number) for number in range(len(outer)))
+    yield _layout_of(tile, [outer[number] for number in order], base, permutation)
+
+
+def _layout_of(tile: Tile, axes: Sequence[Axis], base: int, permutation: tuple[int, ...]) -> LayoutTile:
+    """The layout of these dimensions, outermost first, read in the order of the copy."""
     strides = [1]
-    for inner, axis in pairwise(axes):
-        least = strides[-1] * inner.size
-        strides.append(max(axis.stride, least) if axis.size == 1 else axis.stride)
+    for inner, axis in pairwise(reversed(axes)):
+        least = strides[0] * inner.size
+        strides.insert(0, max(axis.stride, least) if axis.size == 1 else axis.stride)
     try:
-        layout = TensorLayout(len(axes), "constant").set_dimension(*(axis.size for axis in reversed(axes)))
-        if layout.stride != tuple(reversed(strides)):
-            layout = layout.set_stride(*reversed(strides))
-        layout = layout.slice(*((axis.start, axis.box) for axis in reversed(axes)))
+        layout = TensorLayout(len(axes), "constant").set_dimension(*(axis.size for axis in axes))
+        if layout.stride != tuple(strides):
+            layout = layout.set_stride(*strides)
+        layout = layout.slice(*((axis.start, axis.box) for axis in axes))
     except AddressingError as error:
         raise Reason(*error.violations) from None
-    if tile.access.fill:
+    if tile.access.fill and tile.access.is_kind(Kind.FILLED).any():
         layout = layout.set_clamp_value(tile.access.fill)
-    yield LayoutTile(layout, tile.rows, tile.columns, None, base)
+    view = None if permutation == tuple(range(len(axes))) else TensorView(len(axes), False, permutation)
+    return LayoutTile(layout, tile.rows, tile.columns, view, base)
 
 
 def _visited(model: MapTile) -> tuple[list[Axis], int]:

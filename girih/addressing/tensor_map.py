@@ -249,7 +249,8 @@ class TensorMap(Drawn, MapParameters):
         `shared` holds the bytes from `shared_address` on. What lies outside is dropped, but dimension 0 is clipped at
         its extent rounded up to 16 bytes: row padding is overwritten (measured). The pixel box of an im2col store lies
         inside the tensor, and there are no offsets (PTX ISA; not measured). Where rows overlap the last in the box
-        wins. Raises `AddressingError` for illegal operands, before `memory` changes.
+        wins. What is doubtful about it says `lints(..., store=True)`. Raises `AddressingError` for illegal operands,
+        before `memory` changes.
         """
         report = Report("TensorMap.store")
         start, address = self._check_store(shared, memory, coordinates, shared_address, report)

@@ -217,9 +217,25 @@ def test_reshaping_and_folding_views() -> None:
     turned = LayoutTile(layout, 32, 16, TensorView(3, False, (1, 0, 2)))
     assert as_map(turned, dtype="u8").tensor_map.global_strides == (128, 16)
     assert words(LayoutTile(layout, 64, 8, TensorView(3, False, (0, 2, 1))), dtype="u8") == [
-        "the view (permutation (0, 2, 1)) reads 504 elements from elsewhere than the span in its own order, in which a "
-        "tensor copy runs through its box"
+        "the view's permutation (0, 2, 1) puts dimension 1 innermost",
+        "neighbours in the last axis of the tile are 16 elements apart, in a box they are contiguous",
+        "global_strides[0] = 1 bytes is not a multiple of 16",
+        "box_dim[0] = 8 elements of u8 = 8 bytes is not a multiple of 16",
     ]
+    skewed = TensorView(2, True).set_dimension(16, 16).set_stride(17, 1)
+    assert words(LayoutTile(layout, 16, 16, skewed), dtype="u8")[0] == (
+        "the view (dimensions (16, 16), strides (17, 1), permutation (0, 1)) reads 240 elements from elsewhere than "
+        "the span in its own order, in which a tensor copy runs through its box"
+    )
+
+
+def test_a_permuting_view_is_a_copy_where_it_keeps_the_innermost_dimension() -> None:
+    layout = TensorLayout(3, "constant").set_dimension(4, 8, 16).slice((2, 4), (-1, 8), (0, 16))
+    source = LayoutTile(layout, 32, 16, TensorView(3, False, (1, 0, 2)))
+    tile = as_map(source, dtype="u8")
+    assert (tile.coordinates, tile.tensor_map.global_strides) == ((0, 2, -1), (128, 16))
+    assert same(tile, source)
+    assert convert(tile, "tensor_layout") == source
 
 
 def test_a_start_that_is_not_aligned_moves_into_the_address_where_the_box_lies_inside() -> None:
@@ -310,7 +326,7 @@ def test_a_reason(model: object, reason: str) -> None:
 
 def test_a_packed_memref_is_told_to_reverse_its_modes() -> None:
     (broken,) = why(Strided((64, 16)), dtype="u8")
-    assert broken.fix == "convert the model with its axes reversed: its first axis is contiguous"
+    assert broken.fix == "convert the memref with its modes reversed, Strided((16, 64), (64, 1))"
     assert same(as_map(Strided((16, 64), (64, 1)), dtype="u8"), Strided((16, 64), (64, 1)))
 
 
