@@ -106,7 +106,8 @@ def own_copy(code: Lowering, m: Matrix) -> InMemory:
     tile = to_tile(code, m)
     if m.remaining == 0 and tile.owned:
         return InMemory(tile.type, tile.pointer, True, tile.slot, tile.offset)
-    return to_tile(code, tile, new_tile(code, tile.type))
+    # The matrix is read once, which is noted by now: what is copied is another one in its place.
+    return to_tile(code, InMemory(tile.type, tile.pointer, owned=False), new_tile(code, tile.type))
 
 
 def _into_registers(code: Lowering, m: Columns, runs: list[Run], new: Parts) -> Columns:
