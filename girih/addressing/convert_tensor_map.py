@@ -240,8 +240,21 @@ def _fills_with_nan(tile: Tile, element: ElementType) -> bool:
     return filled and element.is_float and _fill(tile, element.bits) == fill_of_nan(element.bits)
 
 
+def _steady(axes: Sequence[Axis], base: int, bits: int) -> tuple[list[Axis], int]:
+    """The same box where steps that are never taken are whole 16 bytes: of one position inside, of a size of 1."""
+    steady = [axes[0]]
+    for axis in axes[1:]:
+        if axis.stride * bits % ALIGNMENT_BITS and axis.box == 1 and axis.is_inside:
+            base, axis = base + axis.start * axis.stride, Axis(1, 0, 0, 1)
+        elif axis.size == 1:
+            axis = Axis(1, 0, axis.start, axis.box)
+        steady.append(axis)
+    return steady, base
+
+
 def _fitted(axes: Sequence[Axis], base: int, bits: int) -> tuple[list[Axis], int]:
     """The same box with aligned starts, and extents of at most 256, where the base and more dimensions allow it."""
+    axes, base = _steady(axes, base, bits)
     fitted: list[Axis] = []
     for number, axis in enumerate(axes):
         is_off = number == 0 and (axis.start * bits % ALIGNMENT_BITS or base * bits % ALIGNMENT_BITS)

@@ -179,6 +179,14 @@ def test_where_no_copy_is_found_there_is_none() -> None:
     assert min(counts.values()) > 40, counts
 
 
+def test_steps_that_are_never_taken_may_be_anything() -> None:
+    row = TensorLayout(2, "constant").set_dimension(1, 20).slice((-1, 3), (16, 8))
+    assert same(as_map(row, dtype="f16"), LayoutTile.of_span(row))
+    inside = TensorLayout(3, "constant").set_dimension(4, 3, 20).set_stride(100, 32, 1).slice((2, 1), (1, 3), (8, 16))
+    tile = as_map(LayoutTile(inside, 3, 16, None, 8), dtype="u16")
+    assert tile.element_offset == 208 and same(tile, LayoutTile(inside, 3, 16, None, 8))
+
+
 def test_a_tile_larger_than_shared_memory_is_no_copy() -> None:
     (broken,) = why(Strided((6, 24, 272), (80, 16, 1)), dtype="f64")
     assert broken.message == "the box takes 313344 bytes of shared memory"
