@@ -176,13 +176,17 @@ class Runs:
             return Numbers(number, 1, zeros), Numbers(self._rest(base, number, block), 1, zeros)
         if not isinstance(block, int):
             return None
-        number = quotient(self.tensor.code, place.base, block)
-        if place.factor % block == 0:
+        factor = gcd(place.factor, block)
+        if factor == block:
+            number = quotient(self.tensor.code, place.base, block)
             number_steps, inner_steps = tuple(s // block for s in steps), tuple(s % block for s in steps)
             return Numbers(number, 1, number_steps), Numbers(0, 0, inner_steps)
-        if max(steps) >= gcd(place.factor, block):
+        if min(steps) // factor != max(steps) // factor:
             return None
-        return Numbers(number, 1, zeros), Numbers(self._rest(place.base, number, block), 1, steps)
+        low = min(steps) // factor * factor
+        base = addresses.add(w, place.base, low, 1)
+        number = quotient(self.tensor.code, base, block)
+        return Numbers(number, 1, zeros), Numbers(self._rest(base, number, block), 1, tuple(s - low for s in steps))
 
     def _rest(self, place: Extent, number: Extent, block: Extent) -> Extent:
         w = self.w
