@@ -11,6 +11,7 @@ import io
 import re
 from itertools import groupby
 from pathlib import Path
+from xml.etree import ElementTree
 
 from girih import draw
 
@@ -48,11 +49,11 @@ def pictures_of(page: Path, text: str) -> dict[str, str]:
 
 
 UNUSED = re.compile(
-    r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<clipPath.*?</defs>| clip-path=\"[^\"]*\"| xmlns:xlink=\"[^\"]*\""
-    r"|</?g\b[^>]*>|<!--.*?-->",
+    r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<clipPath.*?</defs>|</?g\b[^>]*>|<!--.*?-->"
+    r'| clip-path="[^"]*"| transform="rotate\(-?0 [^"]*"',
     re.S,
 )
-"""What matplotlib writes and these pictures do not need: nothing in them is clipped, moved or looked up."""
+"""What matplotlib writes and these pictures do not need: nothing in them is clipped, and groups only have names."""
 NUMBER = r"(-?[\d.]+)"
 DOT = re.compile(rf"M {NUMBER} {NUMBER} (?:C [-\d. ]+)+z ?")
 BOX = re.compile(rf"M {NUMBER} {NUMBER} L {NUMBER} \2 L \3 {NUMBER} L \1 \4 (?:L \1 \2 )?z ?")
@@ -70,7 +71,9 @@ def compact(svg: str) -> str:
             continue
         ways = [found["way"] for line in group if (found := PATH.fullmatch(line))]
         joined.append(f'<path d="{"".join(ways)}" {style}/>')
-    return "\n".join(line for line in joined if line) + "\n"
+    made = "\n".join(line for line in joined if line) + "\n"
+    ElementTree.fromstring(made)  # a browser shows nothing of what is not well-formed
+    return made
 
 
 def _style_of(line: str) -> str:
