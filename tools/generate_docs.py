@@ -12,9 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import girih.ops
 from girih.commands.reference import (
-    GROUPS,
     PSEUDO,
     Code,
     codes_of_rules,
@@ -23,6 +21,7 @@ from girih.commands.reference import (
     fields_of,
     group_of,
     other_codes,
+    spelling_of,
 )
 from girih.ir.define import OPS
 from girih.ir.syntax import syntax
@@ -36,6 +35,9 @@ TITLES = {
     "control": "Loops, branches, regions and barriers",
     "linalg": "Collective linear algebra",
     "coopmatrix": "Cooperative matrices",
+    "coopmatrix_regions": "Functions of components of cooperative matrices",
+    "tensor_layout": "Tensor layouts and views",
+    "coopmatrix_tensor": "Cooperative matrices through tensor layouts, and in blocks",
     "subgroup": "Subgroup operations",
     "builtin": "Where a work-item is",
 }
@@ -195,7 +197,7 @@ def example_that_runs(mnemonic: str) -> str | None:
     for vector in re.findall(r"^; run: .*(?:==|~).*$", text, re.M):
         vectors.setdefault(re.findall(r"\w+", vector)[1], vector)
     functions_of = _generator("generate_examples.py")["functions_of"]
-    word = re.compile(rf"(?<![%$@.\w]){mnemonic}(?!\w)")
+    word = re.compile(rf"(?<![%$@.\w]){spelling_of(mnemonic)}(?!\w)")
     found = []
     for program in functions_of(text):
         name = re.findall(r"^func\s*@(\w+)", program, re.M)[0]
@@ -225,7 +227,7 @@ def _rule(code: Code) -> str:
 
 def pages() -> dict[str, str]:
     """The text of every generated page by its path in the repository."""
-    assert set(TITLES) <= set(GROUPS) <= set(girih.ops.__all__)
+    assert {group_of(mnemonic) for mnemonic in OPS} == set(TITLES), "every instruction stands under a heading"
     return {"docs/errors.md": errors_page(), "docs/language.md": language_page()}
 
 

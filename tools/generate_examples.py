@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import girih
+from girih.commands.reference import spelling_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "girih" / "data" / "examples.json"
@@ -113,7 +114,7 @@ def accepted(folder: Path) -> str | None:
     path = folder / "ok.tl"
     if not path.exists():
         return None
-    word = re.compile(rf"^(?!\s*;).*(?<![%$@.\w]){re.escape(folder.name)}(?!\w)", re.M)
+    word = re.compile(rf"^(?!\s*;).*(?<![%$@.\w]){spelling_of(folder.name)}(?!\w)", re.M)
 
     def keeps(program: str) -> bool:
         return word.search(program) is not None and not girih.check(program)

@@ -15,8 +15,9 @@ import girih.ops  # noqa: F401  (fills the registry)
 from girih.commands.reference import group_of
 from girih.front.text.constant_parser import ATTRIBUTE_NAMES
 from girih.front.text.definitions import OPERATORS
+from girih.front.text.type_parser import TYPE_KEYWORDS
 from girih.ir.define import OPS
-from girih.ir.types import SCALARS, AddressSpace, Use
+from girih.ir.types import SCALARS, AddressSpace, ClampMode, MatrixScope, Use
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "editors" / "girih.tmLanguage.json"
@@ -39,9 +40,11 @@ def words(spellings: Iterable[str], end: str = _END) -> str:
 
 def format_words() -> set[str]:
     """The words of instructions besides their mnemonics: `init`, `else` and the like."""
-    found = {word for declared in OPS.values() for word in declared.spec.format if re.fullmatch("[a-z]+", word)}
-    fields = {name for declared in OPS.values() for name in declared.spec.roles}
-    return found - fields
+    found: set[str] = set()
+    for declared in OPS.values():
+        spec = declared.spec
+        found |= {word for word in spec.format if re.fullmatch("[a-z]+", word) and word not in spec.roles}
+    return found
 
 
 def modifiers() -> set[str]:
@@ -52,7 +55,9 @@ def modifiers() -> set[str]:
 def patterns() -> list[tuple[str, str]]:
     """Scopes and regular expressions; where two match at the same place, the first counts."""
     control = {mnemonic for mnemonic in OPS if group_of(mnemonic) == "control"}
-    kinds = {member.value for kind in (AddressSpace, Use) for member in kind}
+    mnemonics = {declared.spec.word for declared in OPS.values()}
+    kinds = {member.value for kind in (AddressSpace, Use, MatrixScope, ClampMode) for member in kind}
+    both = "|".join(sorted(kinds & mnemonics))
     modifier = "|".join(sorted(map(re.escape, modifiers()), key=lambda word: (-len(word), word)))
     symbols = "".join(re.escape(word) for word in OPERATORS if len(word) == 1)
     return [
@@ -68,11 +73,11 @@ def patterns() -> list[tuple[str, str]]:
         ("constant.language", rf"{_BEGIN}[+-]?(?:true|false|inf|nan){_END}"),
         ("constant.numeric.float", rf"(?<![%$@\w])[+-]?(?:{'|'.join(_FLOATS)})"),
         ("storage.type", words(SCALARS, r"(?![A-Za-wyz0-9_])")),
-        ("storage.type.composite", words(["memref", "group", "coopmatrix"])),
-        ("storage.modifier.type", words({*kinds, "strided", "offset"})),
+        ("storage.type.composite", words(TYPE_KEYWORDS)),
+        ("storage.modifier.type", words({*kinds - mnemonics, "strided", "offset"}) + rf"|\b(?:{both})(?=\s*>)"),
         ("keyword.control", words(control)),
         ("keyword.other", words({"attributes", *format_words()})),
-        ("support.function.instruction", words(set(OPS) - control)),
+        ("support.function.instruction", words(mnemonics - control)),
         ("keyword.operator.shape", r"(?<=[0-9>?x\s])x(?=[0-9?$\s+])"),
         ("constant.numeric.integer", r"[+-]?[0-9]+"),
         ("keyword.operator", rf"->|<=|[=?:{symbols}]"),

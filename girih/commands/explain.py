@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import click
 
-from girih.commands.reference import all_codes, describe_code, describe_rules
+from girih.commands.reference import all_codes, describe_code, describe_rules, written_as
 from girih.commands.report import print_json
 from girih.front.text.spelling import nearest
-from girih.ir.define import RULES
+from girih.ir.define import OPS, RULES
 
 WIDTH = 100
 
@@ -19,6 +19,7 @@ WIDTH = 100
 def explain_topic(topic: str, *, as_json: bool) -> int:
     """Print what is known of a code, an instruction, or a family of codes such as `syntax`."""
     topic = topic.strip().strip("`[]")
+    topic = next((mnemonic for mnemonic in OPS if topic in written_as(mnemonic)), topic)
     codes = all_codes()
     family = [code for name, code in codes.items() if name.startswith(topic + ".")]
     described: object

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -15,6 +16,7 @@ from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
 from girih.ir.define import (
     OPS,
     RULES,
+    Annotation,
     Attributes,
     Binding,
     Body,
@@ -102,6 +104,20 @@ def group_of(mnemonic: str) -> str:
     return OPS[mnemonic].__module__.rsplit(".", 1)[1]
 
 
+def written_as(mnemonic: str) -> tuple[str, ...]:
+    """What a program writes for an instruction; with its first modifier where others share the word."""
+    spec = OPS[mnemonic].spec
+    if spec.word == mnemonic:
+        return (mnemonic,)
+    return tuple(f"{spec.word}.{choice}" for choice in spec.modifiers[0].choices)
+
+
+def spelling_of(mnemonic: str) -> str:
+    """A regular expression for how a program writes an instruction, or for the name of what is none."""
+    spellings = written_as(mnemonic) if mnemonic in OPS else (mnemonic,)
+    return f"(?:{'|'.join(map(re.escape, spellings))})"
+
+
 def fields_of(spec: Spec) -> list[Field]:
     """The parts of an instruction in the order of its declaration."""
     return [Field(_shown_name(role), _kind(role), role.doc, _access(role)) for role in spec.roles.values()]
@@ -127,8 +143,10 @@ def _kind(role: Role) -> str:
         case Body(kind=kind, optional=optional):
             words = "region of the kind around it" if kind is None else f"{kind.value} region"
             return words + (" (may be left out)" if optional else "")
-        case Binding(many=many):
-            return "defined for the region" + (" (a list)" if many else "")
+        case Binding(many=many, optional=optional):
+            return "defined for the region" + (" (a list)" if many else "") + (" (may be left out)" if optional else "")
+        case Annotation():
+            return "a type (may be left out)"
         case Integer(many=many):
             return "integer constants" if many else "an integer constant"
         case Attributes(known=known):

@@ -24,7 +24,13 @@ REACH = 190.0
 """How far to the right a curve may go."""
 
 _LOOPS = ("for", "foreach", "foreach_tile")
-_NAMES = {"if": ("then", "else"), "cooperative_matrix_apply": ("for each component",), "parallel": ("every work-item",)}
+_NAMES = {
+    "if": ("then", "else"),
+    "cooperative_matrix_apply": ("for each component",),
+    "cooperative_matrix_combine": ("for two components, or combinations",),
+    "cooperative_matrix_load_tensor": ("for each component",),
+    "parallel": ("every work-item",),
+}
 
 LIGHT = {
     "paper": "#ffffff", "ink": "#0f172a", "soft": "#64748b", "rule": "#e2e8f0", "use": "#94a3b8", "flow": "#d97706",

@@ -63,6 +63,20 @@ SAMPLE = {
         ("$n", "constant.other.definition"), ("!calc", "support.function.calculation"), ("^", "keyword.operator"),
         ("%", "keyword.operator"), ("3", "constant.numeric.integer"),
     ],
+    "%t = tensor_layout_create : tensor_layout<2, constant>": [
+        ("tensor_layout_create", "support.function.instruction"), ("tensor_layout", "storage.type.composite"),
+        ("2", "constant.numeric.integer"), ("constant", "storage.modifier.type"),
+    ],
+    "%v = tensor_view_create : tensor_view<2,true,1,0>": [
+        ("tensor_view", "storage.type.composite"), ("true", "constant.language"),
+    ],
+    "%c = constant 1 : coopmatrix<i8x4x4,matrix_acc,work_group>": [
+        ("constant", "support.function.instruction"), ("work_group", "storage.modifier.type"),
+    ],
+    "%t, %v decode (%b: memref<i8x18>, %i, %k) {": [("decode", "keyword.other"), ("memref", "storage.type.composite")],
+    "%r = cooperative_matrix_combine.2x2 (%x,%y)=%m -> coopmatrix<f32x2x2,matrix_acc> {": [
+        ("cooperative_matrix_combine", "support.function.instruction"), (".2x2", "storage.modifier.instruction"),
+    ],
     "%n = subgroup_size : i32": [("subgroup_size", "support.function.instruction")],
     "attributes {subgroup_size=16}": [
         ("attributes", "keyword.other"), ("subgroup_size", "entity.other.attribute-name"),
@@ -84,9 +98,10 @@ def test_a_line_gets_its_scopes(line: str) -> None:
 
 @pytest.mark.parametrize("mnemonic", OPS)
 def test_every_mnemonic_gets_a_scope(mnemonic: str) -> None:
-    found = dict(scopes(f"  %r = {mnemonic} %a"))
-    assert found[mnemonic] in ("keyword.control", "support.function.instruction")
-    assert f"%{mnemonic}" in dict(scopes(f"%{mnemonic} = add %a"))
+    word = OPS[mnemonic].spec.word
+    found = dict(scopes(f"  %r = {word} %a"))
+    assert found[word] in ("keyword.control", "support.function.instruction")
+    assert f"%{word}" in dict(scopes(f"%{word} = add %a"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +109,8 @@ def test_every_mnemonic_gets_a_scope(mnemonic: str) -> None:
     [(m, spelling) for m, op in OPS.items() for role in op.spec.modifiers for spelling in role.choices],
 )
 def test_every_modifier_gets_its_scope(mnemonic: str, modifier: str) -> None:
-    assert dict(scopes(f"{mnemonic}.{modifier} %a"))["." + modifier] == "storage.modifier.instruction"
+    word = OPS[mnemonic].spec.word
+    assert dict(scopes(f"{word}.{modifier} %a"))["." + modifier] == "storage.modifier.instruction"
 
 
 @pytest.mark.parametrize("name", SCALARS)

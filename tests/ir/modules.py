@@ -16,6 +16,7 @@ from girih.front.text.constant_parser import ATTRIBUTE_NAMES
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Slice, Value
 from girih.ir.define import (
     OPS,
+    Annotation,
     Attributes,
     Binding,
     Body,
@@ -28,7 +29,20 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
-from girih.ir.types import NUMBERS, SCALARS, AddressSpace, CoopMatrix, Group, MemRef, Type, Use
+from girih.ir.types import (
+    NUMBERS,
+    SCALARS,
+    AddressSpace,
+    ClampMode,
+    CoopMatrix,
+    Group,
+    MatrixScope,
+    MemRef,
+    TensorLayout,
+    TensorView,
+    Type,
+    Use,
+)
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -49,9 +63,15 @@ def memrefs(draw: Draw) -> MemRef:
     return MemRef(draw(ELEMENTS), shape, tuple(draw(EXTENTS) for _ in shape), space)
 
 
-MATRICES = st.builds(CoopMatrix, ELEMENTS, st.integers(1, 64), st.integers(1, 64), st.sampled_from(Use))
+MATRICES = st.builds(
+    CoopMatrix, ELEMENTS, st.integers(1, 64), st.integers(1, 64), st.sampled_from(Use), st.sampled_from(MatrixScope)
+)
 GROUPS = st.builds(Group, memrefs(), EXTENTS, EXTENTS)
-TYPES: st.SearchStrategy[Type] = st.sampled_from(list(SCALARS.values())) | memrefs() | GROUPS | MATRICES
+LAYOUTS = st.builds(TensorLayout, st.integers(0, 6), st.sampled_from(ClampMode))
+VIEWS = st.builds(TensorView, st.integers(0, 9), st.booleans(), st.lists(st.integers(-1, 5), max_size=6).map(tuple))
+TYPES: st.SearchStrategy[Type] = (
+    st.sampled_from(list(SCALARS.values())) | memrefs() | GROUPS | MATRICES | LAYOUTS | VIEWS
+)
 
 
 @st.composite
@@ -93,6 +113,8 @@ class Maker:
     def op(self, spec: Spec, kind: RegionKind, depth: int) -> Op:
         fields: dict[str, Any] = {}
         carried = self.draw(st.integers(0, 2))
+        if any(isinstance(role, Annotation) for role in spec.roles.values()) and self.draw(st.booleans()):
+            return self.without_region(spec)
         for name, role in spec.roles.items():
             if not isinstance(role, Binding | Body):
                 fields[name] = self.field(role, carried if "carried" in spec.roles else 2)
@@ -103,11 +125,21 @@ class Maker:
             fields[b] = tuple(values) if self.is_many(spec.roles[b]) else values[0]
         for role in spec.regions:
             flat = [v for values in bindings.values() for v in values]
-            wanted = not role.optional or self.draw(st.booleans())
+            wanted = not role.optional or bool(flat) or self.draw(st.booleans())
             fields[role.name] = self.region(role.kind or kind, depth + 1, flat) if wanted else None
         made = OPS[spec.mnemonic](**fields)
         # The results of `for` and `if` may stay without names; they are then not visible.
         self.visible += [v for v in made.results if v.name or "results" not in spec.results]
+        return made
+
+    def without_region(self, spec: Spec) -> Op:
+        """An instruction that leaves its region out, and with it what the region defines."""
+        fields = {
+            name: self.field(role, 2) for name, role in spec.roles.items()
+            if not isinstance(role, Annotation | Binding | Body)
+        }  # fmt: skip
+        made = OPS[spec.mnemonic](**fields)
+        self.visible += made.results
         return made
 
     @staticmethod
@@ -136,6 +168,8 @@ class Maker:
                 return draw(dictionaries())
             case Result(many=many):
                 return self.results(count) if many else self.value(draw(TYPES))
+            case Annotation():
+                return draw(TYPES)
             case _:
                 raise AssertionError(role)
 

@@ -30,7 +30,9 @@ from girih.ir.types import (
 )
 from girih.source import Source
 
-_KEYWORDS = ("memref", "group", "coopmatrix", "tensor_layout", "tensor_view")
+TYPE_KEYWORDS = ("memref", "group", "coopmatrix", "tensor_layout", "tensor_view")
+"""The words that types with angle brackets begin with."""
+
 _ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
 _PLAIN = re.compile(
     r"(?:memref|group|coopmatrix|tensor_layout|tensor_view)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>"
@@ -62,7 +64,7 @@ class TypeParser(Cursor):
             if not isinstance(value, Type):
                 self.fail("definition.kind", f"expected a type, `{span.text}` holds {kind_of(value)}", span)
             return value
-        if lexer.text not in _KEYWORDS or lexer.kind != WORD:
+        if lexer.text not in TYPE_KEYWORDS or lexer.kind != WORD:
             self._no_type()
         plain = _PLAIN.match(lexer.string, lexer.start)
         text = plain.group() if plain else None
@@ -85,8 +87,8 @@ class TypeParser(Cursor):
             self.expected("a type")
         if lexer.text == "void":
             self.fail("type.void", "no value has type void", hint="leave the type out")
-        close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, (*SCALARS, *_KEYWORDS))
-        hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join((*SCALARS, *_KEYWORDS))
+        close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, (*SCALARS, *TYPE_KEYWORDS))
+        hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join((*SCALARS, *TYPE_KEYWORDS))
         self.fail("type.unknown", f"there is no type `{lexer.text}`", hint=hint)
 
     def _composite(self) -> Type:
