@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.define import Where, binding, body, modifier, op, operand, operands, result, rules
+from girih.ir.define import Operand, Where, binding, body, modifier, op, operand, operands, result, rules
 from girih.ir.predicates import COOPMATRIX, Equal, Holds, Row, Subject, Undetermined, component, count, matrix
 from girih.ir.types import ERROR, I32, CoopMatrix, Type, Use, element_type
 from girih.ir.uses import free_values
@@ -106,6 +106,22 @@ def closed_row(section: str) -> Row:
         lambda s: f"%{found.name} comes from outside" if (found := _seen(s)) else ""),
         "the region uses its arguments and constants only: it becomes a function of its own", section,
         "a region of `cooperative_matrix_apply` may use what all work-items agree on", at=_place_of_seen)  # fmt: skip
+
+
+def _writes(one: Op) -> bool:
+    return any(isinstance(role, Operand) and role.writes for role in one.spec.roles.values())
+
+
+def _writing_op(s: Subject) -> Op | None:
+    return next(filter(_writes, _inner_ops(s)), None)
+
+
+def read_only_row(section: str) -> Row:
+    """The region writes no memory."""
+    return Row("read_only", "", Holds("no instruction in the region writes memory", lambda s: _writing_op(s) is None,
+        lambda s: f"`{found.spec.word}` stands in it" if (found := _writing_op(s)) else ""),
+        "the region only reads the block: nothing in it writes memory", section,
+        at=lambda s: found.span if (found := _writing_op(s)) else None)  # fmt: skip
 
 
 # --- apply ----------------------------------------------------------------------------------

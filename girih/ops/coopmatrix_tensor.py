@@ -50,7 +50,7 @@ from girih.ir.types import (
     element_type,
     packed_strides,
 )
-from girih.ops.coopmatrix_regions import closed_row, region_rows
+from girih.ops.coopmatrix_regions import closed_row, read_only_row, region_rows
 from girih.ops.tensor_layout import dim, plural
 
 BUFFER = memref_of_order(1)
@@ -202,6 +202,7 @@ rules(
         "there are two coordinates for each dimension: of the block, and in it", LOAD),
     *region_rows(LOAD),
     closed_row(LOAD),
+    read_only_row(LOAD),
 )  # fmt: skip
 
 
