@@ -171,7 +171,7 @@ def gemm_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
     """C := W X with 4-bit weights in blocks of 32: `kernel[grid](W, X, C)`.
 
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
-    a multiple of 32. Grid: ceil(M / 32) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
+    a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
     """
     return _kernel("gemm_q4_0", target, type=type)
 
@@ -180,7 +180,7 @@ def gemm_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
     """C := W X with 8-bit weights in blocks of 32: `kernel[grid](W, X, C)`.
 
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
-    a multiple of 32. Grid: ceil(M / 32) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
+    a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
     """
     return _kernel("gemm_q8_0", target, type=type)
 

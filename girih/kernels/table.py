@@ -132,8 +132,16 @@ TABLE: dict[str, Entry] = {
         {"type": ("i8", "i16", "f16", "bf16"), "accumulator": ("i32", "i64", "f32")},
         _tiles(32),
     ),
-    "gemm_q4_0": Entry("C := W X with 4-bit weights in blocks of 32 with a common scale", _ACTIVATIONS, _tiles(32)),
-    "gemm_q8_0": Entry("C := W X with 8-bit weights in blocks of 32 with a common scale", _ACTIVATIONS, _tiles(32)),
+    "gemm_q4_0": Entry(
+        "C := W X with 4-bit weights in blocks of 32 with a common scale",
+        _ACTIVATIONS,
+        (("rows of the result", 64), ("columns of the result", 32)),
+    ),
+    "gemm_q8_0": Entry(
+        "C := W X with 8-bit weights in blocks of 32 with a common scale",
+        _ACTIVATIONS,
+        (("rows of the result", 64), ("columns of the result", 32)),
+    ),
     "gemm_tall_skinny": Entry(
         "C := alpha A B + beta C for a tall A with few columns",
         {**_TYPED, "N": SIZE, "K": SIZE},
