@@ -18,7 +18,7 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 	@$(RUN) examples/demo.py
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
-	@$(RUN) -m pytest -n $(JOBS) --cov --cov-report=term
+	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import coverage
 import pytest
 from hypothesis import settings
 
@@ -16,6 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("girih", deadline=None)
 settings.load_profile("girih")
 
+UNMEASURED = ("tests/fuzz/", "tests/kernels/", "tests/programs/", "tests/test_docs.py")
+"""Tests that are `unmeasured`: they run whole kernels, examples and random programs by the thousand, and tracing makes
+that up to three times slower. Which lines are tested is for the tests to say that are meant for those lines."""
+
+MEASURED = ("tests/kernels/test_library.py",)
+"""What is measured all the same: it tests the functions around the kernels."""
+
+PAUSED = pytest.StashKey[list[coverage.Coverage]]()
+"""What measures coverage and has been paused, in the order in which it was."""
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Golden = Callable[[str, str], None]
 
@@ -23,6 +34,28 @@ Golden = Callable[[str, str], None]
 def pytest_configure(config: pytest.Config) -> None:
     """The marks of this suite."""
     config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
+    config.addinivalue_line("markers", "unmeasured: coverage does not trace it, as it repeats what other tests reach")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `UNMEASURED` names and `MEASURED` does not."""
+    for item in items:
+        if item.nodeid.startswith(UNMEASURED) and not item.nodeid.startswith(MEASURED):
+            item.add_marker("unmeasured")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Coverage pauses before the first test that is not measured, and goes on before the next one that is."""
+    paused = item.config.stash.setdefault(PAUSED, [])
+    if item.get_closest_marker("unmeasured") is not None:
+        # Processes of pytest-xdist have two, and where one stops the other goes on.
+        while running := coverage.Coverage.current():
+            running.stop()
+            paused.append(running)
+    while paused and item.get_closest_marker("unmeasured") is None:
+        paused.pop().start()
+    return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -45,6 +45,7 @@ def read(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8", errors="replace")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", PATHS)
 def test_a_program_means_the_same_and_is_formatted_once(path: str) -> None:
     before = read(path)
@@ -57,6 +58,7 @@ def test_a_program_means_the_same_and_is_formatted_once(path: str) -> None:
     assert formatted(after) == after
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", PATHS)
 def test_what_the_printer_writes_stays(path: str) -> None:
     text = printed(read(path))
@@ -83,6 +85,7 @@ def spaced_anew(draw: st.DrawFn) -> tuple[str, str]:
     return before, after
 
 
+@pytest.mark.unmeasured
 @given(spaced_anew())
 def test_white_space_means_nothing(pair: tuple[str, str]) -> None:
     before, spaced = pair
