@@ -280,3 +280,29 @@ def test_a_function_of_two_matrices_that_writes() -> None:
       cooperative_matrix_store %p, %A[%z,%z]"""
     text = kernel(f"{memref('A', 'f32')}, {memref('B', 'f32')}", body)
     compare(text, ONE, numbers("f32", 40, 33), numbers("f32", 40, 33, 1))
+
+
+# --- places that are used again ----------------------------------------------------------------
+
+
+def test_a_matrix_that_is_still_needed_is_not_written_over() -> None:
+    """One that was copied for a transpose, and one that a step needs which another step needs twice."""
+    held = matrix("i64", (64, 64))
+    body = f"""
+      %a = cooperative_matrix_load %A[%z,%z] : {held}
+      %b = cooperative_matrix_load %B[%z,%z] : {held}
+      %s = sub %a, %b : {held}
+      %d = add %s, %s : {held}
+      %r = cooperative_matrix_reduce_max.row %s : {matrix("i64", (64, 1))}
+      %m = cooperative_matrix_reduce_min.row %a : {matrix("i64", (64, 1))}
+      cooperative_matrix_store %r, %C[%z,%z]
+      cooperative_matrix_store %m, %C[%z,%o]
+      %t = cooperative_matrix_transpose %b : {matrix("i64", (64, 64), "b")}
+      %x = cast %a : {matrix("i64", (64, 64), "a")}
+      %p = cooperative_matrix_mul_add %x, %t, %b : {held}
+      %q = sub %a, %b : {held}
+      cooperative_matrix_store %p, %A[%z,%z]
+      cooperative_matrix_store %q, %B[%z,%z]"""
+    parameters = ", ".join(memref(name, "i64") for name in "ABC")
+    arrays = numbers("i64", 64, 64), numbers("i64", 64, 64, 1), numbers("i64", 64, 2, 2)
+    compare(kernel(parameters, body, before="%o = constant 1 : index"), ONE, *arrays)

@@ -340,14 +340,17 @@ def weight_of(m: Matrix) -> int:
     return m.weight + sum(weight_of(one) for one in m.operands) if isinstance(m, Deferred) else 1
 
 
-def leaves(m: Matrix) -> Iterator[Matrix]:
-    """What a matrix is computed from, each as often as it is read."""
-    m = settled(m)
-    if not isinstance(m, Deferred):
-        yield m
-        return
-    for one in m.operands:
-        yield from leaves(one)
+def leaves(*roots: Matrix) -> Iterator[Matrix]:
+    """What matrices are computed from, each as often as it counts as read: by steps that several need, once."""
+    met: set[Matrix] = set()
+    pending = [settled(m) for m in reversed(roots)]
+    while pending:
+        m = pending.pop()
+        if not isinstance(m, Deferred):
+            yield m
+        elif m not in met:
+            met.add(m)
+            pending.extend(settled(one) for one in reversed(m.operands))
 
 
 def zero_parts(type: CoopMatrix, count: int) -> Parts:

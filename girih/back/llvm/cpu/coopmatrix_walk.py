@@ -201,7 +201,7 @@ def _read_reference(code: Lowering, m: Reference, at: Piece) -> Parts:
 
 def place_for(code: Lowering, type: CoopMatrix, *roots: Matrix) -> InMemory:
     """Where the result of one pass over the roots goes: over a matrix that is not needed any more, or a new place."""
-    found = [leaf for root in roots for leaf in leaves(root)]
+    found = list(leaves(*roots))
     for leaf in found:
         if not isinstance(leaf, InMemory) or not leaf.owned or leaf.remaining != found.count(leaf):
             continue
