@@ -290,8 +290,8 @@ def transposed_load(*, type: str = "f32", target: str | None = None) -> Kernel:
 def space_to_depth(*, channels: int = 3, type: str = "f32", target: str | None = None) -> Kernel:
     """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy] for C channels: `kernel[grid](A, B)`.
 
-    A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of any number type; C is up to 256. Grid: H / 2.
-    000 "OpTypeTensorViewNV".
+    A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of i8, i16 or a floating type; C is up to 256. Grid:
+    H / 2. 000 "OpTypeTensorViewNV".
     """
     return _kernel("space_to_depth", target, type=type, channels=channels)
 
@@ -301,9 +301,9 @@ def patches(
 ) -> Kernel:
     """P[c, dx, dy, x + y ceil(W / S)] = A[c, S x + dx, S y + dy], S being the size: `kernel[grid](A, P)`.
 
-    A is channels x W x H, P is channels x S x S x ceil(W / S) ceil(H / S), of any number type; channels is up to 64, S
-    up to 32. What is outside of A is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror". Grid:
-    ceil(H / S). 001 "Tensor Layout Types".
+    A is channels x W x H, P is channels x S x S x ceil(W / S) ceil(H / S), of i8, i16 or a floating type; channels is
+    up to 64, S up to 32. What is outside of A is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror".
+    Grid: ceil(H / S). 001 "Tensor Layout Types".
     """
     layout = layout_of("patches", 3, padding)
     return _kernel("patches", target, type=type, size=size, channels=channels, layout=layout)
@@ -338,9 +338,10 @@ def blocked_interleaved(
 ) -> tuple[Kernel, Kernel]:
     """A row-major matrix to interleaved blocks and back: `pack[grid](A, B)`, `unpack[grid](B, A)`; both are returned.
 
-    A is N x M, M rows side by side, B has M N elements, of any number type but c64. The blocks, of 4 rows of 16 bytes,
-    come by `order`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. In row order M is a multiple of 4
-    and N of `stride` blocks, in column order M is a multiple of 4 `stride` and N of a block. Grid: ceil(M / 16).
+    A is N x M, M rows side by side, B has M N elements, of i8, i32 or a floating type. The blocks, of 4 rows of 16
+    bytes, come by `order`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. In row order M is a
+    multiple of 4 and N of `stride` blocks, in column order M is a multiple of 4 `stride` and N of a block. Grid:
+    ceil(M / 16).
     002 "Cooperative Matrix Layout".
     """
     checked("blocked_interleaved", {"type": type, "stride": stride})

@@ -17,10 +17,11 @@ FLOATING = ("f16", "bf16", "f32", "f64")
 INTEGER = ("i8", "i16", "i32", "i64")
 COMPLEX = ("c32", "c64")
 EVERY = (*INTEGER, *FLOATING, *COMPLEX)
+PIXEL = ("i8", "i16", *FLOATING)
 TRUTH = (False, True)
 SIZE = range(1, 2**31)
 
-BLOCK_COLUMNS = {"i8": 16, "i16": 8, "f16": 8, "bf16": 8, "i32": 4, "f32": 4, "i64": 2, "f64": 2, "c32": 2}
+BLOCK_COLUMNS = {"i8": 16, "i32": 4, "f16": 8, "bf16": 8, "f32": 4, "f64": 2}
 """The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
 
 PADDING = {"zero": "constant", "edge": "clamp_to_edge", "mirror": "mirror_repeat"}
@@ -97,7 +98,7 @@ TABLE: dict[str, Entry] = {
     "convolution": Entry(
         "images convolved with filters: strides, dilation, and padding of zeros, of the nearest pixel, or mirrored",
         {
-            "type": ("i8", "i16", "f16", "bf16", "f32", "f64"),
+            "type": PIXEL,
             "accumulator": ("i32", "i64", "f32", "f64"),
             "stride": range(1, 65),
             "dilation": range(1, 65536),
@@ -168,7 +169,7 @@ TABLE: dict[str, Entry] = {
     "layernorm": Entry("LayerNorm of each column", _COLUMN, _COLUMNS),
     "patches": Entry(
         "an image cut into square patches",
-        {"type": EVERY, "size": range(1, 33), "channels": range(1, 65), "layout": _padded(3)},
+        {"type": PIXEL, "size": range(1, 33), "channels": range(1, 65), "layout": _padded(3)},
         (("rows of patches", 1),),
     ),
     "rms_norm": Entry("RMSNorm of each column", _COLUMN, _COLUMNS),
@@ -181,7 +182,7 @@ TABLE: dict[str, Entry] = {
     "softmax": Entry("softmax of each column", _COLUMN, _COLUMNS),
     "space_to_depth": Entry(
         "squares of 2 x 2 pixels become pixels with four times as many channels",
-        {"type": EVERY, "channels": range(1, 257)},
+        {"type": PIXEL, "channels": range(1, 257)},
         (("rows of the result", 1),),
     ),
     "stencil": Entry(

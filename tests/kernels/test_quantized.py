@@ -53,26 +53,26 @@ def assert_close(found: Array, weights: Array, x: Array) -> None:
 
 
 @pytest.mark.parametrize("type_", ["f32", "bf16"])
-@pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (8, 2), (71, 5), (130, 1), (0, 2), (3, 0)])
 @pytest.mark.parametrize("format", FORMATS)
-def test_gemv(format: str, rows: int, blocks: int, type_: str) -> None:
+def test_gemv(format: str, type_: str) -> None:
     name = f"gemv_{format}"
-    w, x, y = random_blocks(format, rows, blocks), random(type_, 32 * blocks), np.full(rows, np.nan, np.float32)
     kernel = getattr(kernels, name)(type=type_)
-    kernel[kernels.grid_for(name, rows)](w, x, girih.uninitialized(y))
-    assert_close(y, decoded(w, format), x)
+    for rows, blocks in [(1, 1), (8, 2), (71, 5), (130, 1), (0, 2), (3, 0)]:
+        w, x, y = random_blocks(format, rows, blocks), random(type_, 32 * blocks), np.full(rows, np.nan, np.float32)
+        kernel[kernels.grid_for(name, rows)](w, x, girih.uninitialized(y))
+        assert_close(y, decoded(w, format), x)
 
 
 @pytest.mark.parametrize("type_", ["f32", "bf16"])
-@pytest.mark.parametrize(("rows", "blocks", "columns"), [(1, 1, 1), (32, 2, 32), (45, 3, 35), (7, 0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("format", FORMATS)
-def test_gemm(format: str, rows: int, blocks: int, columns: int, type_: str) -> None:
+def test_gemm(format: str, type_: str) -> None:
     name = f"gemm_{format}"
-    w, x = random_blocks(format, rows, blocks), random(type_, 32 * blocks, columns)
-    c = np.full((rows, columns), np.nan, np.float32, order="F")
     kernel = getattr(kernels, name)(type=type_)
-    kernel[kernels.grid_for(name, rows, columns)](w, x, girih.uninitialized(c))
-    assert_close(c, decoded(w, format), x)
+    for rows, blocks, columns in [(1, 1, 1), (64, 2, 32), (77, 3, 35), (7, 0, 2), (0, 1, 2)]:
+        w, x = random_blocks(format, rows, blocks), random(type_, 32 * blocks, columns)
+        c = np.full((rows, columns), np.nan, np.float32, order="F")
+        kernel[kernels.grid_for(name, rows, columns)](w, x, girih.uninitialized(c))
+        assert_close(c, decoded(w, format), x)
 
 
 @pytest.mark.interpreter

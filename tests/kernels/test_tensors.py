@@ -32,7 +32,7 @@ def test_transposed_load(type_: str, m: int, n: int) -> None:
 # --- pixels ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("type_", ["i8", "bf16", "f32", "c64"])
+@pytest.mark.parametrize("type_", ["i8", "bf16", "f64"])
 @pytest.mark.parametrize(("channels", "width", "height"), [(1, 1, 1), (3, 17, 5), (16, 32, 1)])
 def test_space_to_depth(type_: str, channels: int, width: int, height: int) -> None:
     a, b = random(type_, channels, 2 * width, 2 * height), zeros(type_, 4 * channels, width, height)
@@ -65,7 +65,7 @@ def cut(a: Array, size: int, padding: str) -> Array:
 @pytest.mark.parametrize("padding", PADDING)
 @pytest.mark.parametrize(
     ("channels", "width", "height", "size"),
-    [(3, 24, 16, 8), (3, 21, 19, 8), (1, 9, 6, 5), (64, 3, 2, 2)],
+    [(3, 24, 16, 8), (3, 21, 19, 8), (1, 9, 6, 5)],
 )
 def test_patches(channels: int, width: int, height: int, size: int, padding: str) -> None:
     a = random("f32", channels, width, height)
@@ -77,7 +77,7 @@ def test_patches(channels: int, width: int, height: int, size: int, padding: str
     np.testing.assert_array_equal(found.T, expected)
 
 
-@pytest.mark.parametrize("type_", ["i8", "bf16", "f64", "c64"])
+@pytest.mark.parametrize("type_", ["i8", "bf16", "f64"])
 def test_patches_of_every_kind(type_: str) -> None:
     a, found = random(type_, 3, 10, 9), zeros(type_, 3, 4, 4, 9)
     kernels.patches(type=type_, size=4)[3](a, found)
@@ -138,7 +138,7 @@ def check_convolution(
 
 
 @pytest.mark.parametrize("padding", PADDING)
-@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (3, 2)])
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (3, 2)])
 def test_convolution(padding: str, stride: int, dilation: int) -> None:
     check_convolution((5, 11, 9, 2), (7, 3, 3), 2, padding=padding, stride=stride, dilation=dilation)
 
@@ -148,17 +148,17 @@ def test_convolution_of_every_type(type_: str) -> None:
     check_convolution((17, 7, 5, 1), (33, 3, 3), 1, type_, "edge")
 
 
-@pytest.mark.parametrize("padding", PADDING)
 @pytest.mark.parametrize(
-    ("image", "filters", "pad", "depth"),
+    ("image", "filters", "pad", "depth", "padding"),
     [
-        ((1, 5, 5, 1), (1, 1, 1), 0, 4),
-        ((3, 40, 2, 1), (4, 5, 1), 2, 3),
-        ((18, 6, 7, 3), (40, 2, 3), 1, 8),
-        ((2, 9, 6, 1), (3, 3, 3), 5, 16),
-        ((4, 8, 8, 1), (2, 3, 3), -1, 4),
+        ((1, 5, 5, 1), (1, 1, 1), 0, 4, "zero"),
+        ((3, 40, 2, 1), (4, 5, 1), 2, 3, "mirror"),
+        ((18, 6, 7, 3), (70, 2, 3), 1, 8, "edge"),
+        ((2, 9, 6, 1), (3, 3, 3), 7, 16, "mirror"),
+        ((2, 9, 6, 1), (3, 3, 3), 7, 16, "zero"),
+        ((4, 8, 8, 1), (2, 3, 3), -1, 4, "edge"),
     ],
-    ids=["one tap", "a row", "all tiles at an edge", "wide rim", "cropped"],
+    ids=["one tap", "a row", "all tiles at an edge", "mirrored twice", "wide rim", "cropped"],
 )
 def test_sizes_of_convolutions(
     image: tuple[int, int, int, int], filters: tuple[int, int, int], pad: int, depth: int, padding: str
@@ -196,9 +196,7 @@ def test_sizes_of_convolutions_that_do_not_fit(f: tuple[int, ...], y: tuple[int,
 # --- interleaved blocks ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("type_", "stride"), [("i8", 1), ("i8", 4), ("bf16", 2), ("f32", 1), ("f32", 4), ("c32", 2), ("f64", 2)]
-)
+@pytest.mark.parametrize(("type_", "stride"), [("i8", 1), ("i8", 4), ("bf16", 2), ("f32", 1), ("f32", 4), ("f64", 2)])
 @pytest.mark.parametrize("order", ["row", "column"])
 def test_blocked_interleaved(type_: str, order: str, stride: int) -> None:
     block = BLOCK_COLUMNS[type_]
