@@ -8,7 +8,7 @@ there are no memory cells for values, no redundant address arithmetic, and every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from girih.back.llvm.folding import COMMUTES, COMPARES, FOLDS, combined, compared, converted, neutral
@@ -57,8 +57,9 @@ class Writer:
         self._block = "entry"
         self._scopes = [_Scope()]
         self._preheaders: list[tuple[Lines, _Scope]] = []
-        self._pinned = 0
+        self._floor = 0
         self._ones: Val | None = None
+        self._weights: str | None = None
         self.label("entry")
         self._entry: Lines = []
         self._out.append(self._entry)
@@ -97,7 +98,7 @@ class Writer:
             found = scope.known.get(key)
             if found is not None:
                 return found
-        level = self.level if self._pinned or stays else self._outermost(operands)
+        level = self.level if stays else max(self._outermost(operands), self._floor)
         held = Val(f"%{self.name()}", type, level)
         line = f"  {held.text} = {text}{self.location}"
         if level < self.level:
@@ -502,21 +503,31 @@ class Writer:
         self.label(after)
 
     def either(
-        self, condition: Val, then: Callable[[], Sequence[Val]], otherwise: Callable[[], Sequence[Val]]
+        self,
+        condition: Val,
+        then: Callable[[], Sequence[Val]],
+        otherwise: Callable[[], Sequence[Val]],
+        *,
+        rare: bool = False,
     ) -> list[Val]:
-        """One of two pieces of code, and the values of the one that was executed."""
+        """One of two pieces of code, and the values of the one that was executed; `rare` where it is hardly the second.
+
+        Then the second one lies far away, and nothing of it is written in front of the loops around.
+        """
         yes, no, after = self.name("then"), self.name("else"), self.name("after")
-        self.line(f"br {condition}, label %{yes}, label %{no}")
+        weights = f", !prof {self._rare_weights()}" if rare else ""
+        self.line(f"br {condition}, label %{yes}, label %{no}{weights}")
         self.label(yes)
         with self._scope():
             first = list(then())
         end_of_first = self._block
         self.line(f"br label %{after}")
-        self.label(no)
-        with self._scope():
-            second = list(otherwise())
-        end_of_second = self._block
-        self.line(f"br label %{after}")
+        with self._away() if rare else nullcontext():
+            self.label(no)
+            with self._scope():
+                second = list(otherwise())
+            end_of_second = self._block
+            self.line(f"br label %{after}")
         self.label(after)
         merged = []
         for a, b in zip(first, second, strict=True):
@@ -544,18 +555,28 @@ class Writer:
             return
         away, after = self.name("cold"), self.name("go")
         self.line(f"br {condition}, label %{away}, label %{after}")
-        here = self._out
-        self._out = []
-        self._pinned += 1
-        self.label(away)
-        with self._scope():
-            body()
-        if returns:
-            self.line(f"br label %{after}")
-        self._pinned -= 1
-        self._cold.append(self._out)
-        self._out = here
+        with self._away():
+            self.label(away)
+            with self._scope():
+                body()
+            if returns:
+                self.line(f"br label %{after}")
         self.label(after)
+
+    @contextmanager
+    def _away(self) -> Iterator[None]:
+        """Code that lies behind the function's, and stays in the loops around it."""
+        here, floor = self._out, self._floor
+        self._out, self._floor = [], self.level
+        yield
+        self._cold.append(self._out)
+        self._out, self._floor = here, floor
+
+    def _rare_weights(self) -> str:
+        """The metadata of a branch whose second way is hardly ever taken."""
+        if self._weights is None:
+            self._weights = self.module.note('!{!"branch_weights", i32 2000, i32 1}')
+        return self._weights
 
 
 def values_after(values: Sequence[Val], level: int) -> tuple[Val, ...]:

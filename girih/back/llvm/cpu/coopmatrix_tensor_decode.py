@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from girih.back.llvm.cpu.coopmatrix_apply import loaded, weight_of_region
 from girih.back.llvm.cpu.coopmatrix_elementwise import put_off
 from girih.back.llvm.cpu.coopmatrix_forms import (
+    Columns,
     Deferred,
     InMemory,
     Matrix,
@@ -19,8 +20,11 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     Piece,
     Reference,
     consume,
+    in_registers,
     joined,
+    length,
     line_bytes,
+    line_count,
     new_tile,
     part_count,
     read_tile,
@@ -43,6 +47,9 @@ from girih.ir.types import I32, CoopMatrix, MemRef
 from girih.ops.control import Yield
 from girih.ops.coopmatrix import CooperativeMatrixMulAdd
 from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, block_bytes
+
+_MOST_WRITTEN_OUT = 500
+"""A small matrix is decoded by straight code of about so many instructions, beyond that by a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +161,28 @@ def _suits(tensor: Tensor, runs: Runs) -> Val:
     return w.binary("and", inside, runs.aligned())
 
 
-def _by_runs(decoder: Decoder, runs: Runs, at: Piece, *, along_rows: bool) -> Parts:
+def _columns(decoder: Decoder, runs: Runs, suits: Val) -> list[Parts]:
+    """A small matrix in registers."""
+    code, tensor, type = decoder.code, decoder.tensor, decoder.tensor.type
+    pieces = [Piece(line, 0, length(type)) for line in range(line_count(type))]
+
+    def by_runs() -> list[Val]:
+        return [p for at in pieces for p in _by_runs(decoder, runs, at)]
+
+    def scattered() -> list[Val]:
+        tile = new_tile(code, type)
+        decoder.scattered(Move(tensor), tile, None)
+        return [p for at in pieces for p in read_tile(code, tile, at)]
+
+    flat = by_runs() if suits.literal == 1 else code.w.either(suits, by_runs, scattered, rare=True)
+    count = part_count(type)
+    return [tuple(flat[k : k + count]) for k in range(0, len(flat), count)]
+
+
+def _by_runs(decoder: Decoder, runs: Runs, at: Piece) -> Parts:
     """A piece of a line along which runs go."""
     code, found = decoder.code, []
+    along_rows = runs.axis == ROW
     for distance in range(0, at.count, runs.size):
         count = min(runs.size, at.count - distance)
         start = at.start + distance if isinstance(at.start, int) else code.w.add(at.start, distance)
@@ -169,24 +195,30 @@ def _by_runs(decoder: Decoder, runs: Runs, at: Piece, *, along_rows: bool) -> Pa
 def _along_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
     """Decode what is needed when it is needed; where that cannot be done by runs, all at once."""
     tensor, type = decoder.tensor, decoder.tensor.type
+    assert op.body is not None
     suits = _suits(tensor, runs)
+    if in_registers(code, type) and line_count(type) * weight_of_region(op.body) <= _MOST_WRITTEN_OUT:
+        code.set(op.result, Columns(type, _columns(decoder, runs, suits)))
+        return
     tile: InMemory | None = None
     if suits.literal != 1:
         tile = new_tile(code, type)
-        with code.w.when(code.w.negated(suits)):
-            decoder.scattered(Move(tensor), tile, None)
-    along_rows = runs.axis == ROW
+        here = tile
+
+        def scattered() -> list[Val]:
+            decoder.scattered(Move(tensor), here, None)
+            return []
+
+        code.w.either(suits, lambda: [], scattered, rare=True)
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
         def by_runs() -> Parts:
-            return _by_runs(decoder, runs, at, along_rows=along_rows)
+            return _by_runs(decoder, runs, at)
 
         if tile is None:
             return by_runs()
-        here = tile
-        return tuple(code.w.either(suits, by_runs, lambda: read_tile(code, here, at)))
+        return tuple(code.w.either(suits, by_runs, lambda: read_tile(code, here, at), rare=True))
 
-    assert op.body is not None
     put_off(code, op.result, Deferred(type, (), compute, 3 + 3 * weight_of_region(op.body), reads=True))
 
 
@@ -194,13 +226,12 @@ def _across_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Deco
     """Decode the transpose."""
     w, tensor, type = code.w, decoder.tensor, decoder.tensor.type
     other = CoopMatrix(type.component, type.columns, type.rows, type.use, type.scope)
-    along_rows = runs.axis == ROW
     tile = new_tile(code, other)
     assert op.body is not None
     weight = 3 + 3 * weight_of_region(op.body)
 
     def compute(at: Piece, parts: list[Parts]) -> Parts:
-        return _by_runs(decoder, runs, at, along_rows=along_rows)
+        return _by_runs(decoder, runs, at)
 
     def by_runs() -> list[Val]:
         to_tile(code, Deferred(other, (), compute, weight, reads=True, remaining=1, bound=True), tile)
@@ -214,7 +245,7 @@ def _across_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Deco
     if suits.literal == 1:
         by_runs()
     else:
-        w.either(suits, by_runs, scattered)
+        w.either(suits, by_runs, scattered, rare=True)
     found = Reference(type, tile.pointer, line_bytes(other), type.component.size)
     users = plan_of(code.function).users.get(op.result, [])
     if plan_of(code.function).uses(op.result) and all(isinstance(u, CooperativeMatrixMulAdd) for u in users):
