@@ -306,3 +306,24 @@ def test_a_matrix_that_is_still_needed_is_not_written_over() -> None:
     parameters = ", ".join(memref(name, "i64") for name in "ABC")
     arrays = numbers("i64", 64, 64), numbers("i64", 64, 64, 1), numbers("i64", 64, 2, 2)
     compare(kernel(parameters, body, before="%o = constant 1 : index"), ONE, *arrays)
+
+
+def test_a_matrix_that_a_loop_begins_with_is_read_behind_it() -> None:
+    held = matrix("i64", (64, 64))
+    body = f"""
+      %a = cooperative_matrix_load %A[%z,%z] : {held}
+      %b = cooperative_matrix_load %B[%z,%z] : {held}
+      %s = sub %a, %b : {held}
+      %r = for %i=%z,%n init (%m=%s) -> ({held}) {{
+        %l = cooperative_matrix_load %A[%z,%z] : {held}
+        cooperative_matrix_store %b, %C[%z,%z]
+        %p = mul %m, %l : {held}
+        %k = add %p, %l : {held}
+        yield (%k)
+      }}
+      %q = add %s, %a : {held}
+      cooperative_matrix_store %r, %A[%z,%z]
+      cooperative_matrix_store %q, %B[%z,%z]"""
+    parameters = ", ".join(memref(name, "i64") for name in "ABC")
+    arrays = [numbers("i64", 64, 64, seed) for seed in range(3)]
+    compare(kernel(parameters, body, before="%n = constant 3 : index"), ONE, *arrays)

@@ -39,6 +39,8 @@ class MatrixCarrier:
         self._reference = plan.by_reference(value)
         self._columns = not self._reference and in_registers(code, type)
         self._current: Val | None = None
+        self._begins = value not in plan.definers
+        """Whether the next value is what a loop begins with, in the region around it."""
         self._base = None if self._columns else self._place(code, plan.outer_result(value))
         # Until the value is known, it stands for its carrier: branches within this one use the same place.
         code.set(value, self)
@@ -54,6 +56,10 @@ class MatrixCarrier:
 
     def enter(self, code: Lowering, held: Matrix) -> list[Val]:
         """The values for the phis."""
+        if self._begins:
+            # What is kept on the way may be read behind the loop.
+            self._begins = False
+            return self._enter(code, held)
         used = code.frame.used
         # What the region has left in the workspace is still read, although its place is free for others by now.
         code.frame.used = code.frame.most
