@@ -111,6 +111,8 @@ class _Printer:
                 names, values = (getattr(op, field) for field in word.split("="))
                 pairs = zip(names, values, strict=True)
                 parts.append(", ".join(f"{self._value(n)}={self._value(v)}" for n, v in pairs))
+            elif word == ":" and isinstance(spec.roles.get(words[position + 1]), Annotation):
+                parts[-1] += word
             else:
                 parts.append(word)
             position += 1

@@ -20,12 +20,61 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
+from girih.ir.print import join_words
 
 
 def syntax(spec: Spec) -> str:
     """How an instruction is written: results, mnemonic, modifiers, operands, types (003 "Instructions")."""
     words = [f'"{spec.word}"', *map(_modifier, spec.modifiers), *_words(spec, 0, len(spec.format))]
     return " ".join([*_assignment(spec), *words])
+
+
+def template(spec: Spec) -> str:
+    """How an instruction looks: names for its operands, `...` for lists, brackets around what may be left out."""
+    choices = f".{next(iter(spec.modifiers[0].choices))}" if spec.modifiers and spec.modifiers[0].required else ""
+    result = f"%{spec.results[0]} = " if spec.results else ""
+    return result + join_words([spec.word + choices, *_shapes(spec, 0, len(spec.format))])
+
+
+def _shapes(spec: Spec, begin: int, end: int) -> list[str]:
+    parts: list[str] = []
+    position = begin
+    while position < end:
+        word = spec.format[position]
+        if word == "<<":
+            close = spec.format.index(">>", position)
+            parts.append("[" + join_words(_shapes(spec, position + 1, close)) + "]")
+            position = close + 1
+            continue
+        if word == ":" and isinstance(spec.roles.get(spec.format[position + 1]), Annotation):
+            parts[-1] += word
+        else:
+            parts.append(_shape(spec, word))
+        position += 1
+    return parts
+
+
+def _shape(spec: Spec, word: str) -> str:
+    role = spec.roles.get(word)
+    match role:
+        case None if "=" in word[1:-1]:
+            return "=".join(f"%{name}" for name in word.split("=")) + ", ..."
+        case Result() | Annotation():
+            return "type"
+        case Operand(many=True, separator="x"):
+            return f"%{word} x ..."
+        case Operand(many=True) | Binding(many=True):
+            return f"%{word}, ..."
+        case Operand() | Binding():
+            return f"%{word}"
+        case Slices():
+            return "%offset:%size, ..."
+        case Body():
+            return "{ ... }"
+        case Attributes():
+            return "{...}"
+        case _:
+            return word
 
 
 def _assignment(spec: Spec) -> list[str]:

@@ -109,7 +109,7 @@ class CooperativeMatrixLoadTensor(Op):
     """
 
     init: Value = operand(COOPMATRIX, "the matrix before; it gives the components that the view clips")
-    memory: Value = operand(BUFFER, "memref; with decode, the memory of the blocks in any element type", reads=True)
+    memory: Value = operand(BUFFER, "memory of the tensor; of blocks, in any element type, with decode", reads=True)
     offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
     layout: Value = operand(TENSOR_LAYOUT, "the layout")
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
@@ -217,7 +217,7 @@ class CooperativeMatrixStoreTensor(Op):
     """Store a matrix through a tensor layout, and a view if there is one; what lies outside the layout is dropped."""
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
-    memory: Value = operand(BUFFER, "memref", writes=True)
+    memory: Value = operand(BUFFER, "memory of the tensor", writes=True)
     offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
     layout: Value = operand(TENSOR_LAYOUT, "the layout")
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
@@ -319,7 +319,7 @@ def _interleaved(name: str) -> tuple[Row, ...]:
 class CooperativeMatrixLoadBlockedInterleaved(BlockedInterleaved):
     """Load a matrix from interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
 
-    memory: Value = operand(BUFFER, "memref", reads=True)
+    memory: Value = operand(BUFFER, "the memory of the blocks", reads=True)
     offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
     stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
     result: Value = result(COOPMATRIX, "the matrix")
@@ -340,7 +340,7 @@ class CooperativeMatrixStoreBlockedInterleaved(BlockedInterleaved):
     """Store a matrix as interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
-    memory: Value = operand(BUFFER, "memref", writes=True)
+    memory: Value = operand(BUFFER, "the memory of the blocks", writes=True)
     offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
     stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
 

@@ -6,7 +6,7 @@ specifications, and one that is outside their range is an error where it is know
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from girih.ir.core import Op, Slice, Value
 from girih.ir.define import Where, node, op, operand, operands, result, rules, slices
@@ -16,14 +16,15 @@ from girih.ir.predicates import (
     TENSOR_VIEW,
     Equal,
     Holds,
+    Kind,
     Row,
     Subject,
     Term,
     Undetermined,
-    exactly,
     type_of,
 )
 from girih.ir.types import I32, INDEX, ErrorType, TensorLayout, TensorView, Type
+from girih.source import Span
 
 MOST_DIMENSIONS = 5
 U32 = 2**32 - 1
@@ -73,23 +74,35 @@ def _bound(number: int) -> str:
     return {U32: "2^32 - 1", I32_RANGE[0]: "-2^31", I32_RANGE[1]: "2^31 - 1"}.get(number, str(number))
 
 
-def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterator[str]:
-    """Words for each number of a list that is known and outside; a slice has a range for its offset and its span."""
+def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterator[tuple[int, str]]:
+    """Where a number of a list is known and outside, and the words; a slice has ranges for its offset and its span."""
     for position, held in enumerate(getattr(s.op, name)):
         sliced = isinstance(held, Slice)
         parts = (("offset", held.offset), ("span", held.size)) if sliced else (("number", held),)
         for (word, part), (low, high) in zip(parts, ranges, strict=False):
             number = _known(s, part)
             if number is not None and not low <= number <= high:
-                yield f"{word} {position} is {number}, not in {_bound(low)} .. {_bound(high)}"
+                yield position, f"{word} {position} is {number}, not in {_bound(low)} .. {_bound(high)}"
+
+
+def _place(name: str, wrong: Callable[[Subject], list[int]]) -> Callable[[Subject], Span | None]:
+    """The first guilty entry of a list."""
+
+    def place(s: Subject) -> Span | None:
+        spans = s.op.uses.get(name, ())
+        positions = wrong(s)
+        return spans[positions[0]] if positions and positions[0] < len(spans) else None
+
+    return place
 
 
 def _range_row(name: str, ranges: tuple[Range, Range], says: str, section: str) -> Row:
     def came(s: Subject) -> str:
-        return ", ".join(_out_of_range(s, name, ranges))
+        return ", ".join(words for _, words in _out_of_range(s, name, ranges))
 
     text = " and ".join(f"{_bound(low)} ≤ {what} ≤ {_bound(high)}" for what, (low, high) in _named(name, ranges))
-    return Row("range", name, Holds(text, lambda s: not came(s), came), says, section)
+    return Row("range", name, Holds(text, lambda s: not came(s), came), says, section,
+               at=_place(name, lambda s: [position for position, _ in _out_of_range(s, name, ranges)]))  # fmt: skip
 
 
 def _named(name: str, ranges: tuple[Range, Range]) -> Iterator[tuple[str, Range]]:
@@ -129,22 +142,23 @@ def _result_row(target: str, section: str) -> Row:
                f"the result has the type of the {target}", section)  # fmt: skip
 
 
-def _wrong_slices(s: Subject) -> list[str]:
-    found: list[str] = []
+def _wrong_slices(s: Subject) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
     for position, one in enumerate(s.op.slices):
         if one.size is None:
-            found.append(f"slice {position} has no `:` and span")
+            found.append((position, f"slice {position} has no `:` and span"))
         for value in (one.offset, one.size):
             if isinstance(value, Value) and value.type != INDEX and not isinstance(value.type, ErrorType):
-                found.append(f"%{value.name} has type {value.type}")
+                found.append((position, f"%{value.name} has type {value.type}"))
     return found
 
 
 def _slice_rows(section: str) -> tuple[Row, ...]:
     return (
         Row("slices", "slices", Holds("each slice is offset : span, of index type or literal",
-            lambda s: not _wrong_slices(s), lambda s: ", ".join(_wrong_slices(s))),
-            "a slice is offset : span, each of index type or a literal", section),
+            lambda s: not _wrong_slices(s), lambda s: ", ".join(words for _, words in _wrong_slices(s))),
+            "a slice is offset : span, each of index type or a literal", section, "write `%offset:%span`",
+            at=_place("slices", lambda s: [position for position, _ in _wrong_slices(s)])),
     )  # fmt: skip
 
 
@@ -213,12 +227,15 @@ rules(
 )  # fmt: skip
 
 
+BITS = Kind("of type i32, a pattern of bits such as a `bitcast` gives", lambda t: t == I32)
+
+
 @op("tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
 class TensorLayoutSetClampValue(Op):
     """The layout whose loads give the low bits of this number outside, where the clamp mode is constant."""
 
     layout: Value = operand(TENSOR_LAYOUT, "the layout before")
-    value: Value = operand(exactly(I32), "a bit pattern; its low bits are the component")
+    value: Value = operand(BITS, "its low bits are the component")
     result: Value = result(TENSOR_LAYOUT, "the layout after")
 
 
@@ -275,7 +292,8 @@ def _two(s: Subject) -> bool:
 rules(
     TensorViewSetClip,
     Row("count", "slices", Holds("number of slices = 2", _two, lambda s: plural(len(s.op.slices), "slice")),
-        "there is one slice for the rows and one for the columns", VIEW_CLIP),
+        "there is one slice for the rows and one for the columns", VIEW_CLIP,
+        "write `[%row:%rows, %column:%columns]`"),
     *_slice_rows(VIEW_CLIP),
     _range_row("slices", (WITH_ZERO, WITH_ZERO), "an offset or span that is known is in 0 .. 2^32 - 1", VIEW_CLIP),
     _result_row("view", VIEW_CLIP),

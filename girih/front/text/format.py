@@ -30,6 +30,7 @@ from girih.front.text.lexer import (
     Lexer,
 )
 from girih.front.text.parser import parse_text
+from girih.front.text.type_parser import TYPE_KEYWORDS
 from girih.ir.define import OPS
 from girih.ir.types import SCALARS
 from girih.source import Source, Span
@@ -38,7 +39,7 @@ COMMENT = "comment"
 INDENT = 2
 HANGING = 4
 
-_SHAPED = {"memref", "group", "coopmatrix", "strided"}
+_SHAPED = {*TYPE_KEYWORDS, "strided"}
 _SCALAR = "|".join(sorted(SCALARS, key=len, reverse=True))
 _SHAPE = re.compile(rf"(?:{_SCALAR})?x(?:[0-9]+|x)*")
 _SHAPE_PART = re.compile(rf"{_SCALAR}|x|[0-9]+")
@@ -370,5 +371,5 @@ class _Layout:
         if context is Context.PAREN and (token.at("=") or last.at("=")):
             return ""
         if token.at(":"):
-            return "" if context in (Context.PARAMETERS, Context.BRACKET) else " "
+            return "" if context in (Context.PARAMETERS, Context.BRACKET, Context.PAREN) else " "
         return "" if last.at(":") and context is Context.BRACKET else " "

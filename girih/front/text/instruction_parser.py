@@ -10,7 +10,7 @@ from typing import Any
 from girih.front.text.cursor import SyntaxFault
 from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
 from girih.front.text.names import NameParser, canonical_name
-from girih.front.text.spelling import COMPARISONS, OLD_PREFIXES, nearest, today
+from girih.front.text.spelling import COMPARISONS, FOREIGN_INSTRUCTIONS, OLD_PREFIXES, nearest, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
 from girih.ir.define import (
     OPS,
@@ -27,6 +27,7 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
+from girih.ir.syntax import template
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
 
@@ -36,6 +37,26 @@ _TYPE_FOLLOWS = "the type of the result follows, as in `%x = load %A[%i] : f32`"
 
 _ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
 """What follows the first result of an instruction, up to the mnemonic."""
+
+
+def _mnemonic_hint(word: str) -> str | None:
+    """What may have been meant by a word that is no instruction."""
+    if word in OPS:
+        return f"it is written {template(OPS[word].spec)}"
+    owner = next((d.spec for d in OPS.values() if word in d.spec.format and word not in d.spec.roles), None)
+    if owner is not None:
+        return f"`{word}` is a part of another instruction: {template(owner)}"
+    known = [mnemonic for mnemonic, declared in OPS.items() if declared.spec.word == mnemonic]
+    close = COMPARISONS.get(word) or FOREIGN_INSTRUCTIONS.get(word.removeprefix("Op")) or nearest(word, known)
+    return f"did you mean `{close}`?" if close else None
+
+
+def _word_hint(spec: Spec, position: int) -> str:
+    """What to say where a word of the format is missing."""
+    before_type = position + 1 < len(spec.format) and isinstance(spec.roles.get(spec.format[position + 1]), Result)
+    if spec.format[position] == ":" and before_type:
+        return _TYPE_FOLLOWS
+    return f"it is written {template(spec)}"
 
 
 class Draft:
@@ -132,9 +153,7 @@ class InstructionParser(NameParser):
             hint = f"today it is written `{now}`" if now in OPS else None
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
-        close = COMPARISONS.get(word) or nearest(word, OPS)
-        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span,
-                  f"did you mean `{close}`?" if close else None)  # fmt: skip
+        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, _mnemonic_hint(word))
 
     def _modifiers(self, draft: Draft) -> None:
         lexer = self.lexer
@@ -155,12 +174,20 @@ class InstructionParser(NameParser):
     def _wrong_modifier(self, spec: Spec) -> None:
         lexer = self.lexer
         groups = ["|".join("." + c for c in role.choices) for role in spec.modifiers]
-        others = ["|".join("." + c for c in other.modifiers[0].choices) for other in SHARED.get(spec.mnemonic, ())]
-        order = " then ".join(groups)
+        shared = SHARED.get(spec.mnemonic, ())
+        alone = {"." + c for other in shared for c in other.modifiers[0].choices}
         known = {"." + c for role in spec.modifiers for c in role.choices}
         what = "is misplaced or given twice" if lexer.text in known else "is no modifier of this instruction"
+        if lexer.text in alone:
+            what = f"stands directly behind `{spec.word}`, without other modifiers"
+        order = " then ".join(groups)
         hint = f"the modifiers of `{spec.word}` are, in this order: {order}" if groups else "it has no modifiers"
-        hint += "".join(f", or {other}" for other in others)
+        if spec.word != spec.mnemonic:
+            hint = f"{order} is the only modifier here"
+        hint += f", or {'|'.join(sorted(alone))} alone" if alone else ""
+        longer = (choice for choice in sorted(alone) if choice.startswith(lexer.text))
+        close = next(longer, None) or nearest(lexer.text, alone | known)
+        hint += f"; did you mean `{close}`?" if close and close != lexer.text else ""
         self.fail("syntax.modifier", f"`{lexer.text}` {what}", hint=hint)
 
     # --- the words of the format ------------------------------------------------------------
@@ -181,8 +208,8 @@ class InstructionParser(NameParser):
                 self._field(draft, word, role)
             elif "=" in word[1:-1]:
                 self._pairs(draft, *word.split("="))
-            else:
-                self.expect(word, _TYPE_FOLLOWS if word == ":" else None)
+            elif not self.accept(word):
+                self.expect(word, _word_hint(draft.spec, position))
             position += 1
 
     def _option_follows(self, draft: Draft, word: str) -> bool:

@@ -38,6 +38,7 @@ _PLAIN = re.compile(
     r"(?:memref|group|coopmatrix|tensor_layout|tensor_view)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>"
 )
 _STATIC_SIZES = re.compile(r"(?:x[0-9]{1,18})+", re.ASCII)
+_MATRIX_ORDER = "the order is component type and shape, use, scope"
 _ORDER = "the order is element and shape, strided<...>, address space"
 _CACHE_LIMIT = 10_000
 
@@ -221,11 +222,11 @@ class TypeParser(Cursor):
         self.expect("x")
         columns = self.integer("the number of columns")
         self.expect(",")
-        use = self._one_of(Use, "matrix_a, matrix_b or matrix_acc")
+        use = self._one_of(Use, "matrix_a, matrix_b or matrix_acc", _MATRIX_ORDER)
         scope = MatrixScope.SUBGROUP
         if self.accept(","):
             scope = self._one_of(MatrixScope, "the scope, subgroup or work_group")
-        self.expect(">", "the order is component type and shape, use, scope" if self.at(",") else None)
+        self.expect(">", _MATRIX_ORDER if self.at(",") else None)
         return CoopMatrix(component, rows, columns, use, scope)
 
     def _tensor_layout(self) -> TensorLayout:
@@ -249,10 +250,10 @@ class TypeParser(Cursor):
         self.expect(">")
         return TensorView(dim, has_dimensions, tuple(permutation))
 
-    def _one_of(self, choices: Iterable[Choice], what: str) -> Choice:
+    def _one_of(self, choices: Iterable[Choice], what: str, hint: str | None = None) -> Choice:
         """A word that stands for a member of an enumeration."""
         for choice in choices:
             if self.accept(str(choice.value)):
                 return choice
         close = nearest(self.lexer.text, [str(c.value) for c in choices])
-        self.expected(what, f"did you mean `{close}`?" if close else None)
+        self.expected(what, f"did you mean `{close}`?" if close else hint)
