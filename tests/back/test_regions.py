@@ -314,6 +314,7 @@ def test_a_matrix_that_a_loop_begins_with_is_read_behind_it() -> None:
       %a = cooperative_matrix_load %A[%z,%z] : {held}
       %b = cooperative_matrix_load %B[%z,%z] : {held}
       %s = sub %a, %b : {held}
+      %q = add %s, %a : {held}
       %r = for %i=%z,%n init (%m=%s) -> ({held}) {{
         %l = cooperative_matrix_load %A[%z,%z] : {held}
         cooperative_matrix_store %b, %C[%z,%z]
@@ -321,7 +322,6 @@ def test_a_matrix_that_a_loop_begins_with_is_read_behind_it() -> None:
         %k = add %p, %l : {held}
         yield (%k)
       }}
-      %q = add %s, %a : {held}
       cooperative_matrix_store %r, %A[%z,%z]
       cooperative_matrix_store %q, %B[%z,%z]"""
     parameters = ", ".join(memref(name, "i64") for name in "ABC")
