@@ -8,7 +8,7 @@ from math import factorial
 
 import numpy as np
 
-from girih.bench import columns, products
+from girih.bench import columns, products, tensors
 from girih.bench.context import EPSILON, Array, Context, random, wide, zeros
 from girih.bench.rows import Row
 from girih.bench.timing import Call
@@ -304,5 +304,6 @@ KERNELS: Mapping[str, Measured] = {
     "softmax": _softmax,
     "stencil": _stencil,
     "transpose": _transpose,
+    **{name: _single(name)(prepare) for name, prepare in tensors.PREPARED.items()},
 }
 """How each kernel of the library is measured, for a type."""
