@@ -42,7 +42,7 @@ ROOMS = {
     "back": Room((*LANGUAGE, "passes", "addressing"), ("llvmlite",)),
     "runtime": Room((*LANGUAGE, "passes", "addressing", "interpreter", "back"), ARRAYS),
     "api": Room((*WORDS, "ir", "program", "interpreter", "runtime")),
-    "kernels": Room(("api",)),
+    "kernels": Room(("api",), ("numpy",)),
     "bench": Room(ANY, ARRAYS),
     "commands": Room(ANY, ("click", "rich", *ARRAYS)),
     "cli": Room(ANY, ("click", "rich", *ARRAYS)),
