@@ -1,5 +1,5 @@
 """Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices, a kernel, and
-those of the guide to addressing (tools/address_pictures.py), which need matplotlib.
+what of the guide to addressing is generated (tools/address_guide.py), which needs matplotlib.
 
 A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
 read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the
@@ -272,8 +272,8 @@ PICTURES = {"hierarchy": hierarchy, "regions": regions, "masks": masks, "coopmat
 def pictures() -> dict[str, str]:
     """The text of every picture by its path in the repository."""
     drawn = {name: draw().svg() for name, draw in PICTURES.items()} | {"show": shown()}
-    models: dict[str, str] = runpy.run_path(str(ROOT / "tools" / "address_pictures.py"))["pictures"]()
-    return {f"docs/pictures/{name}.svg": text for name, text in drawn.items()} | models
+    guide: dict[str, str] = runpy.run_path(str(ROOT / "tools" / "address_guide.py"))["generated"]()
+    return {f"docs/pictures/{name}.svg": text for name, text in drawn.items()} | guide
 
 
 if __name__ == "__main__":

@@ -1,19 +1,24 @@
-"""The pictures of the guide to addressing: what its pages say is drawn, of the very models of their examples.
+"""What of the guide to addressing is generated: its pictures, and the page of all rules.
 
 A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image. The Python blocks of
-the page are run in order, so that names mean what they mean there. `tools/draw_pictures.py` writes the files.
+the page are run in order, so that names mean what they mean there. The page of rules is `girih.addressing.RULES`.
+`tools/draw_pictures.py` writes the files.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import pkgutil
 import re
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree
 
+import girih.addressing
 from girih import draw
+from girih.addressing import RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "addressing"
@@ -24,14 +29,60 @@ PARTS = re.compile(
 """What happens in a page, in order: a block is run, a picture is drawn."""
 
 
-def pictures() -> dict[str, str]:
-    """The text of every picture of the guide by its path in the repository."""
-    found: dict[str, str] = {}
+MODELS = (
+    ("Strided memory", "strided.md", ("strided",)),
+    ("Tensor layouts and views", "tensor-layout.md", ("tensor_layout", "tensor_view", "load_store", "quirks")),
+    ("Tensor maps", "tensor-map.md", ("tensor_map", "map_tile")),
+    ("Swizzles", "swizzle.md", ("swizzle",)),
+    ("Convolutions", "im2col.md", ("convolution",)),
+    ("Blocked interleaved matrices", "blocked-interleaved.md", ("blocked_interleaved",)),
+    ("Conversion", "four-models.md", ("convert",)),
+    ("All models", "index.md", ("access", "matrix", "operand")),
+)
+"""The headings of the page of rules, the pages that explain them, and what the ids begin with."""
+
+ABOUT_RULES = """\
+<!-- Written by tools/address_guide.py from girih.addressing.RULES; do not edit. -->
+
+# Every rule
+
+What an `AddressingError` can say, and what `lints()` can. A violation has the id of its rule, the numbers that came, a
+fix, and the source: `000` to `004` are the specifications; `PTX ISA` is NVIDIA's manual of the instructions, `driver`
+the documentation of the CUDA driver's functions; `measured` is what an H200 did; `girih` is a limit of this package.
+What breaks a *lint* is legal, and probably not meant.
+"""
+
+
+def generated() -> dict[str, str]:
+    """The text of every picture of the guide, and of the page of rules, by path in the repository."""
+    found = {"docs/addressing/rules.md": rules_page()}
     for page in sorted(PAGES.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if "<!-- picture(" in text:
             found |= pictures_of(page, text)
     return found
+
+
+def rules_page() -> str:
+    """The page of all rules, by model. Raises `KeyError` for a rule that has no place there."""
+    for module in sorted(pkgutil.iter_modules(girih.addressing.__path__), key=lambda found: found.name):
+        import_module(f"girih.addressing.{module.name}")
+    place = {first: title for title, _, firsts in MODELS for first in firsts}
+    rows: dict[str, list[str]] = {title: [] for title, _, _ in MODELS}
+    for rule in sorted(RULES.values(), key=lambda rule: (rule.severity, rule.id)):
+        lint = "*lint:* " if rule.severity == "lint" else ""
+        name = f'<a id="{rule.id}"></a>`{rule.id}`'
+        rows[place[rule.id.split(".")[0]]].append(f"| {name} | {lint}{_plain(rule.says)} | {rule.source} |")
+    parts = [ABOUT_RULES]
+    for title, page, _ in MODELS:
+        about = f"## {title}\n\nExplained in [{page.removesuffix('.md')}]({page}).\n"
+        parts.append("\n".join([about, "| rule | what holds | source |", "| --- | --- | --- |", *rows[title], ""]))
+    return "\n".join(parts)
+
+
+def _plain(words: str) -> str:
+    """Words that Markdown takes as they are."""
+    return re.sub(r"([*<>|])", r"\\\1", words)
 
 
 def pictures_of(page: Path, text: str) -> dict[str, str]:
