@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 DEFAULT_CHECKS = "bounds"
 
+_MOST_GRIDS = 64
+"""How many grids a kernel remembers."""
+
 Grid = int | Sequence[int]
 """An int, or up to three of them."""
 
@@ -85,13 +88,18 @@ class Program(Mapping[str, "Kernel"]):
     executors: Mapping[str, Executor]
     target: str
     warnings: tuple[Diagnostic, ...] = ()
+    _kernels: dict[str, Kernel] = field(default_factory=dict, init=False, compare=False)
 
     def __getitem__(self, name: str) -> Kernel:
+        known = self._kernels.get(name)
+        return self._found(name) if known is None else known
+
+    def _found(self, name: str) -> Kernel:
         found = self.module.function(name.removeprefix("@")) if isinstance(name, str) else None
         if found is None:
             known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
-        return Kernel(found, self.executors[found.name], self.target)
+        return self._kernels.setdefault(name, Kernel(found, self.executors[found.name], self.target))
 
     def __iter__(self) -> Iterator[str]:
         return iter(f.name for f in self.module.functions)
@@ -114,10 +122,31 @@ class Kernel:
     executor: Executor = field(repr=False, compare=False)
     target: str
     grid: tuple[int, int, int] = field(default=(1, 1, 1))
+    _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getitem__(self, grid: Grid) -> Kernel:
         """The kernel on a grid: an int or up to three, x first; missing ones are 1. Raises `LaunchError`."""
-        return Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+        # Grids are few and launches are many. Only plain integers are looked up: True and 1.0 would find 1.
+        if type(grid) is int:
+            known = self._on_grids.get(grid)
+            return self._on_new_grid(grid) if known is None else known
+        if type(grid) is not tuple:
+            return Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+        for size in grid:
+            if type(size) is not int:
+                return Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+        known = self._on_grids.get(grid)
+        return self._on_new_grid(grid) if known is None else known
+
+    def _on_new_grid(self, grid: Grid) -> Kernel:
+        made = Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+        if len(self._on_grids) >= _MOST_GRIDS:
+            self._on_grids.clear()
+        self._on_grids[grid] = made
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Kernel, (self.ir, self.executor, self.target, self.grid)
 
     @property
     def name(self) -> str:

@@ -119,7 +119,7 @@ def test_code_for_another_processor_is_assembled_but_not_launched() -> None:
         kernel(1, array)
     (told,) = caught.value.diagnostics
     assert told.code == "bind.target"
-    assert told.message.startswith(f"code for {FOREIGN} cannot run on this machine, which lacks ")
+    assert told.message.startswith(f"code for {FOREIGN} cannot run on this machine: it needs ")
     assert told.hint is not None and "target='cpu'" in told.hint
     assert not array.any()
 

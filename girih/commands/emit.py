@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import click
@@ -10,16 +10,13 @@ import click
 from girih.commands.calls import analyzed, refuse_file, unknown
 from girih.commands.report import counted, print_items
 from girih.diagnostics import CompileError, errors
-from girih.ir.core import Module
+from girih.ir.core import Function, Module
 
 _NEEDS = {
     "ptx": ("PTX", "the target cuda"),
     "spirv": ("SPIR-V", "the target vulkan"),
 }
 """What forms there will be, and the target that each needs."""
-
-_COMPILED = {"llvm": "llvm_ir", "asm": "assembly"}
-"""The forms of compiled kernels, and where a kernel has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +65,21 @@ def _chosen(module: Module, name: str | None) -> Module:
 
 
 def _compiled(module: Module, request: Request) -> str:
-    """LLVM IR or assembly, one kernel after the other."""
-    from girih.api import compile_module
+    """LLVM IR or assembly, one kernel after the other; nothing is made ready to run."""
+    from girih.runtime.executors import assembled, lowered, processor
 
     target = request.target or "cpu"
     if target.partition(":")[0] != "cpu":
         raise click.UsageError(f"--target {target}: --as {request.form} is for cpu, or cpu:NAME such as cpu:haswell")
     try:
-        program = compile_module(module, target, checks=request.checks)
+        cpu = processor(target)
     except ValueError as error:
         raise click.UsageError(f"--target {target}: {error}") from None
-    forms: list[str] = [getattr(program[name], _COMPILED[request.form]) for name in program]
-    return "\n".join(forms)
+    form: Callable[[Function], str] = {
+        "llvm": lambda function: lowered(function, cpu, request.checks).text,
+        "asm": lambda function: assembled(function, cpu, request.checks),
+    }[request.form]
+    return "\n".join(form(function) for function in module.functions)
 
 
 def write_text(text: str, output: str | None) -> None:

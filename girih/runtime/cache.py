@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -67,7 +68,7 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, _Refused) as error:
-            _warn_once(f"compiled code is not cached: {_words(error, self.folder)}")
+            _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
             return None
 
     def _read(self, folder: int, key: str) -> bytes | None:
@@ -77,11 +78,17 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, _Refused) as error:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=folder)
-            place = self.folder and self.folder / name
-            warnings.warn(f"the cached code {place} was dropped: {_words(error, place)}", CacheWarning, stacklevel=4)
-            return None
+            return self._drop(folder, name, error)
+
+    def _drop(self, folder: int, name: str, error: OSError | _Refused) -> None:
+        """Remove an entry that cannot be believed, and say so; where it stays, it is said once."""
+        place = self.folder and self.folder / name
+        try:
+            _remove(folder, name)
+        except OSError as stays:
+            _warn_once(f"the cached code {place} is of no use: {_words(error)}; it cannot be removed: {_words(stays)}")
+            return
+        _warn(f"the cached code {place} was dropped: {_words(error)}")
 
     def put(self, key: str, code: bytes) -> None:
         """Keep code under a key; whoever reads meanwhile finds the old entry, the new one or none."""
@@ -95,7 +102,7 @@ class Cache:
                 if key[0] == "0" or len(code) > self.limit // 64:
                     _shrink(folder, self.limit)
         except (OSError, _Refused) as error:
-            _warn_once(f"compiled code is not cached: {_words(error, self.folder)}")
+            _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
 
 
 def digest(*parts: str | bytes) -> str:
@@ -112,31 +119,48 @@ def kernel_key(function: Function, checks: str, cpu: str) -> str:
     source = function.span.source
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
-        llvm_version(), _back_end(),
+        llvm_version(), _compiler(),
     )  # fmt: skip
 
 
-@lru_cache(maxsize=1)
-def _back_end() -> str:
-    """What the back end itself reads like, so that a change of it makes all that it compiled stale.
+_COMPILER = ("back", "ir", "ops")
+"""The parts of the package that decide how a checked function is compiled."""
 
-    The first file of the package is a part of it, as our version stands there.
+
+@lru_cache(maxsize=1)
+def _compiler() -> str:
+    """Which compiler this is: a change of one of its files makes all that it compiled stale.
+
+    A file is taken to be the same where our version, its path, size and time of change are: reading all of them would
+    take longer than loading a kernel. The version stands in the first file of the package.
     """
     package = Path(__file__).parent.parent
-    files = [package / "__init__.py", *sorted((package / "back").rglob("*.py"))]
-    return digest(*(part for path in files for part in (path.relative_to(package).as_posix(), path.read_bytes())))
+    version = (package / "__init__.py").read_bytes()
+    return digest(version, *(part for name in _COMPILER for part in _files(str(package / name))))
+
+
+def _files(folder: str) -> Iterator[str]:
+    """Path, size and time of change of each Python file in a folder, in some fixed order."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.endswith(".py"):
+            status = entry.stat()
+            yield f"{entry.path}:{status.st_size}:{status.st_mtime_ns}"
+        elif entry.is_dir():
+            yield from _files(entry.path)
 
 
 def _folder() -> Path | None:
     asked = os.environ.get("GIRIH_CACHE_DIR", "")
-    if asked:
-        return Path(asked).absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):
-        return Path(base) / "girih"
     try:
-        return Path.home() / ".cache" / "girih"
-    except RuntimeError:
+        if asked:
+            return Path(asked).expanduser().absolute()
+        return Path(base) / "girih" if os.path.isabs(base) else Path.home() / ".cache" / "girih"
+    except RuntimeError as error:
+        if asked:
+            _warn_once(f"GIRIH_CACHE_DIR is {asked!r}, which is no folder: {error}; compiled code is not cached")
         return None
 
 
@@ -177,9 +201,11 @@ def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise _Refused("it is no plain file")
         _refuse_foreign(status)
-        data = file.read(limit + len(_MAGIC) + _CHECKSUM_BYTES + 1)
-        if os.utime in os.supports_fd:
-            os.utime(descriptor)
+        data = file.read(min(status.st_size, limit + len(_MAGIC) + _CHECKSUM_BYTES + 1))
+        # Where it cannot be noted that it was used, it is as good.
+        with suppress(OSError):
+            if os.utime in os.supports_fd:
+                os.utime(descriptor)
     start = len(_MAGIC) + _CHECKSUM_BYTES
     if len(data) < start or not data.startswith(_MAGIC):
         raise _Refused("it is no entry of this version")
@@ -230,12 +256,27 @@ def _shrink(folder: int, limit: int) -> None:
         total -= size
 
 
-def _words(error: Exception, place: Path | None) -> str:
-    if isinstance(error, OSError):
-        return f"{error.strerror or error} ({place})"
-    return f"{error} ({place})"
+def _remove(folder: int, name: str) -> None:
+    """Remove a file, or an empty folder in its place."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except (IsADirectoryError, PermissionError):
+        os.rmdir(name, dir_fd=folder)
+
+
+def _words(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 @lru_cache(maxsize=64)
 def _warn_once(message: str) -> None:
-    warnings.warn(message, CacheWarning, stacklevel=4)
+    _warn(message)
+
+
+def _warn(message: str) -> None:
+    """Warn of a line of the user's: the innermost one that is not in this package."""
+    package = str(Path(__file__).parent.parent) + os.sep
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, CacheWarning, stacklevel=level)

@@ -54,9 +54,11 @@ class CpuKernel:
             compiled.name,
             self._specs,
             kernel=self._linked.addresses[compiled.symbol],
+            code=self._linked,
             pool=process_pool().address,
             workspace_bytes=compiled.workspace_bytes,
             serial_groups=compiled.serial_groups,
+            untimed_groups=compiled.untimed_groups,
             addresses=launcher().address,
         )
         self.call = self._entry.call or _unknown
@@ -65,8 +67,9 @@ class CpuKernel:
         """Run the kernel on a grid and wait for it; arrays are changed in place.
 
         `grid` has three sizes between 0 and 2^31 - 1; nothing runs where one is 0. Raises `LaunchError` for wrong
-        arguments and where there is no memory, `KernelError` for what a check of the kernel found, and what a signal
-        handler raises, such as `KeyboardInterrupt`: then some work-groups have run and others have not.
+        arguments, where there is no memory, and in a child that a signal handler forked meanwhile; `KernelError` for
+        what a check of the kernel found; and what a signal handler raises, such as `KeyboardInterrupt`: then some
+        work-groups have run and others have not.
         """
         result = self.call(grid, *arguments)
         if result is not None:
@@ -82,6 +85,10 @@ class CpuKernel:
         if result is False:
             self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
                          f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
+        if result is True:
+            self._refuse("bind.fork", f"a signal handler forked this process while @{self.function.name} ran; in the "
+                         "child, work-groups that other threads had begun are lost",
+                         "the parent's launch goes on; launch again here, with arrays as they were before")  # fmt: skip
         if isinstance(result, bytes):
             raise KernelError([self._finding(result, grid)])
         return None

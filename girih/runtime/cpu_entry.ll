@@ -1,7 +1,8 @@
 ; What Python calls: arguments become slots (girih/back/llvm/cpu/abi.py), Python's lock is let go, the kernel runs.
 ;
-; Each function is of CPython's METH_FASTCALL kind; `self` is a capsule over the description of a kernel, written by
-; girih/runtime/entry.py, which also says what the results mean. The first argument is the grid, a tuple of three.
+; Each function is of CPython's METH_FASTCALL kind; `self` is a tuple whose first member, bytes, is the description of a
+; kernel, written by girih/runtime/entry.py, which also says what the results mean. The first argument is the grid, a
+; tuple of three.
 
 @_Py_NoneStruct = external global i8
 @_Py_NotImplementedStruct = external global i8
@@ -14,7 +15,7 @@
 @PyList_Type = external global i8
 @PyTuple_Type = external global i8
 
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare i64 @PyTuple_Size(ptr)
 declare ptr @PyList_AsTuple(ptr)
@@ -49,13 +50,19 @@ define internal i32 @check_signals(ptr %context) {
   ret i32 %answer
 }
 
+define internal ptr @description(ptr %self) {
+  %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %description = call ptr @PyBytes_AsString(ptr %held)
+  ret ptr %description
+}
+
 define internal ptr @returned(ptr %object) {
   call void @Py_IncRef(ptr %object)
   ret ptr %object
 }
 
-; Run the kernel of a description. None: finished. Bytes: the failure record. False: no memory. Ellipsis: the pool is
-; to be started first. NotImplemented: too many work-groups to count. Null: a signal handler raised.
+; Run the kernel of a description. None: finished. Bytes: the failure record. False: no memory. True: forked meanwhile.
+; Ellipsis: the pool is to be started first. NotImplemented: too many work-groups to count. Null: a handler raised.
 define internal ptr @run(ptr %description, ptr %grid, ptr %slots) {
 entry:
   %record = alloca [${RECORD_BYTES} x i8], align 64
@@ -97,18 +104,28 @@ prepare:
   %pool = load ptr, ptr %pool_at
   %bytes = load i64, ptr %bytes_at
   %serial_groups = load i64, ptr %serial_at
+  %untimed_at = getelementptr i8, ptr %description, i64 ${D_UNTIMED_GROUPS}
+  %untimed_groups = load i64, ptr %untimed_at
   %state = call ptr @PyEval_SaveThread()
   store ptr %state, ptr %context
-  %result = call i32 @launch(ptr %pool, ptr %kernel, ptr %slots, i64 %groups, i64 %serial_groups, i64 %bytes,
-                             ptr @check_signals, ptr %context)
+  %result = call i32 @launch(ptr %pool, ptr %kernel, ptr %slots, i64 %groups, i64 %serial_groups,
+                             i64 %untimed_groups, i64 %bytes, ptr @check_signals, ptr %context)
   %saved = load ptr, ptr %context
   call void @PyEval_RestoreThread(ptr %saved)
   switch i32 %result, label %finished [ i32 ${NO_MEMORY}, label %no_memory
                                         i32 ${INTERRUPTED}, label %interrupted
+                                        i32 ${FORKED}, label %forked
                                         i32 ${NOT_STARTED}, label %not_started ]
 no_memory:
   %false = call ptr @returned(ptr @_Py_FalseStruct)
   ret ptr %false
+forked:
+  %error = call ptr @PyErr_Occurred()
+  %quiet = icmp eq ptr %error, null
+  br i1 %quiet, label %lost, label %interrupted
+lost:
+  %true = call ptr @returned(ptr @_Py_TrueStruct)
+  ret ptr %true
 interrupted:
   ret ptr null
 not_started:
@@ -125,7 +142,7 @@ failure:
 
 ; (grid, address of slots whose parameters are filled)
 define ptr @girih_run(ptr %self, ptr %given, i64 %count) {
-  %description = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
+  %description = call ptr @description(ptr %self)
   %address_at = getelementptr ptr, ptr %given, i64 1
   %grid = load ptr, ptr %given
   %address = load ptr, ptr %address_at
@@ -139,7 +156,7 @@ define ptr @girih_call(ptr %self, ptr %given, i64 %count) {
 entry:
   %tables = alloca ptr
   store ptr null, ptr %tables
-  %description = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
+  %description = call ptr @description(ptr %self)
   %count_at = getelementptr i8, ptr %description, i64 ${D_PARAMETERS}
   %slot_bytes_at = getelementptr i8, ptr %description, i64 ${D_SLOT_BYTES}
   %parameters = load i64, ptr %count_at
@@ -164,7 +181,7 @@ bind:
   %slot_offset = load i64, ptr %slot_at
   %bytes = load i64, ptr %bytes_at
   %slot = getelementptr i8, ptr %slots, i64 %slot_offset
-  %bound = call i1 @bind(ptr %parameter, ptr %object, ptr %slot, ptr %tables)
+  %bound = call i1 @bind(ptr %description, ptr %parameter, ptr %object, ptr %slot, ptr %tables)
   %following = add i64 %number, 1
   %after = getelementptr i8, ptr %parameter, i64 %bytes
   br i1 %bound, label %fits, label %refuse
@@ -204,7 +221,7 @@ done:
 }
 
 ; One argument into its slots; false where the slow path has to decide.
-define internal i1 @bind(ptr %parameter, ptr %object, ptr %slot, ptr %tables) {
+define internal i1 @bind(ptr %description, ptr %parameter, ptr %object, ptr %slot, ptr %tables) {
 entry:
   %imaginary_slot = getelementptr i8, ptr %slot, i64 8
   %type_at = getelementptr i8, ptr %object, i64 8
@@ -231,40 +248,45 @@ bool:
   %boolean = or i1 %true, %false
   ret i1 %boolean
 integer:
-  %is_int = icmp eq ptr %type, @PyLong_Type
-  br i1 %is_int, label %whole, label %bad
-whole:
   %overflow = alloca i32
+  %is_int = icmp eq ptr %type, @PyLong_Type
+  br i1 %is_int, label %plain, label %foreign
+plain:
+  %plain_value = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
+  store i64 %plain_value, ptr %slot
+  %over = load i32, ptr %overflow
+  %held = icmp eq i32 %over, 0
+  br i1 %held, label %whole, label %bad
+foreign:
+  %is_scalar = call i1 @integer_scalar(ptr %description, ptr %object, ptr %type, ptr %slot)
+  br i1 %is_scalar, label %whole, label %bad
+whole:
   %least_at = getelementptr i8, ptr %parameter, i64 ${P_LEAST}
   %most_at = getelementptr i8, ptr %parameter, i64 ${P_MOST}
   %least = load i64, ptr %least_at
   %most = load i64, ptr %most_at
-  %value = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
-  store i64 %value, ptr %slot
-  %over = load i32, ptr %overflow
-  %held = icmp eq i32 %over, 0
+  %value = load i64, ptr %slot
   %above = icmp sge i64 %value, %least
   %below = icmp sle i64 %value, %most
   %between = and i1 %above, %below
-  %fits = and i1 %held, %between
-  ret i1 %fits
+  ret i1 %between
 narrow:
-  %narrow_real = call i1 @real(ptr %object, ptr %type, ptr %slot)
+  %narrow_real = call i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot)
   br i1 %narrow_real, label %narrowed, label %bad
 narrowed:
   %narrow_fits = call i1 @round(ptr %parameter, ptr %slot)
   ret i1 %narrow_fits
 f32:
-  %single_real = call i1 @real(ptr %object, ptr %type, ptr %slot)
+  %single_real = call i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot)
   br i1 %single_real, label %single, label %bad
 single:
   %single_fits = call i1 @shorten(ptr %slot)
   ret i1 %single_fits
 f64:
-  %double_real = call i1 @real(ptr %object, ptr %type, ptr %slot)
+  %double_real = call i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot)
   ret i1 %double_real
 c32:
-  %c32_parts = call i1 @parts(ptr %object, ptr %type, ptr %slot)
+  %c32_parts = call i1 @parts(ptr %description, ptr %object, ptr %type, ptr %slot)
   br i1 %c32_parts, label %single_parts, label %bad
 single_parts:
   %real_fits = call i1 @shorten(ptr %slot)
@@ -272,7 +294,7 @@ single_parts:
   %both_fit = and i1 %real_fits, %imaginary_fits
   ret i1 %both_fit
 c64:
-  %c64_parts = call i1 @parts(ptr %object, ptr %type, ptr %slot)
+  %c64_parts = call i1 @parts(ptr %description, ptr %object, ptr %type, ptr %slot)
   ret i1 %c64_parts
 memref:
   %memref_fits = call i1 @bind_memref(ptr %parameter, ptr %object, ptr %slot, i64 8)
@@ -282,8 +304,75 @@ group:
   ret i1 %group_fits
 }
 
-; A Python float or int as a double.
-define internal i1 @real(ptr %object, ptr %type, ptr %slot) {
+; A NumPy scalar that is a whole number, and fits 63 bits and a sign.
+define internal i1 @integer_scalar(ptr %description, ptr %object, ptr %type, ptr %slot) {
+entry:
+  %types = getelementptr i8, ptr %description, i64 ${D_INTEGERS}
+  %value_at = getelementptr i8, ptr %object, i64 ${S_VALUE}
+  br label %look
+look:
+  %number = phi i64 [ 0, %entry ], [ %following, %other ]
+  %more = icmp ult i64 %number, ${INTEGERS}
+  br i1 %more, label %compare, label %bad
+compare:
+  %its_at = getelementptr ptr, ptr %types, i64 %number
+  %its = load ptr, ptr %its_at
+  %same = icmp eq ptr %type, %its
+  br i1 %same, label %found, label %other
+other:
+  %following = add i64 %number, 1
+  br label %look
+found:
+  switch i64 %number, label %bad [ i64 0, label %int64
+                                   i64 1, label %int32
+                                   i64 2, label %uint8
+                                   i64 3, label %int8
+                                   i64 4, label %int16
+                                   i64 5, label %uint16
+                                   i64 6, label %uint32
+                                   i64 7, label %uint64 ]
+int64:
+  %i64 = load i64, ptr %value_at
+  br label %good
+int32:
+  %i32 = load i32, ptr %value_at
+  %i32_wide = sext i32 %i32 to i64
+  br label %good
+uint8:
+  %u8 = load i8, ptr %value_at
+  %u8_wide = zext i8 %u8 to i64
+  br label %good
+int8:
+  %i8 = load i8, ptr %value_at
+  %i8_wide = sext i8 %i8 to i64
+  br label %good
+int16:
+  %i16 = load i16, ptr %value_at
+  %i16_wide = sext i16 %i16 to i64
+  br label %good
+uint16:
+  %u16 = load i16, ptr %value_at
+  %u16_wide = zext i16 %u16 to i64
+  br label %good
+uint32:
+  %u32 = load i32, ptr %value_at
+  %u32_wide = zext i32 %u32 to i64
+  br label %good
+uint64:
+  %u64 = load i64, ptr %value_at
+  %small = icmp sge i64 %u64, 0
+  br i1 %small, label %good, label %bad
+good:
+  %value = phi i64 [ %i64, %int64 ], [ %i32_wide, %int32 ], [ %u8_wide, %uint8 ], [ %i8_wide, %int8 ],
+                   [ %i16_wide, %int16 ], [ %u16_wide, %uint16 ], [ %u32_wide, %uint32 ], [ %u64, %uint64 ]
+  store i64 %value, ptr %slot
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; A real number of Python or NumPy as a double.
+define internal i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot) {
 entry:
   %is_float = icmp eq ptr %type, @PyFloat_Type
   br i1 %is_float, label %float, label %other
@@ -293,7 +382,35 @@ float:
   ret i1 true
 other:
   %is_int = icmp eq ptr %type, @PyLong_Type
-  br i1 %is_int, label %int, label %bad
+  br i1 %is_int, label %int, label %foreign
+foreign:
+  %float32_at = getelementptr i8, ptr %description, i64 ${D_FLOAT32}
+  %float64_at = getelementptr i8, ptr %description, i64 ${D_FLOAT64}
+  %value_at = getelementptr i8, ptr %object, i64 ${S_VALUE}
+  %float32_type = load ptr, ptr %float32_at
+  %float64_type = load ptr, ptr %float64_at
+  %is_float32 = icmp eq ptr %type, %float32_type
+  br i1 %is_float32, label %float32, label %wider
+float32:
+  %single = load float, ptr %value_at
+  %extended = fpext float %single to double
+  store double %extended, ptr %slot
+  ret i1 true
+wider:
+  %is_float64 = icmp eq ptr %type, %float64_type
+  br i1 %is_float64, label %float64, label %scalar
+float64:
+  %double = load double, ptr %value_at
+  store double %double, ptr %slot
+  ret i1 true
+scalar:
+  %is_scalar = call i1 @integer_scalar(ptr %description, ptr %object, ptr %type, ptr %slot)
+  br i1 %is_scalar, label %convert, label %bad
+convert:
+  %whole = load i64, ptr %slot
+  %converted = sitofp i64 %whole to double
+  store double %converted, ptr %slot
+  ret i1 true
 int:
   %number = call double @PyLong_AsDouble(ptr %object)
   store double %number, ptr %slot
@@ -312,8 +429,8 @@ bad:
   ret i1 false
 }
 
-; A Python complex, float or int as two doubles.
-define internal i1 @parts(ptr %object, ptr %type, ptr %slot) {
+; A Python complex, or a real number of Python or NumPy, as two doubles.
+define internal i1 @parts(ptr %description, ptr %object, ptr %type, ptr %slot) {
 entry:
   %imaginary_slot = getelementptr i8, ptr %slot, i64 8
   %is_complex = icmp eq ptr %type, @PyComplex_Type
@@ -326,7 +443,7 @@ complex:
   ret i1 true
 other:
   store double 0.0, ptr %imaginary_slot
-  %is_real = call i1 @real(ptr %object, ptr %type, ptr %slot)
+  %is_real = call i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot)
   ret i1 %is_real
 }
 

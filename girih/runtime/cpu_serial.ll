@@ -1,6 +1,7 @@
 ; Launches: a kernel is executed on the calling thread, or with the pool of threads (cpu_threads.ll).
 ;
 ; `check` is asked at most every 50 ms, between work-groups, whether to go on; a result other than 0 ends the launch.
+; What it runs may fork, and go on in the child too: there the pool has been cleared, and FORKS counts one more.
 ; Names in braces are offsets and numbers from girih/runtime/pool.py. All code here runs without Python's lock.
 
 declare i32 @clock_gettime(i32, ptr)
@@ -19,9 +20,10 @@ define internal i64 @now() {
   ret i64 %sum
 }
 
-; How a launch ended: ${FINISHED}, ${NO_MEMORY}, ${INTERRUPTED}, or ${NOT_STARTED} where the pool must be started first.
+; How a launch ended: ${FINISHED}, ${NO_MEMORY}, ${INTERRUPTED}, ${FORKED} in a child whose other threads are gone, or
+; ${NOT_STARTED} where the pool must be started first.
 define internal i32 @launch(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
-                            i64 %workspace_bytes, ptr %check, ptr %context) {
+                            i64 %untimed_groups, i64 %workspace_bytes, ptr %check, ptr %context) {
 entry:
   %own = alloca ptr
   store ptr null, ptr %own
@@ -51,7 +53,7 @@ no_memory:
   ret i32 ${NO_MEMORY}
 beside_run:
   %own_workspace = load ptr, ptr %own
-  %beside_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %own_workspace, i64 %groups, i64 %serial_groups,
+  %beside_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %own_workspace, i64 %groups, i64 %untimed_groups,
                                     ptr %check, ptr %context)
   call void @free(ptr %own_workspace)
   ret i32 %beside_result
@@ -62,25 +64,31 @@ release_poor:
   store atomic i32 0, ptr %busy_at release, align 4
   ret i32 ${NO_MEMORY}
 choose:
+  %forks_at = getelementptr i8, ptr %pool, i64 ${FORKS}
+  %forks = load i64, ptr %forks_at
   %alone = icmp sle i64 %workers, 0
-  ; Of more than 2^36 work-groups chunks would be so large that an interrupt had to wait; they take for ever anyway.
-  %huge = icmp ugt i64 %groups, 68719476736
-  %rarely = or i1 %alone, %huge
-  %serially = or i1 %rarely, %small
+  %serially = or i1 %alone, %small
   br i1 %serially, label %serial, label %parallel
 serial:
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
   %workspace = load ptr, ptr %workspace_at
-  %serial_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %serial_groups,
+  %serial_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %untimed_groups,
                                     ptr %check, ptr %context)
   br label %release
 parallel:
   %parallel_result = call i32 @parallel(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
-                                        ptr %check, ptr %context)
+                                        i64 %untimed_groups, ptr %check, ptr %context)
   br label %release
 release:
   %result = phi i32 [ %serial_result, %serial ], [ %parallel_result, %parallel ]
+  ; In a forked child the pool is nobody's, or another's by now.
+  %forks_now = load i64, ptr %forks_at
+  %same = icmp eq i64 %forks, %forks_now
+  br i1 %same, label %give_back, label %leave
+give_back:
   store atomic i32 0, ptr %busy_at release, align 4
+  br label %leave
+leave:
   ret i32 %result
 }
 
@@ -122,60 +130,118 @@ bad:
 }
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
-; On the calling thread: few work-groups at once, more in pieces that take between 0.1 and 10 ms.
-define internal i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %serial_groups,
+; On the calling thread: few work-groups at once, more in pieces.
+define internal i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %untimed_groups,
                             ptr %check, ptr %context) {
 entry:
-  %one = icmp eq i64 %groups, 1
-  %small = icmp ule i64 %groups, %serial_groups
-  %direct = or i1 %one, %small
-  br i1 %direct, label %whole, label %begin
+  %pace = alloca [${PACE_WORDS} x i64], align 8
+  %few = icmp ule i64 %groups, %untimed_groups
+  br i1 %few, label %whole, label %begin
 whole:
   call void %kernel(ptr %arguments, ptr %workspace, i64 0, i64 %groups)
   ret i32 ${FINISHED}
 begin:
+  ; What runs on this thread alone goes on in a forked child as if nothing had happened.
+  call void @begin(ptr %pace, i64 %untimed_groups, ptr null)
+  %result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 0, i64 %groups, ptr %pace,
+                             ptr %check, ptr %context)
+  ret i32 %result
+}
+
+; A pace holds: the work-groups of the next piece, when the piece before ended, when `check` was last asked, where the
+; count of forks is (null: it does not matter), and what it was.
+define internal void @begin(ptr %pace, i64 %size, ptr %forks_at) {
+entry:
+  %ended_at = getelementptr i64, ptr %pace, i64 1
+  %asked_at = getelementptr i64, ptr %pace, i64 2
+  %where_at = getelementptr i64, ptr %pace, i64 3
+  %count_at = getelementptr i64, ptr %pace, i64 4
+  %now = call i64 @now()
+  store i64 %size, ptr %pace
+  store i64 %now, ptr %ended_at
+  store i64 %now, ptr %asked_at
+  store ptr %forks_at, ptr %where_at
+  %counts = icmp ne ptr %forks_at, null
+  br i1 %counts, label %count, label %done
+count:
+  %forks = load i64, ptr %forks_at
+  store i64 %forks, ptr %count_at
+  br label %done
+done:
+  ret void
+}
+
+; Work-groups in pieces that take between 0.1 and 10 ms, or are one work-group; in between `check` is asked.
+define internal i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 %start, i64 %end, ptr %pace,
+                            ptr %check, ptr %context) {
+entry:
   %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
   %record = load ptr, ptr %record_at
-  %started = call i64 @now()
+  %ended_at = getelementptr i64, ptr %pace, i64 1
+  %asked_at = getelementptr i64, ptr %pace, i64 2
   br label %piece
 piece:
-  %first = phi i64 [ 0, %begin ], [ %last, %resized ]
-  %size = phi i64 [ 1, %begin ], [ %next_size, %resized ]
-  %before = phi i64 [ %started, %begin ], [ %after, %resized ]
-  %asked = phi i64 [ %started, %begin ], [ %asked_now, %resized ]
-  %rest = sub i64 %groups, %first
+  %first = phi i64 [ %start, %entry ], [ %last, %going ]
+  %size = load i64, ptr %pace
+  %rest = sub i64 %end, %first
   %some = call i64 @llvm.umin.i64(i64 %size, i64 %rest)
   %last = add i64 %first, %some
   call void %kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)
   %state = load atomic i32, ptr %record acquire, align 4
   %failed = icmp ne i32 %state, 0
-  %complete = icmp eq i64 %last, %groups
-  %over = or i1 %failed, %complete
-  br i1 %over, label %finished, label %measure
-finished:
-  ret i32 ${FINISHED}
+  br i1 %failed, label %finished, label %measure
 measure:
+  %before = load i64, ptr %ended_at
+  %asked = load i64, ptr %asked_at
   %after = call i64 @now()
+  store i64 %after, ptr %ended_at
   %took = sub i64 %after, %before
   %short = icmp ult i64 %took, 100000
   %long = icmp ugt i64 %took, 10000000
-  %double = shl i64 %size, 1
+  %double = shl i64 %some, 1
+  %larger = call i64 @llvm.umax.i64(i64 %double, i64 %size)
   %halved = lshr i64 %size, 1
   %half = call i64 @llvm.umax.i64(i64 %halved, i64 1)
   %shrunk = select i1 %long, i64 %half, i64 %size
-  %next_size = select i1 %short, i64 %double, i64 %shrunk
+  %next_size = select i1 %short, i64 %larger, i64 %shrunk
+  store i64 %next_size, ptr %pace
   %since = sub i64 %after, %asked
   %due = icmp uge i64 %since, ${CHECK_NANOSECONDS}
-  br i1 %due, label %ask, label %resized
+  br i1 %due, label %ask, label %going
 ask:
-  %answer = call i32 %check(ptr %context)
-  %stop = icmp ne i32 %answer, 0
-  br i1 %stop, label %interrupted, label %resized
-interrupted:
-  ret i32 ${INTERRUPTED}
-resized:
-  %asked_now = phi i64 [ %asked, %measure ], [ %after, %ask ]
-  br label %piece
+  store i64 %after, ptr %asked_at
+  %answer = call i32 @ask(ptr %pace, ptr %check, ptr %context)
+  %go_on = icmp eq i32 %answer, ${FINISHED}
+  br i1 %go_on, label %going, label %stopped
+stopped:
+  ret i32 %answer
+going:
+  %complete = icmp eq i64 %last, %end
+  br i1 %complete, label %finished, label %piece
+finished:
+  ret i32 ${FINISHED}
 }
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
+
+; Whether to go on: ${FINISHED}, ${INTERRUPTED}, or ${FORKED}, whatever else there is then.
+define internal i32 @ask(ptr %pace, ptr %check, ptr %context) {
+entry:
+  %where_at = getelementptr i64, ptr %pace, i64 3
+  %count_at = getelementptr i64, ptr %pace, i64 4
+  %answer = call i32 %check(ptr %context)
+  %stop = icmp ne i32 %answer, 0
+  %told = select i1 %stop, i32 ${INTERRUPTED}, i32 ${FINISHED}
+  %forks_at = load ptr, ptr %where_at
+  %alone = icmp eq ptr %forks_at, null
+  br i1 %alone, label %tell, label %compare
+compare:
+  %count = load i64, ptr %count_at
+  %forks = load i64, ptr %forks_at
+  %same = icmp eq i64 %count, %forks
+  br i1 %same, label %tell, label %forked
+forked:
+  ret i32 ${FORKED}
+tell:
+  ret i32 %told
+}

@@ -44,8 +44,9 @@ done:
   ret void
 }
 
-; Claim and execute one chunk; false where nothing was left.
-define internal i1 @step(ptr %pool, i32 %generation, ptr %workspace) {
+; Claim a chunk; false where nothing was left. What was claimed is written to `job`: the kernel, its arguments, the first
+; work-group and the end, and the number of all chunks.
+define internal i1 @claim(ptr %pool, i32 %generation, ptr %job) {
 entry:
   %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
   %kernel_at = getelementptr i8, ptr %pool, i64 ${KERNEL}
@@ -53,9 +54,6 @@ entry:
   %groups_at = getelementptr i8, ptr %pool, i64 ${GROUPS}
   %chunk_at = getelementptr i8, ptr %pool, i64 ${CHUNK}
   %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
-  %done_at = getelementptr i8, ptr %pool, i64 ${DONE}
-  %cancel_at = getelementptr i8, ptr %pool, i64 ${CANCEL}
-  %waiting_at = getelementptr i8, ptr %pool, i64 ${WAITING}
   %wide_generation = zext i32 %generation to i64
   br label %look
 look:
@@ -71,61 +69,81 @@ read:
   %chunks = load atomic i64, ptr %chunks_at acquire, align 8
   %number = and i64 %word, 4294967295
   %left = icmp ult i64 %number, %chunks
-  br i1 %left, label %claim, label %nothing
-claim:
+  br i1 %left, label %try, label %nothing
+try:
   %next = add i64 %word, 1
   %exchange = cmpxchg ptr %claim_at, i64 %word, i64 %next acq_rel monotonic
   %won = extractvalue { i64, i1 } %exchange, 1
-  br i1 %won, label %run, label %look
-run:
-  %first = mul i64 %number, %chunk
-  %end = add i64 %first, %chunk
-  %last = call i64 @llvm.umin.i64(i64 %end, i64 %groups)
-  call void %kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)
-  %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
-  %record = load ptr, ptr %record_at
-  %state = load atomic i32, ptr %record monotonic, align 4
-  %cancel = load atomic i32, ptr %cancel_at monotonic, align 4
-  %both = or i32 %state, %cancel
-  %aborted = icmp ne i32 %both, 0
-  br i1 %aborted, label %rest, label %account
-; The launch is to end: claim all that is left, and do not execute it.
-rest:
-  %again = load atomic i64, ptr %claim_at monotonic, align 8
-  %reached = and i64 %again, 4294967295
-  %some = icmp ult i64 %reached, %chunks
-  br i1 %some, label %take, label %account
-take:
-  %difference = sub i64 %chunks, %reached
-  %final = add i64 %again, %difference
-  %taking = cmpxchg ptr %claim_at, i64 %again, i64 %final acq_rel monotonic
-  %took = extractvalue { i64, i1 } %taking, 1
-  br i1 %took, label %account, label %rest
-account:
-  %extra = phi i64 [ 0, %run ], [ 0, %rest ], [ %difference, %take ]
-  %count = add i64 %extra, 1
-  %small_count = trunc i64 %count to i32
-  %small_chunks = trunc i64 %chunks to i32
-  %before = atomicrmw add ptr %done_at, i32 %small_count seq_cst
-  %now_done = add i32 %before, %small_count
-  %all = icmp eq i32 %now_done, %small_chunks
-  br i1 %all, label %tell, label %something
+  br i1 %won, label %tell, label %look
 tell:
-  %waiting = load atomic i32, ptr %waiting_at seq_cst, align 4
-  %sleeps = icmp ne i32 %waiting, 0
-  br i1 %sleeps, label %call, label %something
-call:
-  call void @wake(ptr %done_at, i64 1)
-  br label %something
-something:
+  %first = mul i64 %number, %chunk
+  %up = add i64 %first, %chunk
+  %end = call i64 @llvm.umin.i64(i64 %up, i64 %groups)
+  %job_arguments_at = getelementptr i64, ptr %job, i64 1
+  %job_first_at = getelementptr i64, ptr %job, i64 2
+  %job_end_at = getelementptr i64, ptr %job, i64 3
+  %job_chunks_at = getelementptr i64, ptr %job, i64 4
+  store ptr %kernel, ptr %job
+  store ptr %arguments, ptr %job_arguments_at
+  store i64 %first, ptr %job_first_at
+  store i64 %end, ptr %job_end_at
+  store i64 %chunks, ptr %job_chunks_at
   ret i1 true
 nothing:
   ret i1 false
 }
 
+; A chunk that was claimed has been executed, or is not to be.
+define internal void @account(ptr %pool, ptr %job) {
+entry:
+  %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
+  %done_at = getelementptr i8, ptr %pool, i64 ${DONE}
+  %waiting_at = getelementptr i8, ptr %pool, i64 ${WAITING}
+  %job_arguments_at = getelementptr i64, ptr %job, i64 1
+  %job_chunks_at = getelementptr i64, ptr %job, i64 4
+  %arguments = load ptr, ptr %job_arguments_at
+  %chunks = load i64, ptr %job_chunks_at
+  %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
+  %record = load ptr, ptr %record_at
+  %state = load atomic i32, ptr %record monotonic, align 4
+  %ended = icmp ne i32 %state, 0
+  br i1 %ended, label %rest, label %count
+; The launch is to end: claim all that is left, and do not execute it.
+rest:
+  %again = load atomic i64, ptr %claim_at monotonic, align 8
+  %reached = and i64 %again, 4294967295
+  %some = icmp ult i64 %reached, %chunks
+  br i1 %some, label %take, label %count
+take:
+  %difference = sub i64 %chunks, %reached
+  %final = add i64 %again, %difference
+  %taking = cmpxchg ptr %claim_at, i64 %again, i64 %final acq_rel monotonic
+  %took = extractvalue { i64, i1 } %taking, 1
+  br i1 %took, label %count, label %rest
+count:
+  %extra = phi i64 [ 0, %entry ], [ 0, %rest ], [ %difference, %take ]
+  %executed = add i64 %extra, 1
+  %small_count = trunc i64 %executed to i32
+  %small_chunks = trunc i64 %chunks to i32
+  %before = atomicrmw add ptr %done_at, i32 %small_count seq_cst
+  %now_done = add i32 %before, %small_count
+  %all = icmp eq i32 %now_done, %small_chunks
+  br i1 %all, label %tell, label %over
+tell:
+  %waiting = load atomic i32, ptr %waiting_at seq_cst, align 4
+  %sleeps = icmp ne i32 %waiting, 0
+  br i1 %sleeps, label %call, label %over
+call:
+  call void @wake(ptr %done_at, i64 1)
+  br label %over
+over:
+  ret void
+}
+
 ; A thread of the pool: spin a while for the next launch, then sleep.
 define internal ptr @worker(ptr %slot) {
 entry:
+  %job = alloca [5 x i64], align 8
   %cpu_at = getelementptr i8, ptr %slot, i64 ${SLOT_CPU}
   %thread_at = getelementptr i8, ptr %slot, i64 ${SLOT_THREAD}
   %index_at = getelementptr i8, ptr %slot, i64 ${SLOT_INDEX}
@@ -182,8 +200,19 @@ work:
   %stride = load atomic i64, ptr %stride_at monotonic, align 8
   %offset = mul i64 %index, %stride
   %workspace = getelementptr i8, ptr %base, i64 %offset
-  %ran = call i1 @step(ptr %pool, i32 %generation, ptr %workspace)
-  br i1 %ran, label %work, label %idle
+  %claimed = call i1 @claim(ptr %pool, i32 %generation, ptr %job)
+  br i1 %claimed, label %run, label %idle
+run:
+  %arguments_at = getelementptr i64, ptr %job, i64 1
+  %first_at = getelementptr i64, ptr %job, i64 2
+  %end_at = getelementptr i64, ptr %job, i64 3
+  %kernel = load ptr, ptr %job
+  %arguments = load ptr, ptr %arguments_at
+  %first = load i64, ptr %first_at
+  %end = load i64, ptr %end_at
+  call void %kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %end)
+  call void @account(ptr %pool, ptr %job)
+  br label %work
 }
 
 ; Start up to so many threads, whose slots are filled; how many there are.
@@ -267,9 +296,14 @@ done:
 }
 
 ; The work-groups on all threads of the pool, the calling one among them. Whoever calls holds the pool.
+;
+; The other threads execute a chunk as a whole: the kernel itself looks before each work-group whether the launch has been
+; ended. The calling thread, which has to ask for that, executes its chunks in pieces.
 define internal i32 @parallel(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
-                              ptr %check, ptr %context) {
+                              i64 %untimed_groups, ptr %check, ptr %context) {
 entry:
+  %job = alloca [5 x i64], align 8
+  %pace = alloca [${PACE_WORDS} x i64], align 8
   %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
   %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
   %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
@@ -279,16 +313,16 @@ entry:
   %chunk_at = getelementptr i8, ptr %pool, i64 ${CHUNK}
   %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
   %done_at = getelementptr i8, ptr %pool, i64 ${DONE}
-  %cancel_at = getelementptr i8, ptr %pool, i64 ${CANCEL}
   %waiting_at = getelementptr i8, ptr %pool, i64 ${WAITING}
+  %forks_at = getelementptr i8, ptr %pool, i64 ${FORKS}
   %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
   %time = alloca [2 x i64]
   %nanoseconds_at = getelementptr i8, ptr %time, i64 8
   store i64 0, ptr %time
   store i64 ${CHECK_NANOSECONDS}, ptr %nanoseconds_at
-  ; Sixteen chunks for each thread, but none so small that claiming it would cost as much, and none so large that an
-  ; interrupt would have to wait; at most 2^30 of them.
+  ; Sixteen chunks for each thread, but none so small that claiming it would cost as much, and none so large that the
+  ; others would wait for the last; at most 2^30 of them.
   %workers = load i64, ptr %workers_at
   %threads = add i64 %workers, 1
   %parts = shl i64 %threads, 4
@@ -317,7 +351,6 @@ entry:
   store atomic i64 %chunk, ptr %chunk_at release, align 8
   store atomic i64 %chunks, ptr %chunks_at release, align 8
   store atomic i32 0, ptr %done_at monotonic, align 4
-  store atomic i32 0, ptr %cancel_at monotonic, align 4
   store atomic i32 0, ptr %waiting_at monotonic, align 4
   store atomic i64 %open, ptr %claim_at release, align 8
   store atomic i32 %generation, ptr %generation_at seq_cst, align 4
@@ -331,29 +364,33 @@ rouse:
 begin:
   %workspace = load ptr, ptr %workspace_at
   %final = trunc i64 %chunks to i32
+  %eighth_untimed = lshr i64 %untimed_groups, 3
+  %piece = call i64 @llvm.umax.i64(i64 %eighth_untimed, i64 1)
+  call void @begin(ptr %pace, i64 %piece, ptr %forks_at)
   br label %work
 work:
-  %asked = phi i64 [ 0, %begin ], [ %asked_here, %worked ]
-  %result = phi i32 [ ${FINISHED}, %begin ], [ %result_here, %worked ]
-  %ran = call i1 @step(ptr %pool, i32 %generation, ptr %workspace)
-  br i1 %ran, label %measure, label %idle
-measure:
-  %now = call i64 @now()
-  %never = icmp eq i64 %asked, 0
-  %since = sub i64 %now, %asked
-  %late = icmp uge i64 %since, ${CHECK_NANOSECONDS}
-  %untold = icmp eq i32 %result, ${FINISHED}
-  %due = and i1 %late, %untold
-  br i1 %never, label %worked, label %maybe
-maybe:
-  br i1 %due, label %ask, label %worked
-ask:
-  %answer = call i32 @ask(ptr %cancel_at, ptr %check, ptr %context)
-  br label %worked
-worked:
-  %asked_here = phi i64 [ %now, %measure ], [ %asked, %maybe ], [ %now, %ask ]
-  %result_here = phi i32 [ %result, %measure ], [ %result, %maybe ], [ %answer, %ask ]
+  %result = phi i32 [ ${FINISHED}, %begin ], [ %result, %ran ], [ %answer, %stop ]
+  %claimed = call i1 @claim(ptr %pool, i32 %generation, ptr %job)
+  br i1 %claimed, label %run, label %idle
+run:
+  %first_at = getelementptr i64, ptr %job, i64 2
+  %end_at = getelementptr i64, ptr %job, i64 3
+  %first = load i64, ptr %first_at
+  %end = load i64, ptr %end_at
+  %answer = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 %first, i64 %end, ptr %pace,
+                             ptr %check, ptr %context)
+  switch i32 %answer, label %stop [ i32 ${FINISHED}, label %ran
+                                    i32 ${FORKED}, label %forked ]
+ran:
+  call void @account(ptr %pool, ptr %job)
   br label %work
+stop:
+  call void @end_launch(ptr %arguments)
+  call void @account(ptr %pool, ptr %job)
+  br label %work
+; In a child that was forked meanwhile nobody executes what others had claimed, and the pool has been cleared.
+forked:
+  ret i32 ${FORKED}
 ; Nothing is left to claim: wait for what others execute.
 idle:
   %turns = phi i64 [ 0, %work ], [ %turn, %pause ]
@@ -366,7 +403,7 @@ pause:
   %soon = icmp ult i64 %turn, 4096
   br i1 %soon, label %idle, label %wait
 wait:
-  %outcome = phi i32 [ %result, %pause ], [ %outcome_here, %slept ]
+  %outcome = phi i32 [ %result, %pause ], [ %outcome, %doze ], [ %answer_idle, %asked ]
   store atomic i32 1, ptr %waiting_at seq_cst, align 4
   %done = load atomic i32, ptr %done_at seq_cst, align 4
   %complete = icmp eq i32 %done, %final
@@ -377,27 +414,25 @@ doze:
   %ended = icmp eq i32 %after, %final
   %told = icmp ne i32 %outcome, ${FINISHED}
   %quiet = or i1 %ended, %told
-  br i1 %quiet, label %slept, label %ask_idle
+  br i1 %quiet, label %wait, label %ask_idle
 ask_idle:
-  %answer_idle = call i32 @ask(ptr %cancel_at, ptr %check, ptr %context)
-  br label %slept
-slept:
-  %outcome_here = phi i32 [ %outcome, %doze ], [ %answer_idle, %ask_idle ]
+  %answer_idle = call i32 @ask(ptr %pace, ptr %check, ptr %context)
+  switch i32 %answer_idle, label %stop_idle [ i32 ${FINISHED}, label %asked
+                                              i32 ${FORKED}, label %forked ]
+stop_idle:
+  call void @end_launch(ptr %arguments)
+  br label %asked
+asked:
   br label %wait
 over:
   %final_result = phi i32 [ %result, %idle ], [ %outcome, %wait ]
   ret i32 %final_result
 }
 
-; Whether to go on; where not, no further chunk is executed.
-define internal i32 @ask(ptr %cancel_at, ptr %check, ptr %context) {
-entry:
-  %answer = call i32 %check(ptr %context)
-  %stop = icmp ne i32 %answer, 0
-  br i1 %stop, label %cancel, label %go_on
-cancel:
-  store atomic i32 1, ptr %cancel_at release, align 4
-  ret i32 ${INTERRUPTED}
-go_on:
-  ret i32 ${FINISHED}
+; No thread begins another work-group of this launch; what a check has found meanwhile stays.
+define internal void @end_launch(ptr %arguments) {
+  %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
+  %record = load ptr, ptr %record_at
+  %ignored = cmpxchg ptr %record, i32 0, i32 ${STOPPED} monotonic monotonic
+  ret void
 }

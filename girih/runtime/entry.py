@@ -1,16 +1,19 @@
 """A kernel as a Python function in machine code: from arguments to slots without a detour through Python.
 
-`Entry.call(grid, *arguments)` knows NumPy's own arrays, lists of them, and Python's own numbers. It returns
+`Entry.call(grid, *arguments)` knows NumPy's own arrays, lists of them, Python's own numbers and the usual scalars of
+NumPy. It returns
 
     None             the kernel has run
     bytes            its failure record
     NotImplemented   something about the arguments is unusual or wrong: nothing has run, `girih.runtime.arrays` decides
     False            there is no memory for the workspaces
+    True             a signal handler forked this process meanwhile: what other threads had begun is lost here
     Ellipsis         the pool is to be started first
 
 and raises what a signal handler raised, `KeyboardInterrupt` above all, after all running work-groups have ended.
 `Entry.run(grid, address)` is the same for slots that are already filled. Both let go of Python's lock while the kernel
-runs. `call` is None where objects do not lie in memory as they do in the usual builds of CPython.
+runs. `call` is None where objects do not lie in memory as they do in the usual builds of CPython. Each of the two alone
+keeps alive all that it needs.
 """
 
 from __future__ import annotations
@@ -38,7 +41,19 @@ _KINDS = {
         ("K_BOOL", "K_INTEGER", "K_NARROW", "K_F32", "K_F64", "K_C32", "K_C64", "K_MEMREF", "K_GROUP", "K_UNUSUAL")
     )
 }
-_DESCRIPTION = ("D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES")
+# `PyMethodDef` of CPython, Include/methodobject.h: name, function, flags, documentation.
+_DEFINITION_WORDS = 4
+_METH_FASTCALL = 0x0080
+
+_INTEGERS = (np.int64, np.int32, np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64)
+"""Integers of NumPy, in the order in which the machine code looks for them."""
+
+_DESCRIPTION = (
+    *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(_DEFINITION_WORDS)),
+    "D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_UNTIMED_GROUPS",
+    "D_FLOAT32", "D_FLOAT64", "D_INTEGERS", *(f"D_INTEGER_{k}" for k in range(1, len(_INTEGERS))),
+    "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
+)  # fmt: skip
 _PARAMETER = ("P_KIND", "P_SLOT", "P_BYTES")
 _SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST", "P_SHIFT")
 _MEMREF = (
@@ -52,10 +67,15 @@ _GROUP = (*_PARAMETER, "G_SIZE", "G_RECORD_BYTES", "G_MEMREF")
 _ARRAY = {"A_DATA": 16, "A_ORDER": 24, "A_SIZES": 32, "A_STRIDES": 40, "A_DTYPE": 56, "A_FLAGS": 64}
 _WRITEABLE = 0x0400
 
+# numpy/core/include/numpy/arrayscalars.h: after the same two fields, the value of a scalar.
+_SCALAR_VALUE = 16
+
 NUMBERS = {
     **_KINDS,
     **{name: 8 * k for fields in (_DESCRIPTION, _SCALAR, _MEMREF, _GROUP) for k, name in enumerate(fields)},
     **_ARRAY,
+    "S_VALUE": _SCALAR_VALUE,
+    "INTEGERS": len(_INTEGERS),
     "MODE_BYTES": 32,
     "RECORD_BYTES": RECORD_BYTES,
 }
@@ -85,27 +105,12 @@ def _dynamic(type: MemRef) -> int:
     return type.shape.count(None) + type.strides.count(None)
 
 
-class _MethodDef(ctypes.Structure):
-    """`PyMethodDef` of CPython."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("documentation", ctypes.c_char_p),
-    )
-
-
-_METH_FASTCALL = 0x0080
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """The functions that launch one kernel, and what they refer to, which must live as long as they do."""
+    """The functions that launch one kernel."""
 
     call: Callable[..., object] | None
     run: Callable[[tuple[int, int, int], int], object]
-    held: tuple[object, ...]
 
     @staticmethod
     def make(
@@ -113,12 +118,17 @@ class Entry:
         parameters: Sequence[ParameterSpec],
         *,
         kernel: int,
+        code: object,
         pool: int,
         workspace_bytes: int,
         serial_groups: int,
+        untimed_groups: int,
         addresses: Callable[[str], int],
     ) -> Entry:
-        """The functions for a kernel at an address; `addresses` tells where the launcher's own functions are."""
+        """The functions for a kernel at an address in `code`, which stays as long as one of them.
+
+        `addresses` tells where the launcher's own functions are.
+        """
         slots = FIRST_PARAMETER
         described: list[int] = []
         for spec in parameters:
@@ -126,30 +136,39 @@ class Entry:
             slots += slot_count(spec.type)
         # More bytes than an address can count are as impossible to get as the largest number of them.
         workspace = min(workspace_bytes, _MOST_BYTES)
-        words = [kernel, pool, workspace, max(serial_groups, 1), len(parameters), 8 * slots, *described]
-        description = ctypes.create_string_buffer(struct.pack(f"={len(words)}q", *words), 8 * len(words))
-        self = _capsule(description)
-        run, run_definition = _function(name, addresses("girih_run"), self)
-        if not known_layout():
-            return Entry(None, run, (description, run_definition))
-        call, call_definition = _function(name, addresses("girih_call"), self)
-        return Entry(call, run, (description, run_definition, call_definition))
+        types = [id(type) for type in (np.float32, np.float64, *_INTEGERS)]
+        words = [kernel, pool, workspace, max(serial_groups, 1), max(untimed_groups, 1), *types]
+        words += [len(parameters), 8 * slots, *described]
+        functions = [addresses("girih_run"), addresses("girih_call")]
+        run, call = _functions(name.encode(), functions, words, code)
+        return Entry(call if known_layout() else None, run)
 
 
-def _capsule(buffer: Any) -> object:
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype = ctypes.py_object
-    new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-    made: object = new(ctypes.addressof(buffer), None, None)
-    return made
+def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
+    """Functions at addresses, whose `self` is a description in words, with the code that it speaks of.
 
-
-def _function(name: str, address: int, self: object) -> tuple[Any, _MethodDef]:
+    A function refers to its definition to its very end, so the definitions lie in `self` too, in front of the words:
+    bytes, whose memory neither moves nor goes before the last function has gone.
+    """
+    words_bytes = 8 * (_DEFINITION_WORDS * len(addresses) + len(words))
+    held = bytes(words_bytes + len(name) + 1)
+    place = _bytes_address(held)
+    definitions = [word for address in addresses for word in (place + words_bytes, address, _METH_FASTCALL, 0)]
+    # Nobody else has seen these bytes yet.
+    ctypes.memmove(place, struct.pack(f"={words_bytes // 8}q", *definitions, *words) + name, words_bytes + len(name))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    definition = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
-    return new(ctypes.addressof(definition), self, None), definition
+    self = (held, code)
+    return [new(place + 8 * _DEFINITION_WORDS * k, self, None) for k in range(len(addresses))]
+
+
+def _bytes_address(held: bytes) -> int:
+    """Where the contents of a bytes object lie."""
+    find = ctypes.pythonapi.PyBytes_AsString
+    find.restype = ctypes.c_void_p
+    find.argtypes = (ctypes.py_object,)
+    return int(find(held))
 
 
 @lru_cache(maxsize=1)
@@ -171,10 +190,18 @@ def known_layout() -> bool:
     strides = (ctypes.c_int64 * 2).from_address(word(_ARRAY["A_STRIDES"]))
     if tuple(sizes) != probe.shape or tuple(strides) != probe.strides:
         return False
+    if not _known_scalars():
+        return False
     before = ctypes.c_int32.from_address(address + _ARRAY["A_FLAGS"]).value
     probe.flags.writeable = False
     after = ctypes.c_int32.from_address(address + _ARRAY["A_FLAGS"]).value
     return before & _WRITEABLE == _WRITEABLE and after == before - _WRITEABLE
+
+
+def _known_scalars() -> bool:
+    """Whether the scalars of NumPy lie in memory as the machine code expects them."""
+    probes = [type(77) for type in (np.float32, np.float64, *_INTEGERS)]
+    return all(ctypes.string_at(id(one) + _SCALAR_VALUE, one.nbytes) == one.tobytes() for one in probes)
 
 
 def _parameter(spec: ParameterSpec, slot: int) -> list[int]:

@@ -61,19 +61,24 @@ def executor_factory(target: str | None, checks: str) -> tuple[str, Callable[[Fu
             raise TypeError(f"{name} is a string; got {given!r}")
     if checks not in CHECKS:
         raise ValueError(f"there is no mode of checks {checks!r}; the modes are {', '.join(CHECKS)}")
-    kind, _, name = target.partition(":")
     if target == INTERPRETER:
         if checks != "bounds":
             raise ValueError(f"the interpreter always checks everything; checks={checks!r} is for compiled code")
         return target, InterpreterExecutor
+    cpu = processor(target)
+    return target, lambda function: CpuExecutor(function, cpu, checks, target)
+
+
+def processor(target: str) -> Cpu:
+    """The processor of a target: `cpu` or `cpu:NAME`. Raises `ValueError` for another target or an unknown name."""
+    kind, _, name = target.partition(":")
     if kind != CPU or (":" in target and not name):
         raise ValueError(
             f"there is no target {target!r}; the targets are interpreter, cpu, and cpu:NAME for a processor by name"
         )
     from girih.back.llvm.machine import Cpu
 
-    cpu = Cpu.named(name) if name else Cpu.host()
-    return target, lambda function: CpuExecutor(function, cpu, checks, target)
+    return Cpu.named(name) if name else Cpu.host()
 
 
 def _made_again(target: str, checks: str, function: Function) -> Executor:
@@ -129,7 +134,7 @@ class CpuExecutor:
             self.call: Callable[..., object] = lambda *_: missing
             self.settle: Callable[..., None] = self._refuse
             return
-        kernel = _linked(function, cpu, checks)
+        kernel = linked(function, cpu, checks)
         self.call, self.settle = kernel.call, kernel.settle
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -138,7 +143,7 @@ class CpuExecutor:
 
     def _refuse(self, missing: tuple[str, ...], grid: tuple[int, int, int], arguments: Sequence[object]) -> NoReturn:
         """Say that this machine cannot execute the code."""
-        message = f"code for {self._cpu} cannot run on this machine, which lacks {', '.join(missing)}"
+        message = f"code for {self._cpu} cannot run on this machine: it needs {', '.join(missing)}"
         hint = "load the program with target='cpu' to run it here"
         raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
 
@@ -153,10 +158,15 @@ class CpuExecutor:
 
     @property
     def assembly(self) -> str:
-        from girih.back.llvm import machine
+        return assembled(self._function, self._cpu, self._checks)
 
-        made = lowered(self._function, self._cpu, self._checks)
-        return machine.assembly(made.text, self._cpu, made.optimize)
+
+def assembled(function: Function, cpu: Cpu, checks: str) -> str:
+    """A kernel as assembly. Raises what `lowered` does."""
+    from girih.back.llvm import machine
+
+    made = lowered(function, cpu, checks)
+    return machine.assembly(made.text, cpu, made.optimize)
 
 
 def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
@@ -177,8 +187,8 @@ def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
         raise InternalError(what) from error
 
 
-def _linked(function: Function, cpu: Cpu, checks: str) -> CpuKernel:
-    """The kernel in memory, compiled now or before."""
+def linked(function: Function, cpu: Cpu, checks: str) -> CpuKernel:
+    """The kernel in memory, compiled now or before. Raises what `lowered` does."""
     from girih.back.llvm.cpu.abi import CompiledKernel
     from girih.back.llvm.machine import assemble
     from girih.runtime.cache import Cache, kernel_key

@@ -18,7 +18,7 @@ from math import ceil
 from pathlib import Path
 from threading import Lock
 
-from girih.back.llvm.cpu.abi import RECORD_SLOT, WORKSPACE_ALIGNMENT
+from girih.back.llvm.cpu.abi import RECORD_SLOT, STOPPED, WORKSPACE_ALIGNMENT
 from girih.diagnostics import SettingError
 
 LAYOUT = {
@@ -37,10 +37,10 @@ LAYOUT = {
     "STRIDE": 688,
     "WORKERS": 696,
     "THREADS": 704,
-    "CANCEL": 768,
     "BUSY": 896,
     "CALLER_CPU": 900,
     "FREE_CPU": 904,
+    "FORKS": 912,
     "SLOTS": 1024,
     "SLOT_BYTES": 64,
     "SLOT_INDEX": 8,
@@ -49,7 +49,7 @@ LAYOUT = {
 }
 """Offsets in the memory of a pool, in bytes; a slot starts with the address of the pool."""
 
-RESULTS = {"FINISHED": 0, "NO_MEMORY": 1, "INTERRUPTED": 2, "NOT_STARTED": 3}
+RESULTS = {"FINISHED": 0, "NO_MEMORY": 1, "INTERRUPTED": 2, "NOT_STARTED": 3, "FORKED": 4}
 """How a launch ends."""
 
 NUMBERS = {
@@ -59,6 +59,8 @@ NUMBERS = {
     "WORKSPACE_ALIGNMENT": WORKSPACE_ALIGNMENT,
     "SPIN_NANOSECONDS": 200_000,
     "CHECK_NANOSECONDS": 50_000_000,
+    "STOPPED": STOPPED,
+    "PACE_WORDS": 5,
 }
 """What the texts in LLVM IR know by name."""
 
@@ -122,9 +124,14 @@ class Pool:
         self._word("THREADS").value = self.threads
 
     def _forget(self) -> None:
-        """In a forked child: no thread but this one is there. Workspaces that may have been in use are left behind."""
+        """In a forked child: no thread but this one is there. Workspaces that may have been in use are left behind.
+
+        This thread may stand in the middle of a launch, in a signal handler; by `FORKS` it will know.
+        """
+        forks = self._word("FORKS").value
         self._lock = Lock()
         self._clear()
+        self._word("FORKS").value = forks + 1
 
 
 @lru_cache(maxsize=1)

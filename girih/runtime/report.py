@@ -34,6 +34,7 @@ BIND_CODES: dict[str, str] = {
     "bind.grid": "a grid has one to three sizes between 0 and 2^31 - 1",
     "bind.subgroup_size": "there must be a subgroup size that suits all instructions of the kernel",
     "bind.memory": "the launch must find the memory that it needs",
+    "bind.fork": "a signal handler that forks during a launch ends that launch in the child",
     "bind.target": "compiled code runs where the processor has what it was compiled for",
 }
 """Every code of a `LaunchError` diagnostic, and the rule that was broken."""

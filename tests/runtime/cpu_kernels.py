@@ -12,7 +12,8 @@ from girih.runtime.cpu import CpuKernel
 SIGNATURE = "define void @kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)"
 
 PER_GROUP = (
-    SIGNATURE
+    "declare i32 @usleep(i32)\n"
+    + SIGNATURE
     + """ {{
 entry:
   %slot = getelementptr i8, ptr %arguments, i64 32
@@ -22,6 +23,10 @@ entry:
   br label %group
 group:
   %number = phi i64 [ %first, %entry ], [ %next, %end ]
+  %state = load atomic i32, ptr %record monotonic, align 4
+  %ended = icmp ne i32 %state, 0
+  br i1 %ended, label %out, label %work
+work:
   {body}
   br label %end
 end:
@@ -87,7 +92,7 @@ WAITS_FOR_FLAG = """
   %seen = getelementptr i64, ptr %data, i64 1
   br label %look
 look:
-  %turn = phi i64 [ 0, %group ], [ %turns, %look ]
+  %turn = phi i64 [ 0, %work ], [ %turns, %look ]
   %turns = add i64 %turn, 1
   %now = load atomic i64, ptr %flag monotonic, align 8
   %set = icmp ne i64 %now, 0
@@ -102,7 +107,7 @@ tell:
 SLOW = """
   br label %look
 look:
-  %turn = phi i64 [ 0, %group ], [ %turns, %look ]
+  %turn = phi i64 [ 0, %work ], [ %turns, %look ]
   %turns = add i64 %turn, 1
   store volatile i64 %turns, ptr %data
   %over = icmp ugt i64 %turns, 100000
@@ -110,6 +115,31 @@ look:
 done:
 """
 """Some microseconds of work, by when data[0] is not 0."""
+
+TAKES_60_MILLISECONDS = """
+  %begun = atomicrmw add ptr %data, i64 1 monotonic
+  %slept = call i32 @usleep(i32 60000)
+"""
+"""data[0] counts the work-groups that were begun."""
+
+FAILS_WHEN_TWO_HAVE_BEGUN = """
+  %begun = atomicrmw add ptr %data, i64 1 monotonic
+  %first_of_all = icmp eq i64 %number, 0
+  br i1 %first_of_all, label %wait, label %follow
+wait:
+  %count = load atomic i64, ptr %data monotonic, align 8
+  %both = icmp uge i64 %count, 2
+  br i1 %both, label %fail, label %wait
+fail:
+  %claim = cmpxchg ptr %record, i32 0, i32 2 monotonic monotonic
+  ret void
+follow:
+  %told = load atomic i32, ptr %record monotonic, align 4
+  %over = icmp ne i32 %told, 0
+  br i1 %over, label %done, label %follow
+done:
+"""
+"""data[0] counts the work-groups that were begun; the first fails when there is another, which lasts until then."""
 
 SITES = (
     Site("run.null", "nothing", (0, 0)),

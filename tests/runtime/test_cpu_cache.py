@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,11 @@ def test_only_we_may_read_and_write(store: Cache) -> None:
 
 def refused(store: Cache, says: str) -> None:
     """The entry is dropped with one warning and gone afterwards."""
-    with pytest.warns(CacheWarning, match=says):
+    with pytest.warns(CacheWarning, match=says) as caught:
         assert store.get(KEY) is None
+    (told,) = caught
+    assert told.filename == __file__
+    assert str(told.message).count(str(entry(store))) == 1
     assert not os.path.lexists(entry(store))
     assert store.get(KEY) is None
 
@@ -101,6 +105,37 @@ def test_no_plain_file(store: Cache) -> None:
     refused(store, "no plain file")
 
 
+def test_a_folder_in_the_place_of_an_entry(store: Cache) -> None:
+    store.put(digest("another"), CODE)
+    entry(store).mkdir()
+    refused(store, "was dropped: it is no plain file|was dropped: Is a directory")
+
+
+def test_what_cannot_be_removed_is_said_once(store: Cache) -> None:
+    store.put(digest("another"), CODE)
+    entry(store).mkdir()
+    (entry(store) / "full").write_text("")
+    with pytest.warns(CacheWarning, match=r"is of no use: .*; it cannot be removed: Directory not empty") as caught:
+        assert store.get(KEY) is None
+        assert store.get(KEY) is None
+    assert len(caught) == 1
+
+
+def test_a_filled_cache_on_a_read_only_disk(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(KEY, CODE)
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for name in ("utime", "unlink", "rename"):
+        monkeypatch.setattr(os, name, fail)
+    monkeypatch.setattr(os, "supports_fd", {fail})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert store.get(KEY) == CODE
+    assert entry(store).exists()
+
+
 def test_an_entry_of_someone_else(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     store.put(KEY, CODE)
     real = os.fstat
@@ -121,7 +156,7 @@ def test_a_folder_that_others_may_write(store: Cache, mode: int) -> None:
     store.put(KEY, CODE)
     assert store.folder is not None
     store.folder.chmod(mode)
-    with pytest.warns(CacheWarning, match="code is not cached: others may write"):
+    with pytest.warns(CacheWarning, match="code is not cached in .*: others may write"):
         assert store.get(KEY) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -217,6 +252,7 @@ def test_many_write_and_read_at_once(store: Cache) -> None:
         ({"XDG_CACHE_HOME": "/other"}, "/other/girih"),
         ({"XDG_CACHE_HOME": "relative", "HOME": "/home/me"}, "/home/me/.cache/girih"),
         ({"HOME": "/home/me"}, "/home/me/.cache/girih"),
+        ({"GIRIH_CACHE_DIR": "~/mine", "HOME": "/home/me"}, "/home/me/mine"),
         ({"GIRIH_CACHE_DIR": "/somewhere", "GIRIH_CACHE_SIZE": "0"}, None),
     ],
 )
@@ -239,6 +275,42 @@ def test_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     off = Cache.standard()
     off.put(KEY, CODE)
     assert off.get(KEY) is None
+
+
+def test_a_home_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache._warn_once.cache_clear()
+    monkeypatch.setenv("GIRIH_CACHE_DIR", "~nobody-of-this-name/cache")
+    with pytest.warns(CacheWarning, match="GIRIH_CACHE_DIR is '~nobody-of-this-name/cache', which is no folder"):
+        assert Cache.standard().folder is None
+
+
+@pytest.mark.parametrize("part", ["back/llvm/text.py", "ir/facts.py", "ops/geometry.py"])
+def test_a_change_of_the_compiler_makes_code_stale(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = girih.parse("func @f() {}").functions[0]
+    real = cache._files
+    before = kernel_key(function, "bounds", "x:y")
+
+    def changed(folder: str) -> Iterator[str]:
+        for line in real(folder):
+            path, size, time = line.rsplit(":", 2)
+            yield f"{path}:{size}:{int(time) + path.endswith(part)}"
+
+    monkeypatch.setattr(cache, "_files", changed)
+    cache._compiler.cache_clear()
+    after = kernel_key(function, "bounds", "x:y")
+    cache._compiler.cache_clear()
+    monkeypatch.undo()
+    assert after != before == kernel_key(function, "bounds", "x:y")
+
+
+def test_the_files_of_the_compiler_are_told_by_size_and_time(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    for place in (tmp_path / "b.py", tmp_path / "inner" / "a.py", tmp_path / "notes.txt"):
+        place.write_text("1")
+    os.utime(tmp_path / "b.py", ns=(5, 7))
+    first, second = cache._files(str(tmp_path))
+    assert first == f"{tmp_path}/b.py:1:7"
+    assert second.startswith(f"{tmp_path}/inner/a.py:1:")
 
 
 def test_keys_differ_in_everything_that_matters() -> None:

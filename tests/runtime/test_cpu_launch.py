@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import subprocess
 import sys
 import threading
@@ -13,10 +15,12 @@ import numpy as np
 import pytest
 
 import girih
-from girih.back.llvm.cpu.abi import CompiledKernel, Site
+from girih.back.llvm.cpu.abi import RECORD_BYTES, RECORD_SLOT, STOPPED, CompiledKernel, Site
+from girih.back.llvm.machine import Cpu
 from girih.diagnostics import InternalError
-from girih.runtime import entry, pool
+from girih.runtime import arrays, entry, pool, slots
 from girih.runtime.cpu import CpuKernel
+from girih.runtime.executors import linked
 from tests.conftest import Command
 from tests.runtime.cpu_kernels import (
     COUNT,
@@ -170,12 +174,60 @@ def test_code_that_needs_what_is_not_there() -> None:
         CpuKernel(function, compiled)
 
 
+def filled(data: np.ndarray[tuple[int], np.dtype[np.int64]]) -> slots.Slots:
+    """The slots of a kernel with one memref."""
+    (parameter,) = girih.parse(f"func @f({ARRAY}) {{}}").functions[0].parameters
+    return slots.fill([parameter.type], arrays.accept([arrays.specification(parameter, written=True)], [data]))
+
+
+def test_a_function_alone_keeps_its_code() -> None:
+    data = np.zeros(4, np.int64)
+    made = kernel(ARRAY, COUNT)
+    call, run = made.call, made._entry.run
+    assert call is not None
+    del made
+    gc.collect()
+    assert call((4, 1, 1), data) is None
+    del call
+    gc.collect()
+    held = filled(data)
+    assert run((4, 1, 1), held.address) is None
+    assert (data == 2).all()
+
+
+def test_a_compiled_kernel_looks_for_the_end_of_the_launch_before_each_work_group() -> None:
+    text = """
+    func @f(%A: memref<i64x?>) {
+        %g = group_id.x : index
+        %one = constant 1 : i64
+        store %one, %A[%g]
+    }
+    """
+    function = girih.parse(text).functions[0]
+    made = linked(function, Cpu.host(), "off")
+    data = np.zeros(10, np.int64)
+    held = filled(data)
+    record = (ctypes.c_int32 * (RECORD_BYTES // 4))()
+    words = (ctypes.c_int64 * 4).from_address(held.address)
+    words[0], words[1], words[2], words[RECORD_SLOT] = 10, 1, 1, ctypes.addressof(record)
+    types = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    execute = ctypes.CFUNCTYPE(None, *types)(made._linked.addresses[made.compiled.symbol])
+    execute(held.address, None, 2, 4)
+    assert data.tolist() == [0, 0, 1, 1, 0, 0, 0, 0, 0, 0]
+    record[0] = STOPPED
+    execute(held.address, None, 4, 10)
+    assert data.tolist() == [0, 0, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
 # --- whole processes -----------------------------------------------------------------------
 
 SCRIPT = """
 import os, signal, sys, threading
 import numpy as np
-from tests.runtime.cpu_kernels import COUNT, FAILS_AT_SEVEN, SLOW, kernel
+import girih
+from tests.runtime.cpu_kernels import (
+    COUNT, FAILS_AT_SEVEN, FAILS_WHEN_TWO_HAVE_BEGUN, SLOW, TAKES_60_MILLISECONDS, kernel,
+)
 from girih.runtime import pool
 ARRAY = "%A: memref<i64x?>"
 counting = kernel(ARRAY, COUNT, workspace_bytes=64)
@@ -334,6 +386,114 @@ except LookupError as error:
     print(error)
 """
     assert output(text, GIRIH_NUM_THREADS=threads) == "enough"
+
+
+def test_a_finding_ends_the_launch_on_all_threads() -> None:
+    text = """
+check()
+data = np.zeros(1, np.int64)
+try:
+    kernel(ARRAY, FAILS_WHEN_TWO_HAVE_BEGUN).launch((4096, 1, 1), (data,))
+except girih.KernelError:
+    print(data[0])
+"""
+    assert output(text, GIRIH_NUM_THREADS="2") == "2"
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_interrupt_waits_for_the_work_groups_that_run(threads: str) -> None:
+    text = """
+check()
+data = np.zeros(1, np.int64)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+slow = kernel(ARRAY, TAKES_60_MILLISECONDS)
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+try:
+    slow.launch((4096, 1, 1), (data,))
+except KeyboardInterrupt:
+    # One for each thread; some more where the machine is busy, but no chunks of them.
+    assert data[0] <= 8, data
+    check()
+    print("interrupted")
+"""
+    assert output(text, GIRIH_NUM_THREADS=threads) == "interrupted"
+
+
+FORKS = """
+children = []
+def fork(number, frame):
+    children.append(os.fork())
+signal.signal(signal.SIGALRM, fork)
+slow = kernel(ARRAY, TAKES_60_MILLISECONDS)
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+data = np.zeros(1, np.int64)
+try:
+    slow.launch((6, 1, 1), (data,))
+    code = ""
+except girih.LaunchError as error:
+    code = error.diagnostics[0].code
+if not children[0]:
+    check()
+    print("child", code or data[0], flush=True)
+    os._exit(0)
+assert os.waitpid(children[0], 0)[1] == 0
+check()
+print("parent", code or data[0])
+"""
+
+
+def test_a_fork_in_a_signal_handler_during_a_launch() -> None:
+    """The child has lost its other threads and what they had begun; the parent does not notice."""
+    assert output("check()" + FORKS, GIRIH_NUM_THREADS="2").split() == ["child", "bind.fork", "parent", "6"]
+
+
+def test_a_fork_in_a_signal_handler_on_a_single_thread() -> None:
+    assert output("check()" + FORKS, GIRIH_NUM_THREADS="1").split() == ["child", "6", "parent", "6"]
+
+
+def test_a_handler_that_raises_in_the_forked_child() -> None:
+    text = FORKS.replace("children.append(os.fork())", """
+    children.append(os.fork())
+    if not children[0]:
+        raise girih.LaunchError([girih.Diagnostic("mine", "", girih.Span.nowhere())])
+""".strip()).replace("girih.Span.nowhere()", "NOWHERE")  # fmt: skip
+    text = "from girih.source import NOWHERE\ncheck()" + text
+    assert output(text, GIRIH_NUM_THREADS="2").split() == ["child", "mine", "parent", "6"]
+
+
+LOADS_AND_DROPS = """
+def use(name):
+    text = f"func @{name}(%A: memref<i64x?>) {{}}"
+    for _ in range(60):
+        girih.loads(text)[name][2](np.zeros(3, np.int64))
+threads = [threading.Thread(target=use, args=(f"kernel{k}",)) for k in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("fine")
+"""
+
+
+@pytest.mark.parametrize("variables", [{}, {"PYTHONMALLOC": "debug"}], ids=["plain", "debug"])
+def test_threads_that_load_launch_and_drop_kernels(variables: dict[str, str]) -> None:
+    assert output(LOADS_AND_DROPS, GIRIH_NUM_THREADS="2", **variables) == "fine"
+
+
+def test_the_definition_of_a_function_lives_as_long_as_the_function() -> None:
+    """PyCFunctionObject refers to its PyMethodDef, whose flags are the word at 16, until it has gone."""
+    text = """
+import ctypes, gc
+made = kernel(ARRAY, COUNT)
+call = made.call
+definition = ctypes.c_void_p.from_address(id(call) + 16).value
+flags = ctypes.c_int64.from_address(definition + 16)
+before = flags.value
+del made
+gc.collect()
+print(before == flags.value == 0x80)
+"""
+    assert output(text, PYTHONMALLOC="debug") == "True"
 
 
 def test_a_wrong_number_of_threads() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -36,15 +38,50 @@ def test_what_processors_have() -> None:
     assert (arm.vector_bits, arm.vector_registers, arm.family) == (128, 32, "aarch64")
     assert arm.has("bf16") and not arm.has("avx")
     assert Cpu.named("x86-64").known == frozenset()
-    assert server.missing_on(haswell) == ("avx512bf16", "avx512bw", "avx512dq", "avx512f", "avx512vl")
+    assert server.missing_on(haswell) == ("avx512bf16", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
     assert arm.missing_on(haswell) == ("aarch64",)
     assert haswell.missing_on(server) == ()
 
 
+def test_code_for_another_system_does_not_run_here() -> None:
+    host = Cpu.named("x86_64-linux-gnu:haswell")
+    assert Cpu.named("x86_64-apple-macosx:haswell").missing_on(host) == ("macOS",)
+    assert Cpu.named("x86_64-linux-musl:haswell").missing_on(host) == ("Linux with musl",)
+    assert Cpu.named("x86_64-alpine-linux-gnu:x86-64").missing_on(host) == ()
+
+
+def test_features_that_look_like_others() -> None:
+    assert not Cpu.named("x86_64-linux-gnu:sandybridge").has("avx2")
+    lunar = Cpu.named("x86_64-linux-gnu:lunarlake")
+    assert lunar.has("avxneconvert") and not lunar.has("avx512bf16")
+
+
+OF_ITS_OWN = {
+    "znver4": ("movnts", "define void @f(ptr %p, float %v) { "
+                         "store float %v, ptr %p, align 4, !nontemporal !0 ret void }\n!0 = !{i32 1}"),
+    "neoverse-v1": ("sdiv.*z", "define <4 x i32> @f(<4 x i32> %a, <4 x i32> %b) { "
+                               "%r = sdiv <4 x i32> %a, %b ret <4 x i32> %r }"),
+    "cortex-a78": ("ldapr", "define i32 @f(ptr %a) { %r = load atomic i32, ptr %a acquire, align 4 ret i32 %r }"),
+    "apple-m1": ("eor3", "define <2 x i64> @f(<2 x i64> %a, <2 x i64> %b, <2 x i64> %c) { "
+                         "%x = xor <2 x i64> %a, %b %r = xor <2 x i64> %x, %c ret <2 x i64> %r }"),
+    "ampere1b": ("smax", "define i32 @f(i32 %a, i32 %b) { %c = icmp sgt i32 %a, %b "
+                         "%r = select i1 %c, i32 %a, i32 %b ret i32 %r }"),
+}  # fmt: skip
+"""By processor: an instruction that no probe tells of, and a function for which LLVM would choose it."""
+
+
+@pytest.mark.parametrize("name", sorted(OF_ITS_OWN))
+def test_code_has_nothing_that_no_probe_tells_of(name: str) -> None:
+    instruction, text = OF_ITS_OWN[name]
+    cpu = Cpu.named(name)
+    assert re.search(instruction, assembly(text, replace(cpu, features="")))
+    assert not re.search(instruction, assembly(text, cpu))
+
+
 def test_a_triple_may_be_given() -> None:
     mac = Cpu.named("arm64-apple-macosx14.0.0:apple-m1")
-    assert (mac.name, mac.triple, mac.family) == ("apple-m1", "arm64-apple-macosx14.0.0", "aarch64")
-    assert Cpu.named("aarch64-unknown-linux-gnu:generic").family == "aarch64"
+    assert (mac.name, mac.triple, mac.family) == ("apple-m1", "aarch64-apple-macosx14.0.0", "aarch64")
+    assert Cpu.named("aarch64-linux-gnu:generic") == Cpu.named("aarch64-suse-linux-gnu:generic")
     assert mac.identity != Cpu.named("apple-m1").identity
 
 
@@ -55,7 +92,39 @@ def test_a_triple_may_be_given() -> None:
         ("pentium4", "there is no processor 'pentium4'"),
         ("", "for example there are: native"),
         ("x86_64-unknown-linux-gnu:apple-m1", "a processor of aarch64, not of x86_64-unknown-linux-gnu"),
-        ("riscv64-unknown-linux-gnu:haswell", "another architecture"),
+        ("HASWELL", "near it are: haswell"),
+        ("x86_64-linux-gnu:native", "native is this machine, which has its own triple"),
+        *(
+            (f"{triple}:haswell", "girih does not compile for '.*'; a triple is x86_64 or aarch64 .* -apple-macosx")
+            for triple in (
+                "riscv64-unknown-linux-gnu",
+                "armv7",
+                "x86_64-pc-windows-msvc",
+                "x86_64-uefi",
+                "x86_64-garbage",
+                "x86_64-unknown-linux-gnux32",
+                "x86_64-linux-gnu ",
+                "x86_64-linux-gnu\n",
+                "x86_64-apple-linux",
+                "",
+                "x86_64-unknown-freebsd",
+                "x86_64-apple-ios",
+                "x86_64h-apple-darwin",
+                "x86_64-linux-gnu-macho",
+            )
+        ),
+        *(
+            (f"{triple}:neoverse-n1", "girih does not compile for")
+            for triple in (
+                "arm64ec-pc-windows-msvc",
+                "aarch64-pc-windows-msvc",
+                "aarch64_be-unknown-linux-gnu",
+                "aarch64_32-apple-watchos",
+                "arm64_32-apple-darwin",
+                "arm64e-apple-darwin",
+                "aarch64-linux-gnu_ilp32",
+            )
+        ),
     ],
 )
 def test_processors_that_are_not_there(name: str, says: str) -> None:

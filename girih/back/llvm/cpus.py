@@ -1,14 +1,60 @@
-"""The processors that can be compiled for by name, and how to tell what each of them has.
+"""The processors that can be compiled for by name, the systems, and how to tell what each processor has.
 
-LLVM takes unknown names without a word to the caller and ends the process for those without 64 bits, hence the tables.
+LLVM takes unknown names without a word to the caller, and ends the process for those without 64 bits and for systems
+whose conventions girih's code does not follow, hence the tables.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 Family = Literal["x86_64", "aarch64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """An instruction set and a system, whose text is a target triple of LLVM.
+
+    Systems are `linux-gnu`, `linux-musl`, and `darwin` or `macosx`, which may have a version behind them: all are
+    little-endian, with pointers of 64 bits, and object files of ELF or Mach-O.
+    """
+
+    family: Family
+    os: str
+
+    ACCEPTED = (
+        "x86_64 or aarch64 (or arm64), then -VENDOR-linux-gnu, -VENDOR-linux-musl, -apple-darwin or -apple-macosx"
+    )
+    """What `parsed` takes, in words."""
+
+    @staticmethod
+    def parsed(text: str) -> Triple:
+        """A triple from its text; the vendor of Linux may be anything, and be left out. Raises `ValueError`."""
+        for pattern in _TRIPLES:
+            found = re.fullmatch(pattern, text)
+            if found:
+                return Triple(_FAMILIES[found[1]], found[2])
+        raise ValueError(f"girih does not compile for {text!r}; a triple is {Triple.ACCEPTED}")
+
+    @property
+    def system(self) -> str:
+        """What code for it runs on."""
+        return _SYSTEMS.get(self.os, "macOS")
+
+    def __str__(self) -> str:
+        vendor = "unknown" if self.os in _SYSTEMS else "apple"
+        return f"{self.family}-{vendor}-{self.os}"
+
+
+_FAMILIES: Mapping[str, Family] = {"x86_64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_SYSTEMS = {"linux-gnu": "Linux with glibc", "linux-musl": "Linux with musl"}
+_TRIPLES = (
+    rf"({'|'.join(_FAMILIES)})-(?:[a-z0-9_]+-)?({'|'.join(_SYSTEMS)})",
+    rf"({'|'.join(_FAMILIES)})-apple-((?:darwin|macosx)(?:\d+(?:\.\d+){{0,2}})?)",
+)
 
 # LLVM 22.1, `-mcpu=help`; without processors of 32 bits, spellings with `_`, and those whose own instructions (FMA4,
 # XOP, the exponentials of Knights Landing) have no probe below.
@@ -72,9 +118,22 @@ _FMA = (
     "{{ %r = call float @llvm.fma.f32(float %a, float %a, float %a) ret float %r }}"
 )
 
+_DOUBLED = (
+    "define <2 x double> @{name}(ptr %a) "
+    "{{ %v = load double, ptr %a %i = insertelement <2 x double> poison, double %v, i64 0 "
+    "%r = shufflevector <2 x double> %i, <2 x double> poison, <2 x i32> zeroinitializer ret <2 x double> %r }}"
+)
+_GREATER = (
+    "define <2 x i64> @{name}(<2 x i64> %a, <2 x i64> %b) "
+    "{{ %c = icmp sgt <2 x i64> %a, %b %r = sext <2 x i1> %c to <2 x i64> ret <2 x i64> %r }}"
+)
+
 PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
     "x86_64": {
+        "sse3": (_DOUBLED, "movddup"),
+        "ssse3": (_call("llvm.abs.v4i32", "<4 x i32>", "i1 false"), "pabsd"),
         "sse4.1": (_call("llvm.floor.v4f32", "<4 x float>"), "roundps"),
+        "sse4.2": (_GREATER, "pcmpgtq"),
         "popcnt": (_call("llvm.ctpop.i32", "i32"), r"\bpopcnt"),
         "lzcnt": (_call("llvm.ctlz.i32", "i32", "i1 false"), "lzcnt"),
         "movbe": (_SWAPPED, "movbe"),
@@ -83,12 +142,14 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
         "avx": (_binary("fadd", "<8 x float>"), "ymm"),
         "fma": (_FMA, "vfmadd"),
         "f16c": (_cast("fpext", "<4 x half>", "<4 x float>"), "vcvtph2ps"),
-        "avx2": (_binary("add", "<8 x i32>"), "ymm"),
+        "avx2": (_binary("add", "<8 x i32>"), "vpaddd.*ymm"),
         "avx512f": (_binary("fadd", "<16 x float>"), "zmm"),
-        "avx512bw": (_binary("add", "<64 x i8>"), "zmm"),
+        "avx512bw": (_binary("add", "<64 x i8>"), "vpaddb.*zmm"),
+        "avx512cd": (_call("llvm.ctlz.v16i32", "<16 x i32>", "i1 false"), "vplzcntd"),
         "avx512dq": (_binary("mul", "<8 x i64>"), "vpmullq"),
         "avx512vl": (_binary("mul", "<4 x i64>"), "vpmullq.*ymm"),
-        "avx512bf16": (_cast("fptrunc", "<16 x float>", "<16 x bfloat>"), "vcvtneps2bf16"),
+        "avx512bf16": (_cast("fptrunc", "<16 x float>", "<16 x bfloat>"), "vcvtneps2bf16.*zmm"),
+        "avxneconvert": (_cast("fptrunc", "<8 x float>", "<8 x bfloat>"), r"\{vex\}\s+vcvtneps2bf16"),
         "avx512fp16": (_binary("fadd", "<8 x half>"), "vaddph"),
         "avx512vbmi": (_PERMUTE, "vpermb"),
         "avx512vbmi2": (_FUNNEL, "vpshldv"),
@@ -106,3 +167,14 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
     },
 }
 """By feature: a function in LLVM IR, and the instruction by which its assembly shows the feature."""
+
+# Features of LLVM 22.1 by which its code generator chooses instructions of its own accord, and that have no probe.
+_UNPROBED: Mapping[Family, str] = {
+    "x86_64": "sse4a tbm avx512ifma avxifma avx512vnni avxvnni avxvnniint8 avxvnniint16 cmpccxadd raoint",
+    "aarch64": "sve dotprod i8mm fp16fml rcpc cssc mops sha3 altnzcv",
+}
+
+
+def without_unprobed(family: Family) -> str:
+    """What to take from a processor that is given by name, so that its code has nothing but what the probes tell."""
+    return ",".join(f"-{feature}" for feature in _UNPROBED[family].split())

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from girih.back.llvm.cpus import KNOWN, PROBES, Family
+from girih.back.llvm.cpus import KNOWN, PROBES, Family, Triple, without_unprobed
 from girih.back.llvm.intrinsics import COROUTINES, refusal
 from girih.diagnostics import InternalError
 
@@ -73,12 +73,13 @@ class Cpu:
     def named(text: str) -> Cpu:
         """A processor by LLVM's name, such as `haswell`, or with a triple: `aarch64-apple-darwin:apple-m1`.
 
-        `native` is this machine. Raises `ValueError` for a name that is not known, with those that are near.
+        `native` is this machine. Raises `ValueError` for a name that is not known, with those that are near, and for a
+        triple that is not among `Triple.ACCEPTED`.
         """
-        triple, _, name = text.rpartition(":")
-        if name == "native" and not triple:
+        triple, colon, name = text.rpartition(":")
+        if name == "native" and not colon:
             return _host()
-        return _named(name, triple)
+        return _named(name, Triple.parsed(triple) if colon else None)
 
     def has(self, feature: str) -> bool:
         """Whether there is a feature, in LLVM's words: `avx512f`. Raises `ValueError` for one that is not probed."""
@@ -90,7 +91,7 @@ class Cpu:
     @property
     def family(self) -> Family:
         """The instruction set, by its name in triples."""
-        return "aarch64" if self.triple.startswith(("aarch64", "arm64")) else "x86_64"
+        return Triple.parsed(self.triple).family
 
     @property
     def vector_bits(self) -> int:
@@ -109,9 +110,12 @@ class Cpu:
         return f"{self.triple}:{self.name}:{self.features}"
 
     def missing_on(self, other: Cpu) -> tuple[str, ...]:
-        """What keeps code for this processor from running on another one: features, or the instruction set."""
-        if self.family != other.family:
-            return (self.family,)
+        """What code for this processor needs that another one lacks: the instruction set, the system, or features."""
+        mine, its = Triple.parsed(self.triple), Triple.parsed(other.triple)
+        if mine.family != its.family:
+            return (mine.family,)
+        if mine.system != its.system:
+            return (mine.system,)
         return tuple(sorted(self.known - other.known))
 
     def __str__(self) -> str:
@@ -121,9 +125,7 @@ class Cpu:
 @lru_cache(maxsize=1)
 def _host() -> Cpu:
     binding = llvm()
-    triple = str(binding.get_default_triple())
-    if not triple.startswith(("x86_64", "aarch64", "arm64")):
-        raise ValueError(f"there is no code generator for {triple}; girih compiles for x86-64 and AArch64")
+    triple = str(Triple.parsed(str(binding.get_default_triple())))
     features = binding.get_host_cpu_features()
     host = Cpu(str(binding.get_host_cpu_name()), str(features.flatten()), triple, frozenset())
     if host.family == "aarch64":
@@ -133,26 +135,28 @@ def _host() -> Cpu:
 
 
 @lru_cache(maxsize=64)
-def _named(name: str, triple: str) -> Cpu:
+def _named(name: str, triple: Triple | None) -> Cpu:
     families = [family for family, names in KNOWN.items() if name in names]
+    if name == "native":
+        raise ValueError("native is this machine, which has its own triple; give the name alone, as in cpu:native")
     if not families:
         raise ValueError(f"there is no processor {name!r}{_near(name)}")
-    host = _host()
-    if not triple:
-        family = host.family if host.family in families else families[0]
-        triple = host.triple if host.family == family else f"{family}-unknown-linux-gnu"
-    elif not triple.startswith((*KNOWN, "arm64")):
-        raise ValueError(f"girih compiles for {' and '.join(KNOWN)}; {triple!r} is another architecture")
-    elif not triple.startswith(tuple(families)) and not (triple.startswith("arm64") and "aarch64" in families):
+    if triple is None:
+        own = Triple.parsed(_host().triple)
+        triple = own if own.family in families else Triple(families[0], "linux-gnu")
+    if triple.family not in families:
         raise ValueError(f"{name} is a processor of {' and '.join(families)}, not of {triple}")
-    return _probed(name, "", triple)
+    return _probed(name, without_unprobed(triple.family), str(triple))
 
 
 def _near(name: str) -> str:
     from difflib import get_close_matches
 
     names = sorted({name for names in KNOWN.values() for name in names})
-    near = get_close_matches(name, names, n=5, cutoff=0.5) or [n for n in names if name and n.startswith(name[:3])][:5]
+    small = name.lower()
+    near = (
+        get_close_matches(small, names, n=5, cutoff=0.5) or [n for n in names if name and n.startswith(small[:3])][:5]
+    )
     listed = ", ".join(near or ["native", "haswell", "x86-64-v3", "neoverse-v1"])
     return f"; {'near it are' if near else 'for example there are'}: {listed}"
 

@@ -29,7 +29,8 @@ The table of a group has one record per member, of 8-byte fields:
 
 The failure record has `RECORD_BYTES` bytes; a launch starts with zeros. A kernel that finds something wrong claims it
 by a compare-and-exchange of the state from `NO_FAILURE` to `BEING_WRITTEN`, fills it, stores `WRITTEN` with release
-order, and returns. Who loses the claim just returns. Further work-groups need not be executed.
+order, and returns. Who loses the claim just returns. A kernel looks at the state before each work-group, and returns
+where it is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it.
 
     0            i32 state
     4            i32 number of the `Site`
@@ -60,7 +61,7 @@ RECORD_SUBGROUP = 16
 RECORD_LANE = 24
 RECORD_FIRST_VALUE = 32
 
-NO_FAILURE, BEING_WRITTEN, WRITTEN = 0, 1, 2
+NO_FAILURE, BEING_WRITTEN, WRITTEN, STOPPED = 0, 1, 2, 3
 """The states of a failure record."""
 
 
@@ -87,7 +88,7 @@ class CompiledKernel:
     """The machine code of a kernel and what a launch must know of it.
 
     `object` is a relocatable object file that defines `symbol`. A launch of at most `serial_groups` work-groups is not
-    worth waking other threads.
+    worth waking other threads, and that so few as `untimed_groups` are done in no time is certain.
     """
 
     name: str
@@ -98,6 +99,7 @@ class CompiledKernel:
     subgroup_size: int
     work_group_size: tuple[int, int]
     serial_groups: int = 1
+    untimed_groups: int = 1
 
     def to_bytes(self) -> bytes:
         """A header of JSON, its length before it in 8 bytes, then the object; `from_bytes` reads it."""
@@ -122,12 +124,13 @@ class CompiledKernel:
                 int(header["subgroup_size"]),
                 (int(rows), int(columns)),
                 int(header["serial_groups"]),
+                int(header["untimed_groups"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"these bytes hold no compiled kernel: {error}") from None
 
 
-_PLAIN = ("name", "symbol", "workspace_bytes", "subgroup_size", "work_group_size", "serial_groups")
+_PLAIN = ("name", "symbol", "workspace_bytes", "subgroup_size", "work_group_size", "serial_groups", "untimed_groups")
 
 
 def _site(held: Any) -> Site:

@@ -17,8 +17,8 @@ import girih.back.llvm.cpu.memory
 import girih.back.llvm.cpu.scalars
 import girih.back.llvm.cpu.sharing
 import girih.back.llvm.cpu.subgroup  # noqa: F401  (these fill LOWERINGS)
-from girih.back.llvm.cpu.abi import FIRST_PARAMETER, CompiledKernel
-from girih.back.llvm.cpu.cost import serial_groups
+from girih.back.llvm.cpu.abi import FIRST_PARAMETER, NO_FAILURE, CompiledKernel
+from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
 from girih.back.llvm.cpu.lowering import Geometry, Lowering, Place
 from girih.back.llvm.cpu.target import CpuTarget
 from girih.back.llvm.debug import DebugInfo
@@ -94,6 +94,7 @@ def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowe
         subgroup_size=geometry.subgroup_size,
         work_group_size=geometry.work_group_size,
         serial_groups=serial_groups(function, constants, geometry.subgroup_size),
+        untimed_groups=untimed_groups(function, constants, geometry.subgroup_size),
     )
     text = str(module)
     return Lowered(kernel, text, "presplitcoroutine" in text)
@@ -116,9 +117,11 @@ def _slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
 
 
 def _work_groups(code: Lowering) -> None:
-    """The loop over work-groups, and the kernel's body in it."""
+    """The loop over work-groups, and the kernel's body in it; it ends where another thread has ended the launch."""
     w = code.w
     with w.loop(Val("%first", "i64"), Val("%last", "i64")) as loop:
+        state = w.effect("i32", f"load atomic i32, {code.record} monotonic, align 4")
+        w.unlikely(w.compare("ne", state, NO_FAILURE), code.leave)
         linear = loop.index
         x = w.pure("i64", f"urem {linear}, {code.grid[0].text}", (linear, code.grid[0]))
         rest = w.pure("i64", f"udiv {linear}, {code.grid[0].text}", (linear, code.grid[0]))

@@ -1,10 +1,11 @@
 """About how long a work-group takes, from the text alone: only to tell grids that are not worth waking threads for.
 
-What is not known is taken to be large, so that a small estimate is one to rely on.
+What is not known is taken to be large, so that a small estimate is one to rely on; `Facts.unknown` says how large.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from girih.ir.core import Function, Op, Region, Value
@@ -15,49 +16,72 @@ from girih.ops.coopmatrix import CooperativeMatrixMulAdd
 _WORTH = 5_000.0
 """Nanoseconds of work that are not worth sharing out."""
 
-_UNKNOWN = 1_000.0
+_LIKELY = 1_000.0
+"""What a number that is not known will be like."""
+
+_BOUNDLESS = 1e9
+"""A number that is not known, where time counts that must not pass."""
+
 _FLOPS = 50.0
 """Operations in a nanosecond, of products."""
 
 
 def serial_groups(function: Function, constants: dict[Value, int], lanes: int) -> int:
     """How many work-groups are done before another thread would have begun."""
-    estimate = _region(function.body, constants, lanes)
-    return max(1, int(_WORTH / max(estimate, 1.0)))
+    return _affordable(function, Facts(constants, lanes, _LIKELY))
 
 
-def _region(region: Region, constants: dict[Value, int], lanes: int) -> float:
-    return sum(_op(op, constants, lanes) for op in region.ops)
+def untimed_groups(function: Function, constants: dict[Value, int], lanes: int) -> int:
+    """How many work-groups are certainly done before anybody could ask for an end; 1 where nothing is certain."""
+    return _affordable(function, Facts(constants, lanes, _BOUNDLESS))
 
 
-def _op(op: Op, constants: dict[Value, int], lanes: int) -> float:
-    inner = sum(_region(r, constants, lanes) for r in op.regions)
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a kernel, and what stands for each number that is not."""
+
+    constants: dict[Value, int]
+    lanes: int
+    unknown: float
+
+
+def _affordable(function: Function, facts: Facts) -> int:
+    return max(1, int(_WORTH / max(_region(function.body, facts), 1.0)))
+
+
+def _region(region: Region, facts: Facts) -> float:
+    return sum(_op(op, facts) for op in region.ops)
+
+
+def _op(op: Op, facts: Facts) -> float:
+    inner = sum(_region(r, facts) for r in op.regions)
     match op:
         case For():
-            return _trips(op.start, op.stop, constants) * inner
+            # Even a loop around nothing takes its time.
+            return _trips(op.start, op.stop, facts) * max(inner, 1.0)
         case Foreach():
-            points = prod(_trips(a, b, constants) for a, b in zip(op.start, op.stop, strict=True))
-            return points / lanes * inner + inner
+            points = prod(_trips(a, b, facts) for a, b in zip(op.start, op.stop, strict=True))
+            return points / facts.lanes * inner + inner
         case ForeachTile():
             pairs = zip(op.start, op.stop, op.tile_shape, strict=True)
-            return prod(_trips(a, b, constants) / n + 1 for a, b, n in pairs) * inner
+            return prod(_trips(a, b, facts) / n + 1 for a, b, n in pairs) * inner
         case CooperativeMatrixMulAdd():
-            return _size(op.a) * _size(op.c) / max(1, _rows(op.c)) / _FLOPS
+            return _size(op.a, facts) * _size(op.c, facts) / max(1, _rows(op.c)) / _FLOPS
         case _:
-            return max((_size(v) for v in op.operands), default=1.0) / 8 + 1.0 + inner
+            return max((_size(v, facts) for v in op.operands), default=1.0) / 8 + 1.0 + inner
 
 
-def _trips(start: Value, stop: Value, constants: dict[Value, int]) -> float:
-    if start in constants and stop in constants:
-        return max(0, constants[stop] - constants[start])
-    return _UNKNOWN
+def _trips(start: Value, stop: Value, facts: Facts) -> float:
+    if start in facts.constants and stop in facts.constants:
+        return max(0, facts.constants[stop] - facts.constants[start])
+    return facts.unknown
 
 
-def _size(value: Value) -> float:
+def _size(value: Value, facts: Facts) -> float:
     """The elements of what an instruction works on as a whole."""
     match value.type:
         case MemRef(shape=shape):
-            return prod(_UNKNOWN if n is None else n for n in shape)
+            return prod(facts.unknown if n is None else n for n in shape)
         case CoopMatrix(rows=rows, columns=columns):
             return rows * columns
         case _:
