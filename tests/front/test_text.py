@@ -114,6 +114,14 @@ def test_complex_constants() -> None:
         ("group<memref<f32x4>x8>", "group<memref<f32x4>x8>"),
         ("group< memref<f32x4> x ? , offset : ? >", "group<memref<f32x4>x?,offset:?>"),
         ("group<memref<f32x4>x8,offset:0>", "group<memref<f32x4>x8>"),
+        ("tensor_layout< 2 >", "tensor_layout<2>"),
+        ("tensor_layout<2,undefined>", "tensor_layout<2>"),
+        ("tensor_layout<5 , mirror_repeat>", "tensor_layout<5,mirror_repeat>"),
+        ("tensor_view<2>", "tensor_view<2,false,0,1>"),
+        ("tensor_view<3,true>", "tensor_view<3,true,0,1,2>"),
+        ("tensor_view< 3 , false , 2 , 0 , 1 >", "tensor_view<3,false,2,0,1>"),
+        ("coopmatrix<f32x4x4,matrix_a,subgroup>", "coopmatrix<f32x4x4,matrix_a>"),
+        ("coopmatrix< f32 x 4 x 4 , matrix_acc , work_group >", "coopmatrix<f32x4x4,matrix_acc,work_group>"),
     ],
 )
 def test_white_space_and_comments_in_types(text: str, type: str) -> None:
@@ -184,8 +192,32 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
         ("%v = neg.fast %a : f32", "it has no modifiers"),
         ("%v = constant [1, 2.0] : c32", "write 1.0"),
         ("%v = if %i { }", "give the types of the values: `-> (f32)`"),
+        ("%v = tensor_layot_create : tensor_layout<2>", "did you mean `tensor_layout_create`?"),
+        ("%v = createTensorLayoutNV : tensor_layout<2>", "did you mean `tensor_layout_create`?"),
+        ("%v = OpTensorLayoutSliceNV %a : tensor_layout<2>", "did you mean `tensor_layout_slice`?"),
+        ("%v = coopMatReduceNV %a : f32", "did you mean `cooperative_matrix_combine`?"),
+        ("%v = tensor_layout_create : tensorlayout<2>", "did you mean `tensor_layout`?"),
+        ("%v = tensor_layout_create : tensor_layout<2,clamped_to_edge>", "did you mean `clamp_to_edge`?"),
+        ("%v = tensor_layout_create : tensor_layout<2,repeat,2>", "the order is number of dimensions, clamp mode"),
+        ("%v = constant 0.0 : coopmatrix<f32x8x8,matrix_acc,workgroup>", "did you mean `work_group`?"),
+        ("%v = constant 0.0 : coopmatrix<f32x8x8,4>", "the order is component type and shape, use, scope"),
+        ("%v = cooperative_matrix_load.t.row_blocked_interleaved %A[%i], 2 : f32",
+         "or .column_blocked_interleaved|.row_blocked_interleaved alone"),
+        ("%v = cooperative_matrix_load.row_blocked_interleaved.t %A[%i], 2 : f32",
+         ".row_blocked_interleaved|.column_blocked_interleaved is the only modifier here"),
+        ("%v = cooperative_matrix_load.row_blocked %A[%i], 2 : f32", "did you mean `.row_blocked_interleaved`?"),
+        ("%v = cooperative_matrix_load_blocked_interleaved %A[%i], 2 : f32",
+         "it is written %result = cooperative_matrix_load.row_blocked_interleaved %memory[%offset], stride : type"),
+        ("%v = cooperative_matrix_load.row_blocked_interleaved %A[%i] : f32",
+         "it is written %result = cooperative_matrix_load.row_blocked_interleaved %memory[%offset], stride : type"),
+        ("%v = neg %a : f32 decode (%b: memref<i8x4>, %i, %k) { }",
+         "`decode` is a part of another instruction: %result = cooperative_matrix_load_tensor"),
+        ("%v = cooperative_matrix_load_tensor %a, %A[%i] : f32",
+         "%layout [, %view] [decode (%block: type, %coordinates, ...) { ... }] : type"),
+        ("%v = cooperative_matrix_combine.row (%p, %q, %r) = %a -> f32 { }",
+         "it is written %result = cooperative_matrix_combine.row (%left, %right) = %matrix -> type { ... }"),
     ],
-)
+)  # fmt: skip
 def test_hints(instruction: str, hint: str) -> None:
     (found,) = check(HEAD + instruction + "\n}\n")
     assert hint in (found.hint or "")

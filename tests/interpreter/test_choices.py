@@ -1,9 +1,11 @@
-"""Seeds are refused in words where they are none."""
+"""Seeds are refused in words where they are none; a program that depends on a choice shows it."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
 import girih
@@ -13,3 +15,31 @@ import girih
 def test_a_seed_is_an_integer_that_is_not_negative(seed: Any) -> None:
     with pytest.raises(ValueError, match="a seed is an integer that is not negative"):
         girih.Choices(seed)
+
+
+COMBINE = """
+func @f(%A: memref<i32x1x4>, %B: memref<i32x1x1>) attributes {subgroup_size=8, work_group_size=[8, 1]} {
+  parallel {
+    %zero = constant 0 : index
+    %a = cooperative_matrix_load %A[%zero, %zero] : coopmatrix<i32x1x4,matrix_acc>
+    %b = cooperative_matrix_combine.row (%x, %y) = %a -> coopmatrix<i32x1x1,matrix_acc> {
+      %z = sub %x, %y : i32
+      yield (%z)
+    }
+    cooperative_matrix_store %b, %B[%zero, %zero]
+  }
+}
+"""
+
+
+def test_a_combination_that_is_not_commutative_shows_the_order_and_the_pairs() -> None:
+    kernel = girih.loads(COMBINE, target="interpreter")["f"]
+    A, B = np.array([[1, 10, 100, 1000]], np.int32, order="F"), np.zeros((1, 1), np.int32)
+    seen = set()
+    for seed in (None, *range(30)):
+        kernel[1](A, B, choices=girih.Choices(seed))
+        seen.add(int(B[0, 0]))
+    # However four numbers are subtracted from each other, the first one is added and some other is not.
+    signs = [s for s in itertools.product((1, -1), repeat=4) if 0 < s.count(-1) < 4]
+    assert seen <= {sum(s * n for s, n in zip(one, (1, 10, 100, 1000), strict=True)) for one in signs}
+    assert len(seen) > 8

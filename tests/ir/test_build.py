@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,21 @@ import girih.ops
 from girih.ir.build import RegionBuilder, parameter
 from girih.ir.check import check_module
 from girih.ir.core import Module, RegionKind, Value
-from girih.ir.types import BOOL, F32, I32, INDEX, MemRef
+from girih.ir.types import (
+    BOOL,
+    F32,
+    I8,
+    I32,
+    INDEX,
+    ClampMode,
+    CoopMatrix,
+    MatrixScope,
+    MemRef,
+    TensorLayout,
+    TensorView,
+    Use,
+)
+from girih.ops.coopmatrix_regions import Combined
 
 TEXT = """
 func @scale(%a: f32, %A: memref<f32x?>) {
@@ -46,6 +61,58 @@ def build() -> Module:
 def test_a_built_module_is_the_parsed_one() -> None:
     module = build()
     assert module == girih.parse(TEXT)
+    assert girih.parse(str(module)) == module
+    assert check_module(module) == []
+
+
+DECODED = """
+func @f(%A: memref<i8x?>, %n: index) {
+  parallel {
+    %t0 = tensor_layout_create : tensor_layout<1,repeat>
+    %t = tensor_layout_set_dimension %t0[%n] : tensor_layout<1,repeat>
+    %v = tensor_view_create : tensor_view<1>
+    %m = constant 0 : coopmatrix<i8x4x4,matrix_acc,work_group>
+    %a = cooperative_matrix_load_tensor %m, %A[%n], %t : coopmatrix<i8x4x4,matrix_acc,work_group>
+    %b = cooperative_matrix_load_tensor %a, %A[%n], %t, %v decode (%block: memref<i8x2>, %i, %k) {
+      %x = load %block[1] : i8
+      yield (%x)
+    } : coopmatrix<i8x4x4,matrix_acc,work_group>
+    %c = cooperative_matrix_combine.2x2 (%p, %q) = %b -> coopmatrix<i8x2x2,matrix_acc,work_group> {
+      yield (%q)
+    }
+    cooperative_matrix_store_tensor %c, %A[%n], %t
+  }
+}
+"""
+
+
+def test_what_may_be_left_out_in_the_text_may_be_left_out_here() -> None:
+    array, n = parameter("A", MemRef.packed(I8, (None,))), parameter("n", INDEX)
+    body = RegionBuilder(RegionKind.COLLECTIVE)
+    inner = body.inner(RegionKind.SPMD)
+    type = TensorLayout(1, ClampMode.REPEAT)
+    matrix = CoopMatrix(I8, 4, 4, Use.ACC, MatrixScope.WORK_GROUP)
+    (empty,) = inner.add("tensor_layout_create", type)
+    (layout,) = inner.add("tensor_layout_set_dimension", type, layout=empty, numbers=(n.value,))
+    (view,) = inner.add("tensor_view_create", TensorView(1))
+    (zero,) = inner.add("constant", matrix, value=0)
+    place: dict[str, Any] = {"memory": array.value, "offset": n.value, "layout": layout}
+    (plain,) = inner.add("cooperative_matrix_load_tensor", matrix, init=zero, **place)
+    block, i, k = Value("block", MemRef.packed(I8, (2,))), Value("i", INDEX), Value("k", INDEX)
+    decode = inner.inner()
+    (x,) = decode.add("load", I8, tensor=block, indices=(1,))
+    decode.add("yield", values=(x,))
+    (decoded,) = inner.add("cooperative_matrix_load_tensor", matrix, init=plain, view=view, block=block,
+                           block_type=block.type, coordinates=(i, k), body=decode.region(), **place)  # fmt: skip
+    p, q = Value("p", I8), Value("q", I8)
+    region = inner.inner()
+    region.add("yield", values=(q,))
+    (small,) = inner.add("cooperative_matrix_combine", replace(matrix, rows=2, columns=2), along=Combined.BLOCK,
+                         left=p, right=q, matrix=decoded, body=region.region())  # fmt: skip
+    inner.add("cooperative_matrix_store_tensor", matrix=small, **place)
+    body.add("parallel", body=inner.region())
+    module = Module((body.function("f", [array, n]),))
+    assert module == girih.parse(DECODED)
     assert girih.parse(str(module)) == module
     assert check_module(module) == []
 

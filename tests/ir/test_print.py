@@ -79,6 +79,38 @@ func @instructions(%a: f32, %A: memref<f32x8x8>, %G: group<memref<f32x8x8>x?,off
   }
 }
 """,
+    "print_tensors.tl": """
+func @tensors(%A: memref<i8x?>, %n: index, %v: i32) {
+  %t0 = tensor_layout_create : tensor_layout< 2 , constant >
+  %u0 = tensor_layout_create : tensor_layout<3,undefined>
+  %t1 = tensor_layout_set_block_size %t0[1,18] : tensor_layout<2,constant>
+  %t2 = tensor_layout_set_dimension %t1[%n , 36] : tensor_layout<2,constant>
+  %t3 = tensor_layout_slice %t2[-1:%n,%n : 4] : tensor_layout<2,constant>
+  %t4 = tensor_layout_set_clamp_value %t3,%v : tensor_layout<2,constant>
+  %v0 = tensor_view_create : tensor_view<2>
+  %w0 = tensor_view_create : tensor_view<2,false,0,1>
+  %x0 = tensor_view_create : tensor_view<2,true>
+  %x1 = tensor_view_set_clip %x0[0:4,%n:%n] : tensor_view<2,true,0,1>
+  parallel {
+    %m = constant 0 : coopmatrix<i8x4x32,matrix_acc,subgroup>
+    %w = constant 0 : coopmatrix<i8x4x32,matrix_acc,work_group>
+    %a = cooperative_matrix_load_tensor %m,%A[%n],%t4 : coopmatrix<i8x4x32,matrix_acc>
+    %b = cooperative_matrix_load_tensor %m,%A[%n],%t4,%w0 : coopmatrix<i8x4x32,matrix_acc>
+    %c = cooperative_matrix_load_tensor %m,%A[%n],%t4 decode(%bytes: memref<i8x18>,%i,%j,%k,%l) {
+      %z = load %bytes[0] : i8 yield (%z) } : coopmatrix<i8x4x32,matrix_acc>
+    %d = cooperative_matrix_load_tensor %w,%A[%n],%t4,%v0 decode (%bytes : memref<i8x2x9>,%i,%j,%k,%l) {
+      %z = load %bytes[0,0] : i8 yield (%z) } : coopmatrix<i8x4x32,matrix_acc,work_group>
+    cooperative_matrix_store_tensor %a,%A[%n],%t4
+    cooperative_matrix_store_tensor %a,%A[%n],%t4,%x1
+    %e = cooperative_matrix_load.row_blocked_interleaved %A[%n],2 : coopmatrix<i8x4x32,matrix_acc>
+    cooperative_matrix_store.column_blocked_interleaved %e,%A[%n],1
+    %f = cooperative_matrix_combine.2x2 (%x,%y)=%a -> coopmatrix<i8x2x16,matrix_acc> { yield (%x) }
+    %g = cooperative_matrix_apply (%i,%j,%x,%y)=%a,%e -> coopmatrix<i8x4x32,matrix_acc> { yield (%y) }
+    %h = cooperative_matrix_transpose %g : coopmatrix<i8x32x4,matrix_b>
+    %o = bitcast %v : f32
+  }
+}
+""",
 }
 
 
