@@ -22,9 +22,8 @@ from girih.back.llvm.values import Linear, Scalar, index
 from girih.back.llvm.writer import Writer
 from girih.ir.types import INDEX
 
-LONGEST = 32
-"""Components of a run; blocks of common formats have as many, or a multiple."""
-_SHORTEST = 4
+LONGEST = 16
+"""Components of a run. What two runs of a block share is computed once all the same: LLVM finds it in both."""
 _MOST_ALIGNED = 64
 """Offsets must be multiples of blocks up to this size for runs to be used; of larger blocks, multiples of a run."""
 
@@ -79,7 +78,7 @@ class Runs:
     def _size(self) -> int:
         extent = self.tensor.type.shape[self.axis]
         largest = min(LONGEST, 1 << extent.bit_length() - 1)
-        sizes = [n for n in (32, 16, 8, 4) if n <= largest]
+        sizes = [n for n in (16, 8, 4) if n <= largest]
         for one_block in (True, False):
             for size in sizes:
                 # A beginning of which only this is known, so that it is found for every other one.
