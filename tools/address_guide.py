@@ -16,6 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib
+
 import girih.addressing
 from girih import draw
 from girih.addressing import RULES
@@ -92,11 +94,28 @@ def pictures_of(page: Path, text: str) -> dict[str, str]:
     for part in PARTS.finditer(text):
         if part["code"] is None:
             path = (page.parent / part["file"]).resolve().relative_to(ROOT).as_posix()
-            found[path] = compact(str(eval(part["call"], namespace)))
+            found[path] = kept(ROOT / path, compact(str(eval(part["call"], namespace))))
             continue
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(part["code"], str(page), "exec"), namespace)
     return found
+
+
+WITH = re.compile(r"<!-- drawn with (.*) -->")
+"""What a picture ends with; versions of matplotlib differ in last digits of coordinates and in names of patterns."""
+
+
+def kept(path: Path, drawn: str) -> str:
+    """What the file is to hold: what is there already where another version of matplotlib drew the same."""
+    there = path.read_text(encoding="utf-8") if path.exists() else ""
+    drawers = [found[1] for text in (there, drawn) if (found := WITH.search(text))]
+    is_same = len(set(drawers)) == 2 and essence(there) == essence(drawn)
+    return there if is_same else drawn
+
+
+def essence(svg: str) -> tuple[list[str], int]:
+    """What a picture says whoever drew it: its texts, and how many cells, frames and strokes it has."""
+    return re.findall(r">([^<]+)</t", svg), svg.count("M")
 
 
 UNUSED = re.compile(
@@ -113,7 +132,7 @@ PATH = re.compile(r'<path d="(?P<way>[^"]*)" (?P<style>style="[^"]*")/>')
 
 def compact(svg: str) -> str:
     """The same picture in fewer characters: boxes short, paths of one style joined, dots of hatches as round ends."""
-    text = re.sub(r"\s*\n\s*", " ", UNUSED.sub("", svg))
+    text = re.sub(r"\s*\n\s*", " ", UNUSED.sub("", svg)).strip()
     lines = [_shorter(line) for line in re.sub(r"> +<", ">\n<", text).split("\n")]
     joined: list[str] = []
     for style, group in groupby(lines, key=_style_of):
@@ -122,7 +141,7 @@ def compact(svg: str) -> str:
             continue
         ways = [found["way"] for line in group if (found := PATH.fullmatch(line))]
         joined.append(f'<path d="{"".join(ways)}" {style}/>')
-    made = "\n".join(line for line in joined if line) + "\n"
+    made = "\n".join([*(line for line in joined if line), f"<!-- drawn with matplotlib {matplotlib.__version__} -->\n"])
     ElementTree.fromstring(made)  # a browser shows nothing of what is not well-formed
     return made
 
