@@ -78,7 +78,8 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, _Refused) as error:
-            return self._drop(folder, name, error)
+            self._drop(folder, name, error)
+            return None
 
     def _drop(self, folder: int, name: str, error: OSError | _Refused) -> None:
         """Remove an entry that cannot be believed, and say so; where it stays, it is said once."""
