@@ -137,7 +137,29 @@ def test_what_no_subgroup_size_suits_is_refused_when_it_is_loaded() -> None:
     for target in ("cpu", f"cpu:{FOREIGN}"):
         with pytest.raises(girih.CompileError) as caught:
             girih.loads(text, target=target)
-        assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("bind.subgroup_size", 1)]
+        (told,) = caught.value.diagnostics
+        assert (told.code, told.span.line) == ("bind.subgroup_size", 5)
+        assert [(span.line, label) for span, label in told.labels] == [(5, "suits none of 8, 16, 32, 64")]
+
+
+def test_instructions_that_no_subgroup_size_suits_together() -> None:
+    text = """func @f(%A: memref<f32x?x?>) {
+  %zero = constant 0 : index
+  parallel {
+    %a = cooperative_matrix_load %A[%zero,%zero] : coopmatrix<f32x16x3,matrix_acc>
+    %b = cooperative_matrix_load %A[%zero,%zero] : coopmatrix<f32x12x3,matrix_acc>
+    %s = cooperative_matrix_reduce_add.row %a : coopmatrix<f32x16x1,matrix_acc>
+    %t = cooperative_matrix_reduce_add.row %b : coopmatrix<f32x12x1,matrix_acc>
+  }
+}
+"""
+    for refused, load in ((girih.CompileError, "cpu"), (girih.LaunchError, "interpreter")):
+        with pytest.raises(refused) as caught:
+            girih.loads(text, target=load)["f"](np.zeros((16, 16), np.float32, order="F"))
+        (told,) = caught.value.diagnostics
+        assert (told.code, told.span.line) == ("bind.subgroup_size", 7)
+        assert told.message == "no subgroup size of 8, 16, 32, 64 suits all instructions of @f"
+        assert [(span.line, label) for span, label in told.labels] == [(7, "suits none of 8, 16"), (6, "suits 8, 16")]
 
 
 # --- what a compiled kernel offers ----------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Op
 from girih.ir.facts import DeviceLimits
 from girih.ir.types import CoopMatrix, Type
@@ -13,6 +16,7 @@ from girih.ops.coopmatrix import (
     Reduce,
 )
 from girih.ops.coopmatrix_layout import layout_of
+from girih.source import Span
 
 PREFERRED_SUBGROUP_SIZES = (32, 16, 8, 64)
 """What is chosen first where a kernel leaves the subgroup size open."""
@@ -41,12 +45,36 @@ def _suits(type: Type, size: int) -> bool:
 
 def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
     """The subgroup sizes that suit the kernel."""
+    ops = list(function.walk())
+    return [n for n in _asked_sizes(function, limits) if all(_fits(op, n) for op in ops)]
+
+
+def _asked_sizes(function: Function, limits: DeviceLimits) -> list[int]:
+    """The subgroup sizes that suit what the kernel asks for."""
     wanted = function.subgroup_size
     sizes = limits.subgroup_sizes if wanted is None else (wanted,)
     if function.work_group_size is not None:
         sizes = tuple(n for n in sizes if function.work_group_size[0] % n == 0)
-    ops = list(function.walk())
-    return [n for n in sizes if all(_fits(op, n) for op in ops)]
+    return list(sizes)
+
+
+def no_subgroup_size(function: Function, limits: DeviceLimits) -> Diagnostic:
+    """What to say where no subgroup size is possible: bind.subgroup_size, at the instruction that leaves none."""
+    left = _asked_sizes(function, limits)
+    said = f"no subgroup size of {_listed(left or limits.subgroup_sizes)} suits all instructions of @{function.name}"
+    labels: list[tuple[Span, str]] = []
+    for op in function.walk():
+        fitting = [n for n in left if _fits(op, n)]
+        if len(fitting) < len(left):
+            labels.append((op.span, f"suits {_listed(fitting)}" if fitting else f"suits none of {_listed(left)}"))
+            left = fitting
+    span = labels[-1][0] if labels else function.span
+    hint = "rows of matrices in mul_add and reduce and the first entry of a tile shape are multiples of it"
+    return Diagnostic("bind.subgroup_size", said, span, labels=tuple(reversed(labels)), hint=hint)
+
+
+def _listed(sizes: Iterable[int]) -> str:
+    return ", ".join(map(str, sizes))
 
 
 def preferred_subgroup_size(possible: list[int]) -> int:

@@ -31,7 +31,7 @@ from girih.ir.core import Function
 from girih.ir.facts import DeviceLimits
 from girih.ir.memory_use import written_parameters
 from girih.ir.types import Group, MemRef
-from girih.ops.geometry import possible_subgroup_sizes
+from girih.ops.geometry import no_subgroup_size, possible_subgroup_sizes
 from girih.recursion import recursion_room
 from girih.runtime.arrays import Bound, bind, specification
 
@@ -103,10 +103,7 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) 
     limits = DeviceLimits()
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
-        sizes = ", ".join(map(str, limits.subgroup_sizes))
-        message = f"no subgroup size of {sizes} suits all instructions of @{function.name}"
-        hint = "rows of matrices in mul_add and reduce and the first entry of a tile shape are multiples of it"
-        raise LaunchError([Diagnostic("bind.subgroup_size", message, function.span, hint=hint)])
+        raise LaunchError([no_subgroup_size(function, limits)])
     subgroup_size = choices.subgroup_size(possible)
     work_group_size = function.work_group_size or choices.work_group_size(subgroup_size, limits.work_group_items)
     return Geometry(grid, work_group_size, subgroup_size)

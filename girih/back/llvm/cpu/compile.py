@@ -26,11 +26,11 @@ from girih.back.llvm.text import ModuleText, Val
 from girih.back.llvm.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.back.llvm.variance import constants_of, varying_values
 from girih.back.llvm.writer import Writer
-from girih.diagnostics import CompileError, Diagnostic
+from girih.diagnostics import CompileError
 from girih.ir.core import Function, Op, Parameter, Region, Value
 from girih.ir.facts import DeviceLimits
 from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
-from girih.ops.geometry import possible_subgroup_sizes, preferred_subgroup_size
+from girih.ops.geometry import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,7 @@ def geometry_of(function: Function) -> Geometry:
     """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size suits it."""
     possible = possible_subgroup_sizes(function, DeviceLimits())
     if not possible:
-        sizes = ", ".join(map(str, DeviceLimits().subgroup_sizes))
-        message = f"no subgroup size of {sizes} suits all instructions of @{function.name}"
-        hint = "rows of matrices in mul_add and reduce and the first entry of a tile shape are multiples of it"
-        raise CompileError([Diagnostic("bind.subgroup_size", message, function.span, hint=hint)])
+        raise CompileError([no_subgroup_size(function, DeviceLimits())])
     size = preferred_subgroup_size(possible)
     return Geometry(function.work_group_size or (size, 1), size)
 
