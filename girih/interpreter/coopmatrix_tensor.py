@@ -23,6 +23,7 @@ from girih.interpreter.tensor_layout import combinations
 from girih.interpreter.values import Array, Mask, MemRefValue, ModelValue, Varying
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
+from girih.ops.tensor_layout import plural
 
 TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 
@@ -228,7 +229,7 @@ def _check_aliasing(tensor: Tensor) -> None:
             continue
         bad = (tensor.which == position)[..., None, None] & np.isin(tensor.element, aliased) & tensor.active
         if bad.any():
-            words = f"stores {aliased.size} elements of %{tensor.memref.name} more than once"
+            words = f"stores {plural(aliased.size, 'element')} of %{tensor.memref.name} more than once"
             tensor.find(bad, "run.aliasing", f"`{tensor.op.spec.mnemonic}` {words}, first component ({{}}) of ({{}})")
 
 

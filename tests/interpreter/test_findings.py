@@ -41,6 +41,15 @@ def collective(code: str, parameters: str, body: str, arguments: Callable[[], li
 
 
 TILE = "coopmatrix<f32x8x4,matrix_acc>"
+MATRIX = "coopmatrix<f32x2x2,matrix_acc>"
+LAYOUT = f"""
+    %m = constant 1.0 : {MATRIX}
+    %t = tensor_layout_create : tensor_layout<1>
+    %d = tensor_layout_set_dimension %t[4] : tensor_layout<1>
+    %s = tensor_layout_slice %d[1:4] : tensor_layout<1>
+    %three = tensor_layout_set_dimension %t[3] : tensor_layout<1>
+"""
+"""A matrix, and layouts of 4 and 3 elements; the slice goes beyond the 4."""
 ITEM_PAST_12 = {"argument": "A", "index": (12,), "shape": (12,), "subgroup": 1, "lane": 4, "count": 4}
 VARYING_ATOMIC = "%old = atomic_add %n, %N[] : i64\n%i = cast %old : index"
 
@@ -56,6 +65,35 @@ CASES = {
     "load in a collective region": collective(
         "run.out_of_bounds", "%A: memref<f32x?>", "%g = group_id.y : index\n%x = load %A[%g] : f32 ; here",
         lambda: [zeros(1)], grid=(2, 3), argument="A", index=(1,), shape=(1,), work_group=(0, 1, 0), count=4),
+    "dimension of a layout": in_spmd(
+        "run.tensor_layout", "%n: index",
+        f"{LAYOUT}%l = tensor_layout_set_dimension %t[%n] : tensor_layout<1> ; here", lambda: [0]),
+    "layout without dimensions": in_spmd(
+        "run.tensor_layout", "%A: memref<f32x?>",
+        f"{LAYOUT}%r = cooperative_matrix_load_tensor %m, %A[%c0], %t : {MATRIX} ; here", lambda: [zeros(4)],
+        lane=None, count=2),
+    "load outside a layout": in_spmd(
+        "run.undefined", "%A: memref<f32x?>",
+        f"{LAYOUT}%r = cooperative_matrix_load_tensor %m, %A[%c0], %s : {MATRIX} ; here", lambda: [zeros(8)],
+        argument="A", lane=None, count=2),
+    "store outside a layout": in_spmd(
+        "run.undefined", "%A: memref<f32x?>", f"{LAYOUT}cooperative_matrix_store_tensor %m, %A[%c0], %s ; here",
+        lambda: [zeros(8)], argument="A", lane=None, count=2),
+    "load through a layout": in_spmd(
+        "run.out_of_bounds", "%A: memref<f32x?>",
+        f"{LAYOUT}%r = cooperative_matrix_load_tensor %m, %A[%c4], %d : {MATRIX} ; here", lambda: [zeros(6)],
+        argument="A", index=(6,), shape=(6,), lane=None, count=2),
+    "base of a tensor": in_spmd(
+        "run.misaligned", "%A: memref<f32x?>",
+        f"{LAYOUT}%r = cooperative_matrix_load_tensor %m, %A[%subgroup], %d : {MATRIX} ; here", lambda: [zeros(8)],
+        argument="A", subgroup=1, lane=None, count=1),
+    "several components at one place": in_spmd(
+        "run.aliasing", "%A: memref<f32x?>", f"{LAYOUT}cooperative_matrix_store_tensor %m, %A[%c0], %three ; here",
+        lambda: [zeros(4)], argument="A", lane=None, count=2),
+    "blocks": in_spmd(
+        "run.out_of_bounds", "%A: memref<f32x?>",
+        "%r = cooperative_matrix_load.row_blocked_interleaved %A[%c1], 1 : coopmatrix<f32x4x4,matrix_acc> ; here",
+        lambda: [zeros(16)], argument="A", index=(1,), shape=(16,), lane=None, count=2),
     "store": in_spmd("run.out_of_bounds", "%A: memref<f32x?>", "store %one, %A[%item] ; here",
                      lambda: [zeros(12)], **ITEM_PAST_12),
     "atomic load": in_spmd("run.out_of_bounds", "%A: memref<f32x?>", "%x = atomic_load %A[%item] : f32 ; here",
@@ -345,6 +383,13 @@ def test_the_interpreter_emits_nothing(output: str) -> None:
 def test_every_code_is_provoked() -> None:
     provoked = {case.code for case in CASES.values()} | {"run.not_uniform", "run.divergent", "run.budget", "run.emit"}
     assert provoked == set(RUN_CODES)
+
+
+def test_a_tensor_whose_base_is_misaligned_is_accessed_all_the_same() -> None:
+    body = f"{LAYOUT}%r = cooperative_matrix_load_tensor %m, %A[%c1], %d : {MATRIX}"
+    assert {f.code for f in findings(spmd("%A: memref<f32x?>", body), zeros(4))} == {
+        "run.misaligned", "run.out_of_bounds",
+    }  # fmt: skip
 
 
 def test_a_prefetch_outside_is_no_finding() -> None:
