@@ -20,8 +20,9 @@ from pathlib import Path
 
 from girih.bench import session
 from girih.bench.events import Event, Request
-from girih.bench.machine import usable_cpus
+from girih.bench.machine import load, usable_cpus
 from girih.bench.report import Results, head, tail
+from girih.bench.rows import BUSY
 from girih.commands.bench import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,12 +109,9 @@ def show(results: Results, shown: int, current: str | None) -> int:
 
 
 def keep(results: Results) -> None:
-    """Write everything, with the commit it was measured at, to benchmarks/results/."""
-    from benchmarks.run import environment as commit_and_versions
-
-    environment = {**results.environment, "commit": commit_and_versions()["commit"]}
-    path = ROOT / "benchmarks" / "results" / f"{environment['date']}-cpu.json"
-    path.write_text(json.dumps({**results.to_json(), "environment": environment}, indent=1) + "\n", encoding="utf-8")
+    """Write everything to benchmarks/results/; the commit and the load are in it."""
+    path = ROOT / "benchmarks" / "results" / f"{results.environment['date']}-cpu.json"
+    path.write_text(json.dumps(results.to_json(), indent=1) + "\n", encoding="utf-8")
     print(f"written to {path.relative_to(ROOT)}")
 
 
@@ -121,6 +119,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Measure, print, and keep the figures if asked to; 1 where something was wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--save", action="store_true", help="write the figures to benchmarks/results/")
+    parser.add_argument("--busy", action="store_true", help="save although other processes are running")
     parser.add_argument("--group", action="append", default=[], help="only this group; may be repeated")
     parser.add_argument("--checks", choices=sorted(CHECKS), default="both", help="what compiled code checks")
     parser.add_argument("--threads", type=int, default=min(2, usable_cpus()), help="of the groups about threads")
@@ -130,6 +129,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.child:
         child()
         return 0
+    if arguments.save and load() > BUSY and not arguments.busy:
+        parser.error(f"other processes are running (load {load():.1f}): wait, or add --busy to keep such figures")
     results = measured(arguments)
     for problem in results.problems:
         print(f"error: {problem['group']}: {problem['name']}: {problem['message']}")

@@ -284,7 +284,7 @@ above 1, girih is faster. Measured in turns; the table shows medians.
 @click.option("--flops", type=click.FloatRange(min=0, min_open=True), metavar="N",
               help="Operations of one launch of a kernel of a file, for its rate.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds `random` arguments.")
-@click.option("--plot", metavar="FILE", help="Draw a roofline picture (.svg or .png; needs girih[draw]).")
+@click.option("--plot", metavar="FILE", help="Draw a roofline picture (.svg, .png or .pdf; needs girih[draw]).")
 @click.option("--json", "json", is_flag=True, help="The same as --format json.")
 @_format
 @click.pass_context

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TextIO
 
@@ -13,7 +14,7 @@ from girih.bench import columns, costs, products
 from girih.bench.cases import MANY, Case
 from girih.bench.context import Context, MissingPeerError, find_peers
 from girih.bench.events import Event, Request
-from girih.bench.machine import environment
+from girih.bench.machine import environment, load
 from girih.bench.peak import bandwidth, peak
 from girih.bench.rows import Row, Summary
 from girih.bench.timing import clock_for, interleaved
@@ -64,10 +65,11 @@ def serve(request: Request, cases: Iterable[Case], summaries: Sequence[Summary] 
         for case in members:
             yield {"event": "begin", "group": group, "name": case.name}
             try:
-                rows += (found := list(case.run(context)))
+                found = [replace(row, load=load()) for row in case.run(context)]
             except (WrongResultError, GirihError, RuntimeError, MemoryError) as error:
                 yield {"event": "problem", "group": group, "name": case.name, "message": in_words(error)}
             else:
+                rows += found
                 yield from ({"event": "row", "row": row.to_json()} for row in found)
         for summary in summaries:
             yield from ({"event": "row", "row": row.to_json()} for row in summary.rows(rows))

@@ -190,7 +190,17 @@ def call(context: Context) -> list[Row]:
     arrays: list[Any] = [np.zeros(4, np.float32), np.zeros(4, np.float32), *(np.zeros((4, 4), np.float32, "F"),) * 2]
     arguments = (0.5, 1.5, 3, 4, *arrays)
     calls = context.calls(text("calls"), "eight", 1, arguments)
-    return [_call_row(context, "call, 4 arrays and 4 scalars", calls, Goal("us", 1.5, 0.5))]
+    goal, name = Goal("us", 1.5, 0.5), "call, 4 arrays and 4 scalars"
+    scalars = (np.float32(0.5), np.float32(1.5), np.int32(3), np.int64(4))
+    typed = context.calls(text("calls"), "eight", 1, (*scalars, *arrays))
+    checks = context.checks[0]
+    kernel = context.program(text("calls"), checks, {})["eight"]
+    return [
+        _call_row(context, name, calls, goal, "kernel[1] made before"),
+        _call_row(context, f"{name} of NumPy", typed, goal, "kernel[1] made before"),
+        _call_row(context, f"{name}, with kernel[1]", {checks: lambda: kernel[1](*arguments)}, goal,
+                  "a Python function around it"),
+    ]  # fmt: skip
 
 
 def empty_grid(context: Context) -> list[Row]:
@@ -199,10 +209,11 @@ def empty_grid(context: Context) -> list[Row]:
     return [_call_row(context, f"empty grid, {context.threads} threads", calls, Goal("us", 3, 0.5))]
 
 
-def _call_row(context: Context, name: str, calls: dict[str, Callable[[], object]], goal: Goal) -> Row:
+def _call_row(context: Context, name: str, calls: dict[str, Callable[[], object]], goal: Goal, note: str = "") -> Row:
     main = next(iter(calls))
     seconds = interleaved({"girih": calls[main]}, context.effort, clock_for(context.threads)).median("girih")
-    return Row("calls", name, seconds, context.threads, main, figures={"us": 1e6 * seconds}, goals=(goal,))
+    return Row("calls", name, seconds, context.threads, main, figures={"us": 1e6 * seconds}, goals=(goal,),
+               note=note)  # fmt: skip
 
 
 def cases() -> Iterator[Case]:

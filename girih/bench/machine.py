@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,24 @@ def usable_cpus() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
+def load() -> float:
+    """How many processes were running or about to, on average, in the last minute; 0 where the system does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def commit() -> str | None:
+    """The commit of the checkout that girih runs from, with `-dirty` where files differ; None where it is installed."""
+    root = Path(__file__).parent.parent.parent
+    if not (root / ".git").exists():
+        return None
+    words = ("git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*")
+    try:
+        done = subprocess.run(words, capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() or None
+
+
 def environment(threads: int) -> dict[str, Any]:
     """Processor, versions, and the kernels of OpenBLAS, for a process with so many threads."""
     from girih import __version__
@@ -42,10 +61,11 @@ def environment(threads: int) -> dict[str, Any]:
         "vector_bits": host.vector_bits,
         "cpus": usable_cpus(),
         "threads": threads,
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
+        "load": load(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "girih": __version__,
+        "commit": commit(),
         "llvm": llvm_version(),
         "numpy": _version("numpy"),
         "openblas_kernels": openblas.core_name(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih.bench.events import Event
-from girih.bench.rows import CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Row
+from girih.bench.rows import BUSY, CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Row
 
 TITLES = {
     "gemm": "Large products, one instruction, one thread",
@@ -28,9 +28,6 @@ TITLES = {
     "growth": "Compile time and memory against instructions",
 }
 """What the groups are about."""
-
-BUSY = 0.7
-"""The load of the machine, before anything is measured, above which it is said."""
 
 COLOURS = {"short": "bold red", "first": "yellow", "world class": "green"}
 _FIGURES = {OF_PEAK: "peak", OF_BANDWIDTH: "bandwidth", CHECKS: "checks", "ms": "ms", "us": "\N{MICRO SIGN}s"}
@@ -133,14 +130,15 @@ _COLUMNS: Mapping[str, Cell] = {
 
 
 def verdict_in_words(row: Row) -> str:
-    """The verdict, with the figures that fall short where there are several."""
+    """The verdict, with the figures that fall short where there are several, and whether others were running."""
     verdict = row.verdict
     if verdict is None:
         return "not measured" if _shown_goals(row) else ""
-    if verdict != "short" or len(row.goals) == 1:
-        return verdict
+    under = f", load {row.load:.1f}" if row.busy else ""
+    if verdict != "short" or len(row.judged) == 1:
+        return verdict + under
     lacking = [_FIGURES.get(figure, figure) for figure, one in row.verdicts.items() if one == "short"]
-    return f"short: {', '.join(lacking)}"
+    return f"short: {', '.join(lacking)}{under}"
 
 
 def cells(rows: Sequence[Row]) -> dict[str, list[str]]:
@@ -176,7 +174,9 @@ def tail(results: Results) -> str:
     lacking = [
         f"  {row.group}: {row.name}: {_number(row.value(goal.figure))}, goal {goal_in_words(goal)}"
         for row in results.rows
-        for goal in row.goals
+        for goal in row.judged
         if row.verdicts.get(goal.figure) == "short"
     ]
-    return "\n".join([f"goals: {said}", *lacking])
+    busy = sum(row.busy for row in results.rows)
+    noted = [f"{busy} of {len(results.rows)} rows were measured while other processes ran"] if busy else []
+    return "\n".join([f"goals: {said}", *noted, *lacking])

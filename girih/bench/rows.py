@@ -19,6 +19,12 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LESS_IS_BETTER = ("ms", "us", "checks")
 """Figures that goals bound from above: times, and what checks cost."""
 
+BESIDE = (0.95, 1.0)
+"""What the ratio to a peer should be where a row with goals has none for it: nobody's loss is left out."""
+
+BUSY = 0.7
+"""The load of the machine, beyond what is measured, above which times say little."""
+
 OF_PEAK, OF_BANDWIDTH, CHECKS = "of_peak", "of_bandwidth", "checks"
 
 
@@ -56,7 +62,7 @@ class Row:
 
     `seconds` is a call's median time, None where the row summarises others. `flops` and `bytes` are what a call
     computes and must at least move. `figures` are further values by name: `of_peak`, `of_bandwidth`, `checks` (how many
-    times longer it takes with checks), `ms`, `us`, `speedup`.
+    times longer it takes with checks), `ms`, `us`, `speedup`. `load` is the load of the machine when it was measured.
     """
 
     group: str
@@ -71,6 +77,20 @@ class Row:
     figures: Mapping[str, float] = field(default_factory=dict)
     goals: tuple[Goal, ...] = ()
     note: str = ""
+    load: float | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether other processes were running too."""
+        return self.load is not None and self.load > self.threads + BUSY
+
+    @property
+    def judged(self) -> tuple[Goal, ...]:
+        """The goals, and for a row that has some also those for all other peers that it was compared with."""
+        if not self.goals:
+            return ()
+        named = {goal.figure for goal in self.goals}
+        return (*self.goals, *(Goal(peer, *BESIDE) for peer in self.against if peer not in named))
 
     @property
     def gflops(self) -> float | None:
@@ -92,7 +112,7 @@ class Row:
     def verdicts(self) -> dict[str, Verdict]:
         """What was reached, by figure, of the goals that were measured."""
         found: dict[str, Verdict] = {}
-        for goal in self.goals:
+        for goal in self.judged:
             value = self.value(goal.figure)
             if value is not None:
                 found[goal.figure] = goal.verdict(value)
@@ -119,8 +139,11 @@ class Row:
             "against": {name: {"seconds": peer.seconds, "ratio": peer.ratio} for name, peer in self.against.items()},
             "figures": dict(self.figures),
             "goals": [self._goal(goal) for goal in self.goals],
+            "verdicts": self.verdicts,
             "verdict": self.verdict,
             "note": self.note,
+            "load": self.load,
+            "busy": self.busy,
         }
 
     def _goal(self, goal: Goal) -> dict[str, Any]:
@@ -148,6 +171,7 @@ class Row:
             figures=held["figures"],
             goals=tuple(Goal(goal["figure"], goal["first"], goal["world_class"]) for goal in held["goals"]),
             note=held["note"],
+            load=held.get("load"),
         )
 
 

@@ -99,10 +99,7 @@ def _request(call: Call) -> tuple[Request, Sequence[str]]:
         return _made(call, "standard", threads=_default_threads()), STANDARD
     if call.function is None:
         return _library(call, call.target), STANDARD
-    if call.against or call.groups:
-        given = "--against" if call.against else "--group"
-        raise click.UsageError(f"{given} is for the standard set and kernels by name: nothing else does what "
-                               f"{call.function} of {call.target} does")  # fmt: skip
+    _refuse_words(call, call.target, call.function)
     details = {
         "file": call.target,
         "function": call.function.removeprefix("@"),
@@ -116,6 +113,25 @@ def _request(call: Call) -> tuple[Request, Sequence[str]]:
     if call.target == "-":
         raise click.UsageError("girih bench reads a file, not standard input")
     return _made(call, "own", details=details), CHILD
+
+
+def _refuse_words(call: Call, target: str, function: str) -> None:
+    """What makes no sense for a kernel of a file."""
+    from girih.kernels.table import TABLE
+
+    if target in TABLE and not os.path.exists(target):
+        given = " ".join((function, *call.arguments))
+        raise click.UsageError(
+            f"{target} is a kernel of the library, which brings its own arguments: leave out {given}"
+        )
+    if call.groups:
+        raise click.UsageError(f"--group chooses from the standard set; {function} of {target} is one kernel")
+    if call.against:
+        raise click.UsageError("--against is for the standard set and kernels by name: nothing else does what "
+                               f"{function} of {target} does")  # fmt: skip
+    if 0 in call.grid:
+        shown = ",".join(map(str, call.grid))
+        raise click.UsageError(f"--grid {shown}: a grid without work-groups runs nothing that could be timed")
 
 
 def _library(call: Call, name: str) -> Request:

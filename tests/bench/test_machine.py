@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from girih.back.llvm.machine import Cpu, assemble
-from girih.bench import libxsmm, openblas, peak
+from girih.bench import libxsmm, machine, openblas, peak
 from girih.bench.machine import environment
 
 
@@ -72,3 +73,21 @@ def test_the_environment_names_versions() -> None:
     found = environment(2)
     assert found["threads"] == 2
     assert {"date", "cpu", "llvm", "numpy", "torch", "libxsmm", "python", "girih", "openblas_kernels"} <= set(found)
+
+
+def test_the_commit_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=A", "-c", "user.email=a@b")
+        return subprocess.run(["git", "-C", str(tmp_path), *who, *words], capture_output=True, text=True).stdout.strip()
+
+    place = tmp_path / "girih" / "bench" / "machine.py"
+    place.parent.mkdir(parents=True)
+    place.write_text("")
+    monkeypatch.setattr(machine, "__file__", str(place))
+    assert machine.commit() is None
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "all")
+    assert machine.commit() == git("rev-parse", "--short=7", "HEAD")
+    place.write_text("changed")
+    assert machine.commit() == git("rev-parse", "--short=7", "HEAD") + "-dirty"

@@ -50,6 +50,12 @@ def test_a_table_has_the_columns_that_say_something() -> None:
     assert verdict_in_words(ROWS[1]) == "short: numpy"
 
 
+def test_other_processes_are_said_beside_the_verdict() -> None:
+    busy = Row("calls", "call", 4e-7, figures={"us": 0.4}, goals=(Goal("us", 1.5, 0.5),), load=3.44)
+    assert verdict_in_words(busy) == "world class, load 3.4"
+    assert "1 of 4 rows were measured while other processes ran" in tail(results(*ROWS, busy))
+
+
 def test_what_no_peer_was_there_for_is_said() -> None:
     assert verdict_in_words(Row("rows", "softmax", 1.0, goals=(Goal("torch", 1.2, 2.0),))) == "not measured"
     assert verdict_in_words(Row("rows", "softmax", 1.0, goals=(Goal("checks", 1.1, 1.02),))) == ""

@@ -37,6 +37,24 @@ def test_what_was_not_measured_has_no_verdict() -> None:
     assert Row("gemm", "n=512", figures={"of_peak": 0.1}).verdict is None
 
 
+def test_a_lost_comparison_is_not_hidden() -> None:
+    """A goal for the speed-up alone says nothing of a peer that is faster."""
+    goals, figures = (Goal("speedup", 1.8, 1.93),), {"speedup": 1.97}
+    lost = Row("threads", "n=1024", 1.0, 2, against={"numpy": Versus(0.74, 0.74)}, figures=figures, goals=goals)
+    assert lost.verdicts == {"speedup": "world class", "numpy": "short"}
+    assert lost.verdict == "short"
+    won = Row("threads", "n=1024", 1.0, 2, against={"numpy": Versus(1.1, 1.1)}, figures=figures, goals=goals)
+    assert won.verdict == "world class"
+    assert Row("library", "n=1024", 1.0, against={"numpy": Versus(0.5, 0.5)}).verdict is None
+
+
+def test_a_row_of_a_busy_machine_says_so() -> None:
+    assert not Row("gemm", "n=512", load=1.2).busy
+    assert Row("gemm", "n=512", load=2.5).busy
+    assert not Row("gemm", "n=512", threads=2, load=2.5).busy
+    assert not Row("gemm", "n=512").busy
+
+
 def test_rates() -> None:
     row = Row("gemm", "n=512", 0.5, flops=4e9, bytes=1e9)
     assert (row.gflops, row.gigabytes) == (8.0, 2.0)
@@ -68,13 +86,13 @@ def test_a_summary_has_the_mean_and_the_worst_of_its_group() -> None:
 def test_a_row_survives_json() -> None:
     row = Row(
         "gemm", "n=512", 0.5, 2, "bounds", 1e9, 2e9, "f32", {"numpy": Versus(0.6, 1.2)}, {"of_peak": 0.9},
-        (Goal("of_peak", 0.85, 0.92),), "a note",
+        (Goal("of_peak", 0.85, 0.92),), "a note", 2.5,
     )  # fmt: skip
     held = json.loads(json.dumps(row.to_json()))
     assert Row.from_json(held) == row
     assert set(held) == {
         "group", "name", "threads", "checks", "seconds", "type", "flops", "bytes", "gflops", "gigabytes_per_second",
-        "against", "figures", "goals", "verdict", "note",
+        "against", "figures", "goals", "verdicts", "verdict", "note", "load", "busy",
     }  # fmt: skip
     assert held["goals"] == [
         {"figure": "of_peak", "first": 0.85, "world_class": 0.92, "value": 0.9, "verdict": "first"}

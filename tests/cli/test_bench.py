@@ -84,6 +84,12 @@ def test_a_program_in_error() -> None:
         (("kernel.tl", "axpby", *ARGUMENTS, "alpha=3"), "'alpha' is given twice"),
         (("kernel.tl", "axpby", "gamma=3"), "there is no argument 'gamma'"),
         (("absent.tl", "f"), "there is no such file"),
+        (
+            ("softmax", "factor=3"),
+            "softmax is a kernel of the library, which brings its own arguments: leave out factor=3",
+        ),
+        (("kernel.tl", "axpby", "--group", "gemm"), "--group chooses from the standard set; axpby of kernel.tl is one"),
+        (("kernel.tl", "axpby", *ARGUMENTS, "--grid", "0"), "--grid 0: a grid without work-groups runs nothing"),
     ],
 )
 def test_calls_that_are_wrong(arguments: tuple[str, ...], says: str) -> None:
