@@ -59,7 +59,7 @@ class Writer:
         self._preheaders: list[tuple[Lines, _Scope]] = []
         self._floor = 0
         self._ones: Val | None = None
-        self._weights: str | None = None
+        self._weights: dict[str, str] = {}
         self.label("entry")
         self._entry: Lines = []
         self._out.append(self._entry)
@@ -554,7 +554,7 @@ class Writer:
         if condition.literal == 0:
             return
         away, after = self.name("cold"), self.name("go")
-        self.line(f"br {condition}, label %{away}, label %{after}")
+        self.line(f"br {condition}, label %{away}, label %{after}, !prof {self._rare_weights(first=True)}")
         with self._away():
             self.label(away)
             with self._scope():
@@ -572,11 +572,18 @@ class Writer:
         self._cold.append(self._out)
         self._out, self._floor = here, floor
 
-    def _rare_weights(self) -> str:
-        """The metadata of a branch whose second way is hardly ever taken."""
-        if self._weights is None:
-            self._weights = self.module.note('!{!"branch_weights", i32 2000, i32 1}')
-        return self._weights
+    def _rare_weights(self, *, first: bool = False) -> str:
+        """The metadata of a branch whose second, or first, way is hardly ever taken."""
+        weights = "i32 1, i32 2000" if first else "i32 2000, i32 1"
+        if weights not in self._weights:
+            self._weights[weights] = self.module.note(f'!{{!"branch_weights", {weights}}}')
+        return self._weights[weights]
+
+    def settled(self, condition: Val) -> Val:
+        """A condition that LLVM does not compute anew in a loop in which it does not change."""
+        byte = self.convert("zext", condition, "i8")
+        held = self.pure("i8", f'call i8 asm "", "=r,0"({byte})', (byte,))
+        return self.convert("trunc", held, "i1")
 
 
 def values_after(values: Sequence[Val], level: int) -> tuple[Val, ...]:

@@ -21,6 +21,7 @@ from girih.back.llvm.cpu.tensor_index import TensorIndex
 from girih.back.llvm.cpu.tensor_values import LayoutHeld, ViewHeld, quotient, shared_layout, shared_view
 from girih.back.llvm.text import Operand, Val, integer
 from girih.back.llvm.values import MemRefHeld, index
+from girih.back.llvm.writer import Writer
 from girih.ir.types import ClampMode, CoopMatrix
 from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 
@@ -105,13 +106,8 @@ class Tensor:
         for position, (offset, size) in enumerate(zip(layout.offset, layout.dimension, strict=True)):
             last = addresses.add(w, offset, self._largest(position), 1)
             end = min(size, 2**31) if isinstance(size, int) else index(w.smaller(size.part, 2**31))
-            conditions = [
-                w.compare("sge", as_scalar(offset).part, 0),
-                w.compare("slt", as_scalar(last).part, as_scalar(end).part),
-            ]
-            for one in conditions:
-                if one.literal != 1:
-                    found = w.binary("and", found, one)
+            for one in (holds(w, "sge", offset, 0), holds(w, "slt", last, end)):
+                found = w.binary("and", found, one)
         return found
 
     # --- windows -------------------------------------------------------------------------
@@ -175,6 +171,14 @@ def tensor_of(code: Lowering, op: TensorOp, type: CoopMatrix, unit: int) -> Tens
     first = w.add(as_scalar(memref.offset).part, offset)
     base = w.at(memref.pointer, w.mul(first, memref.element.size))
     return Tensor(code, op, type, layout, view, memref, offset, base, unit)
+
+
+def holds(w: Writer, predicate: str, a: Extent, b: Extent) -> Val:
+    """A condition that is looked at in front of the loops in which it does not change."""
+    x, y = as_scalar(a).part, as_scalar(b).part
+    if x.literal is not None and y.literal is not None:
+        return w.compare(predicate, x, y)
+    return w.pure("i1", f"icmp {predicate} {x}, {y.text}", (x, y))
 
 
 def _ints(numbers: Sequence[Extent]) -> list[int] | None:

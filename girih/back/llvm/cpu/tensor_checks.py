@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from girih.back.llvm.addresses import Extent, as_scalar
-from girih.back.llvm.cpu.tensor_access import Tensor
+from girih.back.llvm.cpu.tensor_access import Tensor, holds
 from girih.back.llvm.cpu.tensor_index import Element
 from girih.back.llvm.cpu.tensor_reals import Real, Reals
 from girih.back.llvm.cpu.tensor_values import U32
-from girih.back.llvm.text import Val, integer
+from girih.back.llvm.text import Val, floating, integer
 from girih.back.llvm.values import index
 from girih.ir.types import ClampMode
 
@@ -60,22 +60,33 @@ class _Checks:
     def write(self) -> None:
         w = self.code.w
         last = self._last()
-        w.unlikely(Reals(w, 1).outside(last, 0, U32 + 1), lambda: self._search(self._check_number), returns=True)
-        self._check_base()
+        large = holds(w, "ugt", index(last), U32)
+        misplaced = self._is_misplaced()
         doubtful = w.negated(self._is_all_there(last))
+        # What does not change from tile to tile is one condition, found in front of the loop over the tiles.
+        some = w.settled(w.binary("or", w.binary("or", large, misplaced), doubtful))
         if self.tensor.layout.mode is ClampMode.UNDEFINED:
-            doubtful = w.binary("or", doubtful, w.negated(self.tensor.inside))
-        w.unlikely(doubtful, lambda: self._search(self._check_place), returns=True)
+            outside = w.negated(self.tensor.inside)
+            some, doubtful = w.binary("or", some, outside), w.binary("or", doubtful, outside)
 
-    def _check_base(self) -> None:
+        def closely() -> None:
+            w.unlikely(large, lambda: self._search(self._check_number), returns=True)
+            self._check_base(misplaced)
+            w.unlikely(doubtful, lambda: self._search(self._check_place), returns=True)
+
+        w.unlikely(some, closely, returns=True)
+
+    def _is_misplaced(self) -> Val:
+        """Whether the base is not aligned."""
         w, memref = self.code.w, self.tensor.memref
         if memref.align >= ALIGNMENT and self.tensor.offset.literal == 0 and as_scalar(memref.offset).part.literal == 0:
-            return
+            return integer(0, "i1")
         address = w.convert("ptrtoint", self.tensor.base, "i64")
         # Where there are no elements, an address says nothing.
-        bad = w.binary(
-            "and", w.compare("ne", w.binary("and", address, ALIGNMENT - 1), 0), w.compare("ne", self.size, 0)
-        )
+        rest = index(w.binary("and", address, ALIGNMENT - 1))
+        return w.binary("and", holds(w, "ne", rest, 0), holds(w, "ne", index(self.size), 0))
+
+    def _check_base(self, bad: Val) -> None:
         message = (
             f"the base of `{self.op.spec.mnemonic}`, %{self.name} at the offset, is no multiple of {ALIGNMENT} bytes"
         )
@@ -83,37 +94,33 @@ class _Checks:
 
     # --- all at once ---------------------------------------------------------------------
 
-    def _is_all_there(self, last: Real) -> Val:
+    def _is_all_there(self, last: Val) -> Val:
         """Whether the whole tensor lies in the memory."""
         w = self.code.w
-        total = integer(min(last, 2**33)) if isinstance(last, int) else self._integer(last)
-        return self._in_memory(self.tensor.offset, w.mul(w.add(total, 1), self.step))
+        return self._in_memory(self.tensor.offset, w.mul(w.add(last, 1), self.step))
 
-    def _last(self) -> Real:
-        """The number of the last element or block of the tensor."""
+    def _last(self) -> Val:
+        """The number of the last element or block of the tensor, or a large one where it is no number of 32 bits."""
         r, layout = Reals(self.code.w, 1), self.tensor.layout
         found: Real = 0
         for size, block, stride in zip(layout.dimension, layout.block_size, layout.stride, strict=True):
             number = r.quotient(r.sub(r.of(size), 1), r.of(block))
             found = r.add(found, r.mul(number, r.of(stride)))
-        return found
-
-    def _integer(self, held: Val) -> Val:
-        """A number as an integer, or a large one where it is no number of 32 bits."""
-        r = Reals(self.code.w, 1)
-        limited = r.smaller(held, 2**33)
-        assert isinstance(limited, Val)
-        return self.code.w.convert("fptosi", limited, "i64")
+        if isinstance(found, int):
+            return integer(min(found, 2**33))
+        limit = floating(2.0**33, "double")
+        return self.code.w.convert("fptosi", self.code.w.overloaded("minnum", found, limit), "i64")
 
     def _in_memory(self, position: Val, count: Val | int) -> Val:
         """Whether so many elements of the memref from a position on are there."""
         w, memref = self.code.w, self.tensor.memref
         # Nothing overflows: sizes are not negative, and what is taken from them is small.
-        found = w.binary("and", w.compare("sge", position, 0), w.compare("sle", position, w.sub(self.size, count)))
+        first, most = index(position), index(w.sub(self.size, count))
+        found = w.binary("and", holds(w, "sge", first, 0), holds(w, "sle", first, most))
         if memref.limit is None:
             return found
         flat = w.add(as_scalar(memref.offset).part, position)
-        return w.binary("and", found, w.compare("sle", flat, w.sub(memref.limit, count)))
+        return w.binary("and", found, holds(w, "sle", index(flat), index(w.sub(memref.limit, count))))
 
     # --- one by one ----------------------------------------------------------------------
 
