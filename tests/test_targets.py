@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -382,3 +383,43 @@ def test_the_first_element_that_a_tile_misses(offset: int, flags: str, shape: st
         expected, found = (first_missing(t, offset, flags, shape, at, store) for t in ("interpreter", "cpu"))
         assert (found.code, found.argument, found.index) == (expected.code, expected.argument, expected.index)
         assert (found.shape, found.message) == (expected.shape, expected.message)
+
+
+# --- kernels on grids ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_a_kernel_on_a_grid_is_made_once(target: str) -> None:
+    program = girih.loads(TEXT, target=target)
+    kernel: Any = program["fill"]
+    assert program["fill"] is kernel
+    assert kernel[2] is kernel[2]
+    assert kernel[2, 3] is kernel[2, 3]
+    assert kernel[2].grid == (2, 1, 1)
+    assert kernel[np.int64(2)].grid == kernel[[2]].grid == (2, 1, 1)
+    assert kernel[2, 3][4].grid == (4, 1, 1)
+
+
+def test_what_equals_a_grid_is_none() -> None:
+    """True and 1.0 are equal to 1, and found where 1 is."""
+    kernel: Any = girih.loads(TEXT)["fill"]
+    assert (kernel[1].grid, kernel[1, 2].grid) == ((1, 1, 1), (1, 2, 1))
+    for wrong in (True, 1.0, (1, 2.0), (True, 2), -1, (1, 2, 3, 4), (), "1"):
+        for _ in range(2):
+            with pytest.raises(girih.LaunchError):
+                kernel[wrong]
+
+
+def test_grids_are_not_remembered_for_ever() -> None:
+    kernel = girih.loads(TEXT)["fill"]
+    for size in range(1000):
+        assert kernel[size].grid == (size, 1, 1)
+    assert len(kernel._on_grids) <= 64
+
+
+def test_a_kernel_that_launched_survives_a_pickle() -> None:
+    kernel = girih.loads(TEXT)["fill"]
+    kernel[3](7, np.zeros(3, np.int32))
+    again: girih.Kernel = pickle.loads(pickle.dumps(kernel[3]))
+    assert (str(again.ir), again.target, again.grid) == (str(kernel.ir), "cpu", (3, 1, 1))
+    assert not again._on_grids

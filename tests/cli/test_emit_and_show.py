@@ -81,6 +81,30 @@ def test_assembly_for_processors(tmp_path: Path) -> None:
     assert "ymm" in codes["haswell"].output and "ymm" not in codes["neoverse-v1"].output
 
 
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("x86_64-apple-macosx:haswell", "_girih.axpby:"),
+        ("aarch64-apple-darwin23.1.0:apple-m1", "_girih.axpby:"),
+        ("aarch64-linux-musl:neoverse-n1", "girih.axpby:"),
+    ],
+)
+def test_assembly_for_other_systems(target: str, says: str, tmp_path: Path) -> None:
+    """Also for this processor: what is only read is not made ready to run."""
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "asm", "--target", f"cpu:{target}")
+    assert done.status == 0, done.output
+    assert says in done.output
+
+
+@pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnux32", "x86_64-pc-windows-msvc", "x86_64-garbage"])
+def test_systems_that_there_is_no_code_for(triple: str, tmp_path: Path) -> None:
+    path = write(tmp_path, AXPBY)
+    for command in (("emit", path, "--as", "asm"), ("run", path, "axpby", "alpha=1", "A=zeros:f32:1")):
+        done = girih(*command, "--target", f"cpu:{triple}:haswell")
+        assert done.status == 2
+        assert f"girih does not compile for '{triple}'" in done.message.replace("\n", " ")
+
+
 def test_checks_of_emitted_code(tmp_path: Path) -> None:
     path = write(tmp_path, AXPBY)
     assert "cmpxchg" in girih("emit", path, "--as", "llvm").output
