@@ -243,7 +243,7 @@ def _carriable(g: Generator, scope: Scope, alike: Alike) -> list[Tracked]:
     """Values that may go from one iteration to the next, where so many work-items go on together."""
     found: list[Tracked] = []
     for _ in range(g.source.choice((0, 0, 1, 2))):
-        exact = [m for m in scope.matrices if m.exact and (alike is Alike.WORK_GROUP or not of_work_group(m.type))]
+        exact = [m for m in scope.matrices if m.exact and alike >= needed(m.type)]
         if exact and scope.together and g.chance(0.3):
             found.append(g.source.choice(exact))
             continue

@@ -27,6 +27,7 @@ _NUMBERS = (*_NUMBER_WORDS.split(), "1" * 400)
 _LANGUAGE_WORDS = """
 func @f %a %0 %1 attributes memref<f32x4> memref<f32x?> memref<f32x4x?,strided<1,?>> group<memref<f32x4>x3> f32 i32
 index coopmatrix<f32x8x8,matrix_a> bool c64 x ? init as else true false subgroup_size unroll strided local offset .t .n
+tensor_layout<2,repeat> tensor_view<2,true,1,0> work_group decode .2x2 .row_blocked_interleaved
 .row -> <= = , : ( ) { } [ ] < > $x "a" 1.5 4 -1 [1.0, }
 """
 _WORDS = (*_LANGUAGE_WORDS.split(), "\n", "\n", "!calc(1 0 /)", "$x = 4\n", "func @f() {\n", *OPS)
