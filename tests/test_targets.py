@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -391,12 +391,12 @@ def test_the_first_element_that_a_tile_misses(offset: int, flags: str, shape: st
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_a_kernel_on_a_grid_is_made_once(target: str) -> None:
     program = girih.loads(TEXT, target=target)
-    kernel: Any = program["fill"]
+    kernel, two = program["fill"], cast("int", np.int64(2))
     assert program["fill"] is kernel
     assert kernel[2] is kernel[2]
     assert kernel[2, 3] is kernel[2, 3]
     assert kernel[2].grid == (2, 1, 1)
-    assert kernel[np.int64(2)].grid == kernel[[2]].grid == (2, 1, 1)
+    assert kernel[two].grid == kernel[[2]].grid == (2, 1, 1)
     assert kernel[2, 3][4].grid == (4, 1, 1)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from girih.back.llvm.machine import llvm
+from girih.back.llvm.machine import LLVM, llvm
 from girih.diagnostics import InternalError
 
 __all__ = ["Linked", "keep_forever", "link"]
@@ -30,6 +31,22 @@ class Linked:
 
     addresses: dict[str, int]
     tracker: Any
+
+    def __del__(self) -> None:
+        # Whoever uses LLVM now may wait for this thread, which must therefore not wait.
+        _GONE.append(self.tracker)
+        if not sys.is_finalizing() and LLVM.acquire(blocking=False):
+            _unload()
+            LLVM.release()
+
+
+_GONE: list[Any] = []
+"""Code that nobody needs any more, until the next thread that may use LLVM unloads it."""
+
+
+def _unload() -> None:
+    while _GONE:
+        _GONE.pop().close()
 
 
 @lru_cache(maxsize=1)
@@ -46,7 +63,12 @@ def link(object: bytes, symbols: Iterable[str]) -> Linked:
 
     Raises `InternalError` where it needs what the process has not got.
     """
-    names = list(symbols)
+    with LLVM:
+        _unload()
+        return _linked(object, list(symbols))
+
+
+def _linked(object: bytes, names: list[str]) -> Linked:
     builder = llvm().JITLibraryBuilder().add_object_img(object).add_current_process()
     for name in names:
         builder.export_symbol(name)

@@ -346,6 +346,30 @@ thread.join()
     output(text, GIRIH_NUM_THREADS="2")
 
 
+def test_forks_while_other_threads_compile() -> None:
+    text = """
+def compile(name, times):
+    for number in range(times):
+        girih.loads(f"func @{name}() {{ %c = constant {number} : i32 }}")
+# A module that another thread is importing stays locked in the child: that is Python's.
+compile("first", 1)
+thread = threading.Thread(target=compile, args=("mine", 60))
+thread.start()
+forks = 0
+while thread.is_alive() and forks < 8:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        compile("child", 1)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    forks += 1
+thread.join()
+print(forks > 1)
+"""
+    assert output(text, GIRIH_CACHE_SIZE="0") == "True"
+
+
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_an_interrupt_ends_a_launch(threads: str) -> None:
     text = """

@@ -1,15 +1,18 @@
 """LLVM itself: texts of LLVM IR in, object files and assembly out. Only here is llvmlite known.
 
 A text that LLVM would refuse, or that would end the process in code generation, raises `InternalError` before.
+One thread at a time uses LLVM, and a fork waits for it: the child finds LLVM's own locks open.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +20,10 @@ from girih.back.llvm.cpus import KNOWN, PROBES, Family, Triple, without_unprobed
 from girih.back.llvm.intrinsics import COROUTINES, refusal
 from girih.diagnostics import InternalError
 
-__all__ = ["Cpu", "assemble", "assembly", "llvm", "llvm_version"]
+__all__ = ["LLVM", "Cpu", "assemble", "assembly", "llvm", "llvm_version"]
+
+LLVM = RLock()
+"""Held by the thread that uses LLVM."""
 
 _OPTIMIZER_LEVEL = 1
 _CODE_GENERATION_LEVEL = 1
@@ -36,8 +42,11 @@ def llvm() -> ModuleType:
         ) from error
     if not hasattr(binding, "create_lljit_compiler"):
         raise ImportError("compiling for a CPU needs llvmlite 0.50 or newer; update it with `pip install -U llvmlite`")
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=LLVM.acquire, after_in_parent=LLVM.release, after_in_child=LLVM.release)
+    with LLVM:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
     return binding
 
 
@@ -49,7 +58,8 @@ def _all_targets() -> None:
 
 def llvm_version() -> str:
     """The version of LLVM, such as `22.1.0`."""
-    return ".".join(map(str, llvm().llvm_version_info))
+    with LLVM:
+        return ".".join(map(str, llvm().llvm_version_info))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +132,13 @@ class Cpu:
         return self.name
 
 
-@lru_cache(maxsize=1)
 def _host() -> Cpu:
+    with LLVM:
+        return _detected()
+
+
+@lru_cache(maxsize=1)
+def _detected() -> Cpu:
     binding = llvm()
     triple = str(Triple.parsed(str(binding.get_default_triple())))
     features = binding.get_host_cpu_features()
@@ -189,6 +204,11 @@ def assembly(ir_text: str, cpu: Cpu, optimize: bool = False) -> str:
 
 
 def _generate(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any], object]) -> Any:
+    with LLVM:
+        return _generated(ir_text, cpu, optimize, emit)
+
+
+def _generated(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any], object]) -> Any:
     machine = _target_machine(cpu.name, cpu.features, cpu.triple)
     try:
         module = llvm().parse_assembly(ir_text, context=llvm().create_context())
