@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -25,6 +25,10 @@ __all__ = ["Linked", "keep_forever", "link"]
 _NUMBERS = count()
 
 
+_GONE: list[Any] = []
+"""Code that nobody needs any more, until the next thread that may use LLVM unloads it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Linked:
     """Code in memory, and where its functions are. It is unloaded when this goes."""
@@ -32,16 +36,15 @@ class Linked:
     addresses: dict[str, int]
     tracker: Any
 
-    def __del__(self) -> None:
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the end of the process everything goes, names of modules among the first.
+        if finalizing():
+            return
         # Whoever uses LLVM now may wait for this thread, which must therefore not wait.
         _GONE.append(self.tracker)
-        if not sys.is_finalizing() and LLVM.acquire(blocking=False):
+        if LLVM.acquire(blocking=False):
             _unload()
             LLVM.release()
-
-
-_GONE: list[Any] = []
-"""Code that nobody needs any more, until the next thread that may use LLVM unloads it."""
 
 
 def _unload() -> None:
