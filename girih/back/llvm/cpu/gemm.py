@@ -4,25 +4,26 @@ Products of one row or one column are those of a matrix and a vector (`girih.bac
 
 The direct way reads both factors where they lie: blocks of vectors of rows by some columns are accumulated in registers
 and scaled into the target. It needs rows that are contiguous in the first factor and the target; a small first factor
-that is stored the other way is copied first. Sizes that are known make straight code with loops where blocks repeat;
-for sizes that are not, it is decided at run time between this and the packed way.
+that is stored the other way is copied first. Sizes that are known make straight code with loops where blocks repeat.
+
+Few rows or columns, a great depth, and sizes that are not known are a matter of `girih.back.llvm.cpu.gemm_tiles`, with
+vectors along whatever is contiguous, or of the packed way: which of them is decided at run time where it has to be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 
-from girih.back.llvm.cpu import gemm_packed, gemm_vector
+from girih.back.llvm.cpu import gemm_packed, gemm_tiles, gemm_vector
 from girih.back.llvm.cpu.elements import Elements, Parts, View
-from girih.back.llvm.cpu.lowering import Frame
-from girih.back.llvm.cpu.microkernel import accumulate, most_accumulators, multiply_add
+from girih.back.llvm.cpu.gemm_product import Piece, Product, block
+from girih.back.llvm.cpu.microkernel import most_accumulators
 from girih.back.llvm.cpu.packing import Panels
 from girih.back.llvm.cpu.scaling import Scaling
 from girih.back.llvm.cpu.sums import PIECE_BYTES
-from girih.back.llvm.text import Operand, Val, zero
-from girih.back.llvm.text import wide as vector_type
+from girih.back.llvm.text import Operand, Val
 from girih.ir.types import BF16
 
 _SMALL = 64**3
@@ -43,40 +44,11 @@ _SHORT = 6
 _ADDRESSES = 11
 """So many columns have their addresses in registers."""
 
-_DYNAMIC_VECTORS = 3
-_DYNAMIC_COLUMNS = 8
-_REST_COLUMNS = 2
+_FLAT = 64
+"""Targets with so few rows, or columns, whose factors lie the other way are not packed."""
 
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Neighbouring rows that a vector holds: where they start, how many lanes, and which of them count."""
-
-    start: Operand
-    count: int
-    mask: Val | None = None
-
-
-@dataclass(slots=True)
-class Product:
-    """target := alpha a b + beta target in the making, all transposes resolved."""
-
-    e: Elements
-    end: Scaling
-    a: View
-    b: View
-    target: View
-    frame: Frame
-    workspace: Val
-
-    @property
-    def parts(self) -> int:
-        return len(self.e.zero(1))
-
-    @property
-    def direct(self) -> bool:
-        """Whether rows are neighbours where they have to be."""
-        return self.a.contiguous and self.target.contiguous and not self.end.one_by_one
+_LONG = 128
+"""Depths for which it is worth to turn a first factor of very few rows."""
 
 
 VectorWay = Callable[[Elements, Scaling, View, View, View, Val], None]
@@ -95,7 +67,20 @@ def multiply(product: Product) -> None:
     elif m == 1:
         _as_vector(p, gemm_vector.row)
     else:
-        _maybe_vector(p, n, gemm_vector.column, lambda: _maybe_vector(p, m, gemm_vector.row, lambda: _matrices(p)))
+        _perhaps_vector(p, m, n)
+
+
+def _perhaps_vector(p: Product, m: Operand, n: Operand) -> None:
+    """Sizes that show at run time: vectors along the depth are a way for few rows or columns, so also for one."""
+    if _along_depth(p):
+        _maybe_vector(p, n, gemm_vector.column, lambda: _matrices(p))
+        return
+    _maybe_vector(p, n, gemm_vector.column, lambda: _maybe_vector(p, m, gemm_vector.row, lambda: _matrices(p)))
+
+
+def _along_depth(p: Product) -> bool:
+    """Whether there is a way with vectors along the depth."""
+    return _plain(p) and not p.end.one_by_one and p.b.contiguous and p.a.contiguous
 
 
 def _as_vector(product: Product, way: VectorWay) -> None:
@@ -128,25 +113,66 @@ def _matrices(product: Product) -> None:
     if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
         _multiply_known(product, m, n, k)
         return
-    if not product.direct or not _plain(product):
-        _packed(product)
-        return
-    w = product.e.w
+    _multiply_unknown(product)
+
+
+def _multiply_unknown(p: Product) -> None:
+    """The same for sizes that show at run time: the first way whose condition holds, or else the packed one."""
+    w = p.e.w
+    ways = _ways(p)
+
+    def take(number: int) -> list[Val]:
+        if number == len(ways):
+            _packed(p)
+        else:
+            condition, way = ways[number]
+            w.either(condition, lambda: _done(way), lambda: take(number + 1))
+        return []
+
+    take(0)
+
+
+def _done(way: Callable[[], None]) -> list[Val]:
+    way()
+    return []
+
+
+def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
+    """Ways without packing that types and strides allow, and when each is worth it."""
+    if not _plain(p) or p.end.one_by_one:
+        return []
+    w, (m, k), n = p.e.w, p.a.shape, p.b.shape[1]
+    deep_a, deep_b = p.a.strides[1] == 1, p.b.strides[0] == 1
+    found: list[tuple[Val, partial[None]]] = []
     small = w.compare("sle", w.mul(w.mul(m, n), k), _SMALL)
-    thin = w.binary("or", w.compare("sle", n, _THIN), w.compare("sle", k, _THIN))
-    if product.b.contiguous:
-        near = w.compare("sle", w.mul(k, w.mul(product.a.strides[1], product.a.element.size)), _NEAR_BYTES)
-        small = w.binary("or", small, near)
+    flat = w.compare("sle", w.smaller(m, n), _FLAT)
+    if p.a.contiguous and deep_b:
+        few = w.binary("and", w.compare("sle", m, p.e.count // 2), w.compare("sle", w.mul(m, 3), n))
+        low = w.binary("and", few, w.compare("sge", k, _LONG))
+        found.append((w.binary("or", low, w.compare("eq", m, 1)), partial(gemm_tiles.by_depth, p)))
+    if p.a.contiguous and p.b.strides[1] == 1:
+        low = w.binary("and", w.compare("slt", m, p.e.count), w.compare("slt", m, n))
+        found.append((low, partial(gemm_tiles.by_rows, p.turned)))
+    if p.a.contiguous:
+        thin = w.binary("or", w.compare("sle", n, _FLAT), w.compare("sle", k, _THIN))
+        found.append((w.binary("or", w.binary("or", small, thin), _near(p)), partial(gemm_tiles.by_rows, p)))
+    elif deep_a and deep_b:
+        long = w.binary("or", w.compare("sge", k, _LONG), w.compare("sle", w.smaller(m, n), _THIN))
+        found.append((w.binary("and", flat, long), partial(gemm_tiles.by_depth, p)))
+    elif deep_a and p.b.strides[1] == 1:
+        found.append((flat, partial(gemm_tiles.by_rows, p.turned)))
+    return found
 
-    def directly() -> list[Val]:
-        _unknown(product)
-        return []
 
-    def packed() -> list[Val]:
-        _packed(product)
-        return []
-
-    w.either(w.binary("or", small, thin), directly, packed)
+def _near(p: Product) -> Val:
+    """Whether what is read of both factors for a part of the depth stays in the second cache."""
+    w, size = p.e.w, p.e.compute.size
+    deep = w.smaller(p.a.shape[1], gemm_tiles.DEPTH_BYTES // size)
+    bytes = w.mul(w.mul(deep, p.a.strides[1]), size)
+    found = w.compare("sle", bytes, _NEAR_BYTES)
+    if p.b.strides[0] == 1:
+        return found
+    return w.binary("and", found, w.compare("sle", w.mul(w.mul(deep, p.b.strides[0]), size), _NEAR_BYTES))
 
 
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
@@ -155,9 +181,13 @@ def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
     pitch = product.a.strides[1]
     near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES and not pairs
-    copy = _copied_bytes(product, m, k) <= _NEAR_BYTES and (small or not pairs)
-    if product.direct and _fits_source(product) and (small or near):
-        (_unknown if m > _TALL else _known)(product)
+    copy = m <= _TALL and _copied_bytes(product, m, k) <= _NEAR_BYTES and (small or not pairs)
+    way = next((way for condition, way in _ways(product) if condition.literal), None) if k >= _LONG else None
+    direct = product.direct and _fits_source(product) and (small or near)
+    if way is not None and not (direct and way.args == (product,) and way.func is gemm_tiles.by_rows):
+        way()
+    elif direct:
+        (gemm_tiles.by_rows if m > _TALL else _known)(product)
     elif product.target.contiguous and not product.end.one_by_one and copy:
         _known(_with_copy(product, m, k))
     else:
@@ -200,54 +230,6 @@ def _with_copy(product: Product, m: int, k: int) -> Product:
     return Product(p.e, p.end, copy, p.b, p.target, p.frame, p.workspace)
 
 
-# --- blocks ------------------------------------------------------------------------------------
-
-
-def _block(
-    p: Product, pieces: Sequence[Piece], columns: Sequence[Val], finish: Callable[[int, int, Parts], None]
-) -> None:
-    """Sums for pieces of rows and columns of `b` that start at addresses; `finish` gets each by column and piece."""
-    w, e = p.e.w, p.e
-    row_step, depth_a = p.a.element.size, w.mul(p.a.strides[1], p.a.element.size)
-    depth_b = w.mul(p.b.strides[0], p.b.element.size)
-    rows = [w.at(p.a.pointer, w.mul(piece.start, row_step)) for piece in pieces]
-    readable = p.a.shape[0] != p.target.shape[0]
-
-    def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
-        left: list[Val] = []
-        for piece, row in zip(pieces, rows, strict=True):
-            place = w.at(w.at(row, w.mul(base, depth_a)), w.mul(distance, depth_a))
-            left += e.load(p.a.element, place, piece.count, None if readable else piece.mask)
-        right: list[Val] = []
-        for column in columns:
-            place = w.at(w.at(column, w.mul(base, depth_b)), w.mul(distance, depth_b))
-            right += e.load(p.b.element, place)
-        return multiply_add(w, left, right, values)
-
-    start = [
-        zero(vector_type(e.part, piece.count))
-        for _ in range(len(columns) * p.parts)
-        for piece in pieces
-        for _ in range(p.parts)
-    ]
-    sums = accumulate(w, p.a.shape[1], start, step, len(start))
-    for j in range(len(columns)):
-        for i in range(len(pieces)):
-            finish(j, i, _together(p, sums, len(pieces), j, i))
-
-
-def _together(p: Product, sums: list[Val], pieces: int, j: int, i: int) -> Parts:
-    """The sum for a column and a piece; for complex numbers, put together from products of parts."""
-    if p.parts == 1:
-        return (sums[j * pieces + i],)
-    rows = 2 * pieces
-    real, imaginary = (sums[(2 * j + part) * rows + 2 * i :][:2] for part in range(2))
-    w = p.e.w
-    if real[0].type.endswith(("float", "float>", "double", "double>")):
-        return w.binary("fsub", real[0], imaginary[1]), w.binary("fadd", imaginary[0], real[1])
-    return w.sub(real[0], imaginary[1]), w.add(imaginary[0], real[1])
-
-
 # --- sizes that are known ----------------------------------------------------------------------
 
 
@@ -279,16 +261,16 @@ def _known_columns(p: Product, groups: list[list[Piece]], column: int, count: in
 def _known_rows(p: Product, groups: list[list[Piece]], column: Operand, count: int) -> None:
     """All rows for some columns; equal groups of whole vectors are a loop."""
     w = p.e.w
-    alike = 0
-    while alike < len(groups) and len(groups[alike]) == len(groups[0]) and _whole(p.e, groups[alike]):
-        alike += 1
-    if alike > 1:
-        step = len(groups[0]) * p.e.count
-        with w.loop(0, alike * step, step) as loop:
-            moved = [Piece(w.add(loop.index, number * p.e.count), p.e.count) for number in range(len(groups[0]))]
+    for (size, whole), run in groupby(groups, lambda group: (len(group), _whole(p.e, group))):
+        alike = list(run)
+        if len(alike) == 1 or not whole:
+            for group in alike:
+                _known_block(p, group, column, count)
+            continue
+        start, step = alike[0][0].start, size * p.e.count
+        with w.loop(start, w.add(start, len(alike) * step), step) as loop:
+            moved = [Piece(w.add(loop.index, number * p.e.count), p.e.count) for number in range(size)]
             _known_block(p, moved, column, count)
-    for group in groups[alike if alike > 1 else 0 :]:
-        _known_block(p, group, column, count)
 
 
 def _whole(e: Elements, group: Sequence[Piece]) -> bool:
@@ -303,7 +285,8 @@ def _known_block(p: Product, pieces: Sequence[Piece], column: Operand, count: in
         place = p.target.address(w, pieces[i].start, w.add(column, j))
         p.end.write(place, parts, pieces[i].mask)
 
-    _block(p, pieces, columns, finish)
+    padded = p.a.shape[0] != p.target.shape[0]
+    block(p.e, p.a, p.b, pieces, columns, finish, padded=padded)
 
 
 def _pieces(e: Elements, rows: int) -> list[Piece]:
@@ -353,78 +336,3 @@ def choose(vectors: int, columns: int, depth: int, parts: int, most: int, *, nar
 def _loads(vectors: int, columns: int) -> float:
     """How long the loads of a step take; the addresses of many columns have to be loaded, too."""
     return vectors + columns + max(columns - _ADDRESSES, 0) / 2
-
-
-# --- sizes that are not known ------------------------------------------------------------------
-
-
-def _unknown(p: Product) -> None:
-    """Blocks of a few vectors by a few columns; of columns that remain, pairs, the last with itself if it is alone."""
-    w, e = p.e.w, p.e
-    vectors = max(_DYNAMIC_VECTORS // p.parts, 1) if e.target.registers >= 32 else 1
-    width = _DYNAMIC_COLUMNS // p.parts
-    rows, columns = w.value(p.a.shape[0]), w.value(p.b.shape[1])
-    step = vectors * e.count
-    many = w.mul(w.binary("udiv", rows, step), step)
-    whole = w.binary("and", columns, -width)
-    for first, beyond, together in ((w.value(0), whole, width), (whole, columns, _REST_COLUMNS)):
-        with w.loop(first, beyond, together) as loop:
-            last = w.sub(columns, 1)
-            places = [w.add(loop.index, j) for j in range(together)]
-            if together < width:
-                places = [w.smaller(place, last) for place in places]
-            block = _ColumnBlock(
-                [p.b.address(w, 0, place) for place in places],
-                [p.target.address(w, 0, place) for place in places],
-                [w.compare("slt", loop.index, w.sub(columns, j)) if j and together < width else None
-                 for j in range(together)],
-            )  # fmt: skip
-            for begin, end, pieces, masked in _row_loops(e, vectors, many, rows, brief=together < width):
-                with w.loop(begin, end, (_rest_lanes(e) if masked else pieces * e.count) or 1) as row:
-                    _unknown_block(p, _row_pieces(e, row.index, pieces, rows if masked else None), block)
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnBlock:
-    """Neighbouring columns: where they start in the second factor and the target, and which are there, if in doubt."""
-
-    starts: Sequence[Val]
-    goals: Sequence[Val]
-    inside: Sequence[Val | None]
-
-
-def _row_loops(e: Elements, vectors: int, many: Val, rows: Val, *, brief: bool) -> list[tuple[Operand, Val, int, bool]]:
-    """Loops over rows: their range, how many vectors (0: what is less than one), and whether these are masked."""
-    if e.masked and brief:
-        return [(0, many, vectors, False), (many, rows, 0, True)]
-    whole = e.w.binary("and", rows, -e.count)
-    return [(0, many, vectors, False), (many, whole, 1, False), (whole, rows, 0, e.masked)]
-
-
-def _rest_lanes(e: Elements) -> int:
-    """The lanes of masked vectors: half of all, which takes half the time and leaves fewer of them empty."""
-    return e.count // 2
-
-
-def _row_pieces(e: Elements, start: Val, vectors: int, rows: Val | None) -> list[Piece]:
-    if rows is not None:
-        lanes = _rest_lanes(e)
-        return [Piece(start, lanes, e.first(lanes, e.w.sub(rows, start)))]
-    if vectors == 0:
-        return [Piece(start, 1)]
-    return [Piece(e.w.add(start, number * e.count), e.count) for number in range(vectors)]
-
-
-def _unknown_block(p: Product, pieces: Sequence[Piece], block: _ColumnBlock) -> None:
-    w = p.e.w
-    held: dict[int, list[Parts]] = {}
-
-    def finish(j: int, i: int, parts: Parts) -> None:
-        held.setdefault(j, []).append(parts)
-
-    _block(p, pieces, block.starts, finish)
-    for j, goal in enumerate(block.goals):
-        inside = block.inside[j]
-        with nullcontext() if inside is None else w.when(inside):
-            for piece, parts in zip(pieces, held[j], strict=True):
-                p.end.write(w.at(goal, w.mul(piece.start, p.target.element.size)), parts, piece.mask)

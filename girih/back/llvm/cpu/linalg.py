@@ -13,6 +13,7 @@ from girih.back.llvm.addresses import as_scalar
 from girih.back.llvm.cpu import elementwise, gemm, sums
 from girih.back.llvm.cpu.access import check_null, shared_memref
 from girih.back.llvm.cpu.elements import Elements, View, computing, view
+from girih.back.llvm.cpu.gemm_product import Product
 from girih.back.llvm.cpu.lowering import Lowering, lowering
 from girih.back.llvm.cpu.scaling import Scaling, scaling
 from girih.back.llvm.text import Operand, Val, integer
@@ -146,7 +147,7 @@ def gemm_(code: Lowering, op: Gemm) -> None:
     _fits(code, op, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ", c)
     _fits(code, op, (m, n), c.shape, "op1(a) op2(b) and c differ in shape", c)
     used = code.frame.used
-    gemm.multiply(gemm.Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace))
+    gemm.multiply(Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace))
     code.frame.used = used
 
 

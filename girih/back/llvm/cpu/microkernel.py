@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from girih.back.llvm.cpu.target import CpuTarget
-from girih.back.llvm.text import Operand, Val, lanes, scalar
+from girih.back.llvm.text import Operand, Val, lanes, scalar, zero
 from girih.back.llvm.writer import Writer
 
 Step = Callable[[Operand, int, Sequence[Val]], list[Val]]
@@ -21,6 +21,9 @@ _REST = 32
 
 _AT_ONCE = 16
 """How many products a round of the loop has, if a step has fewer."""
+
+_IN_FLIGHT = 8
+"""How many products a processor computes at the same time."""
 
 _STRAIGHT = 192
 """How many products may stand in a row without a loop."""
@@ -48,8 +51,13 @@ def fused(w: Writer, a: Val, b: Val, c: Val) -> Val:
     return w.fma(a, b, c)
 
 
-def accumulate(w: Writer, depth: Operand, initial: Sequence[Val], step: Step, weight: int = 1) -> list[Val]:
-    """The values after `depth` steps of `weight` products each: in a loop, of a few at once if these are small."""
+def accumulate(
+    w: Writer, depth: Operand, initial: Sequence[Val], step: Step, weight: int = 1, *, chains: bool = False
+) -> list[Val]:
+    """The values after `depth` steps of `weight` products each: in a loop, of a few at once if these are small.
+
+    With `chains`, values may be sums of several, which start at zero: few products need not wait for one another.
+    """
     values = list(initial)
     unroll = 1 << max(_AT_ONCE // weight, 1).bit_length() - 1
     count = depth if isinstance(depth, int) else depth.literal
@@ -60,12 +68,14 @@ def accumulate(w: Writer, depth: Operand, initial: Sequence[Val], step: Step, we
     whole = depth
     if unroll > 1:
         whole = w.binary("and", depth, -unroll) if count is None else count - count % unroll
-    with w.loop(0, whole, unroll, values) as loop:
-        following: Sequence[Val] = loop.values
+    number = min(max(_IN_FLIGHT // weight, 1), unroll) if chains else 1
+    start = values + [zero(held.type) for _ in range(number - 1) for held in values]
+    with w.loop(0, whole, unroll, start) as loop:
+        following = _chains(loop.values, number)
         for distance in range(unroll):
-            following = step(loop.index, distance, following)
-        loop.following = following
-    values = list(loop.results)
+            following[distance % number] = step(loop.index, distance, following[distance % number])
+        loop.following = [held for chain in following for held in chain]
+    values = [_sum(w, held) for held in zip(*_chains(loop.results, number), strict=True)]
     if unroll == 1:
         return values
     if count is not None and count % unroll * weight <= _REST:
@@ -75,3 +85,18 @@ def accumulate(w: Writer, depth: Operand, initial: Sequence[Val], step: Step, we
     with w.loop(whole, depth, 1, values) as rest:
         rest.following = step(rest.index, 0, rest.values)
     return list(rest.results)
+
+
+def _chains(values: Sequence[Val], number: int) -> list[list[Val]]:
+    """Values, chain by chain."""
+    size = len(values) // number
+    return [list(values[k * size : (k + 1) * size]) for k in range(number)]
+
+
+def _sum(w: Writer, held: Sequence[Val]) -> Val:
+    """The sum of a value's chains, in pairs."""
+    if len(held) == 1:
+        return held[0]
+    half = len(held) // 2
+    opcode = "add" if scalar(held[0].type)[0] == "i" else "fadd"
+    return w.binary(opcode, _sum(w, held[:half]), _sum(w, held[half:]))

@@ -1,8 +1,9 @@
 """Panels: factors of a large matrix product, copied so that its innermost loop reads memory from front to back.
 
 A panel holds `width` rows of the first factor, or columns of the second one, depth by depth, in the type that products
-are computed in; what lies beyond the matrix is zero. Complex elements are split into parts: in groups of a vector for
-the first factor, number by number for the second. Pairs of bf16 that the machine multiplies together are one unit.
+are computed in; what lies beyond the matrix does not matter. Complex elements are split into parts: in groups of a
+vector for the first factor, number by number for the second. Pairs of bf16 that the machine multiplies together are one
+unit.
 
 Functions that pack are written once per module and kind, whoever needs them.
 """
@@ -113,14 +114,19 @@ class _Packing:
             source = w.at(Val("%source", "ptr"), w.mul(loop.index, self.across))
             to = w.at(Val("%to", "ptr"), w.mul(w.mul(loop.index, self.steps), self.panels.unit))
             left = w.sub(self.size, loop.index)
+            rest = w.smaller(left, width)
             if self.kind == "any":
-                self._rest(source, to, w.smaller(left, width))
+                self._one_by_one(source, to, rest, integer(0), clear=True)
+            elif self.kind == "deep":
+                self._deep(source, to, rest)
+            elif self.e.masked and not self.panels.pairs:
+                self._across(source, to, rest)
             else:
                 full = w.compare("sge", left, width)
                 w.either(full, lambda: self._full(source, to), lambda: self._rest(source, to, left))
 
     def _full(self, source: Val, to: Val) -> list[Val]:
-        (self._full_across if self.kind == "across" else self._full_deep)(source, to)
+        self._whole_across(source, to)
         return []
 
     def _rest(self, source: Val, to: Val, left: Val) -> list[Val]:
@@ -130,9 +136,9 @@ class _Packing:
     # --- element by element --------------------------------------------------------------
 
     def _one_by_one(self, source: Val, to: Val, count: Operand, start: Val, *, clear: bool) -> None:
-        """The depths from `start` on of `count` lines; zeros around them if asked for."""
+        """The depths from `start` on of `count` lines; zeros in what is left of pairs if asked for."""
         w, e, element = self.w, self.e, self.panels.element
-        if clear:
+        if clear and self.panels.pairs:
             blank = wide("i8", self.step)
             with w.loop(start, self.steps) as loop:
                 w.store(zero(blank), w.at(to, w.mul(loop.index, self.step)), e.part_size)
@@ -161,23 +167,30 @@ class _Packing:
 
     # --- neighbours across panels --------------------------------------------------------
 
-    def _full_across(self, source: Val, to: Val) -> None:
+    def _whole_across(self, source: Val, to: Val) -> None:
         w = self.w
-        if self.panels.pairs:
-            bulk = w.binary("and", self.depth, -2)
-            with w.loop(0, bulk, 2) as loop:
-                self._pair(source, to, loop.index, odd=False)
-            with w.loop(bulk, self.depth) as loop:
-                self._pair(source, to, loop.index, odd=True)
+        if not self.panels.pairs:
+            self._across(source, to, w.value(self.panels.width))
             return
+        bulk = w.binary("and", self.depth, -2)
+        with w.loop(0, bulk, 2) as loop:
+            self._pair(source, to, loop.index, odd=False)
+        with w.loop(bulk, self.depth) as loop:
+            self._pair(source, to, loop.index, odd=True)
+
+    def _across(self, source: Val, to: Val, count: Val) -> None:
+        """So many neighbours of each depth, zeros after them."""
+        w, e, element = self.w, self.e, self.panels.element
+        limit = count if count.literal is None else count.literal
+        masks = [e.first(lanes, w.sub(limit, start) if isinstance(limit, Val) else limit - start)
+                 for start, lanes in self._pieces()]  # fmt: skip
         with w.loop(0, self.depth) as loop:
             row, goal = w.at(source, w.mul(loop.index, self.deep)), w.at(to, w.mul(loop.index, self.step))
             self._prefetch(w.at(row, w.mul(self.deep, _AHEAD)))
-            for start, count in self._pieces():
-                parts = self.e.load(self.panels.element, w.at(row, start * self.panels.element.size), count)
+            for (start, lanes), mask in zip(self._pieces(), masks, strict=True):
+                parts = e.load(element, w.at(row, start * element.size), lanes, mask)
                 for number, held in enumerate(parts):
-                    place = w.at(goal, start * self.panels.unit + number * count * self.e.part_size)
-                    w.store(held, place, self.e.part_size)
+                    w.store(held, w.at(goal, start * self.panels.unit + number * lanes * e.part_size), e.part_size)
 
     def _prefetch(self, row: Val) -> None:
         """Lines of a later depth: the hardware does not foresee jumps this wide."""
@@ -209,19 +222,19 @@ class _Packing:
 
     # --- neighbours along the depth ------------------------------------------------------
 
-    def _full_deep(self, source: Val, to: Val) -> None:
-        """Squares are transposed in registers."""
+    def _deep(self, source: Val, to: Val, count: Val) -> None:
+        """Squares of so many lines are transposed in registers; the last line stands for those that are not there."""
         w, width = self.w, self.panels.width
         units = quotient(w, self.depth, 2) if self.panels.pairs else self.depth
         bulk = w.binary("and", units, -self.deep_at_once)
         lines = min(width, _AT_ONCE) if width % min(width, _AT_ONCE) == 0 else _SQUARE
         with w.loop(0, width, lines) as outer, w.loop(0, bulk, self.deep_at_once) as loop:
             for start in range(0, lines, _SQUARE):
-                self._squares(source, to, w.add(outer.index, start), loop.index)
+                self._squares(source, to, w.add(outer.index, start), loop.index, count)
         if self.panels.pairs:
             self._clear_last(to)
         rest = w.mul(bulk, 2) if self.panels.pairs else bulk
-        self._one_by_one(source, to, width, rest, clear=False)
+        self._one_by_one(source, to, count, rest, clear=False)
 
     def _clear_last(self, to: Val) -> None:
         """An odd depth leaves halves of the last pairs."""
@@ -230,10 +243,12 @@ class _Packing:
             last = w.at(to, w.mul(w.sub(self.steps, 1), self.step))
             w.store(zero(wide("i8", self.step)), last, 4)
 
-    def _squares(self, source: Val, to: Val, line: Operand, k: Val) -> None:
+    def _squares(self, source: Val, to: Val, line: Operand, k: Val, count: Val) -> None:
         """Four lines, as many squares side by side as a vector has room for."""
         w, deep = self.w, self.deep_at_once
-        rows = [self._line(w.at(source, w.mul(w.add(line, number), self.across)), k) for number in range(_SQUARE)]
+        last = w.sub(count, 1)
+        places = [w.smaller(w.add(line, number), last) for number in range(_SQUARE)]
+        rows = [self._line(w.at(source, w.mul(place, self.across)), k) for place in places]
 
         def mixed(a: Val, b: Val, pattern: tuple[int, int, int, int]) -> Val:
             """The same choice of elements for each square: those of `b` follow those of `a`."""
