@@ -12,9 +12,7 @@ import io
 import pkgutil
 import re
 from importlib import import_module
-from itertools import groupby
 from pathlib import Path
-from xml.etree import ElementTree
 
 import matplotlib
 
@@ -94,13 +92,14 @@ def pictures_of(page: Path, text: str) -> dict[str, str]:
     for part in PARTS.finditer(text):
         if part["code"] is None:
             path = (page.parent / part["file"]).resolve().relative_to(ROOT).as_posix()
-            found[path] = kept(ROOT / path, compact(str(eval(part["call"], namespace))))
+            found[path] = kept(ROOT / path, str(eval(part["call"], namespace)) + DRAWN)
             continue
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(part["code"], str(page), "exec"), namespace)
     return found
 
 
+DRAWN = f"<!-- drawn with matplotlib {matplotlib.__version__} -->\n"
 WITH = re.compile(r"<!-- drawn with (.*) -->")
 """What a picture ends with; versions of matplotlib differ in last digits of coordinates and in names of patterns."""
 
@@ -116,47 +115,3 @@ def kept(path: Path, drawn: str) -> str:
 def essence(svg: str) -> tuple[list[str], int]:
     """What a picture says whoever drew it: its texts, and how many cells, frames and strokes it has."""
     return re.findall(r">([^<]+)</t", svg), svg.count("M")
-
-
-UNUSED = re.compile(
-    r"\s*<metadata>.*?</metadata>|\s*<defs>\s*<clipPath.*?</defs>|</?g\b[^>]*>|<!--.*?-->"
-    r'| clip-path="[^"]*"| transform="rotate\(-?0 [^"]*"',
-    re.S,
-)
-"""What matplotlib writes and these pictures do not need: nothing in them is clipped, and groups only have names."""
-NUMBER = r"(-?[\d.]+)"
-DOT = re.compile(rf"M {NUMBER} {NUMBER} (?:C [-\d. ]+)+z ?")
-BOX = re.compile(rf"M {NUMBER} {NUMBER} L {NUMBER} \2 L \3 {NUMBER} L \1 \4 (?:L \1 \2 )?z ?")
-PATH = re.compile(r'<path d="(?P<way>[^"]*)" (?P<style>style="[^"]*")/>')
-
-
-def compact(svg: str) -> str:
-    """The same picture in fewer characters: boxes short, paths of one style joined, dots of hatches as round ends."""
-    text = re.sub(r"\s*\n\s*", " ", UNUSED.sub("", svg)).strip()
-    lines = [_shorter(line) for line in re.sub(r"> +<", ">\n<", text).split("\n")]
-    joined: list[str] = []
-    for style, group in groupby(lines, key=_style_of):
-        if not style:
-            joined += group
-            continue
-        ways = [found["way"] for line in group if (found := PATH.fullmatch(line))]
-        joined.append(f'<path d="{"".join(ways)}" {style}/>')
-    made = "\n".join([*(line for line in joined if line), f"<!-- drawn with matplotlib {matplotlib.__version__} -->\n"])
-    ElementTree.fromstring(made)  # a browser shows nothing of what is not well-formed
-    return made
-
-
-def _style_of(line: str) -> str:
-    found = PATH.fullmatch(line)
-    return found["style"] if found else ""
-
-
-def _shorter(line: str) -> str:
-    """One path with boxes as `M H V H z`; a path of dots as points with round ends."""
-    dotted = DOT.search(line) is not None
-    line = BOX.sub(r"M\1 \2H\3V\4H\1z", line)
-    if dotted:
-        line = DOT.sub(r"M\1 \2h0", line).replace(
-            "stroke-width: 0.6; stroke-linecap: butt", "stroke-width: 1.2; stroke-linecap: round"
-        )
-    return line

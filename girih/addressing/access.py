@@ -39,8 +39,9 @@ TOO_MANY = rule("access.elements", "an access lists at most 2^28 elements", "gir
 def check_count(report: Report, shape: Sequence[int]) -> None:
     """Note a tile with more elements than an access lists; raises then."""
     if math.prod(shape) > MOST_ELEMENTS:
-        times = " x ".join(str(size) for size in shape)
-        report.add(TOO_MANY, f"{times} = {math.prod(shape)} elements", "take the access of a part")
+        times = " x ".join(str(size) for size in shape) + " = " if len(shape) > 1 else ""
+        message = f"the tile has {times}{math.prod(shape)} elements, an access lists at most 2^28"
+        report.add(TOO_MANY, message, "take the access of a part")
     report.done()
 
 

@@ -76,11 +76,11 @@ class BlockedInterleaved(Drawn):
         order = report.word("order", self.order, ("row", "column"), ORDER)
         rows = report.integer("rows", self.rows, 1, U32, ROWS)
         columns = report.integer("columns", self.columns, 1, U32, COLUMNS)
-        size = report.integer("component_size", self.component_size, 1, 8, COMPONENT_SIZE)
+        size = report.integer("component_size", self.component_size, 1, 8, COMPONENT_SIZE, "use 1, 2, 4 or 8")
         stride = report.integer("stride", self.stride, 1, U32, STRIDE)
         revision = report.integer("revision", self.revision, 1, 2, REVISION)
         if size not in (1, 2, 4, 8):
-            report.add(COMPONENT_SIZE, f"component_size = {size} bytes", "use 1, 2, 4 or 8")
+            report.add(COMPONENT_SIZE, f"no component has component_size = {size} bytes", "use 1, 2, 4 or 8")
         if "rows" not in report.refused:
             _check_multiple(report, ROWS, "rows", rows, BLOCK_ROWS)
             if stride > 1 and order == "column":
@@ -90,7 +90,9 @@ class BlockedInterleaved(Drawn):
             if stride > 1 and order == "row":
                 _check_multiple(report, ROW_GROUP, "columns", columns, ROW_BYTES // size, stride)
         if revision == 2 and stride not in (1, 2, 4):
-            report.add(STRIDE_2, f"stride = {stride}", "use 1, 2 or 4, or check against revision 1")
+            report.add(
+                STRIDE_2, f"stride = {stride} is none of 1, 2 and 4", "use one of them, or check against revision 1"
+            )
         report.done()
         for name, value in (("rows", rows), ("columns", columns), ("component_size", size), ("stride", stride)):
             object.__setattr__(self, name, value)
@@ -203,8 +205,8 @@ class BlockedInterleaved(Drawn):
             if buffer.size < self.rows * self.columns:
                 report.add(
                     TOO_SMALL,
-                    f"the buffer has {buffer.size} elements, the matrix {self.rows} x {self.columns}",
-                    f"pass a buffer of at least {self.rows * self.columns}",
+                    f"the buffer has {buffer.size} elements, the matrix is {self.rows} x {self.columns}",
+                    f"pass a buffer of at least {self.rows * self.columns} elements",
                 )
         report.done()
         return in_memory_order(buffer).view(np.dtype(f"u{self.unit_bytes}"))

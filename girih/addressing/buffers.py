@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.access import Access
-from girih.addressing.errors import I64_HIGH, Report, rule
+from girih.addressing.errors import I64_HIGH, Report, rule, what_it_is
 
 AnyArray = NDArray[np.generic]
 
@@ -50,12 +50,12 @@ def is_component(dtype: np.dtype[np.generic]) -> bool:
 def check_matrix(report: Report, matrix: object, shape: tuple[int, int] | None = None, name: str = "matrix") -> bool:
     """Note a matrix that is no array `[rows, columns]` of components; `shape` where it is given."""
     if not isinstance(matrix, np.ndarray):
-        report.add(MATRIX, f"the {name} is a {type(matrix).__name__}", "pass a NumPy array")
+        report.add(MATRIX, f"the {name} is {what_it_is(matrix)}", "pass a NumPy array")
         return False
     fits = matrix.ndim == 2 and matrix.size > 0 if shape is None else matrix.shape == shape
     if not fits:
-        wanted = "[rows, columns]" if shape is None else list(shape)
-        report.add(MATRIX, f"the {name} has shape {list(matrix.shape)}", f"pass an array of shape {wanted}")
+        fix = "pass an array [rows, columns] that is not empty" if shape is None else f"pass one of shape {list(shape)}"
+        report.add(MATRIX, f"the {name} has shape {list(matrix.shape)}", fix)
     check_component(report, matrix.dtype, name)
     return fits and is_component(matrix.dtype)
 
@@ -63,23 +63,26 @@ def check_matrix(report: Report, matrix: object, shape: tuple[int, int] | None =
 def check_component(report: Report, dtype: np.dtype[np.generic], name: str) -> None:
     """Note a component type that no matrix has."""
     if not is_component(dtype):
-        report.add(
-            COMPONENT, f"the {name} has elements of type {dtype}", "use an integer or float type of NumPy or ml_dtypes"
-        )
+        fix = "use an integer or float type of NumPy or ml_dtypes"
+        if not dtype.isnative:
+            fix = "convert it to the byte order of this machine: array.astype(array.dtype.newbyteorder('='))"
+        report.add(COMPONENT, f"the {name} has elements of type {dtype}", fix)
 
 
 def check_buffer(report: Report, buffer: object, store: bool) -> bool:
     """Note what is no contiguous array, or not writable where it is stored to."""
     if not isinstance(buffer, np.ndarray) or buffer.ndim == 0 or buffer.dtype.hasobject:
-        what = f"{buffer.ndim}-d array of {buffer.dtype}" if isinstance(buffer, np.ndarray) else type(buffer).__name__
-        report.add(BUFFER, f"the buffer is a {what}", "pass a NumPy array of numbers with at least one axis")
+        what = what_it_is(buffer)
+        if isinstance(buffer, np.ndarray):
+            what = f"a {buffer.ndim}-d array of {buffer.dtype}"
+        report.add(BUFFER, f"the buffer is {what}", "pass a NumPy array of numbers with at least one axis")
         return False
     if store and not buffer.flags.writeable:
         report.add(READ_ONLY, "the buffer is read-only", "store into an array that you own")
     if not (buffer.flags.c_contiguous or buffer.flags.f_contiguous):
         report.add(
             BUFFER,
-            f"the buffer has shape {list(buffer.shape)} and strides {list(buffer.strides)} bytes: gaps",
+            f"the buffer has gaps: its shape is {list(buffer.shape)}, its strides are {list(buffer.strides)} bytes",
             "pass the array that it is a part of, and say where with the layout",
         )
         return False
@@ -116,8 +119,8 @@ def check_room(report: Report, access: Access, offset: int, length: int, unit: s
         place = np.unravel_index(int(access.element.argmax()), access.shape)
         report.add(
             TOO_SMALL,
-            f"element {[int(one) for one in place]} is {unit} {offset + highest} of a buffer of {length}",
-            f"pass a buffer of at least {offset + highest + 1}, or a clamp mode and the true dimensions",
+            f"element {[int(one) for one in place]} is {unit} {offset + highest} of a buffer of {length} {unit}s",
+            f"pass a buffer of at least {offset + highest + 1} {unit}s, or a clamp mode and the true dimensions",
         )
 
 

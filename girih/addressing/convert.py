@@ -16,7 +16,7 @@ from typing import Literal, TypeGuard
 from girih.addressing.access import Kind
 from girih.addressing.blocked_interleaved import BlockedInterleaved
 from girih.addressing.convert_tile import Mode, Model, Reason, Tile, all_in_bounds, modes_of, other_kinds, own_modes
-from girih.addressing.errors import U32, AddressingError, Report, rule
+from girih.addressing.errors import U32, AddressingError, Report, one_of, rule, what_it_is
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.strided import Strided
 from girih.addressing.tensor_layout import TensorLayout
@@ -30,6 +30,7 @@ NO_ADDRESS = rule("convert.global_address", "the address of a buffer has 64 bits
 
 SIZES = (4, 2, 1, 8)
 """The component sizes there are, the likely ones first."""
+_SIZES_FIX = "use 1, 2, 4 or 8"
 
 
 def convert(
@@ -62,12 +63,15 @@ def convert(
     """
     report = Report(f"convert to {to}")
     report.word("to", to, TARGETS, NO_TARGET)
-    if component_size is not None and report.integer("component_size", component_size, 1, 8, NO_SIZE) not in SIZES:
-        report.add(NO_SIZE, f"component_size = {component_size}", "use 1, 2, 4 or 8")
+    if (
+        component_size is not None
+        and report.integer("component_size", component_size, 1, 8, NO_SIZE, _SIZES_FIX) not in SIZES
+    ):
+        report.add(NO_SIZE, f"no component has component_size = {component_size} bytes", _SIZES_FIX)
     address = report.integer("global_address", global_address, 0, 2**64 - 1, NO_ADDRESS)
     source = _bound(model)
     if source is None:
-        report.add(NO_MODEL, f"a {type(model).__name__} has no tile by itself", "pass an object with access()")
+        report.add(NO_MODEL, f"the model is {what_it_is(model)}, which has no tile", _MODELS_FIX)
     report.done()
     assert source is not None
     size = _component_size(source, component_size, dtype, to, report)
@@ -83,6 +87,7 @@ def convert(
         raise AddressingError(report.what, [*report.violations, *reason.violations]) from None
 
 
+_MODELS_FIX = "pass a Strided, TensorLayout, LayoutTile, BlockedInterleaved, TensorMap or MapTile"
 _PLAIN = (Strided, BlockedInterleaved, LayoutTile)
 
 
@@ -118,13 +123,13 @@ def _component_size(model: Model, given: int | None, dtype: str | None, to: str,
     """
     own = _own_type(model)
     said = {"dtype": _bits_of(dtype, report), "component_size": given and 8 * given}
-    said |= {f"a {type(model).__name__}": _bits_of(own, report) if isinstance(own, str) else own and 8 * own}
+    said |= {f"the {type(model).__name__}": _bits_of(own, report) if isinstance(own, str) else own and 8 * own}
     known = {name: bits for name, bits in said.items() if bits}
     if to == "tensor_map" and not known and dtype is None:
         report.add(NO_TYPE, "neither dtype nor component_size is given", 'pass dtype="f16", say, or component_size=2')
     if len(set(known.values())) > 1:
         words = ", ".join(f"{name} says {bits} bits" for name, bits in known.items())
-        report.add(NO_TYPE, words, "give the size that the elements have")
+        report.add(NO_TYPE, words, "give the one size that the elements have")
     return next((bits // 8 for bits in known.values() if bits >= 8), None)
 
 
@@ -142,7 +147,7 @@ def _bits_of(dtype: str | None, report: Report) -> int | None:
     from girih.addressing.tensor_element import ELEMENT_TYPES
 
     if not isinstance(dtype, str) or dtype not in ELEMENT_TYPES:
-        report.add(NO_TYPE, f"dtype = {dtype!r} is unknown", f"use one of {', '.join(ELEMENT_TYPES)}")
+        report.add(NO_TYPE, f"dtype = {dtype!r} is unknown", f"use {one_of(ELEMENT_TYPES)}")
         return None
     return ELEMENT_TYPES[dtype].bits
 
@@ -258,7 +263,7 @@ def _blocked_interleaved(tile: Tile) -> Iterator[BlockedInterleaved]:
     matrices = [(rows, columns) for rows, columns in shapes if rows % 4 == 0 and columns % 2 == 0]
     if not matrices:
         raise Reason(
-            f"a blocked layout has 4 rows and 2 to 16 columns per block, the tile {tile.rows} x {tile.columns}"
+            f"a tile of {tile.rows} x {tile.columns} is not made of blocks, which have 4 rows and 2 to 16 columns"
         )
     for rows, columns in reversed(matrices):
         for size in SIZES if tile.component_size is None else (tile.component_size,):

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing.errors import AddressingError, Report, rule
+from girih.addressing.errors import AddressingError, Report, plural, rule
 from girih.addressing.shared_image import SharedImage
 from girih.addressing.tensor_element import ELEMENT_TYPES
 from girih.addressing.tensor_map import TensorMap
@@ -79,7 +79,11 @@ class ConvolutionPlan:
         report = Report("ConvolutionPlan.offsets")
         values = as_tuple(tap)
         if values not in self.taps:
-            report.add(TAP, f"tap {values} of a filter of {self.filter}", "count taps from 0 in W, H, D order")
+            report.add(
+                TAP,
+                f"tap {values} lies outside the filter of {' x '.join(map(str, self.filter))}",
+                "count taps from 0 in W, H, D order",
+            )
         report.done()
         return tuple(int(step) * dilation for step, dilation in zip(values, self.dilation, strict=True))
 
@@ -164,7 +168,11 @@ def plan_convolution(
     report = Report("plan_convolution")
     sizes = report.integers("global_dim", as_tuple(global_dim), 1, 2**32, SIZE)
     if not 3 <= len(sizes) <= 5:
-        report.add(DIMENSIONS, f"global_dim has {len(sizes)} dimensions", "give C, W, [H, [D,]] N")
+        report.add(
+            DIMENSIONS,
+            f"global_dim has {plural(len(sizes), 'dimension')}",
+            "give C, W, N, or C, W, H, N, or C, W, H, D, N",
+        )
     report.done()
     taps, steps, spread, margins = _lists(len(sizes) - 2, filter, stride, dilation, padding, report)
     report.done()
@@ -200,7 +208,10 @@ def _lists(
     margins = _padding(padding, spatial, report)
     for name, values in (("filter", taps), ("stride", steps), ("dilation", spread), ("padding", margins)):
         if len(values) != spatial:
-            report.add(LENGTHS, f"{name} has {len(values)} entries, the input {spatial}", "give W, H, D")
+            message = (
+                f"{name} is given for {plural(len(values), 'dimension')}, the input has {', '.join('WHD'[:spatial])}"
+            )
+            report.add(LENGTHS, message, f"give {plural(spatial, 'number')}, W first")
     return taps, steps, spread, margins
 
 
@@ -214,7 +225,9 @@ def _padding(padding: object, count: int, report: Report) -> tuple[tuple[int, in
     for position, value in enumerate((0,) * count if padding is None else as_tuple(padding)):
         both = as_tuple(value)
         if len(both) not in (1, 2):
-            report.add(PADDING, f"padding[{position}] has {len(both)} numbers", "give one, or (before, after)")
+            report.add(
+                PADDING, f"padding[{position}] has {plural(len(both), 'number')}", "give one, or (before, after)"
+            )
             both = (0,)
         before, *after = report.integers(f"padding[{position}]", both, 0, _LARGEST, PADDING)
         pairs.append((before, *after) if after else (before, before))
@@ -238,7 +251,7 @@ def _output(
             report.add(EMPTY, message, f"pad by {1 - room} more, or choose a smaller filter")
         if far > limit:
             message = f"in {name} the last tap is {far} pixels away, offsets reach {limit}"
-            report.add(TAP_OFFSET, message, "split the filter")
+            report.add(TAP_OFFSET, message, "plan parts of the filter one by one")
         output.append(ceil_div(max(room, 1), step))
     return tuple(output)
 

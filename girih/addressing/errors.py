@@ -82,6 +82,32 @@ NOT_AN_INTEGER = rule("operand.integer", "sizes, offsets and counts are integers
 NOT_A_SEQUENCE = rule("operand.sequence", "what there is one of per dimension comes as a tuple", "girih")
 
 
+def what_it_is(value: object) -> str:
+    """The type of a value as a sentence ends with it: "None", "an int", "a str"."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def plural(count: int, noun: str, verbs: tuple[str, str] = ("", "")) -> str:
+    """A number with its noun, and with the verb of one or of several: "1 element lies", "2 elements lie"."""
+    words = f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{words} {verbs[count != 1]}".strip()
+
+
+def one_of(words: Collection[str]) -> str:
+    """Words to choose from: "a", "a or b", "a, b or c"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _short(value: object) -> str:
+    """The value as Python writes it, as far as a line holds it."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 class Report:
     """Collects what is wrong with one model or call, so that one error lists everything.
 
@@ -104,7 +130,7 @@ class Report:
             number = operator.index(cast(SupportsIndex, value))
         except TypeError:
             self.refused.add(name)
-            self.add(NOT_AN_INTEGER, f"{name} = {value!r} is a {type(value).__name__}", "pass an integer")
+            self.add(NOT_AN_INTEGER, f"{name} = {_short(value)} is no integer", "pass an integer")
             return low
         if low <= number <= high:
             return number
@@ -125,14 +151,14 @@ class Report:
         """`values` as a tuple; notes what is no tuple, list or array, and returns nothing then."""
         if isinstance(values, Iterable) and not isinstance(values, str | bytes):
             return tuple(values)
-        self.add(NOT_A_SEQUENCE, f"{name} = {values!r} is a {type(values).__name__}", f"pass a tuple of {of}")
+        self.add(NOT_A_SEQUENCE, f"{name} = {_short(values)} is no tuple", f"pass a tuple of {of}")
         return ()
 
     def word(self, name: str, value: object, words: Collection[str], broken: Rule) -> str:
         """`value`; notes when it is none of `words`, and returns "" then."""
         if isinstance(value, str) and value in words:
             return value
-        self.add(broken, f"{name} = {value!r} is unknown", f"use {' or '.join(words)}")
+        self.add(broken, f"{name} = {_short(value)} is unknown", f"use {one_of(words)}")
         return ""
 
     def done(self) -> None:

@@ -22,7 +22,7 @@ from girih.addressing.buffers import (
     component_of_bits,
     in_memory_order,
 )
-from girih.addressing.errors import AddressingError, Report, rule
+from girih.addressing.errors import AddressingError, Report, plural, rule, what_it_is
 from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
 
@@ -144,9 +144,9 @@ def _plan(
 
 def _check_models(report: Report, layout: object, view: object) -> bool:
     if not isinstance(layout, TensorLayout):
-        report.add(rules.LAYOUT_TYPE, f"the layout is a {type(layout).__name__}", "pass a TensorLayout")
+        report.add(rules.LAYOUT_TYPE, f"the layout is {what_it_is(layout)}", "pass a TensorLayout")
     if view is not None and not isinstance(view, TensorView):
-        report.add(rules.VIEW_TYPE, f"the view is a {type(view).__name__}", "pass a TensorView")
+        report.add(rules.VIEW_TYPE, f"the view is {what_it_is(view)}", "pass a TensorView, or None")
     return not report.violations
 
 
@@ -155,7 +155,8 @@ def _check_defined(report: Report, access: Access) -> None:
     if len(outside):
         report.add(
             UNDEFINED,
-            f"{len(outside)} elements lie outside the layout, first matrix element {outside[0].tolist()}",
+            f"{plural(len(outside), 'element', ('lies', 'lie'))} outside the layout, the first at "
+            f"{outside[0].tolist()} of the matrix",
             'give the layout a clamp mode such as "constant", or slice inside it',
         )
 
@@ -168,11 +169,12 @@ def _decoded(decode: Decode, blocks: AnyArray, access: Access, taken: AnyArray, 
     if values.shape != (len(blocks),):
         report.add(
             DECODED,
-            f"decode returned an array of shape {list(values.shape)} for {len(blocks)} elements",
-            f"return {len(blocks)} components",
+            f"decode returned an array of shape {list(values.shape)} for {plural(len(blocks), 'element')}",
+            f"return an array of shape [{len(blocks)}]",
         )
     if not _converts(values.dtype, matrix.dtype):
-        report.add(DECODED, f"decode returned {values.dtype} for a matrix of {matrix.dtype}", "return its components")
+        message = f"decode returned components of {values.dtype} for a matrix of {matrix.dtype}"
+        report.add(DECODED, message, f"return {matrix.dtype}, or what it takes: no floats for integers")
     report.done()
     return values.astype(matrix.dtype)
 

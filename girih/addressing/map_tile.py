@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from girih.addressing.access import Access
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I64_HIGH, Report, Violation, rule
+from girih.addressing.errors import I64_HIGH, Report, Violation, rule, what_it_is
 from girih.addressing.shared_image import SharedImage
 from girih.addressing.tensor_map import TensorMap
 from girih.addressing.tensor_map_operands import check_memory
@@ -36,7 +36,7 @@ class MapTile(Drawn):
     def __post_init__(self) -> None:
         report = Report("MapTile")
         if not isinstance(self.tensor_map, TensorMap):
-            report.add(MAP, f"the map is a {type(self.tensor_map).__name__}", "pass a TensorMap")
+            report.add(MAP, f"the map is {what_it_is(self.tensor_map)}", "pass a TensorMap")
             report.done()
         offset = report.integer("element_offset", self.element_offset, 0, I64_HIGH, OFFSET)
         bits = self.tensor_map.element.bits

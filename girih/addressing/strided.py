@@ -19,7 +19,7 @@ from girih.addressing.buffers import (
     in_memory_order,
 )
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I64_HIGH, Report, Violation, rule
+from girih.addressing.errors import I64_HIGH, Report, Violation, plural, rule, what_it_is
 
 SHAPE = rule("strided.shape", "sizes are 1 .. 2^63-1, and so is the number of elements", "003 Memref type")
 STRIDE = rule("strided.stride", "strides are 0 .. 2^63-1", "003 Memref type")
@@ -48,12 +48,15 @@ class Strided(Drawn):
         packed = tuple(math.prod(shape[:mode]) for mode in range(len(shape)))
         given = packed if self.strides is None else report.sequence("strides", self.strides, "strides")
         if len(given) != len(shape):
-            report.add(COUNT, f"{len(given)} strides for {len(shape)} modes", f"pass {len(shape)}")
+            message = (
+                f"{plural(len(given), 'stride', ('is', 'are'))} given, the memref has {plural(len(shape), 'mode')}"
+            )
+            report.add(COUNT, message, "give one for each mode")
         strides = report.integers("strides", given, 0, I64_HIGH, STRIDE)
         offset = report.integer("offset", self.offset, 0, I64_HIGH, OFFSET)
         report.done()
         if math.prod(shape) > I64_HIGH:
-            report.add(SHAPE, f"shape {shape} has {math.prod(shape)} elements", "make it smaller")
+            report.add(SHAPE, f"shape {shape} has {math.prod(shape)} elements, over 2^63-1", "make it smaller")
         last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
         if last > I64_HIGH:
             report.add(
@@ -71,15 +74,13 @@ class Strided(Drawn):
         """
         report = Report("Strided.of")
         if not isinstance(array, np.ndarray):
-            report.add(MATRIX, f"{type(array).__name__} is no NumPy array", "pass a NumPy array")
+            report.add(MATRIX, f"the array is {what_it_is(array)}", "pass a NumPy array")
             report.done()
         steps = [stride if size > 1 else 0 for size, stride in zip(array.shape, array.strides, strict=True)]
-        if any(step < 0 or step % array.itemsize for step in steps):
-            report.add(
-                STRIDE,
-                f"strides {list(array.strides)} bytes are not all multiples of {array.itemsize} bytes from 0",
-                "reverse or copy the array",
-            )
+        for axis, step in enumerate(steps):
+            if step < 0 or step % array.itemsize:
+                why = "is negative" if step < 0 else f"is not a multiple of the {array.itemsize} bytes of an element"
+                report.add(STRIDE, f"the stride of axis {axis}, {step} bytes, {why}", "copy the array: array.copy()")
         report.done()
         packed = [math.prod(array.shape[:mode]) for mode in range(array.ndim)]
         strides = [
@@ -104,9 +105,14 @@ class Strided(Drawn):
         Raises `AddressingError` for a wrong count, an empty part, or one that leaves the memref.
         """
         report = Report("Strided.subview")
-        if len(slices) != len(self.shape) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in slices):
-            report.add(COUNT, f"slices {slices} for {len(self.shape)} modes", "pass one (offset, size) per mode")
-            report.done()
+        fix = "give one (offset, size) for each mode"
+        if len(slices) != len(self.shape):
+            count = plural(len(slices), "slice", ("is", "are"))
+            report.add(COUNT, f"{count} given, the memref has {plural(len(self.shape), 'mode')}", fix)
+        for mode, one in enumerate(slices):
+            if not (isinstance(one, tuple | list) and len(one) == 2):
+                report.add(COUNT, f"slice {mode} is {one!r}", fix)
+        report.done()
         offsets = report.integers("offset", [one[0] for one in slices], 0, I64_HIGH, OFFSET)
         sizes = report.integers("size", [one[1] for one in slices], 1, I64_HIGH, SHAPE)
         for mode, (start, size, whole) in enumerate(zip(offsets, sizes, self.shape, strict=True)):
@@ -114,7 +120,7 @@ class Strided(Drawn):
                 report.add(
                     INSIDE,
                     f"mode {mode}: offset {start} + size {size} = {start + size} is past its size {whole}",
-                    f"end at {whole}",
+                    f"end at {whole} or before",
                 )
         report.done()
         moved = self.offset + sum(start * stride for start, stride in zip(offsets, self.steps, strict=True))
@@ -149,8 +155,9 @@ class Strided(Drawn):
         """
         report = Report("Strided.store")
         if not isinstance(values, np.ndarray) or values.shape != self.shape:
-            came = list(values.shape) if isinstance(values, np.ndarray) else type(values).__name__
-            report.add(MATRIX, f"the values are {came}", f"pass an array of shape {list(self.shape)}")
+            is_array = isinstance(values, np.ndarray)
+            came = f"have shape {list(values.shape)}" if is_array else f"are {what_it_is(values)}"
+            report.add(MATRIX, f"the values {came}", f"pass an array of shape {list(self.shape)}")
         elif isinstance(buffer, np.ndarray):
             check_same_type(report, buffer, values.dtype)
         memory = self._memory(report, buffer, store=True)
@@ -162,7 +169,7 @@ class Strided(Drawn):
         if not _is_injective(self.shape, self.steps):
             report.add(
                 ALIAS,
-                f"strides {self.steps} of shape {self.shape} overlap or may overlap",
+                f"with shape {self.shape} and strides {self.steps} different elements share places, or may",
                 "store through a packed memref",
             )
         return tuple(report.violations)
@@ -173,8 +180,8 @@ class Strided(Drawn):
             if self.last >= buffer.size:
                 report.add(
                     TOO_SMALL,
-                    f"the last element has index {self.last}, the buffer {buffer.size} elements",
-                    f"pass a buffer of at least {self.last + 1}",
+                    f"the last element has index {self.last}, the buffer has {plural(buffer.size, 'element')}",
+                    f"pass a buffer of at least {self.last + 1} elements",
                 )
         report.done()
         return in_memory_order(buffer)

@@ -130,7 +130,7 @@ class Swizzle(Drawn):
         rows = np.atleast_2d(_addresses(byte_addresses))
         report = Report("Swizzle.conflicts")
         if access_bytes not in (1, 2, 4, 8, 16):
-            report.add(ACCESS_BYTES, f"access_bytes = {access_bytes}", "choose 1, 2, 4, 8 or 16")
+            report.add(ACCESS_BYTES, f"no lane accesses access_bytes = {access_bytes}", "choose 1, 2, 4, 8 or 16")
         elif rows.size and (rows % access_bytes).any():
             first = int(rows[rows % access_bytes != 0][0])
             report.add(ACCESS_BYTES, f"address {first} is not a multiple of {access_bytes}", "align every address")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from girih.addressing import tensor_rules as rules
 from girih.addressing.access import Access, Kind, check_count
-from girih.addressing.errors import U32, Report, Violation
+from girih.addressing.errors import U32, Report, Violation, plural, what_it_is
 from girih.addressing.quirks import check_quirks
 from girih.addressing.tensor_view import TensorView
 
@@ -265,25 +265,25 @@ def _check(layout: TensorLayout, rows: int, columns: int, view: object, quirks: 
     if not all(layout.span) or not all(layout.dimension):
         report.add(
             rules.NO_DIMENSION,
-            f"dimension {layout.dimension} and span {layout.span} have zeros",
-            "call set_dimension before slice and access",
+            f"the dimensions of the layout were never set: they are {layout.dimension}",
+            "call set_dimension, and slice after it",
         )
     if isinstance(view, TensorView):
         _check_view(report, layout.dim, view)
     elif view is not None:
-        report.add(rules.VIEW_TYPE, f"the view is a {type(view).__name__}", "pass a TensorView")
+        report.add(rules.VIEW_TYPE, f"the view is {what_it_is(view)}", "pass a TensorView, or None")
     check_count(report, (rows, columns))
     return rows, columns
 
 
 def _check_view(report: Report, layout_dim: int, view: TensorView) -> None:
     if view.has_dimensions and not all(view.dimension):
-        report.add(rules.VIEW_NO_DIMENSION, "the view has dimensions that were never set", "call view.set_dimension")
+        report.add(rules.VIEW_NO_DIMENSION, "the dimensions of the view were never set", "call set_dimension")
     if not view.has_dimensions and view.dim != layout_dim:
         report.add(
             rules.VIEW_LAYOUT_DIM,
-            f"the view has {view.dim} dimensions and none of its own, the layout {layout_dim}",
-            f"make the view {layout_dim}-dimensional, or give it dimensions",
+            f"the view reads the span in {plural(view.dim, 'dimension')}, the layout has {layout_dim}",
+            f"use TensorView({layout_dim}), or give the view dimensions of its own: has_dimensions, set_dimension",
         )
 
 
@@ -316,25 +316,29 @@ def tensor_lints(
     if store and len(aliased):
         report.add(
             rules.STORES_ALIAS,
-            f"{len(aliased)} memory elements are stored more than once, first element {aliased[0]}",
+            f"{plural(len(aliased), 'memory element', ('is', 'are'))} stored more than once, the first is element "
+            f"{aliased[0]}",
             "store every element of the span once",
         )
     undefined = np.argwhere(access.is_kind(Kind.UNDEFINED))
     if len(undefined):
         report.add(
             rules.OUT_OF_BOUNDS,
-            f"{len(undefined)} elements lie outside the layout, first {undefined[0].tolist()}",
+            f"{plural(len(undefined), 'element', ('lies', 'lie'))} outside the layout, the first at "
+            f"{undefined[0].tolist()} of the matrix",
             "give the layout a clamp mode, or slice inside it",
         )
-    if view is not None and _wraps(view, layout.span):
+    last = _last_index(view, layout.span) if view is not None else 0
+    if last > U32:
         report.add(
             rules.VIEW_WRAP,
-            "the largest linear index of the view is past 2^32-1",
-            "choose strides and dimensions whose products stay below",
+            f"the largest linear index of the view is {last}, over 2^32-1, and wraps",
+            "choose smaller strides or dimensions",
         )
     return report.violations
 
 
-def _wraps(view: TensorView, span: Sequence[int]) -> bool:
+def _last_index(view: TensorView, span: Sequence[int]) -> int:
+    """The largest linear index of a view, before it wraps."""
     sizes, strides = _view_shape(view, span)
-    return sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) > U32
+    return sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))

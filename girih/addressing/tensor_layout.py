@@ -15,7 +15,7 @@ from typing import Literal, Self, SupportsIndex
 from girih.addressing import tensor_rules as rules
 from girih.addressing.access import Access
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation
+from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, plural
 from girih.addressing.tensor_index import tensor_access, tensor_lints
 from girih.addressing.tensor_view import TensorView
 
@@ -80,14 +80,15 @@ class TensorLayout(Drawn):
         report = Report("TensorLayout.set_dimension")
         sizes = self._operands(report, "dimension", dimension, 1, U32)
         report.done()
-        stride = _dense([-(-size // block) for size, block in zip(sizes, self.block_size, strict=True)])
+        counts = [-(-size // block) for size, block in zip(sizes, self.block_size, strict=True)]
+        stride = _dense(counts)
         for position, number in enumerate(stride):
             if number > U32:
-                inner = " * ".join(str(size) for size in sizes[position + 1 :])
                 report.add(
                     rules.IMPLICIT_STRIDE,
-                    f"the implicit stride[{position}] of dimensions {inner} is {number}, over 2^32-1 = {U32}",
-                    "make the inner dimensions smaller, or move the base by whole slices",
+                    f"stride[{position}] would be {' * '.join(map(str, counts[position + 1 :]))} = {number}, "
+                    f"over 2^32-1 = {U32}",
+                    "make the inner dimensions smaller, or describe a part of the tensor and move the base to it",
                 )
         report.done()
         floor = _dense([size // block for size, block in zip(sizes, self.block_size, strict=True)])
@@ -141,7 +142,8 @@ class TensorLayout(Drawn):
             if not I32_LOW <= number <= I32_HIGH:
                 report.add(
                     rules.OFFSET,
-                    f"offset[{position}] = {self.offset[position]} + {moves[position]} = {number} leaves 32 bits",
+                    f"offset[{position}] = {self.offset[position]} + {moves[position]} = {number} is no signed 32-bit "
+                    "integer",
                     "slice the tensor once, from its origin",
                 )
         report.done()
@@ -214,19 +216,19 @@ class TensorLayout(Drawn):
             report.add(
                 rules.INNER_STRIDE,
                 f"the innermost stride is {self.stride[-1]}",
-                "add an innermost dimension, and slice one element of it",
+                f"add an innermost dimension of {self.stride[-1]} with stride 1, and slice one element of it",
             )
 
     def _operands(self, report: Report, name: str, values: Sequence[object], low: int, high: int) -> tuple[int, ...]:
-        self._count(report, name, values)
+        self._count(report, name.replace("_", " "), values)
         return report.integers(name, values, low, high, _RANGES[name])
 
     def _count(self, report: Report, name: str, values: Sequence[object]) -> None:
         if len(values) != self.dim:
             report.add(
                 rules.LAYOUT_COUNT,
-                f"{len(values)} {name}{'' if len(values) == 1 else 's'} for {self.dim} dimensions",
-                f"pass {self.dim}",
+                f"{plural(len(values), name, ('is', 'are'))} given, the layout has {plural(self.dim, 'dimension')}",
+                "give one for each dimension, outermost first",
             )
 
     def _changed(self, **state: object) -> Self:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from girih.addressing import tensor_map_operands as operands
 from girih.addressing.access import Access, Kind
 from girih.addressing.display import Drawn
-from girih.addressing.errors import Report, Violation, rule
+from girih.addressing.errors import Report, Violation, rule, what_it_is
 from girih.addressing.shared_image import UNTOUCHED, SharedImage
 from girih.addressing.sub_byte import RowBytes, pack_six_bits
 from girih.addressing.tensor_copy import (
@@ -158,13 +158,13 @@ class TensorMap(Drawn, MapParameters):
         """
         report = Report("TensorMap.of")
         if not isinstance(array, np.ndarray) or array.dtype.name not in FROM_NUMPY or not array.dtype.isnative:
-            what = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+            what = f"of {array.dtype}" if isinstance(array, np.ndarray) else what_it_is(array)
             report.add(ARRAY_TYPE, f"the array is {what}", f"use one of {', '.join(FROM_NUMPY)} in native byte order")
         elif isinstance(dtype, str) and dtype in ELEMENT_TYPES and ELEMENT_TYPES[dtype].bits != array.itemsize * 8:
             message = f"dtype {dtype} has {ELEMENT_TYPES[dtype].bits} bits, the array is {array.dtype}"
             report.add(ARRAY_TYPE, message, "describe the tensor with TensorMap.tiled")
         elif array.ndim and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
-            message = f"neighbours in the last axis are {array.strides[-1]} bytes apart, elements have {array.itemsize}"
+            message = f"neighbours in the last axis are {array.strides[-1]} bytes apart, elements take {array.itemsize}"
             report.add(ARRAY_INNER, message, "transpose or copy the array")
         report.done()
         return cls.tiled(

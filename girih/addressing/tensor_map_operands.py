@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, rule
+from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, plural, rule, what_it_is
 from girih.addressing.im2col import corners
 from girih.addressing.swizzle import LINE
 from girih.addressing.tensor_copy import ADDRESS_LIMIT, STORE_GRANULE
@@ -79,8 +79,9 @@ def check_coordinates(given: MapParameters, coordinates: object, report: Report)
     """The coordinates as integers, one for each dimension; the rules that stores and loads share."""
     values = wholes(report, "coordinates", coordinates, I32_LOW, I32_HIGH, COORDINATE_RANGE)
     if len(values) != given.rank:
-        message = f"there are {len(values)} coordinates for {given.rank} dimensions"
-        report.add(COORDINATE_COUNT, message, "give one for each, innermost first")
+        count = plural(len(values), "coordinate", ("is", "are"))
+        message = f"{count} given, the map has {plural(given.rank, 'dimension')}"
+        report.add(COORDINATE_COUNT, message, "give one for each dimension, innermost first")
         return (0,) * given.rank
     check_start(given, "coordinates[0]", values[0], report)
     if given.mode == "im2col" and is_integral(report):
@@ -95,14 +96,12 @@ def check_start(given: MapParameters, name: str, start: int, report: Report) -> 
         return
     if element.is_padded:
         if start % 128:
-            message = f"{name} = {start} elements of {element.name} is not a multiple of 128"
+            message = f"{name} = {start} is not a multiple of 128 (type {element.name})"
             report.add(PACKED_COORDINATE, message, f"start at {start // 128 * 128}")
         return
     step = 128 // element.bits
     if start % step:
-        message = (
-            f"{name} = {start} elements of {element.name} = {start * element.bits / 8:g} bytes is not a multiple of 16"
-        )
+        message = f"{name} = {start} is {start * element.bits / 8:g} bytes of {element.name}, not a multiple of 16"
         report.add(COORDINATE_ALIGNED, message, f"start at a multiple of {step} elements, {start // step * step} say")
 
 
@@ -129,7 +128,9 @@ def check_offsets(given: MapParameters, offsets: object, report: Report) -> tupl
     limit = OFFSET_LIMITS[given.rank]
     values = wholes(report, "offsets", offsets, 0, limit, OFFSET_RANGE)
     if len(values) != wanted:
-        report.add(OFFSET_COUNT, f"there are {len(values)} offsets, {given.rank} dimensions take {wanted}", "W, H, D")
+        count = plural(len(values), "offset", ("is", "are"))
+        message = f"{count} given, a map of {given.rank} dimensions takes {wanted}"
+        report.add(OFFSET_COUNT, message, f"give one for each of {', '.join('WHD'[:wanted])}")
         return (0,) * wanted
     return values
 
@@ -138,52 +139,62 @@ def check_store(given: MapParameters, coordinates: Sequence[int], report: Report
     """What only stores and reductions ask: start, pixel box, type and swizzle."""
     for position, value in enumerate(coordinates):
         if value < 0:
-            report.add(NEGATIVE_START, f"coordinates[{position}] = {value}", "start at 0; only loads may begin outside")
+            report.add(
+                NEGATIVE_START,
+                f"coordinates[{position}] = {value} is negative",
+                "start at 0 or later; only loads may begin outside",
+            )
     for position, (low, high) in enumerate(zip(given.lower_corner, given.upper_corner, strict=True)):
         if low < 0 or high > 0:
-            message = f"in {'WHD'[position]} the corners are {low} and {high}"
+            message = f"the pixel box leaves the tensor: in {'WHD'[position]} its corners are {low} and {high}"
             report.add(STORE_BOX, message, "use a lower corner of 0 or more and an upper corner of 0 or less")
     if given.element.direction == "load":
         other = "b6p2x16" if given.dtype == "b6x16_p32" else "b4x16"
-        report.add(STORE_TYPE, f"a store of {given.dtype}", f"store {other}")
+        report.add(STORE_TYPE, f"{given.dtype} is loaded only", f"store {other}")
     if given.swizzle == "128B_atom_32B_flip_8B":
-        report.add(STORE_SWIZZLE, f"a store with swizzle {given.swizzle}", "use 128B_atom_32B")
+        report.add(STORE_SWIZZLE, f"swizzle {given.swizzle} is for loads only", "use 128B_atom_32B")
 
 
 def check_load(given: MapParameters, report: Report) -> None:
     """What only loads ask: an element type with loads."""
     if given.element.direction == "store":
-        report.add(LOAD_TYPE, f"a load of {given.dtype}", "load b6x16_p32")
+        report.add(LOAD_TYPE, f"{given.dtype} is stored only", "load b6x16_p32")
 
 
 def check_reduction(given: MapParameters, operation: object, report: Report) -> None:
     """The reduction exists, and exists for the element type."""
     if not isinstance(operation, str) or operation not in REDUCTIONS:
-        report.add(REDUCTION, f"reduction {operation!r}", f"choose one of {', '.join(REDUCTIONS)}")
+        report.add(REDUCTION, f"{operation!r} is no reduction", f"choose one of {', '.join(REDUCTIONS)}")
     elif given.dtype not in REDUCTIONS[operation]:
         types = ", ".join(REDUCTIONS[operation])
-        report.add(REDUCTION_TYPE, f"reduction {operation} of {given.dtype}", f"{operation} exists for {types}")
+        report.add(REDUCTION_TYPE, f"there is no {operation} of {given.dtype}", f"{operation} exists for {types}")
 
 
 def check_gather(given: MapParameters, column: object, rows: object, scatter: bool, report: Report) -> tuple[int, ...]:
     """Column and four rows of gather4 and scatter4 as integers (004 5.5.3.4)."""
     if given.mode != "tiled" or given.rank != 2:
         report.add(
-            GATHER_MODE, f"a map in {given.mode} mode with {given.rank} dimensions", "use a tiled map of a matrix"
+            GATHER_MODE,
+            f"the map is in {given.mode} mode and has {plural(given.rank, 'dimension')}",
+            "use a tiled map of a matrix, 2 dimensions",
         )
     elif given.box_dim[1] != 1:
         fix = f"use the box ({given.box_dim[0]}, 1)"
-        report.add(GATHER_BOX, f"box_dim[1] = {given.box_dim[1]}", fix)
+        report.add(GATHER_BOX, f"box_dim[1] = {given.box_dim[1]}, but rows are taken one by one", fix)
     if given.slice_bytes:
-        report.add(GATHER_INTERLEAVE, f"interleave {given.interleave}", "use interleave none")
+        report.add(GATHER_INTERLEAVE, f"the map has interleave {given.interleave}", "use interleave none")
     architecture = ARCHITECTURES[given.architecture]
     if not (architecture.scatter if scatter else architecture.gather):
         what = "scatter4" if scatter else "gather4"
-        report.add(GATHER_ARCHITECTURE, f"{what} on {given.architecture}", "sm_100a and sm_110a have it")
+        report.add(GATHER_ARCHITECTURE, f"{given.architecture} has no {what}", "use sm_100a or sm_110a, which have it")
     start = whole(report, "column", column, I32_LOW, I32_HIGH, COORDINATE_RANGE)
     values = wholes(report, "rows", rows, I32_LOW, I32_HIGH, COORDINATE_RANGE)
     if len(values) != 4:
-        report.add(GATHER_ROWS, f"there are {len(values)} rows", "give four; repeat one where fewer are needed")
+        report.add(
+            GATHER_ROWS,
+            f"{plural(len(values), 'row', ('is', 'are'))} given",
+            "give four, and repeat one where fewer are needed",
+        )
         values = (0, 0, 0, 0)
     check_start(given, "column", start, report)
     return (start, *values)
@@ -205,7 +216,7 @@ def check_image_size(given: MapParameters, rows: int, report: Report) -> None:
     """A box of so many rows is no larger than any shared memory."""
     size = rows * given.row_pitch
     if size > IMAGE_LIMIT:
-        report.add(IMAGE_SIZE, f"the box takes {size} bytes of shared memory", "copy a smaller box")
+        report.add(IMAGE_SIZE, f"the box takes {size} bytes of shared memory, over {IMAGE_LIMIT}", "copy a smaller box")
 
 
 def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
@@ -242,14 +253,14 @@ def is_bytes(value: object) -> bool:
 
 def _described(value: object) -> str:
     if isinstance(value, np.ndarray):
-        return f"{value.dtype} array of {value.ndim} dimensions"
-    return type(value).__name__
+        return f"a {value.ndim}-d array of {value.dtype}"
+    return what_it_is(value)
 
 
 def check_memory(memory: object, store: bool, report: Report) -> None:
     """Global memory is a byte array, writable for stores."""
     if not is_bytes(memory):
-        report.add(MEMORY_BUFFER, f"memory is a {_described(memory)}", "pass array.reshape(-1).view('u1')")
+        report.add(MEMORY_BUFFER, f"memory is {_described(memory)}", "pass array.reshape(-1).view('u1')")
     elif isinstance(memory, np.ndarray) and store and not memory.flags.writeable:
         report.add(MEMORY_WRITABLE, "memory is read-only", "pass a writable array")
 
@@ -258,7 +269,7 @@ def check_buffers(shared: object, memory: object, report: Report) -> None:
     """What a store reads and writes are byte arrays."""
     if not is_bytes(shared):
         report.add(
-            SHARED_BUFFER, f"shared is a {_described(shared)}", "pass image.bytes, or array.reshape(-1).view('u1')"
+            SHARED_BUFFER, f"shared is {_described(shared)}", "pass image.bytes, or array.reshape(-1).view('u1')"
         )
     check_memory(memory, True, report)
 
@@ -273,5 +284,6 @@ def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], repor
     """Every byte that is touched lies in `memory`; `found` is their offsets, or a bound past 64 bits."""
     last = found if isinstance(found, int) else int(found.max(initial=-1))
     if last >= memory.size:
-        size = f"{last + 1} bytes" if last < ADDRESS_LIMIT else "more than 2^59 bytes"
-        report.add(MEMORY_SIZE, f"memory has {memory.size} bytes, the copy reaches {size}", f"pass {size}")
+        size = f"{last + 1}" if last < ADDRESS_LIMIT else "more than 2^59"
+        fix = f"pass {size} bytes" if last < ADDRESS_LIMIT else "copy another box, or make the strides smaller"
+        report.add(MEMORY_SIZE, f"memory has {memory.size} bytes, the copy needs {size}", fix)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from girih.addressing.errors import I32_HIGH, I32_LOW, Report, Rule, Violation, rule
+from girih.addressing.errors import I32_HIGH, I32_LOW, Report, Rule, Violation, plural, rule
 from girih.addressing.im2col import corners
 from girih.addressing.swizzle import MODES
 from girih.addressing.tensor_element import ELEMENT_TYPES, ElementType
@@ -146,6 +146,11 @@ _SCALARS: tuple[tuple[str, Rule, int, int], ...] = (
     ("pixels_per_column", PIXELS, 1, 1024),
     ("global_address", ADDRESS_RANGE, 0, 2**64 - 1),
 )
+_LENGTH_FIXES = {
+    "global_strides": "give one for each dimension from 1 on, in bytes; dimension 0 is contiguous",
+    "lower_corner": "give one for each of W, H and D that there is",
+    "upper_corner": "give one for each of W, H and D that there is",
+}
 _UNUSED = {
     "tiled": ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column"),
     "im2col": ("box_dim",),
@@ -160,7 +165,7 @@ def checked(given: MapParameters) -> dict[str, Any]:
     """
     report = Report(f"TensorMap.{given.mode}")
     if given.mode not in _MODE_CHECKS:
-        report.add(CHOICE, f"mode = {given.mode!r}", f"choose one of {', '.join(_MODE_CHECKS)}")
+        report.add(CHOICE, f"mode = {given.mode!r} is unknown", f"choose one of {', '.join(_MODE_CHECKS)}")
         report.done()
     values = _numbers(given, report)
     plain = MapParameters(**values)
@@ -193,9 +198,9 @@ def _names(given: MapParameters, report: Report) -> bool:
     for field, choices in _CHOICES:
         value = getattr(given, field)
         if value not in choices:
-            report.add(CHOICE, f"{field} = {value!r}", f"choose one of {', '.join(choices)}")
+            report.add(CHOICE, f"{field} = {value!r} is unknown", f"choose one of {', '.join(choices)}")
     if given.architecture not in ARCHITECTURES:
-        message = f"architecture = {given.architecture!r} is none with tensor copies"
+        message = f"architecture = {given.architecture!r} is no architecture with tensor copies"
         report.add(ARCHITECTURE, message, f"choose one of {', '.join(ARCHITECTURES)}")
     return len(report.violations) == before
 
@@ -205,11 +210,12 @@ def _lengths(given: MapParameters, report: Report) -> bool:
     before = len(report.violations)
     lowest = 3 if given.mode == "im2col" else 1
     if not lowest <= given.rank <= 5:
-        fix = f"use {lowest} to 5 dimensions; add dimensions of size 1 or join neighbours"
-        report.add(RANK, f"global_dim has {given.rank} dimensions, {given.mode} mode takes {lowest} to 5", fix)
+        fix = "join neighbours, or make one map for each slice" if given.rank > 5 else "add dimensions of size 1"
+        count = plural(given.rank, "dimension")
+        report.add(RANK, f"global_dim has {count}, {given.mode} mode takes {lowest} to 5", fix)
         return False
     if given.interleave in ("16B", "32B") and given.rank < 3:
-        message = f"interleave {given.interleave} with {given.rank} dimensions"
+        message = f"interleave {given.interleave} needs 3 dimensions or more, global_dim has {given.rank}"
         report.add(INTERLEAVE_RANK, message, "use W, channel slices and N at least")
     wanted = {"global_strides": given.rank - 1, "element_strides": given.rank}
     corner = given.rank - 2
@@ -217,8 +223,9 @@ def _lengths(given: MapParameters, report: Report) -> bool:
     for field, length in {**wanted, **modes[given.mode]}.items():
         found = len(getattr(given, field))
         if found != length:
-            message = f"{field} has {found} entries, {given.rank} dimensions need {length}"
-            report.add(LENGTHS, message, f"give {length}, innermost first")
+            count = plural(given.rank, "dimension", ("needs", "need"))
+            message = f"{field} has {found} {'entry' if found == 1 else 'entries'}, {count} {length}"
+            report.add(LENGTHS, message, _LENGTH_FIXES.get(field, "give one for each dimension, innermost first"))
     return len(report.violations) == before
 
 
@@ -226,7 +233,7 @@ def _check_dimensions(given: MapParameters, report: Report) -> None:
     element, size = given.element, given.global_dim[0]
     multiple = _packed_multiple(element)
     if size % multiple:
-        message = f"global_dim[0] = {size} elements of {element.name} is not a multiple of {multiple}"
+        message = f"global_dim[0] = {size} is not a multiple of {multiple} (type {element.name})"
         report.add(PACKED_DIM, message, f"pad dimension 0 to {round_up(size, multiple)} elements")
 
 
@@ -263,32 +270,36 @@ def _check_inner(given: MapParameters, report: Report) -> None:
     name = "box_dim[0]" if given.mode == "tiled" else "channels_per_pixel"
     bits = count * element.bits
     if element.is_padded and count != 128:
-        report.add(PACKED_BOX, f"{name} = {count} elements of {element.name}", "copy 128 elements a row")
+        report.add(PACKED_BOX, f"{name} = {count}, a row of {element.name} has 128 elements", f"set {name} to 128")
     elif bits % 128:
         step = 128 // element.bits
-        message = f"{name} = {count} elements of {element.name} = {bits / 8:g} bytes is not a multiple of 16"
+        message = f"{name} = {count} is {bits / 8:g} bytes of {element.name}, not a multiple of 16"
         report.add(INNER_BYTES, message, f"choose a multiple of {step} elements, {round_up(count, step)} say")
     span = given.swizzling.span
     if span and not given.slice_bytes and given.row_bytes > span:
         most = span * 8 // element.shared_bits
-        message = f"{name} = {count} elements = {given.row_bytes} bytes is wider than swizzle {given.swizzle}"
+        message = f"{name} = {count} is {given.row_bytes} bytes, wider than the {span} of swizzle {given.swizzle}"
         report.add(SWIZZLE_SPAN, message, f"copy at most {most} elements a row, in several copies")
 
 
 def _check_fill(given: MapParameters, report: Report) -> None:
     if given.oob_fill == "nan" and not given.element.is_float:
-        report.add(NAN_FILL, f"oob_fill nan with {given.dtype}", "fill with zero, or choose a floating-point type")
+        report.add(
+            NAN_FILL,
+            f"oob_fill is nan, but {given.dtype} has no NaN",
+            "fill with zero, or choose a floating-point type",
+        )
 
 
 def _check_architecture(given: MapParameters, report: Report) -> None:
     if ARCHITECTURES[given.architecture].capability >= 10:
         return
     if given.element.family == "packed":
-        message = f"dtype {given.dtype} on {given.architecture}"
-        report.add(BLACKWELL_TYPE, message, "sm_100a and later have it; on sm_90a copy packed bytes as u8")
+        message = f"{given.architecture} has no type {given.dtype}"
+        report.add(BLACKWELL_TYPE, message, "use sm_100a or later, or copy packed bytes as u8")
     if MODES[given.swizzle].blackwell:
-        message = f"swizzle {given.swizzle} on {given.architecture}"
-        report.add(BLACKWELL_SWIZZLE, message, "sm_100a and later have it; sm_90a has 32B, 64B and 128B")
+        message = f"{given.architecture} has no swizzle {given.swizzle}"
+        report.add(BLACKWELL_SWIZZLE, message, "use sm_100a or later, or one of the swizzles 32B, 64B and 128B")
 
 
 def _check_packed(given: MapParameters, report: Report) -> None:
@@ -296,10 +307,12 @@ def _check_packed(given: MapParameters, report: Report) -> None:
         return
     swizzles = _PADDED_SWIZZLES[given.dtype]
     if given.swizzle not in swizzles:
-        message = f"swizzle {given.swizzle} with {given.dtype}"
+        message = f"swizzle {given.swizzle} does not go with type {given.dtype}"
         report.add(SWIZZLE_TYPE, message, f"choose one of {', '.join(swizzles)}")
     if given.slice_bytes:
-        report.add(INTERLEAVE_TYPE, f"interleave {given.interleave} with {given.dtype}", "use interleave none")
+        report.add(
+            INTERLEAVE_TYPE, f"interleave {given.interleave} does not go with type {given.dtype}", "use interleave none"
+        )
 
 
 def _check_pixel_box(given: MapParameters, report: Report) -> None:
@@ -356,7 +369,7 @@ def _lint_transaction(given: MapParameters, report: Report) -> None:
 
 def _lint_interleave(given: MapParameters, report: Report) -> None:
     if given.interleave == "32B" and given.swizzle != "32B":
-        message = f"interleave 32B with swizzle {given.swizzle}; an H200 accepts it"
+        message = f"interleave 32B comes with swizzle {given.swizzle}, which an H200 accepts"
         report.add(LINT_INTERLEAVE, message, "choose swizzle 32B")
 
 
@@ -367,8 +380,10 @@ def _lint_overlap(given: MapParameters, report: Report) -> None:
     for dimension in order:
         stride = given.strides[dimension]
         if stride < needed and given.global_dim[dimension] > 1:
-            message = f"global_strides[{dimension - 1}] = {stride} bytes, what lies inside takes {needed}"
-            report.add(LINT_OVERLAP, message, "load only; which store wins is not defined")
+            message = (
+                f"rows overlap: global_strides[{dimension - 1}] = {stride} bytes, the dimensions within take {needed}"
+            )
+            report.add(LINT_OVERLAP, message, "use the map for loads only: which of several stores wins is not defined")
             return
         needed = max(needed, stride * given.global_dim[dimension])
 
@@ -376,5 +391,7 @@ def _lint_overlap(given: MapParameters, report: Report) -> None:
 def _lint_shared(given: MapParameters, report: Report) -> None:
     limit = ARCHITECTURES[given.architecture].shared_bytes
     if given.image_bytes > limit:
-        message = f"the box takes {given.image_bytes} bytes, a block of {given.architecture} has {limit}"
+        message = (
+            f"the box takes {given.image_bytes} bytes, a block on {given.architecture} has {limit} of shared memory"
+        )
         report.add(LINT_SHARED, message, "copy a smaller box")

@@ -12,7 +12,7 @@ import numpy as np
 
 from girih.addressing import tensor_rules as rules
 from girih.addressing.display import Drawn
-from girih.addressing.errors import U32, Report, Violation
+from girih.addressing.errors import U32, Report, Violation, plural
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ class TensorView(Drawn):
         report = Report("TensorView")
         dim = report.integer("dim", self.dim, 1, 5, rules.VIEW_DIM)
         if not isinstance(self.has_dimensions, bool | np.bool_):
-            report.add(rules.HAS_DIMENSIONS, f"has_dimensions = {self.has_dimensions!r}", "use True or False")
+            report.add(
+                rules.HAS_DIMENSIONS, f"has_dimensions = {self.has_dimensions!r} is no boolean", "use True or False"
+            )
         report.done()
         given = range(dim) if self.permutation is None else self.permutation
         values = report.sequence("permutation", given, "dimension numbers")
@@ -74,7 +76,8 @@ class TensorView(Drawn):
             if number > U32:
                 report.add(
                     rules.VIEW_IMPLICIT_STRIDE,
-                    f"the implicit stride[{position}] is {number}, over 2^32-1 = {U32}",
+                    f"stride[{position}] would be {' * '.join(map(str, sizes[position + 1 :]))} = {number}, "
+                    f"over 2^32-1 = {U32}",
                     "make the inner dimensions smaller",
                 )
         report.done()
@@ -115,11 +118,12 @@ class TensorView(Drawn):
         report = Report("TensorView")
         for axis, offset, span in (("row", *self.clip[:2]), ("column", *self.clip[2:])):
             if span == 0:
-                report.add(rules.CLIP_EMPTY, f"the clip's {axis} span is 0: every element is skipped", "give it a span")
+                fix = f"clip to one {axis} or more, or leave the matrix whole"
+                report.add(rules.CLIP_EMPTY, f"the {axis} span of the clip is 0: every element is skipped", fix)
             if offset + span > U32:
                 report.add(
                     rules.CLIP_WRAP,
-                    f"clip {axis} offset {offset} + span {span} = {offset + span} is past 2^32",
+                    f"clip {axis} offset {offset} + span {span} = {offset + span} is past 2^32-1",
                     f"set the {axis} span to what the matrix has behind {axis} {offset}",
                 )
         if not self.has_dimensions and any((*self.dimension, *self.stride)):
@@ -132,7 +136,9 @@ class TensorView(Drawn):
 
     def _count(self, report: Report, name: str, values: Sequence[object]) -> None:
         if len(values) != self.dim:
-            report.add(rules.VIEW_COUNT, f"{len(values)} {name}s for {self.dim} dimensions", f"pass {self.dim}")
+            count = plural(len(values), name, ("is", "are"))
+            message = f"{count} given, the view has {plural(self.dim, 'dimension')}"
+            report.add(rules.VIEW_COUNT, message, "give one for each dimension, outermost first")
 
     def _put(self, **state: object) -> Self:
         for name, value in state.items():

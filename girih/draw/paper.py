@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from girih.draw.compact import compact
 from girih.draw.picture import INK, PAPER, Axis, Frame, Look, Panel, Picture
 
 # By name: matplotlib is an extra, without which the types are checked too.
@@ -36,11 +37,13 @@ MARGIN, BETWEEN = 0.25, 0.45
 WIDEST, NARROWEST = 13.0, 3.0
 """Inches after which panels go on below, and of the smallest panel with its texts."""
 LEAST = 5.5
-"""Inches of the narrowest picture."""
+"""Inches of the narrowest picture; a long title widens it."""
 GLYPH, LINE = 0.6 / 72, 1.45 / 72
 """Inches of the width of a character (DejaVu Sans, a generous average) and from line to line, at a size of 1 point."""
 DIGIT = 0.65 / 72
 """The same for digits, which are wide."""
+BOLD = 0.95
+"""How much of a width texts in bold may use."""
 TITLE, FACT, HEAD, NOTE, LABEL, TICK = 13.0, 9.0, 10.0, 8.0, 8.0, 7.0
 """Sizes of texts in points."""
 SOFT, EDGE, RULE, FRAME = "#5b6876", "#b4bcc5", "#3d4a57", "#c0392b"
@@ -87,7 +90,7 @@ def svg(picture: Picture) -> str:
     text = text[text.index("<svg") :]
     head = text.index(">") + 1
     words = ". ".join((picture.title, *picture.facts))
-    return f'{text[: head - 1]} role="img">\n <title>{escape(words)}</title>{text[head:]}'
+    return compact(f'{text[: head - 1]} role="img">\n <title>{escape(words)}</title>{text[head:]}')
 
 
 def save(picture: Picture, path: Path) -> None:
@@ -185,9 +188,11 @@ class _Plan:
         groups = [_aligned([_Sized.of(panel) for panel in group]) for group in picture.groups]
         rows = _rows_of(groups)
         wide = max((sum(map(_width, row)) + BETWEEN * (len(row) - 1) for row in rows), default=0.0)
-        self.width = max(wide, LEAST) + 2 * MARGIN
-        self.heading = _wrapped((picture.title,), TITLE, 0.95 * max(wide, LEAST))
-        self.facts = _wrapped(picture.facts, FACT, max(wide, LEAST))
+        title = len(picture.title) * GLYPH * TITLE / BOLD
+        room = max(wide, LEAST, min(title, WIDEST))
+        self.width = room + 2 * MARGIN
+        self.heading = _wrapped((picture.title,), TITLE, room * BOLD)
+        self.facts = _wrapped(picture.facts, FACT, room)
         self.facts_top = MARGIN + len(self.heading) * TITLE * LINE
         self.placed: list[tuple[_Sized, float, float]] = []
         y = self.facts_top + len(self.facts) * FACT * LINE + 0.2

@@ -189,7 +189,7 @@ def test_steps_that_are_never_taken_may_be_anything() -> None:
 
 def test_a_tile_larger_than_shared_memory_is_no_copy() -> None:
     (broken,) = why(Strided((6, 24, 272), (80, 16, 1)), dtype="f64")
-    assert broken.message == "the box takes 313344 bytes of shared memory"
+    assert broken.message == "the box takes 313344 bytes of shared memory, over 262144"
 
 
 def test_memrefs() -> None:
@@ -228,7 +228,7 @@ def test_reshaping_and_folding_views() -> None:
         "the view's permutation (0, 2, 1) puts dimension 1 innermost",
         "neighbours in the last axis of the tile are 16 elements apart, in a box they are contiguous",
         "global_strides[0] = 1 bytes is not a multiple of 16",
-        "box_dim[0] = 8 elements of u8 = 8 bytes is not a multiple of 16",
+        "box_dim[0] = 8 is 8 bytes of u8, not a multiple of 16",
     ]
     skewed = TensorView(2, True).set_dimension(16, 16).set_stride(17, 1)
     assert words(LayoutTile(layout, 16, 16, skewed), dtype="u8")[0] == (
@@ -253,7 +253,7 @@ def test_a_start_that_is_not_aligned_moves_into_the_address_where_the_box_lies_i
     (broken,) = why(LayoutTile(layout, 2, 16, None, 16), dtype="u8")
     assert broken.message == "the tensor starts at element 20 = byte 20 of the buffer, no multiple of 16 bytes"
     outside = TensorLayout(2, "constant").set_dimension(8, 64).slice((2, 2), (-4, 16))
-    assert words(outside, dtype="u8") == ["coordinates[0] = -4 elements of u8 = -4 bytes is not a multiple of 16"]
+    assert words(outside, dtype="u8") == ["coordinates[0] = -4 is -4 bytes of u8, not a multiple of 16"]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_every_reason_of_a_layout_is_listed() -> None:
         "clamp mode repeat reads 100 elements outside from other places; a tensor map only fills",
         "neighbours in the last axis of the tile are 2 elements apart, in a box they are contiguous",
         "global_strides[0] = 252 bytes is not a multiple of 16",
-        "box_dim[0] = 70 elements of f16 = 140 bytes is not a multiple of 16",
+        "box_dim[0] = 70 is 140 bytes of f16, not a multiple of 16",
     ]
     assert [one.rule for one in found] == [
         "convert.equivalent",
@@ -321,9 +321,9 @@ CLIPPED = TensorView(2).set_clip(0, 4, 0, 16)
             "neighbours in the last axis of the tile are 4 elements apart, in a box they are contiguous",
         ),
         (Strided((4, 16), (8, 1)), "global_strides[0] = 8 bytes is not a multiple of 16"),
-        (Strided((4,), (1,)), "box_dim[0] = 4 elements of u8 = 4 bytes is not a multiple of 16"),
+        (Strided((4,), (1,)), "box_dim[0] = 4 is 4 bytes of u8, not a multiple of 16"),
         (Strided((2,) * 6, (999, 336, 128, 48, 32, 1)), "global_dim has 6 dimensions, tiled mode takes 1 to 5"),
-        (BlockedInterleaved("row", 4, 32, 1, 2), "box_dim[0] = 4 elements of u8 = 4 bytes is not a multiple of 16"),
+        (BlockedInterleaved("row", 4, 32, 1, 2), "box_dim[0] = 4 is 4 bytes of u8, not a multiple of 16"),
         (BlockedInterleaved("row", 4, 4, 8, 2), "components of 8 bytes are torn into two words by the interleaving"),
     ],
 )
@@ -452,12 +452,12 @@ def test_the_type_is_given_once(options: dict[str, Any], message: str) -> None:
 
 def test_the_size_of_components_is_that_of_the_model() -> None:
     (broken,) = why(BlockedInterleaved("row", 16, 32, 2, 1), dtype="f32")
-    assert broken.message == "dtype says 32 bits, a BlockedInterleaved says 16 bits"
+    assert broken.message == "dtype says 32 bits, the BlockedInterleaved says 16 bits"
 
 
 def test_rules_of_tiles() -> None:
     wrong: Any = 5
-    with pytest.raises(AddressingError, match=r"map_tile\.map: the map is a int; pass a TensorMap"):
+    with pytest.raises(AddressingError, match=r"map_tile\.map: the map is an int; pass a TensorMap"):
         MapTile(wrong, (0,))
     packed = tiled(dtype="b4x16", box_dim=(64, 8), architecture="sm_100a")
     assert MapTile(packed, (0, 0), None, 4).access().element[0, 0] == 4

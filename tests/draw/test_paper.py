@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ MODELS = (
     Swizzle("32B"),
     LAYOUT.access(2, 2),
 )
+HATCHED = TensorLayout(2, "clamp_to_edge").set_dimension(2048, 2048).slice((2045, 7), (-4, 7))
 NAMES = [type(model).__name__ for model in MODELS]
 
 
@@ -58,8 +61,7 @@ def test_every_public_class_that_is_a_model_has_a_picture() -> None:
 
 def test_texts_are_texts_and_say_what_the_picture_says() -> None:
     picture = picture_of(LAYOUT)
-    root = ElementTree.fromstring(draw.svg(LAYOUT))
-    texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = _texts(draw.svg(LAYOUT))
     assert " ".join(texts).startswith(" ".join((picture.title, *picture.facts)))
     axes = [axis for panel in picture.panels for axis in (panel.rows, panel.columns)]
     expected = Counter(text for panel in picture.panels for row in panel.labels for text in row if text)
@@ -74,6 +76,28 @@ def test_an_svg_says_what_it_shows_to_those_who_do_not_see_it() -> None:
     assert root.get("role") == "img"
     assert title is not None and title.text is not None
     assert title.text.startswith("2 x 2 matrix, load from a tensor layout")
+
+
+@pytest.mark.parametrize("model", [*MODELS, HATCHED], ids=[*NAMES, "hatched"])
+def test_an_svg_is_short_and_has_every_text_that_matplotlib_writes(model: Any) -> None:
+    matplotlib = import_module("matplotlib")
+    written = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        draw.figure(model).savefig(written, format="svg")
+    found = draw.svg(model)
+    shorter = 10 if model is HATCHED else 2
+    assert shorter * len(found) < len(written.getvalue())
+    assert _texts(found) == _texts(written.getvalue())
+
+
+def _texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return ["".join(node.itertext()).strip() for node in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_a_title_stands_on_one_line(model: Any) -> None:
+    assert _texts(draw.svg(model))[0] == picture_of(model).title
 
 
 def test_an_svg_is_the_same_every_time_without_a_date_and_a_version() -> None:
@@ -99,7 +123,7 @@ def _rgb(colour: str) -> tuple[float, ...]:
 
 CROWDED = (
     Swizzle("128B_atom_32B_flip_8B"),
-    TensorLayout(2, "clamp_to_edge").set_dimension(2048, 2048).slice((2045, 7), (-4, 7)),
+    HATCHED,
     TensorMap.tiled(dtype="u8", global_dim=(1024, 4), global_strides=(1024,), box_dim=(32, 4), swizzle="32B"),
 )
 
