@@ -32,6 +32,9 @@ _SMALL = 64**3
 _THIN = 16
 """Targets with so few columns, or products of so small a depth, do not pay for packing."""
 
+_COPY_COLUMNS = 8
+"""More columns than these are worth a copy of very few rows."""
+
 _TALL = 4096
 """Targets of more rows are not laid out vector by vector, although their size is known."""
 
@@ -147,7 +150,7 @@ def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
     small = w.compare("sle", w.mul(w.mul(m, n), k), _SMALL)
     flat = w.compare("sle", w.smaller(m, n), _FLAT)
     if p.a.contiguous and deep_b:
-        few = w.binary("and", w.compare("sle", m, p.e.count // 2), w.compare("sle", w.mul(m, 3), n))
+        few = w.binary("and", w.compare("sle", m, p.e.count // 2), w.compare("sle", w.larger(m, 3), n))
         low = w.binary("and", few, w.compare("sge", k, _LONG))
         found.append((w.binary("or", low, w.compare("eq", m, 1)), partial(gemm_tiles.by_depth, p)))
     if p.a.contiguous and p.b.strides[1] == 1:
@@ -182,9 +185,9 @@ def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     pitch = product.a.strides[1]
     near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES and not pairs
     copy = m <= _TALL and _copied_bytes(product, m, k) <= _NEAR_BYTES and (small or not pairs)
-    way = next((way for condition, way in _ways(product) if condition.literal), None) if k >= _LONG else None
+    way = _way(product) if k >= _LONG else None
     direct = product.direct and _fits_source(product) and (small or near)
-    if way is not None and not (direct and way.args == (product,) and way.func is gemm_tiles.by_rows):
+    if way is not None and not (direct and _straight(product, way, m, n)):
         way()
     elif direct:
         (gemm_tiles.by_rows if m > _TALL else _known)(product)
@@ -192,6 +195,18 @@ def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
         _known(_with_copy(product, m, k))
     else:
         _packed(product)
+
+
+def _way(product: Product) -> partial[None] | None:
+    """The first way that is worth it, for sizes that are known."""
+    return next((way for condition, way in _ways(product) if condition.literal), None)
+
+
+def _straight(product: Product, way: partial[None], m: int, n: int) -> bool:
+    """Whether straight code, whose vectors are as short as the rows, is no slower than a way of `_ways`."""
+    if way.func is gemm_tiles.by_rows:
+        return way.args == (product,)
+    return 4 * m > product.e.count or n <= _COPY_COLUMNS
 
 
 def _fits_source(product: Product) -> bool:

@@ -37,10 +37,6 @@ _LINE_BYTES = 4096
 """The depth of a part where vectors lie along it, in bytes of a line: the lines of a block fit into the first cache."""
 
 
-_COPIED = 4
-"""How many elements are copied at once."""
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A block: its rows, by vectors of so many lanes, its columns, and what it is taken for."""
@@ -248,7 +244,7 @@ def _blocks(p: Product, options: Sequence[tuple[Shape, Val]], depth_bytes: int, 
     pitch, width = max(s.rows for s, _ in options), max(s.columns for s, _ in options)
     tile = View(e.compute, _take(p, pitch * width), (pitch, width), (1, pitch))
     deep = depth_bytes // e.compute.size
-    room = _take(p, pitch * deep) if copies else None
+    room = _take(p, _LINES * deep) if copies else None
     with _depths(p, deep) as (part, first):
 
         def rows(values: Parts) -> list[Val]:
@@ -311,17 +307,35 @@ def _box(w: Writer, held: View, start: Sequence[Operand], shape: tuple[Operand, 
 
 
 def _copy(e: Elements, a: View, room: Val, deep: int) -> View:
-    """A copy with neighbours along the depth."""
-    w, copy, depth = e.w, View(e.compute, room, a.shape, (deep, 1)), a.shape[1]
-    bulk = w.binary("and", depth, -_COPIED)
-    with w.loop(0, a.shape[0]) as i:
-        for start, stop, together in ((0, bulk, _COPIED), (bulk, depth, 1)):
-            with w.loop(start, stop, together) as loop:
-                places = [w.add(loop.index, k) for k in range(together)]
-                held = [e.load(a.element, a.address(w, i.index, k)) for k in places]
-                joined = tuple(w.join(parts) for parts in zip(*held, strict=True))
-                e.store(e.compute, copy.address(w, i.index, loop.index), joined)
+    """A copy of no more than `_LINES` rows with neighbours along the depth: by squares that are turned in registers.
+
+    Depths that a last square lacks are the last one again. Its rows lie in `room` whether they are there or not.
+    """
+    w, copy = e.w, View(e.compute, room, a.shape, (deep, 1))
+    rows = w.value(a.shape[0])
+    last, mask = w.sub(a.shape[1], 1), e.first(_LINES, rows)
+    if not (a.contiguous and e.masked):
+        with w.loop(0, rows) as outer, w.loop(0, a.shape[1]) as inner:
+            place = outer.index, inner.index
+            e.store(e.compute, copy.address(w, *place), e.load(a.element, a.address(w, *place)))
+        return copy
+    with w.loop(0, a.shape[1], _LINES) as loop:
+        places = [w.smaller(w.add(loop.index, k), last) for k in range(_LINES)]
+        square = [e.load(a.element, a.address(w, 0, k), _LINES, mask) for k in places]
+        for i, row in enumerate(_turned(e, square)):
+            e.store(e.compute, copy.address(w, i, loop.index), row)
     return copy
+
+
+def _turned(e: Elements, square: Sequence[Parts]) -> list[Parts]:
+    """The transpose of a square of four vectors of four lanes, in two steps."""
+
+    def mixed(a: Parts, b: Parts, places: Sequence[int]) -> Parts:
+        return tuple(e.w.shuffle(x, y, places) for x, y in zip(a, b, strict=True))
+
+    first, second, third, fourth = square
+    low, high = ((mixed(first, second, p), mixed(third, fourth, p)) for p in ((0, 4, 1, 5), (2, 6, 3, 7)))
+    return [mixed(*half, places) for half in (low, high) for places in ((0, 1, 4, 5), (2, 3, 6, 7))]
 
 
 def _finish(p: Product, tile: View, goal: View, first: Val) -> None:
