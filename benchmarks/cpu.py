@@ -38,6 +38,9 @@ SHAPES = (
 )  # fmt: skip
 """M x N x K: primes, one row or column, remainders of one, flat ones."""
 
+FLAT = ((2, 2, 10000), (6, 6, 3000), (13, 13, 5000), (37, 29, 1000), (64, 64, 4000), (3, 2000, 2000), (2000, 3, 2000))
+"""M x N x K of few rows or columns, mostly of a great depth: in all four ways."""
+
 CHECKS = {"off": ("off",), "bounds": ("bounds",), "both": ("off", "bounds")}
 
 
@@ -54,6 +57,12 @@ def own_events(request: Request) -> Iterator[Event]:
             Case("shapes", f"{m}x{n}x{k} {type}", partial(shapes, type=type, m=m, n=n, k=k))
             for type in ("f32", "f64")
             for m, n, k in SHAPES
+        ]
+        cases += [
+            Case("shapes", f"{way} {m}x{n}x{k} {type}", partial(shapes, type=type, m=m, n=n, k=k, way=way))
+            for type in ("f32", "f64")
+            for m, n, k in FLAT
+            for way in ("nn", "nt", "tn", "tt")
         ]
     if "growth" in request.groups:
         cases += growth()

@@ -156,14 +156,18 @@ def small_peers(context: Context, a: Array, b: Array) -> dict[str, Peer]:
     return peers
 
 
-def shapes(context: Context, type: str, m: int, n: int, k: int) -> list[Row]:
-    """A product of a shape that nobody chose, with the library's collective kernel."""
+def shapes(context: Context, type: str, m: int, n: int, k: int, way: str = "nn") -> list[Row]:
+    """A product of a shape that nobody chose, with one `gemm`; `way` says which factor is stored transposed."""
     a, b, c = random(type, m, k), random(type, k, n, seed=1), zeros(type, m, n)
+    stored = [np.asfortranarray(x.T) if turned == "t" else x for x, turned in zip((a, b), way, strict=True)]
+    left, right = (x.T if turned == "t" else x for x, turned in zip(stored, way, strict=True))
     expected, norms = exact(a, b)
-    calls = context.calls(text("gemm_panel"), "gemm_panel", 1, (1.0, a, b, 0.0, c, n), type=type, accumulator=type)
-    work = Work(calls, c, expected, EPSILON[type] * norms, zeros(type, m, n), product_peers(context, a, b, expected),
-                2.0 * m * n * k, float(a.nbytes + b.nbytes + c.nbytes), type)  # fmt: skip
-    return [measure(context, "shapes", f"gemm {m}x{n}x{k} {type}", work)]
+    calls = context.calls(text("gemm_ways"), f"gemm_{way}", 1, (1.0, *stored, 0.0, c), type=type)
+    work = Work(calls, c, expected, EPSILON[type] * norms, zeros(type, m, n),
+                product_peers(context, left, right, expected), 2.0 * m * n * k,
+                float(a.nbytes + b.nbytes + c.nbytes), type)  # fmt: skip
+    name = f"gemm {m}x{n}x{k} {type}" if way == "nn" else f"gemm.{way[0]}.{way[1]} {m}x{n}x{k} {type}"
+    return [measure(context, "shapes", name, work)]
 
 
 def cases() -> Iterator[Case]:
