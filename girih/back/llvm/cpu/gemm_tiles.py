@@ -36,6 +36,9 @@ _LINES = 4
 _LINE_BYTES = 4096
 """The depth of a part where vectors lie along it, in bytes of a line: the lines of a block fit into the first cache."""
 
+_PANEL_BYTES = 384 << 10
+"""Rows of the first factor that are read again for other columns: they stay in the second cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -244,23 +247,43 @@ def _blocks(p: Product, options: Sequence[tuple[Shape, Val]], depth_bytes: int, 
     pitch, width = max(s.rows for s, _ in options), max(s.columns for s, _ in options)
     tile = View(e.compute, _take(p, pitch * width), (pitch, width), (1, pitch))
     deep = depth_bytes // e.compute.size
-    room = _take(p, _LINES * deep) if copies else None
+    room = _take(p, _LINES * deep) if copies else tile.pointer
     with _depths(p, deep) as (part, first):
 
-        def rows(values: Parts) -> list[Val]:
-            (row,) = values
-            tall = w.sub(m, row)
-            height = _chosen(w, [(w.compare("sge", tall, s.least_rows), w.value(s.rows)) for s, _ in options])
-            a = _box(w, part.a, (row, 0), (w.smaller(tall, height), part.a.shape[1]))
-            used = a if room is None else _copy(e, a, room, deep)
-            with w.loop(0, n, width) as loop:
-                few = w.smaller(w.sub(n, loop.index), width)
-                b = _box(w, part.b, (0, loop.index), (part.b.shape[0], few))
-                _call(w, _chosen(w, [(_suits(w, s, tall, few), f) for s, f in options]), used, b, tile)
-                _finish(p, tile, _box(w, p.target, (row, loop.index), (a.shape[0], few)), first)
-            return [w.add(row, height)]
+        def column(row: Val, tall: Val, a: View, start: Val) -> None:
+            few = w.smaller(w.sub(n, start), width)
+            b = _box(w, part.b, (0, start), (part.b.shape[0], few))
+            _call(w, _chosen(w, [(_suits(w, s, tall, few), f) for s, f in options]), a, b, tile)
+            _finish(p, tile, _box(w, p.target, (row, start), (a.shape[0], few)), first)
 
-        w.repeat([w.value(0)], lambda values: w.compare("slt", values[0], m), rows)
+        def rows(begin: Val, end: Val, body: Callable[[Val, Val, View], None]) -> None:
+            def step(values: Parts) -> list[Val]:
+                (row,) = values
+                tall = w.sub(end, row)
+                height = _chosen(w, [(w.compare("sge", tall, s.least_rows), w.value(s.rows)) for s, _ in options])
+                body(row, tall, _box(w, part.a, (row, 0), (w.smaller(tall, height), part.a.shape[1])))
+                return [w.add(row, height)]
+
+            w.repeat([begin], lambda values: w.compare("slt", values[0], end), step)
+
+        def copied(row: Val, tall: Val, a: View) -> None:
+            copy = _copy(e, a, room, deep)
+            with w.loop(0, n, width) as loop:
+                column(row, tall, copy, loop.index)
+
+        if copies:
+            rows(w.value(0), w.value(m), copied)
+            return
+        height = _panel(w, part.a, pitch, e.compute.size)
+        with w.loop(0, m, height) as panel, w.loop(0, n, width) as loop:
+            end = w.smaller(w.add(panel.index, height), m)
+            rows(panel.index, end, lambda row, tall, a: column(row, tall, a, loop.index))
+
+
+def _panel(w: Writer, a: View, step: int, size: int) -> Val:
+    """How many rows stay in the second cache while all columns are computed: full blocks of so many."""
+    room = w.binary("udiv", w.value(_PANEL_BYTES // size), w.larger(a.shape[1], 1))
+    return w.mul(w.larger(w.binary("udiv", room, step), 1), step)
 
 
 def _suits(w: Writer, shape: Shape, tall: Val, few: Val) -> Val:
@@ -371,10 +394,12 @@ def _write(e: Elements, end: Scaling, tile: View, goal: View) -> None:
         with w.loop(0, goal.shape[0]) as i, w.loop(0, goal.shape[1]) as j:
             one(i.index, j.index, 1, None)
         return
-    with w.loop(0, goal.shape[1]) as loop:
-        if not e.masked:
+    if not e.masked:
+        with w.loop(0, goal.shape[1]) as loop:
             sweep(e, goal.shape[0], lambda i, count, mask: one(i, loop.index, count, mask), vectors=True, unroll=1)
-            return
-        count = min(e.count, pitch)
-        with w.loop(0, goal.shape[0], count) as i:
-            one(i.index, loop.index, count, e.first(count, w.sub(goal.shape[0], i.index)))
+        return
+    count = min(e.count, pitch)
+    with w.loop(0, goal.shape[0], count) as i:
+        mask = e.first(count, w.sub(goal.shape[0], i.index))
+        with w.loop(0, goal.shape[1]) as j:
+            one(i.index, j.index, count, mask)
