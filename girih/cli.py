@@ -217,7 +217,7 @@ def emit(
 @_format
 @click.pass_context
 def explain(ctx: click.Context, topic: str, format: str) -> None:
-    """Explain a code such as `axpby.shape`, or an instruction such as `axpby`."""
+    """Explain a code such as `axpby.shape`, an instruction such as `axpby`, or a rule such as `tensor_map.box_dim`."""
     from girih.commands.explain import explain_topic
 
     ctx.exit(explain_topic(topic, as_json=format == "json"))

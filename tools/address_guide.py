@@ -1,4 +1,4 @@
-"""What of the guide to addressing is generated: its pictures, and the page of all rules.
+"""What of the guide to addressing is generated: its pictures, and all rules, as a page and for `girih explain`.
 
 A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image. The Python blocks of
 the page are run in order, so that names mean what they mean there. The page of rules is `girih.addressing.RULES`.
@@ -11,6 +11,7 @@ import contextlib
 import io
 import pkgutil
 import re
+import runpy
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from girih.addressing import RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "addressing"
+
+EXPLAINED = "girih/data/address_rules.json"
 
 PARTS = re.compile(
     r"^```python\n(?P<code>.*?)^```$|^<!-- (?P<call>picture\(.*?\)) -->\s*!\[[^\]]*\]\((?P<file>[^)]+)\)", re.M | re.S
@@ -49,13 +52,14 @@ ABOUT_RULES = """\
 What an `AddressingError` can say, and what `lints()` can. A violation has the id of its rule, the numbers that came, a
 fix, and the source: `000` to `004` are the specifications; `PTX ISA` is NVIDIA's manual of the instructions, `driver`
 the documentation of the CUDA driver's functions; `measured` is what an H200 did; `girih` is a limit of this package.
-What breaks a *lint* is legal, and probably not meant.
+What breaks a *lint* is legal, and probably not meant. `girih explain tensor_map.box_dim` shows what a rule accepts and
+rejects, and `girih explain tensor_map` lists those of a model.
 """
 
 
 def generated() -> dict[str, str]:
     """The text of every picture of the guide, and of the page of rules, by path in the repository."""
-    found = {"docs/addressing/rules.md": rules_page()}
+    found = {"docs/addressing/rules.md": rules_page(), EXPLAINED: explained_rules()}
     for page in sorted(PAGES.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if "<!-- picture(" in text:
@@ -78,6 +82,12 @@ def rules_page() -> str:
         about = f"## {title}\n\nExplained in [{page.removesuffix('.md')}]({page}).\n"
         parts.append("\n".join([about, "| rule | what holds | source |", "| --- | --- | --- |", *rows[title], ""]))
     return "\n".join(parts)
+
+
+def explained_rules() -> str:
+    """The file that `girih explain` reads."""
+    collect = runpy.run_path(str(ROOT / "tools" / "address_examples.py"))["collect"]
+    return str(collect({first: f"docs/addressing/{page}" for _, page, firsts in MODELS for first in firsts}))
 
 
 def _plain(words: str) -> str:

@@ -54,7 +54,8 @@ a program or a launch, a *warning* does not. A *finding* comes of a run: the int
 as before the launch, compiled code stops at the first; [targets](targets.md) says what each finds.
 
 A code of an instruction leads to its rule in [the language reference](language.md), with what is checked, the source
-and programs. The other codes are explained here, with a program that is told them.
+and programs. The other codes are explained here, with a program that is told them. `girih explain` also knows the rules
+of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md) lists them.
 """
 
 ABOUT_THE_LANGUAGE = """\

@@ -1,4 +1,7 @@
-"""`girih explain`: a rule in words, its source and examples; an instruction with its syntax, operands and rules."""
+"""`girih explain`: a rule in words, its source and examples; an instruction with its syntax, operands and rules.
+
+Rules of the address models are explained too, without loading them.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,35 @@ from typing import Any, NoReturn
 
 import click
 
+from girih.commands.address_rules import address_rules, explained
 from girih.commands.reference import all_codes, describe_code, describe_rules, written_as
 from girih.commands.report import print_json
 from girih.front.text.spelling import nearest
 from girih.ir.define import OPS, RULES
 
 WIDTH = 100
+MOST_LISTED = 60
+"""Codes that an error message lists."""
 
 
 def explain_topic(topic: str, *, as_json: bool) -> int:
-    """Print what is known of a code, an instruction, or a family of codes such as `syntax`."""
+    """Print what is known of a code, an instruction, a rule of the address models, or a family such as `syntax`."""
     topic = topic.strip().strip("`[]")
     topic = next((mnemonic for mnemonic in OPS if topic in written_as(mnemonic)), topic)
-    codes = all_codes()
-    family = [code for name, code in codes.items() if name.startswith(topic + ".")]
+    codes, address = all_codes(), address_rules()
+    family = [describe_code(code) for name, code in codes.items() if name.startswith(topic + ".")]
+    family += [{"code": name, **rule} for name, rule in address.items() if name.startswith(topic + ".")]
     described: object
     if topic in RULES:
         text = _instruction(described := describe_rules(topic))
     elif topic in codes:
         text = _code(described := describe_code(codes[topic]))
+    elif topic in address:
+        text = explained(described := address[topic])
     elif family:
-        text = _family(described := [describe_code(code) for code in family])
+        text = _family(described := family)
     else:
-        _unknown(topic, [*RULES, *codes])
+        _unknown(topic, [*RULES, *codes, *address])
     if as_json:
         print_json(described)
     else:
@@ -40,10 +49,14 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
 
 def _unknown(topic: str, known: list[str]) -> NoReturn:
     owner = topic.split(".")[0]
-    pool = [name for name in known if name.startswith(owner + ".")] if owner in RULES and "." in topic else known
+    own = [name for name in known if name.startswith(owner + ".")] if "." in topic else []
+    pool = own or known
     close = nearest(topic, pool) or nearest(topic.split(".")[-1], known)
     if close is None and pool is not known:
-        raise click.UsageError(f"{owner} has no rule {topic!r}; its codes: {', '.join(pool)}")
+        listed = (
+            f"its codes: {', '.join(pool)}" if len(pool) <= MOST_LISTED else f"`girih explain {owner}` lists its codes"
+        )
+        raise click.UsageError(f"{owner} has no rule {topic!r}; {listed}")
     hint = f"did you mean {close!r}?" if close else "docs/errors.md lists all codes, docs/language.md all instructions"
     raise click.UsageError(f"there is no code or instruction {topic!r}; {hint}")
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from girih.commands.address_rules import address_rules
 from girih.commands.reference import all_codes
 from girih.ir.define import OPS, RULES
 from tests.cli.helpers import girih
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_a_rule() -> None:
@@ -79,6 +85,9 @@ def test_a_family() -> None:
         ("syntax.brase", "did you mean 'syntax.brace'?"),
         ("zzzzzz", "docs/errors.md lists all codes, docs/language.md all instructions"),
         ("gemm.qqqqqqqqqq", "its codes: gemm.region"),
+        ("tensor_map.stride_multipel", "did you mean 'tensor_map.stride_multiple'?"),
+        ("map_tile.qqqqqqqqqqqqq", "its codes: map_tile.element_offset, map_tile.map"),
+        ("tensor_map.qqqqqqqqqqqqq", "`girih explain tensor_map` lists its codes"),
     ],
 )
 def test_unknown_topics(topic: str, hint: str) -> None:
@@ -86,6 +95,50 @@ def test_unknown_topics(topic: str, hint: str) -> None:
     assert done.status == 2
     assert hint in done.message
     assert topic in done.message
+
+
+def test_a_rule_of_an_address_model() -> None:
+    done = girih("explain", "tensor_map.stride_multiple")
+    assert (done.status, done.errors) == (0, "")
+    lines = done.output.splitlines()
+    assert lines[0] == "tensor_map.stride_multiple (error)"
+    assert {"  source  004 5.5.1, driver", "  guide   docs/addressing/tensor-map.md", "accepted", "rejected"} <= set(
+        lines
+    )
+    assert any(line.startswith("  # global_strides[0] = 72 bytes is not a multiple of 16; pad") for line in lines)
+
+
+def test_every_rule_of_the_address_models_is_explained() -> None:
+    for name, rule in address_rules().items():
+        done = girih("explain", name)
+        assert (done.status, done.errors) == (0, ""), name
+        assert done.output.startswith(f"{name} ({rule['severity']})\n\n  ")
+        assert (ROOT / rule["page"]).exists()
+
+
+def test_no_two_rules_share_a_name() -> None:
+    assert not set(address_rules()) & {*RULES, *OPS, *all_codes()}
+
+
+def test_a_family_of_an_address_model() -> None:
+    lines = girih("explain", "swizzle").output.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["swizzle.access_bytes", "swizzle.addresses", "swizzle.name"]
+    found = girih("explain", "swizzle.name", "--format", "json").json
+    assert found["rejected"] == 'Swizzle("96B")'
+    assert found["told"].startswith("swizzle = '96B' is no swizzle; choose one of none, 32B")
+
+
+@pytest.mark.parametrize("topic", ["gemm.k", "tensor_map.box_dim", "tensor_map.boxdim"])
+def test_explanations_load_no_arrays(topic: str) -> None:
+    program = (
+        "import sys\nfrom girih.cli import main\ntry:\n    main(['explain', sys.argv[1]])\nfinally:\n"
+        "    print({name.split('.')[0] for name in sys.modules} & {'numpy', 'ml_dtypes'})"
+    )
+    done = subprocess.run([sys.executable, "-c", program, topic], capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("set()\n")
+    assert (done.returncode, "did you mean 'tensor_map.box_dim'?" in done.stderr) == (
+        (2, True) if topic.endswith("boxdim") else (0, False)
+    )
 
 
 def test_golden_pages(golden: Callable[[str, str], None]) -> None:
