@@ -273,7 +273,7 @@ class TensorMap(Drawn, MapParameters):
         """
         report = Report("TensorMap.scatter4")
         start, *chosen = operands.check_gather(self, column, rows, True, report)
-        operands.check_store(self, (start, *chosen), report)
+        operands.check_store(self, (start, *chosen), report, operands.SCATTERED)
         address = operands.check_shared_address(self, 4, shared_address, report)
         operands.check_buffers(shared, memory, report)
         report.done()
@@ -321,7 +321,21 @@ class TensorMap(Drawn, MapParameters):
             operands.check_load(self, report)
         operands.check_image_size(self, self.rows, report)
         report.done()
-        rows = self._rows(start, moved)
+        return self._access(self._rows(start, moved), start[0], self._outer_shape(), store, report)
+
+    def gather4_access(self, column: int, rows: Sequence[int], store: bool = False) -> Access:
+        """`access` of a `gather4`, or with `store` of a `scatter4`: four rows of the box, in the order of `rows`."""
+        report = Report("TensorMap.gather4_access")
+        start, *chosen = operands.check_gather(self, column, rows, store, report)
+        if store:
+            operands.check_store(self, (start, *chosen), report, operands.SCATTERED)
+        else:
+            operands.check_load(self, report)
+        report.done()
+        return self._access(gathered_rows(self, chosen), start, (len(chosen),), store, report)
+
+    def _access(self, rows: Rows, start: int, outer: Sequence[int], store: bool, report: Report) -> Access:
+        """The access of these rows as a tile `[*outer, inner]` whose inner axis begins at `start`."""
         bits = self.element.bits
         if bits == 6 and (rows.offset[rows.inside] % 3).any():
             report.add(
@@ -332,11 +346,11 @@ class TensorMap(Drawn, MapParameters):
         report.done()
         steps = np.arange(self.slice_bytes * 8 // bits if self.slice_bytes else self.inner_elements, dtype=np.int64)
         if not self.slice_bytes:
-            steps += start[0]
+            steps += start
         inner = (steps >= 0) & (steps < inner_extent(self, store) * 8 // bits)
         element = np.where(rows.inside[:, None] & inner, rows.offset[:, None] * 8 // bits + steps, -1)
         kind = np.where(element >= 0, Kind.IN_BOUNDS, Kind.DISCARDED if store else Kind.FILLED).astype(np.uint8)
-        shape = (*self._outer_shape(), len(steps))
+        shape = (*outer, len(steps))
         fill = int.from_bytes(bytes(OOB_NAN) * (bits // 16), "little") if self.oob_fill == "nan" else 0
         return Access(element.reshape(shape), kind.reshape(shape), fill)
 

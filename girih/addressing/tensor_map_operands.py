@@ -135,13 +135,16 @@ def check_offsets(given: MapParameters, offsets: object, report: Report) -> tupl
     return values
 
 
-def check_store(given: MapParameters, coordinates: Sequence[int], report: Report) -> None:
-    """What only stores and reductions ask: start, pixel box, type and swizzle."""
+def check_store(
+    given: MapParameters, coordinates: Sequence[int], report: Report, names: Sequence[str] | None = None
+) -> None:
+    """What only stores and reductions ask: start, pixel box, type and swizzle; `names` are those of the coordinates."""
     for position, value in enumerate(coordinates):
+        name = names[position] if names else f"coordinates[{position}]"
         if value < 0:
             report.add(
                 NEGATIVE_START,
-                f"coordinates[{position}] = {value} is negative",
+                f"{name} = {value} is negative",
                 "start at 0 or later; only loads may begin outside",
             )
     for position, (low, high) in enumerate(zip(given.lower_corner, given.upper_corner, strict=True)):
@@ -168,6 +171,10 @@ def check_reduction(given: MapParameters, operation: object, report: Report) -> 
     elif given.dtype not in REDUCTIONS[operation]:
         types = ", ".join(REDUCTIONS[operation])
         report.add(REDUCTION_TYPE, f"there is no {operation} of {given.dtype}", f"{operation} exists for {types}")
+
+
+SCATTERED = ("column", "rows[0]", "rows[1]", "rows[2]", "rows[3]")
+"""The operands of a scatter4 in words."""
 
 
 def check_gather(given: MapParameters, column: object, rows: object, scatter: bool, report: Report) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from girih.addressing import (
 from girih.addressing.buffers import ELEMENT_OFFSET
 from girih.addressing.errors import I64_HIGH, Report
 from girih.addressing.tensor_element import ELEMENT_TYPES
+from girih.addressing.tensor_map_operands import COORDINATE_COUNT, GATHER_MODE, check_reduction
 from girih.addressing.tensor_map_parameters import SLICE_BYTES, ceil_div
 from girih.addressing.tensor_rules import VIEW_COUNT
 
@@ -152,7 +153,7 @@ def _view(answer: Answer, values: Values, layout: TensorLayout) -> TensorView | 
 # --- tensor maps -----------------------------------------------------------------------------------
 
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
-_COPY = ("coordinates", "offsets", "shared_address", "store")
+_COPY = ("coordinates", "offsets", "shared_address", "store", "reduce", "gather4", "scatter4")
 
 
 def tensor_map(values: Values) -> Answer:
@@ -171,9 +172,63 @@ def tensor_map(values: Values) -> Answer:
         given = answer.attempt(lambda: TensorMap.im2col(**plain, **corners))
     else:
         given = answer.attempt(lambda: TensorMap.tiled(**plain, box_dim=values.get("box_dim", ())))
-    if given is not None:
-        _copy(answer, given, values)
+    if given is not None and _one_instruction(answer, values):
+        (_four_rows if "gather4" in values or "scatter4" in values else _copy)(answer, given, values)
     return answer
+
+
+def _one_instruction(answer: Answer, values: Values) -> bool:
+    """Whether the parameters ask for one instruction; notes that they do not as a broken rule."""
+    named = [name for name in ("reduce", "gather4", "scatter4") if name in values]
+    if named and named != ["reduce"]:
+        named += [name for name in ("offsets", "store") if name in values and [name, *named] != ["store", "scatter4"]]
+    if len(named) < 2:
+        return True
+    message = f"{' and '.join(named)} are parameters of different instructions"
+    answer.violations.append(GATHER_MODE.violation(message, "give one of them"))
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """Elements that are no tile of a model, for conversions."""
+
+    found: Access
+
+    def access(self) -> Access:
+        """What was found out."""
+        return self.found
+
+
+def _four_rows(answer: Answer, given: TensorMap, values: Values) -> None:
+    """The numbers of a map, and of a gather or scatter of four rows."""
+    store = "scatter4" in values
+    chosen = values["scatter4" if store else "gather4"]
+    start, address = values.get("coordinates", (0,)), values.get("shared_address", 0)
+    answer.numbers |= {"column": list(start), "rows": list(chosen), **_sizes(given, 4)}
+    if len(start) != 1:
+        message = f"coordinates has {len(start)} numbers"
+        answer.violations.append(COORDINATE_COUNT.violation(message, "give the column; the rows are those of gather4"))
+        return
+    answer.take((4, given.inner_elements), lambda: given.gather4_access(start[0], chosen, store))
+    answer.lint(lambda: given.lints((start[0], chosen[0]), None, address, store))
+    if answer.is_legal:
+        answer.numbers["bank_conflicts"] = bank_conflicts(given, address, 4)
+        answer.drawn, answer.model = answer.access, _Taken(answer.access) if answer.access else None
+        answer.options = {"memory_columns": max(given.global_strides[0] * 8 // given.element.bits, 1)}
+
+
+def _sizes(given: TensorMap, rows: int) -> dict[str, object]:
+    """Bytes of so many rows of a map."""
+    sizes: dict[str, object] = {
+        "row_bytes": given.row_bytes,
+        "row_pitch": given.row_pitch,
+        "image_bytes": given.image_bytes if rows == given.rows else rows * given.row_pitch,
+        "transaction_bytes": given.transaction_bytes * rows // given.rows,
+    }
+    if given.swizzle != "none":
+        sizes["swizzle_repeats_after"] = given.swizzling.repeat
+    return sizes
 
 
 def _dense(values: Values) -> tuple[int, ...]:
@@ -192,17 +247,13 @@ def _copy(answer: Answer, given: TensorMap, values: Values) -> None:
     """The numbers of a map, and of one copy."""
     usual = MapTile.at_origin(given)
     coordinates, offsets = values.get("coordinates", usual.coordinates), values.get("offsets")
-    address, store = values.get("shared_address", 0), bool(values.get("store"))
-    answer.numbers |= {
-        "coordinates": list(coordinates),
-        "rows": given.rows,
-        "row_bytes": given.row_bytes,
-        "row_pitch": given.row_pitch,
-        "image_bytes": given.image_bytes,
-        "transaction_bytes": given.transaction_bytes,
-    }
-    if given.swizzle != "none":
-        answer.numbers["swizzle_repeats_after"] = given.swizzling.repeat
+    address, store = values.get("shared_address", 0), bool(values.get("store")) or "reduce" in values
+    answer.numbers |= {"coordinates": list(coordinates), "rows": given.rows, **_sizes(given, given.rows)}
+    if "reduce" in values:
+        answer.numbers["reduction"] = values["reduce"]
+        report = Report("TensorMap.reduce")
+        check_reduction(given, values["reduce"], report)
+        answer.attempt(report.done)
     shape = (given.rows, given.slice_bytes * 8 // given.element.bits if given.slice_bytes else given.inner_elements)
     answer.take(shape, lambda: given.access(coordinates, offsets, store))
     if answer.access is not None:
@@ -217,7 +268,7 @@ def _copy(answer: Answer, given: TensorMap, values: Values) -> None:
     answer.options |= {"offsets": offsets} if offsets is not None else {}
 
 
-def bank_conflicts(given: TensorMap, shared_address: int) -> list[dict[str, object]]:
+def bank_conflicts(given: TensorMap, shared_address: int, count: int | None = None) -> list[dict[str, object]]:
     """Reads of a column and of a row of the box in shared memory: passes over the banks, and how few would do.
 
     A column is that with the most passes.
@@ -227,7 +278,7 @@ def bank_conflicts(given: TensorMap, shared_address: int) -> list[dict[str, obje
     pitch, row_bytes = given.row_pitch, given.row_bytes
     reads = []
     for size, lanes in ((16, 8), (4, 32)):
-        rows = min(given.rows, lanes)
+        rows = min(given.rows if count is None else count, lanes)
         if rows < 2 or pitch % size or (size == 4 and rows <= 8):
             continue
         columns = np.arange(0, row_bytes - row_bytes % size, size)[:, None] + pitch * np.arange(rows)

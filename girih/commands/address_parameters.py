@@ -163,6 +163,9 @@ PARAMETERS: dict[str, tuple[Parameter, ...]] = {
         _p("offsets", "integers", "Offsets of the pixels, W,H,D (im2col)."),
         _p("shared_address", "integer", "Where the box begins in shared memory."),
         _p("store", "flag", "Look at a store instead of a load."),
+        _p("reduce", "word", "Look at a reduction: add min max inc dec and or xor."),
+        _p("gather4", "integers", "Look at a gather of these four rows; --coordinates is the column, 0 if left out."),
+        _p("scatter4", "integers", "Look at a scatter to these four rows."),
     ),
     "blocked-interleaved": (
         _p("order", "word", "Order of the blocks: row column.", True),

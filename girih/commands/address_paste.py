@@ -61,7 +61,7 @@ FILLS = {"NONE": "zero", "NAN_REQUEST_ZERO_FMA": "nan"}
 # Other spellings in use: NumPy's and torch's names of types, the bytes of a swizzle, the fills of this package.
 _ALSO = {
     "dtype": {"INT8": "u8", "BOOL": "u8", "INT16": "u16", "HALF": "f16", "FLOAT": "f32", "DOUBLE": "f64",
-              "FLOAT8_E4M3FN": "u8", "FLOAT8_E5M2": "u8"},
+              "FLOAT8_E4M3FN": "u8", "FLOAT8_E5M2": "u8", "B32": "b32", "B64": "b64", "B6P2X16": "b6p2x16"},
     "interleave": {},
     "swizzle": {"32": "32B", "64": "64B", "128": "128B"},
     "oob_fill": {"ZERO": "zero", "ZEROS": "zero", "NAN": "nan"},
@@ -170,6 +170,11 @@ def _take(source: Source, found: Pasted, name: str, text: str, line: int) -> Non
         found.notes.append("the global address is not a number here; its alignment is not checked")
         return
     found.parameters[name], found.lines[name] = value, line
+    if value == "b6x16_p32" and "b6x16" not in text.lower():
+        found.notes.append(
+            "the driver has one name for two types: 16U6_ALIGN16B is taken to be b6x16_p32, which loads; "
+            "for stores give --dtype b6p2x16"
+        )
 
 
 def _value(source: Source, name: str, text: str) -> object:

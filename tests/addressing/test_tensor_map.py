@@ -148,6 +148,11 @@ def test_gather_reads_four_rows_and_scatter_writes_them() -> None:
     found = image.bytes.view(np.float32).reshape(4, 8)
     assert np.array_equal(found[:3], array[[2, 5, 0], 4:12]) and not found[3].any()
     other = np.zeros_like(array)
+    access = given.gather4_access(4, (2, 5, 0, 9))
+    assert access.shape == (4, given.inner_elements)
+    assert np.array_equal(access.element.reshape(-1), image.source[:: array.itemsize] // array.itemsize)
+    assert access.counts() == {"in_bounds": 24, "filled": 8}
+    assert given.gather4_access(4, (2, 5, 0, 9), store=True).counts() == {"in_bounds": 24, "discarded": 8}
     given.scatter4(image.bytes, memory_of(other), 4, (2, 5, 0, 9))
     expected = np.zeros_like(array)
     expected[[2, 5, 0], 4:12] = array[[2, 5, 0], 4:12]

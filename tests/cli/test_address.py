@@ -50,6 +50,48 @@ def test_a_layout_in_words() -> None:
     assert "4 x 6 matrix, load from a tensor layout, constant clamp mode" in lines
 
 
+FOUR = ("tensor-map", "--dtype", "u16", "--global-dim", "24,6", "--global-strides", "48", "--box-dim", "8,1",
+        "--architecture", "sm_100a", "--coordinates", "8")  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "kind"), [("--gather4", "filled"), ("--scatter4", "discarded")])
+def test_four_rows(option: str, kind: str) -> None:
+    answer = found(*FOUR, option, "5,0,2,9")
+    assert answer["legal"] and answer["kinds"] == {"in_bounds": 24, kind: 8}
+    assert [row[0] for row in answer["elements"]] == [5 * 24 + 8, 8, 2 * 24 + 8, -1]
+    numbers = answer["numbers"]
+    assert (numbers["rows"], numbers["image_bytes"], numbers["transaction_bytes"]) == ([5, 0, 2, 9], 64, 64)
+    assert "memory: rows of 24 elements" in address(*FOUR, option, "5,0,2,3").output
+    same = found(*FOUR, option, "0,1,2,3", "--to", "strided")["equivalent"]
+    assert same["parameters"] == {"shape": [4, 8], "strides": [24, 1], "offset": 8}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rules"),
+    [
+        (("--gather4", "1,2,3"), ["tensor_map.gather_rows"]),
+        (("--scatter4", "1,2,3,-4"), ["tensor_map.negative_start"]),
+        (("--gather4", "1,2,3,4", "--coordinates", "8,1"), ["tensor_map.coordinate_count"]),
+        (("--gather4", "1,2,3,4", "--scatter4", "1,2,3,4"), ["tensor_map.gather_mode"]),
+        (("--gather4", "1,2,3,4", "--store"), ["tensor_map.gather_mode"]),
+        (("--gather4", "1,2,3,4", "--reduce", "add"), ["tensor_map.gather_mode"]),
+        (("--reduce", "add", "--coordinates", "8,0"), ["tensor_map.reduction_type"]),
+        (("--reduce", "sum", "--coordinates", "8,0"), ["tensor_map.reduction"]),
+    ],
+)
+def test_other_instructions_that_are_refused(arguments: tuple[str, ...], rules: list[str]) -> None:
+    done = address(*FOUR, *arguments, "--json")
+    assert done.status == 1
+    assert [one["rule"] for one in done.json["violations"]] == rules
+
+
+def test_a_reduction_is_a_store() -> None:
+    answer = found(*FOUR, "--dtype", "u32", "--global-strides", "96", "--coordinates", "16,5", "--reduce", "inc")
+    stored = found(*FOUR, "--dtype", "u32", "--global-strides", "96", "--coordinates", "16,5", "--store")
+    assert answer["numbers"] == stored["numbers"] | {"reduction": "inc"}
+    assert answer["elements"] == stored["elements"]
+
+
 def test_a_map_in_words() -> None:
     done = address(*MAP, "--swizzle", "128B", "--coordinates", "0,96", "--no-picture")
     assert done.status == 0

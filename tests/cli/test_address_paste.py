@@ -147,6 +147,14 @@ def test_every_type_by_number_and_by_name(number: int, name: str) -> None:
         assert parameters(LINES.replace("HALF", word))["dtype"] == TYPES[name]
 
 
+def test_a_name_of_two_types_is_told_which_was_taken() -> None:
+    for word, notes in (("CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B", 1), ("15", 1), ("b6x16_p32", 0), ("b6p2x16", 0)):
+        found = read(LINES.replace("HALF", word), {})
+        assert found.parameters["dtype"] == ("b6p2x16" if word == "b6p2x16" else "b6x16_p32")
+        assert len([note for note in found.notes if "taken to be b6x16_p32" in note]) == notes
+    assert read(LINES, {}).notes == []
+
+
 def test_names_that_the_dump_does_not_define() -> None:
     text = CALL.replace("constexpr int M = 4096, K = 2'048;", "")
     assert parameters(text, M="1 << 12", K="2048")["global_dim"] == (2048, 4096)
