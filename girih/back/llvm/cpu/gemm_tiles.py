@@ -75,7 +75,13 @@ def _row_shapes(e: Elements, m: Operand, n: Operand) -> list[Shape]:
     parts = len(e.zero(1))
     most = max(_VECTORS // parts, 1) if e.target.registers >= 32 else 1
     width = _COLUMNS // parts
-    kinds = [(most, e.count, 2), *([(1, e.count, 2)] if most > 1 else []), *([] if e.masked else [(1, 1, 2)])]
+    # Functions for two columns are worth their compile time only where there are two.
+    least_columns = 2 if isinstance(n, int) else _COLUMNS // 2
+    kinds = [
+        (most, e.count, least_columns),
+        *([(1, e.count, least_columns)] if most > 1 else []),
+        *([] if e.masked else [(1, 1, 2)]),
+    ]
     found: list[Shape] = []
     before = 0
     for number, (vectors, count, narrowest) in enumerate(kinds):
