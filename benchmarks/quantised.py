@@ -4,8 +4,8 @@
     python benchmarks/quantised.py --save           also write benchmarks/results/DATE-quantised.json
 
 The vector product is held against the bandwidth of one thread for y := x + y, as in `girih bench`; the matrix product
-against `dequantize(W) @ X` on as many threads. Times are the best of several. Threads share memory and caches, so
-nothing else should run. Nothing is asserted but that results are right.
+against `dequantize(W) @ X` on as many threads, with the kernels of OpenBLAS that are fastest here. Times are the best of
+several. Threads share memory and caches, so nothing else should run. Nothing is asserted but that results are right.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import subprocess
 import sys
 import time
@@ -25,7 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.bench.machine import cpu_info, environment
+from girih.bench.openblas import fastest_core
 from girih.bench.peak import bandwidth
+from girih.bench.session import child_environment
 from girih.kernels.quantized import FORMATS, WEIGHTS, dequantize
 from girih.kernels.texts import path
 
@@ -108,10 +110,9 @@ def measured() -> list[dict[str, Any]]:
 
 def on_threads(count: int) -> list[dict[str, Any]]:
     """All of it in a process with so many threads."""
-    variables = ("GIRIH_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = {**os.environ, **dict.fromkeys(variables, str(count))}
     command = [sys.executable, __file__, "--child"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    variables = child_environment(count, fastest_core(cpu_info()))
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     return [{"threads": count, **row} for row in json.loads(done.stdout)]
 
 
@@ -131,7 +132,8 @@ def main() -> None:
         )
     if arguments.save:
         target = RESULTS / f"{datetime.date.today().isoformat()}-quantised.json"
-        target.write_text(json.dumps(rows, indent=1) + "\n")
+        kept = {"environment": environment(2), "rows": rows}
+        target.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
