@@ -4,7 +4,7 @@
     python benchmarks/quantised.py --save           also write benchmarks/results/DATE-quantised.json
 
 The vector product is held against the bandwidth of one thread for y := x + y, as in `girih bench`; the matrix product
-against `dequantize(W) @ X` on as many threads, with the kernels of OpenBLAS that are fastest here. Times are the best of
+against `dequantize(W) @ X` on as many threads, with the kernels of OpenBLAS that are fastest here. Times are best of
 several. Threads share memory and caches, so nothing else should run. Nothing is asserted but that results are right.
 """
 
