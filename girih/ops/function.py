@@ -21,6 +21,9 @@ MEMREF = '003 "Memref type"'
 GROUP = '003 "Group type"'
 COOPMATRIX = '003 "Cooperative matrix type"'
 
+MOST_COMPONENTS = 2**20
+"""The most components of a cooperative matrix where no target is named: 1024 x 1024, of which a device has far less."""
+
 # --- func ----------------------------------------------------------------------------------
 
 
@@ -243,6 +246,14 @@ def _matrix(s: Subject) -> CoopMatrix:
     return s.op
 
 
+def _components(s: Subject) -> int:
+    """The number of components of a matrix whose shape is right."""
+    rows, columns = _matrix(s).shape
+    if rows < 1 or columns < 1:
+        raise Undetermined
+    return rows * columns
+
+
 rules(
     "type",
     Row("shape", "", Holds("no mode has a negative size",
@@ -268,4 +279,9 @@ rules(
     Row("matrix_shape", "", Holds("rows ≥ 1 and columns ≥ 1",
         lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1, lambda s: f"the type is {s.op}"),
         "a cooperative matrix has at least one row and one column", COOPMATRIX),
+    Row("matrix_size", "", Holds(f"rows * columns ≤ {MOST_COMPONENTS}",
+        lambda s: _components(s) <= MOST_COMPONENTS,
+        lambda s: f"the type is {s.op}, which has {_components(s)} components"),
+        "a cooperative matrix has no more components than the target allows", COOPMATRIX,
+        "take a smaller matrix, and go through the larger one in a loop", needs="matrix_components"),
 )  # fmt: skip
