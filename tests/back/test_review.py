@@ -237,3 +237,36 @@ def test_a_sum_of_equal_columns_in_a_loop_over_rows() -> None:
     a = np.zeros((128, 3), np.int64, order="F")
     girih.loads(_SAME_COLUMNS, target="cpu")["f"](a)
     assert (a == -8).all()
+
+
+_TWICE = f"""
+func @f(%A: memref<i64x3x17>, %B: memref<i64x3x16>, %one: i64) {ATTRIBUTES} {{
+  %two = constant 2 : i64
+  %zero = constant 0 : index
+  %next = constant 1 : index
+  parallel {{
+    %a = constant -2 : coopmatrix<i64x3x16,matrix_b>
+    %b = cooperative_matrix_insert %one, %a[0] : coopmatrix<i64x3x16,matrix_b>
+    %c = cooperative_matrix_apply (%i,%j,%x,%y)=%b,%a -> coopmatrix<i64x3x16,matrix_b> {{
+      %half = constant 0.5 : f32
+      %p = log %half : f32
+      %q = log %p : f32
+      %r = log %q : f32
+      %s = log %r : f32
+      yield (%two)
+    }}
+    cooperative_matrix_store %b, %A[%zero,%next]
+    cooperative_matrix_store %c, %B[%zero,%zero]
+  }}
+}}
+"""
+
+
+def test_a_matrix_that_is_read_again_is_not_overwritten_by_long_steps() -> None:
+    results = []
+    for target in ("interpreter", "cpu"):
+        a, b = np.zeros((3, 17), np.int64, order="F"), np.zeros((3, 16), np.int64, order="F")
+        girih.loads(_TWICE, target=target)["f"](a, b, 1)
+        assert (b == 2).all()
+        results.append(a)
+    np.testing.assert_array_equal(results[0], results[1])

@@ -12,6 +12,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     Columns,
     Compute,
     Deferred,
+    InMemory,
     Matrix,
     Parts,
     Piece,
@@ -84,6 +85,7 @@ def _columns(code: Lowering, held: Deferred) -> list[Parts]:
     held.bound, held.remaining = True, 1
     if line_count(held.type) <= 4 or line_count(held.type) * weight_of(held) <= _MOST_WRITTEN_OUT:
         return to_columns(code, held)
-    tiles = tuple(m if isinstance(settled(m), Splat) else to_tile(code, m) for m in held.operands)
+    # What is a tile by now stays as it is: the steps read it, and only they say so.
+    tiles = tuple(m if isinstance(settled(m), Splat | InMemory) else to_tile(code, m) for m in held.operands)
     looped = Deferred(held.type, tiles, held.compute, held.weight, held.reads, remaining=1, bound=True)
     return to_columns(code, to_tile(code, looped))
