@@ -6,6 +6,7 @@ Codes are `mnemonic.rule-id`, or start with `syntax`, `name`, `type`, `definitio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -88,6 +89,22 @@ def render_all(diagnostics: Sequence[Diagnostic]) -> str:
     if len(diagnostics) > SHOWN:
         shown.append(f"... and {len(diagnostics) - SHOWN} more")
     return "\n\n".join(shown)
+
+
+def in_words(place: str, index: Sequence[int], shape: Sequence[int]) -> str:
+    """The place of a finding in words: each `{}` is a list, first of the index and then of the shape.
+
+    `{index[0]}` and `{shape[0]}` are single numbers, and `{product}` is that of the index.
+    """
+    lists = (", ".join(map(str, numbers)) for numbers in (index, shape))
+    return place.format(*lists, index=index, shape=shape, product=_product(index))
+
+
+def _product(numbers: Sequence[int]) -> str:
+    factors = " x ".join(map(str, numbers))
+    if any(n < 0 for n in numbers):
+        return f"{factors}, with a negative size"
+    return f"{factors} = {math.prod(numbers)}" if len(numbers) > 1 else factors
 
 
 @dataclass(frozen=True, slots=True)

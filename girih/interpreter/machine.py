@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from girih.diagnostics import Finding
+from girih.diagnostics import Finding, in_words
 from girih.interpreter.choices import Choices
 from girih.interpreter.findings import Findings
 from girih.interpreter.values import Array, GroupValue, Mask, MemRefValue, Value
@@ -220,7 +220,7 @@ class Machine:
         picked = tuple(_pick(i, at) for i in index) if index is not None else None
         extent = tuple(_pick(n, at) for n in shape) if shape is not None else None
         if picked is not None and extent is not None:
-            message = f"{message}: {place.format(_list(picked), _list(extent))}"
+            message = f"{message}: {in_words(place, picked, extent)}"
         self.findings.add(
             Finding(
                 code,
@@ -249,10 +249,6 @@ def _pick(held: Array | int, at: tuple[int, int, int]) -> int:
         return int(held)
     w, s, p = (min(i, n - 1) for i, n in zip(at, held.shape, strict=True))
     return int(held[w, s, p])
-
-
-def _list(numbers: tuple[int, ...]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def split_group(groups: Array, grid: tuple[int, int, int]) -> tuple[Array, Array, Array]:

@@ -235,8 +235,7 @@ def expand(machine: Machine, op: Expand) -> None:
     memref = machine.memref(op.tensor)
     sizes = [_varying(machine, size) for size in op.sizes]
     extent, stride = memref.shape[op.mode], memref.strides[op.mode]
-    message = f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}"
-    bad = _note(machine, op, "run.expand", _product_differs(sizes, extent), message, memref.name)
+    bad = _note_sizes(machine, op, memref, sizes, extent)
     if bad is not None:
         sizes = [_where(bad, 0, size) for size in sizes]
     new: list[Varying] = []
@@ -247,6 +246,19 @@ def expand(machine: Machine, op: Expand) -> None:
     shape = (*memref.shape[before], *sizes, *memref.shape[after])
     strides = (*memref.strides[before], *new, *memref.strides[after])
     machine.set(op.result, _view(memref, memref.offset, shape, strides, bad))
+
+
+def _note_sizes(
+    machine: Machine, op: Expand, memref: MemRefValue, sizes: list[Varying], extent: Varying
+) -> Mask | None:
+    differs = _product_differs(sizes, extent)
+    bad = differs if isinstance(differs, np.ndarray) else np.full((1, 1, 1), bool(differs))
+    if not bad.any():
+        return None
+    machine.find("run.expand", op, restrict(machine, bad), f"the sizes do not make mode {op.mode} of %{memref.name}",
+                 place="{product}, where the mode has {shape[0]}", argument=memref.name,
+                 index=tuple(as_array(n) for n in sizes), shape=(as_array(extent),))  # fmt: skip
+    return bad
 
 
 def _product_differs(sizes: list[Varying], extent: Varying) -> Varying:

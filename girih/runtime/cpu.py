@@ -15,7 +15,7 @@ import numpy as np
 
 from girih.back.llvm.cpu import abi
 from girih.back.llvm.cpu.abi import CompiledKernel, Site
-from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError
+from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
 from girih.ir.core import Function
 from girih.ir.memory_use import written_parameters
 from girih.ir.types import Group, MemRef, Type
@@ -166,7 +166,7 @@ def _finding_of(
     shape = _values(record, site.index_count, site.shape_count)
     message = site.message
     if index is not None and shape is not None:
-        message = f"{message}: {site.place.format(_listed(index), _listed(shape))}"
+        message = f"{message}: {in_words(site.place, index, shape)}"
     x, y, _ = grid
     return Finding(
         site.code,
@@ -185,7 +185,3 @@ def _values(record: bytes, first: int, count: int) -> tuple[int, ...] | None:
     """Some values of a record, None for no values; of very many only those that were kept."""
     kept = max(min(first + count, abi.RECORD_VALUES) - first, 0)
     return struct.unpack_from(f"={kept}q", record, abi.RECORD_FIRST_VALUE + 8 * first) if count else None
-
-
-def _listed(numbers: tuple[int, ...]) -> str:
-    return ", ".join(map(str, numbers))

@@ -232,6 +232,22 @@ def test_block_sizes_of_zero_do_not_end_the_process() -> None:
     compiled(text, checks=False)(ONE, numbers("i32", 100), tile("i32", 2, 3), tile("i32", 2, 3), 0)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ((32, 5), "the sizes do not make mode 0 of %A: 32 x 5 = 160, where the mode has 150"),
+        ((-30, -5), "the sizes do not make mode 0 of %A: -30 x -5, with a negative size, where the mode has 150"),
+        ((2**62 + 2, 4), f"the sizes do not make mode 0 of %A: {2**62 + 2} x 4 = {2**64 + 8}, where the mode has 150"),
+    ],
+)
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_sizes_that_do_not_make_a_mode(target: str, sizes: tuple[int, int], words: str) -> None:
+    text = "func @f(%A: memref<f32x?>, %m: index, %n: index) {\n%e = expand %A[0 -> %m x %n] : memref<f32x?x?>\n}"
+    with pytest.raises(girih.KernelError) as found:
+        girih.loads(text, target=target)["f"](np.zeros(150, np.float32), *sizes)
+    assert found.value.findings[0].message == words
+
+
 # --- decoding ----------------------------------------------------------------------------------
 
 Q4 = """decode (%b: memref<i8x18>, %row, %block, %in_row, %p) {

@@ -214,8 +214,9 @@ def _check_product(code: Lowering, op: Expand, memref: MemRefHeld, sizes: list[E
         product = w.pure(factor.type, f"extractvalue {pair}, 0", (pair,))
     total = w.select(empty, integer(0, product.type), product)
     bad = w.binary("or", bad, w.compare("ne", total, target))
-    message = f"the product of the sizes is not the size of mode {op.mode} of %{memref.name}"
-    code.check(op, bad, "run.expand", message, argument=memref.name)
+    message = f"the sizes do not make mode {op.mode} of %{memref.name}"
+    code.check(op, bad, "run.expand", message, argument=memref.name, index=sizes, shape=(extent,),
+            place="{product}, where the mode has {shape[0]}")  # fmt: skip
 
 
 def _multiplied(code: Lowering, a: Val, b: Val) -> str:
