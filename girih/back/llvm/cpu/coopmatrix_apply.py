@@ -83,7 +83,9 @@ def _by_one_subgroup(
 ) -> Matrix:
     """What the region writes is to be written once: the first subgroup calls it, and the others copy the result."""
     w = code.w
-    sources = [to_tile(code, m) for m in matrices]
+    # They are read here, which is noted by now; what reads them below does not count again.
+    tiles = [to_tile(code, m) for m in matrices]
+    sources = [InMemory(tile.type, tile.pointer, owned=False) for tile in tiles]
     result = InMemory(type, common, owned=False)
     with w.when(w.compare("eq", code.place.subgroup, 0)):
         if _one_after_the_other(op, type):
