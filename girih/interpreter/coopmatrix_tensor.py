@@ -23,7 +23,7 @@ from girih.interpreter.tensor_layout import combinations
 from girih.interpreter.values import Array, Mask, MemRefValue, ModelValue, Varying
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
-from girih.ops.tensor_layout import plural
+from girih.ops.tensor_layout import NO_LAYOUT, plural
 
 TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 
@@ -90,7 +90,8 @@ class Tensor:
                 bad = chosen == position
                 if self.mask is not None:
                     bad = bad & self.mask
-                machine.find("run.tensor_layout", op, bad, "; ".join(map(str, error.violations)), by_lane=False)
+                found = "; ".join(map(str, error.violations))
+                machine.find("run.tensor_layout", op, bad, f"{NO_LAYOUT}: {found}", by_lane=False)
         self.illegal = illegal[..., None]
         return chosen[..., 0]
 

@@ -18,6 +18,8 @@ from girih.interpreter.values import Array, ModelValue
 from girih.ir import types
 from girih.ir.core import Op, Slice, Value
 from girih.ops.tensor_layout import (
+    NO_LAYOUT,
+    NO_VIEW,
     SetOfLayout,
     SetOfView,
     TensorLayoutCreate,
@@ -113,7 +115,9 @@ def _set(machine: Machine, op: Op, before: Value, operands: Sequence[Value | int
         except AddressingError as error:
             models.append(None)
             bad = restrict(machine, which == position)
-            machine.find("run.tensor_layout", op, bad, "; ".join(str(v) for v in error.violations))
+            found = "; ".join(str(v) for v in error.violations)
+            what = NO_LAYOUT if isinstance(result.type, types.TensorLayout) else NO_VIEW
+            machine.find("run.tensor_layout", op, bad, f"{what}: {found}")
     machine.set(result, ModelValue(tuple(models), which))
 
 

@@ -29,6 +29,8 @@ from girih.source import Span
 MOST_DIMENSIONS = 5
 U32 = 2**32 - 1
 I32_RANGE = (-(2**31), 2**31 - 1)
+NO_LAYOUT, NO_VIEW = "numbers that a tensor layout cannot have", "numbers that a tensor view cannot have"
+"""What a run finds, before the numbers."""
 NO_ZERO, WITH_ZERO = (1, U32), (0, U32)
 
 CREATE = '000 "OpCreateTensorLayoutNV"'

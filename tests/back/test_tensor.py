@@ -233,6 +233,40 @@ def test_block_sizes_of_zero_do_not_end_the_process() -> None:
 
 
 @pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (("set_dimension [%n,%m]",), "dimension[1] = 0 is outside 1 .. 4294967295; choose dimension[1] in that range"),
+        (("set_block_size [2,2]", "set_dimension [%n,7]", "set_stride [%n,3]"),
+         "stride[0] = 5 is less than stride[1] * ceiling(dimension[1] / block_size[1]) = 3 * ceiling(7 / 2) = 12; "
+         "make stride[0] at least 12, or order dimensions by stride and permute in a view"),
+        (("set_dimension [8,8]", "slice [2147483647:2,0:4]", "slice [%n:2,0:4]"),
+         "offset[0] = 2147483647 + 5 = 2147483652 is no signed 32-bit integer; slice the tensor once, from its origin"),
+        (("set_clamp_value , %fill",),
+         "the dimensions of the layout were never set: they are (0, 0); call set_dimension, and slice after it"),
+        (("set_dimension [2,3]", "set_stride [4294967295,%n]"),
+         "element [1, 1] has an index beyond 2^32-1 with strides (4294967295, 5); "
+         "move the base (element_offset) near the region and make the layout smaller"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_numbers_of_a_layout_in_words(target: str, steps: tuple[str, ...], words: str) -> None:
+    made = FILL + layout("undefined", *steps)
+    text = kernel("i32", (2, 3), made + "\n" + LOAD.format(view=""), "%n: index, %m: index")
+    with pytest.raises(girih.KernelError) as found:
+        girih.loads(text, target=target)["f"](numbers("i32", 64), tile("i32", 2, 3), tile("i32", 2, 3), 5, 0)
+    first = next(f for f in found.value.findings if f.code == "run.tensor_layout")
+    assert first.message.startswith(f"numbers that a tensor layout cannot have: {words} [00")
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_strides_that_32_bits_do_not_hold_in_words(target: str) -> None:
+    text = kernel("i32", (2, 3), layout("undefined", "set_dimension [2,%n,%n]", dim=3), "%n: index")
+    with pytest.raises(girih.KernelError) as found:
+        girih.loads(text, target=target)["f"](numbers("i32", 64), tile("i32", 2, 3), tile("i32", 2, 3), 65536)
+    assert "stride[0] would be 65536 * 65536 = 4294967296, over 2^32-1 = 4294967295; " in str(found.value)
+
+
+@pytest.mark.parametrize(
     ("sizes", "words"),
     [
         ((32, 5), "the sizes do not make mode 0 of %A: 32 x 5 = 160, where the mode has 150"),

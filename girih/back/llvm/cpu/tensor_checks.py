@@ -16,12 +16,13 @@ from girih.back.llvm.cpu.tensor_values import U32
 from girih.back.llvm.text import Val, floating, integer
 from girih.back.llvm.values import index
 from girih.ir.types import ClampMode
+from girih.ops.tensor_layout import NO_LAYOUT
 
 ALIGNMENT = 16
 """The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
 
-_NO_DIMENSION = "call set_dimension before slice and access [000 OpCreateTensorLayoutNV]"
-_NO_VIEW_DIMENSION = "the view has dimensions that were never set; call view.set_dimension [000 OpCreateTensorViewNV]"
+_NO_DIMENSION = "call set_dimension, and slice after it [000 OpCreateTensorLayoutNV]"
+_NO_VIEW_DIMENSION = "the dimensions of the view were never set; call set_dimension [000 OpCreateTensorViewNV]"
 _OVERFLOW = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
 
 
@@ -30,12 +31,13 @@ def is_legal(tensor: Tensor) -> bool:
     wrong: list[str] = []
     layout, view = tensor.layout, tensor.view
     if not layout.has_dimensions:
-        numbers = f"dimension ({_listed(layout.dimension)}) and span ({_listed(layout.span)})"
-        wrong.append(f"{numbers} have zeros; {_NO_DIMENSION}")
+        never = f"the dimensions of the layout were never set: they are ({_listed(layout.dimension)})"
+        wrong.append(f"{never}; {_NO_DIMENSION}")
     if view is not None and view.lacks_dimensions:
         wrong.append(_NO_VIEW_DIMENSION)
     if wrong:
-        tensor.code.check(tensor.op, integer(1, "i1"), "run.tensor_layout", "; ".join(wrong), by_lane=False)
+        found = f"{NO_LAYOUT}: {'; '.join(wrong)}"
+        tensor.code.check(tensor.op, integer(1, "i1"), "run.tensor_layout", found, by_lane=False)
     return not wrong
 
 
@@ -142,7 +144,7 @@ class _Checks:
     def _check_number(self, r: Reals, found: Element, row: Val, column: Val) -> None:
         over = r.both(self._there(r, found), r.compare("oge", found.element, 2**32))
         words = f"element [{{}}] has an index beyond 2^32-1 with strides ({{}}); {_OVERFLOW}"
-        self.code.check(self.op, over, "run.tensor_layout", "numbers that a tensor layout cannot have",
+        self.code.check(self.op, over, "run.tensor_layout", NO_LAYOUT,
                         index=(index(row), index(column)), shape=self.tensor.layout.stride, place=words,
                         by_lane=False)  # fmt: skip
 

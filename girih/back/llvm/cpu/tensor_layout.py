@@ -18,6 +18,8 @@ from girih.back.llvm.values import uniform
 from girih.ir.core import Op, Slice, Value
 from girih.ir.types import I32, TensorLayout, TensorView
 from girih.ops.tensor_layout import (
+    NO_LAYOUT,
+    NO_VIEW,
     SetOfLayout,
     TensorLayoutCreate,
     TensorLayoutSetBlockSize,
@@ -51,8 +53,6 @@ _VIEW_DIMENSION = _Kind("dimension", 1, U32, "001 8.X linearToViewCoord")
 _VIEW_STRIDE = _Kind("stride", 0, U32, "000 OpTensorViewSetStrideNV")
 _CLIP = _Kind("clip", 0, U32, "000 OpTensorViewSetClipNV")
 
-_A_LAYOUT, _A_VIEW = "numbers that a tensor layout cannot have", "numbers that a tensor view cannot have"
-
 
 def _numbers(code: Lowering, op: Op, kind: _Kind, held: Sequence[Value | int | None], what: str) -> tuple[Extent, ...]:
     """Numbers of an instruction, checked."""
@@ -77,9 +77,7 @@ def _checked(code: Lowering, op: Op, kind: _Kind, name: str, held: Extent, what:
     return held
 
 
-def _dense(
-    code: Lowering, op: Op, counts: Sequence[Extent], sizes: Sequence[Extent], source: tuple[str, str, str]
-) -> tuple[Extent, ...]:
+def _dense(code: Lowering, op: Op, counts: Sequence[Extent], source: tuple[str, str, str]) -> tuple[Extent, ...]:
     """The strides of a dense array of so many blocks, outermost first; what, fix and section of the finding."""
     w = code.w
     stride: list[Extent] = [1]
@@ -91,10 +89,10 @@ def _dense(
         over = _above(code, stride[position], U32)
         if over is None:
             continue
-        inner = " * ".join(str(n) if isinstance(n, int) else "?" for n in sizes[position + 1 :])
-        of = f" of dimensions {inner}" if what is _A_LAYOUT else ""
-        words = f"the implicit stride[{position}]{of} is {{}}, over 2^32-1 = {{}}; {fix} [{section}]"
-        code.check(op, over, "run.tensor_layout", what, index=(stride[position],), shape=(U32,), place=words)
+        inner = counts[position + 1 :]
+        listed = " * ".join(f"{{index[{number}]}}" for number in range(len(inner)))
+        words = f"stride[{position}] would be {listed} = {{shape[0]}}, over 2^32-1 = {U32}; {fix} [{section}]"
+        code.check(op, over, "run.tensor_layout", what, index=inner, shape=(stride[position],), place=words)
     return tuple(stride)
 
 
@@ -131,7 +129,7 @@ def _layout(code: Lowering, value: Value) -> LayoutHeld:
 @lowering(TensorLayoutSetBlockSize)
 def set_block_size(code: Lowering, op: TensorLayoutSetBlockSize) -> None:
     """Strides stay as they are."""
-    sizes = _numbers(code, op, _BLOCK_SIZE, op.numbers, _A_LAYOUT)
+    sizes = _numbers(code, op, _BLOCK_SIZE, op.numbers, NO_LAYOUT)
     code.set(op.result, replace(_layout(code, op.layout), block_size=sizes))
 
 
@@ -139,10 +137,10 @@ def set_block_size(code: Lowering, op: TensorLayoutSetBlockSize) -> None:
 def set_dimension(code: Lowering, op: SetOfLayout) -> None:
     """Strides of rows of whole blocks, and all of the tensor as the region."""
     held = _layout(code, op.layout)
-    sizes = _numbers(code, op, _DIMENSION, op.numbers, _A_LAYOUT)
+    sizes = _numbers(code, op, _DIMENSION, op.numbers, NO_LAYOUT)
     counts = [quotient(code, n, b, up=True) for n, b in zip(sizes, held.block_size, strict=True)]
-    fix = "make the inner dimensions smaller, or move the base by whole slices"
-    stride = _dense(code, op, counts, sizes, (_A_LAYOUT, fix, _DIMENSION.section))
+    fix = "make the inner dimensions smaller, or describe a part of the tensor and move the base to it"
+    stride = _dense(code, op, counts, (NO_LAYOUT, fix, _DIMENSION.section))
     zeros: tuple[Extent, ...] = (0,) * held.type.dim
     code.set(op.result, replace(held, dimension=sizes, span=sizes, offset=zeros, stride=stride))
 
@@ -151,7 +149,7 @@ def set_dimension(code: Lowering, op: SetOfLayout) -> None:
 def set_stride(code: Lowering, op: SetOfLayout) -> None:
     """Each stride is at least what the next dimension takes."""
     held = _layout(code, op.layout)
-    steps = _numbers(code, op, _STRIDE, op.numbers, _A_LAYOUT)
+    steps = _numbers(code, op, _STRIDE, op.numbers, NO_LAYOUT)
     if code.checks:
         for position in range(held.type.dim - 1):
             _check_order(code, op, held, steps, position)
@@ -166,37 +164,39 @@ def _check_order(code: Lowering, op: Op, held: LayoutHeld, steps: Sequence[Exten
     if isinstance(here, int) and isinstance(least, int) and here >= least:
         return
     following = f"stride[{position + 1}] * ceiling(dimension[{position + 1}] / block_size[{position + 1}])"
-    fix = f"make stride[{position}] larger, or order dimensions by stride and permute in a view"
-    words = f"stride[{position}] = {{}} is less than {following} = {{}}; {fix} [{_STRIDE.section}]"
+    numbers = "{index[1]} * ceiling({index[2]} / {index[3]}) = {shape[0]}"
+    fix = f"make stride[{position}] at least {{shape[0]}}, or order dimensions by stride and permute in a view"
+    words = f"stride[{position}] = {{index[0]}} is less than {following} = {numbers}; {fix} [{_STRIDE.section}]"
     bad = _unsigned(code, "ult", here, least)
-    code.check(op, bad, "run.tensor_layout", _A_LAYOUT, index=(here,), shape=(least,), place=words)
+    index = (here, steps[position + 1], size, block)
+    code.check(op, bad, "run.tensor_layout", NO_LAYOUT, index=index, shape=(least,), place=words)
 
 
 @lowering(TensorLayoutSlice)
 def slice_layout(code: Lowering, op: TensorLayoutSlice) -> None:
     """Offsets add up, spans are replaced."""
     held = _layout(code, op.layout)
-    moves = _numbers(code, op, _OFFSET, _offsets(op.slices), _A_LAYOUT)
-    span = _numbers(code, op, _SPAN, _sizes(op.slices), _A_LAYOUT)
+    moves = _numbers(code, op, _OFFSET, _offsets(op.slices), NO_LAYOUT)
+    span = _numbers(code, op, _SPAN, _sizes(op.slices), NO_LAYOUT)
     offset: list[Extent] = []
     for position, (before, move) in enumerate(zip(held.offset, moves, strict=True)):
         total = addresses.add(code.w, before, move, code.lanes)
         if before != 0:
-            _check_offset(code, op, position, before, total)
+            _check_offset(code, op, position, (before, move), total)
         offset.append(total)
     code.set(op.result, replace(held, offset=tuple(offset), span=span))
 
 
-def _check_offset(code: Lowering, op: Op, position: int, before: Extent, total: Extent) -> None:
+def _check_offset(code: Lowering, op: Op, position: int, added: tuple[Extent, Extent], total: Extent) -> None:
     if isinstance(total, int) and I32_LOW <= total <= I32_HIGH:
         return
     moved = addresses.add(code.w, total, -I32_LOW, code.lanes)
     words = (
-        f"offset[{position}] = {{}} and what the slice adds, together {{}}, leaves 32 bits; "
+        f"offset[{position}] = {{index[0]}} + {{index[1]}} = {{shape[0]}} is no signed 32-bit integer; "
         f"slice the tensor once, from its origin [{_OFFSET.section}]"
     )
     bad = _unsigned(code, "ugt", moved, U32)
-    code.check(op, bad, "run.tensor_layout", _A_LAYOUT, index=(before,), shape=(total,), place=words)
+    code.check(op, bad, "run.tensor_layout", NO_LAYOUT, index=added, shape=(total,), place=words)
 
 
 @lowering(TensorLayoutSetClampValue)
@@ -233,15 +233,15 @@ def _view(code: Lowering, value: Value) -> ViewHeld:
 @lowering(TensorViewSetDimension)
 def set_view_dimension(code: Lowering, op: TensorViewSetDimension) -> None:
     """Strides are those of a dense array."""
-    sizes = _numbers(code, op, _VIEW_DIMENSION, op.numbers, _A_VIEW)
-    source = (_A_VIEW, "make the inner dimensions smaller", "000 OpTensorViewSetDimensionNV")
-    code.set(op.result, replace(_view(code, op.view), dimension=sizes, stride=_dense(code, op, sizes, sizes, source)))
+    sizes = _numbers(code, op, _VIEW_DIMENSION, op.numbers, NO_VIEW)
+    source = (NO_VIEW, "make the inner dimensions smaller", "000 OpTensorViewSetDimensionNV")
+    code.set(op.result, replace(_view(code, op.view), dimension=sizes, stride=_dense(code, op, sizes, source)))
 
 
 @lowering(TensorViewSetStride)
 def set_view_stride(code: Lowering, op: TensorViewSetStride) -> None:
     """Any strides."""
-    steps = _numbers(code, op, _VIEW_STRIDE, op.numbers, _A_VIEW)
+    steps = _numbers(code, op, _VIEW_STRIDE, op.numbers, NO_VIEW)
     code.set(op.result, replace(_view(code, op.view), stride=steps))
 
 
@@ -251,7 +251,7 @@ def set_clip(code: Lowering, op: TensorViewSetClip) -> None:
     parts = [part for one in op.slices for part in (one.offset, one.size) if part is not None]
     names = ("row_offset", "row_span", "column_offset", "column_span")
     clip = [
-        _checked(code, op, _CLIP, name, as_extent(code.index(part)), _A_VIEW)
+        _checked(code, op, _CLIP, name, as_extent(code.index(part)), NO_VIEW)
         for name, part in zip(names, parts, strict=True)
     ]
     code.set(op.result, replace(_view(code, op.view), clip=tuple(clip)))
