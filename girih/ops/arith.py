@@ -232,7 +232,10 @@ rules(
 
 @op("bitcast", Where.MIXED, BITCAST, "a : result")
 class Bitcast(Op):
-    """The same bits as another number type, such as the scale of a block of weights read out of bytes."""
+    """The same bits as another number type, such as the scale of a block of weights read out of bytes.
+
+    A signaling NaN of f16 may become the quiet NaN with the same other bits.
+    """
 
     a: Value = operand(NUMBER, "what to read in another way")
     result: Value = result(NUMBER, "a number type of the same size; a complex number has its real part first")

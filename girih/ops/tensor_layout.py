@@ -234,7 +234,10 @@ BITS = Kind("of type i32, a pattern of bits such as a `bitcast` gives", lambda t
 
 @op("tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
 class TensorLayoutSetClampValue(Op):
-    """The layout whose loads give the low bits of this number outside, where the clamp mode is constant."""
+    """The layout whose loads give the low bits of this number outside, where the clamp mode is constant.
+
+    A signaling NaN of f16 may become the quiet NaN with the same other bits.
+    """
 
     layout: Value = operand(TENSOR_LAYOUT, "the layout before")
     value: Value = operand(BITS, "its low bits are the component")
