@@ -193,3 +193,23 @@ def test_only_kernels_that_write_together_wait() -> None:
         return compiled(kernel("%A: memref<f32x64x64>", body, 4)).kernel.workspace_bytes
 
     assert workspace("cooperative_matrix_store %a, %A[%z,%z]") > 2 * workspace("cooperative_matrix_store %s, %A[%z,%z]")
+
+
+@pytest.mark.parametrize("operator", ["add", "max", "min"])
+@pytest.mark.parametrize(("way", "left"), [("row", 1), ("column", 70)])
+def test_reductions_of_one_row(operator: str, way: str, left: int) -> None:
+    """Only the work-group may hold a single row of which there are sums."""
+    text = f"""
+    func @f(%A: memref<i32x1x70>, %B: memref<i32x1x{left}>) attributes{{subgroup_size=8,work_group_size=[16,1]}} {{
+      parallel {{
+        %z = constant 0 : index
+        %a = cooperative_matrix_load %A[%z,%z] : coopmatrix<i32x1x70,matrix_a,work_group>
+        %b = cooperative_matrix_reduce_{operator}.{way} %a : coopmatrix<i32x1x{left},matrix_a,work_group>
+        cooperative_matrix_store %b, %B[%z,%z]
+      }}
+    }}
+    """
+    a, b = np.asfortranarray(np.arange(-30, 40, dtype=np.int32)[None]), np.zeros((1, left), np.int32, order="F")
+    girih.loads(text, target="cpu")["f"](a, b)
+    reduced = {"add": np.sum, "max": np.max, "min": np.min}[operator]
+    np.testing.assert_array_equal(b, reduced(a, axis=1 if way == "row" else 0).reshape(1, left))

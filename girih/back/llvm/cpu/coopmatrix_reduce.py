@@ -51,9 +51,10 @@ def reduce(code: Lowering, op: Reduce) -> None:
     together(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    code.set(
-        op.result, _Reduction(code, _OPERATORS[op.__class__], type, operand(code, op.a)).result(along_row=op.along_row)
-    )
+    a = operand(code, op.a)
+    # Lines are columns, but of a matrix of one row, which only the work-group holds here, the row.
+    across = op.along_row != turned(a.type)
+    code.set(op.result, _Reduction(code, _OPERATORS[op.__class__], type, a).result(across=across))
 
 
 class _Reduction:
@@ -63,10 +64,10 @@ class _Reduction:
         narrow = component in (BF16, F16) and operator == "add"
         self.total: Number = F32 if narrow else component
 
-    def result(self, *, along_row: bool) -> Matrix:
-        """The reduced matrix."""
+    def result(self, *, across: bool) -> Matrix:
+        """The reduced matrix: over all lines, or within each."""
         walk = Walk(self.code, self.a)
-        found = self._across(walk) if along_row else self._along(walk)
+        found = self._across(walk) if across else self._along(walk)
         walk.close()
         return found
 
