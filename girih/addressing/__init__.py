@@ -2,7 +2,7 @@
 
 Every model is a frozen value; an illegal one raises `AddressingError`, which lists every rule that is broken; doubtful
 ones say so in `.lints()`. All rules with their sources stand in `RULES`; those of tensor maps (004) enter it when the
-first of their names is used, because those names load `ml_dtypes` too.
+first of their names is used.
 """
 
 from __future__ import annotations

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.display import Drawn
 from girih.addressing.errors import Report, rule
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 class Kind(IntEnum):
@@ -45,11 +48,18 @@ def check_count(report: Report, shape: Sequence[int]) -> None:
     report.done()
 
 
+def read_only(array: NDArray[Number]) -> NDArray[Number]:
+    """The same elements, which cannot be written through what is returned."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True, eq=False)
 class Access(Drawn):
     """Which memory element, or which fill, or nothing, each element of a tile stands for.
 
-    The tile has any shape; a cooperative matrix is `[rows, columns]`. Arrays are not to be changed.
+    The tile has any shape; a cooperative matrix is `[rows, columns]`. Arrays are read-only.
 
     - `element`: int64, the shape of the tile: index of the memory element (or block) from the base; -1 where none.
     - `kind`: uint8, the shape of the tile, codes of `Kind`: `in_bounds` (read or written), `clamped` (read from a moved
@@ -64,9 +74,16 @@ class Access(Drawn):
     fill: int = 0
     places: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]]] | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "element", read_only(self.element))
+        object.__setattr__(self, "kind", read_only(self.kind))
+
     @cached_property
     def _places(self) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-        return (None, None) if self.places is None else self.places()
+        if self.places is None:
+            return None, None
+        block, within = self.places()
+        return read_only(block), read_only(within)
 
     @property
     def block(self) -> NDArray[np.int32] | None:

@@ -12,19 +12,19 @@ from girih.addressing.errors import I64_HIGH, Report, rule, what_it_is
 
 AnyArray = NDArray[np.generic]
 
-MATRIX = rule("load_store.matrix", "the matrix is a NumPy array of the right shape", "001 8.X coopMatLoadTensorNV")
+MATRIX = rule("load_store.matrix", "the matrix is a NumPy array of the right shape", "girih")
 COMPONENT = rule(
     "load_store.component",
     "components are integers or floats of 1, 2, 4 or 8 bytes in the machine's byte order, bfloat16 and float8 included",
-    "001 8.X coopMatLoadTensorNV",
+    "girih",
 )
-BUFFER = rule("load_store.buffer", "the buffer is a NumPy array, contiguous in memory", "001 8.X coopMatLoadTensorNV")
+BUFFER = rule("load_store.buffer", "the buffer is a NumPy array, contiguous in memory", "girih")
 SAME_TYPE = rule(
     "load_store.component_type",
     "buffer and matrix have the same component type: an index counts components of the matrix",
-    "001 8.X matrixCoordToTensorElement",
+    "001 8.X matrixCoordToTensorElement, 002 3.X Cooperative Matrix Layout, 003 Memref type",
 )
-READ_ONLY = rule("load_store.read_only", "a buffer that is stored to is writable", "001 8.X coopMatStoreTensorNV")
+READ_ONLY = rule("load_store.read_only", "a buffer that is stored to is writable", "girih")
 ELEMENT_OFFSET = rule(
     "load_store.element_offset", "the element offset is an integer from 0", "001 8.X coopMatLoadTensorNV"
 )
@@ -34,7 +34,9 @@ ALIGNMENT = rule(
     "001 8.X, Issue (1)",
 )
 TOO_SMALL = rule(
-    "load_store.buffer_too_small", "every element reached lies in the buffer", "001 8.X matrixCoordToTensorElement"
+    "load_store.buffer_too_small",
+    "every element reached lies in the buffer",
+    "001 8.X matrixCoordToTensorElement, 002 3.X Cooperative Matrix Layout, 003 Memref type",
 )
 
 
@@ -71,6 +73,9 @@ def check_component(report: Report, dtype: np.dtype[np.generic], name: str) -> N
 
 def check_buffer(report: Report, buffer: object, store: bool) -> bool:
     """Note what is no contiguous array, or not writable where it is stored to."""
+    if isinstance(buffer, np.ma.MaskedArray):
+        report.add(BUFFER, "the buffer is a masked array; masks say nothing to a load or store", "pass array.filled()")
+        return False
     if not isinstance(buffer, np.ndarray) or buffer.ndim == 0 or buffer.dtype.hasobject:
         what = what_it_is(buffer)
         if isinstance(buffer, np.ndarray):
@@ -126,7 +131,8 @@ def check_room(report: Report, access: Access, offset: int, length: int, unit: s
 
 def in_memory_order(buffer: AnyArray) -> AnyArray:
     """A view of a contiguous array as one row, in the order of its memory."""
-    return buffer.reshape(-1) if buffer.flags.c_contiguous else buffer.T.reshape(-1)
+    plain = np.asarray(buffer)
+    return plain.reshape(-1) if plain.flags.c_contiguous else plain.T.reshape(-1)
 
 
 def component_of_bits(bits: int, dtype: np.dtype[np.generic]) -> AnyArray:

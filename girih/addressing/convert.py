@@ -289,7 +289,7 @@ def _layouts_of_map(tile: Tile) -> Iterator[LayoutTile]:
 
 
 def _tensor_map(tile: Tile) -> Iterator[Model]:
-    """One tensor copy. Imported here: tensor maps load `ml_dtypes` (see `girih.addressing`)."""
+    """One tensor copy. Imported here: tensor maps load when they are first used (see `girih.addressing`)."""
     from girih.addressing.convert_tensor_map import map_tiles
 
     yield from map_tiles(tile)

@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.display import Drawn
 from girih.addressing.errors import AddressingError, Report, plural, rule
 from girih.addressing.shared_image import SharedImage
 from girih.addressing.tensor_element import ELEMENT_TYPES
@@ -49,7 +50,7 @@ class ConvolutionCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class ConvolutionPlan:
+class ConvolutionPlan(Drawn):
     """A convolution as im2col copies; lists of W, H, D are innermost first. Create it with `plan_convolution`.
 
     - `tensor_map`: the map of the input; one copy gives `[pixels_per_column, channels_per_pixel]`.

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from girih.addressing.access import Access
-from girih.addressing.buffers import AnyArray
+from girih.addressing import tensor_rules as rules
+from girih.addressing.access import Access, check_count
+from girih.addressing.buffers import ELEMENT_OFFSET, AnyArray, check_buffer, check_component
 from girih.addressing.display import Drawn
-from girih.addressing.errors import Violation
+from girih.addressing.errors import I64_HIGH, U32, Report, Violation, what_it_is
 from girih.addressing.load_store import load_tensor, store_tensor
 from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
@@ -20,8 +21,9 @@ from girih.addressing.tensor_view import TensorView
 class LayoutTile(Drawn):
     """A matrix `[rows, columns]` that lies in memory as `layout` and `view` say (001 8.X).
 
-    The base is `element_offset` elements from the start of a buffer. `access`, `load` and `store` raise
-    `AddressingError` as those of `TensorLayout`, `load_tensor` and `store_tensor` do.
+    The base is `element_offset` elements from the start of a buffer. Raises `AddressingError` for what is no layout or
+    view, and for numbers out of range; `access`, `load` and `store` as those of `TensorLayout`, `load_tensor` and
+    `store_tensor` do.
     """
 
     layout: TensorLayout
@@ -30,19 +32,58 @@ class LayoutTile(Drawn):
     view: TensorView | None = None
     element_offset: int = 0
 
+    def __post_init__(self) -> None:
+        report = Report("LayoutTile")
+        if not isinstance(self.layout, TensorLayout):
+            report.add(rules.LAYOUT_TYPE, f"the layout is {what_it_is(self.layout)}", "pass a TensorLayout")
+        if self.view is not None and not isinstance(self.view, TensorView):
+            report.add(rules.VIEW_TYPE, f"the view is {what_it_is(self.view)}", "pass a TensorView, or None")
+        numbers = {
+            "rows": report.integer("rows", self.rows, 1, U32, rules.MATRIX_SHAPE),
+            "columns": report.integer("columns", self.columns, 1, U32, rules.MATRIX_SHAPE),
+            "element_offset": report.integer("element_offset", self.element_offset, 0, I64_HIGH, ELEMENT_OFFSET),
+        }
+        report.done()
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
+
     @classmethod
     def of_span(cls, layout: TensorLayout) -> LayoutTile:
-        """The span of a layout as a matrix: the innermost dimension along the columns, all others along the rows."""
+        """The span of a layout as a matrix: the innermost dimension along the columns, all others along the rows.
+
+        Raises `AddressingError` for what is no layout, one without dimensions, and over 2^32-1 rows.
+        """
+        report = Report("LayoutTile.of_span")
+        if not isinstance(layout, TensorLayout):
+            report.add(rules.LAYOUT_TYPE, f"the layout is {what_it_is(layout)}", "pass a TensorLayout")
+        elif not all(layout.span):
+            message = f"the dimensions of the layout were never set: they are {layout.dimension}"
+            report.add(rules.NO_DIMENSION, message, "call set_dimension, and slice after it")
+        report.done()
         return cls(layout, math.prod(layout.span[:-1]), layout.span[-1])
 
     def access(self) -> Access:
         """What a load touches; `element` counts from the start of the buffer."""
         access = self.layout.access(self.rows, self.columns, self.view)
+        self._check_last(int(access.element.max(initial=-1)))
         moved = np.where(access.element >= 0, access.element + self.element_offset, -1)
         return replace(access, element=moved)
 
+    def _check_last(self, highest: int) -> None:
+        """Raise where the index of the last element, counted from the start of the buffer, leaves 64 bits."""
+        report = Report("LayoutTile.access")
+        if self.element_offset + highest > I64_HIGH:
+            message = f"element_offset = {self.element_offset} + {highest} is over 2^63-1"
+            report.add(ELEMENT_OFFSET, message, "choose a smaller offset")
+        report.done()
+
     def load(self, buffer: AnyArray) -> AnyArray:
         """The matrix that lies in `buffer`, an array of components; elements that are skipped are 0."""
+        report = Report("LayoutTile.load")
+        check_count(report, (self.rows, self.columns))
+        if check_buffer(report, buffer, store=False):
+            check_component(report, buffer.dtype, "buffer")
+        report.done()
         empty = np.zeros((self.rows, self.columns), buffer.dtype)
         return load_tensor(empty, buffer, self.element_offset, self.layout, self.view)
 

@@ -61,7 +61,7 @@ def load_tensor(
     Raises `AddressingError` for arrays, offsets, layouts and views that break a rule of 000 or 001, all rules at once:
     among them a base that is no multiple of 16 bytes, a buffer too small, and undefined accesses.
     """
-    plan = _plan("load_tensor", matrix, buffer, element_offset, layout, view, quirks, decode=decode is not None)
+    plan = _plan("load_tensor", matrix, buffer, element_offset, layout, view, quirks, decode=decode)
     access, taken = plan.access, plan.access.element >= 0
     values = plan.memory[access.element[taken] + plan.offset]
     if decode is not None:
@@ -111,7 +111,7 @@ def _plan(
     quirks: str | None,
     *,
     store: bool = False,
-    decode: bool = False,
+    decode: object = None,
 ) -> _Plan:
     """Check everything, and raise one error with all that is wrong."""
     report = Report(what)
@@ -120,10 +120,12 @@ def _plan(
         check_matrix(report, matrix),
         check_buffer(report, buffer, store),
     ]
-    if good[1] and good[2] and not decode:
+    if decode is not None and not callable(decode):
+        report.add(DECODED, f"decode is {what_it_is(decode)}", "pass a function, or None")
+    if good[1] and good[2] and decode is None:
         check_same_type(report, buffer, matrix.dtype)
-    memory = np.zeros(0) if not good[2] else buffer if decode else in_memory_order(buffer)
-    unit = "block" if decode else "element"
+    memory = np.zeros(0) if not good[2] else buffer if decode is not None else in_memory_order(buffer)
+    unit = "block" if decode is not None else "element"
     size = memory[:1].nbytes if len(memory) else 16
     offset = check_base(report, element_offset, size, f"{unit}s")
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.access import read_only
 from girih.addressing.display import Drawn
 from girih.addressing.errors import Violation
 
@@ -18,7 +19,8 @@ UNTOUCHED = -2
 
 @dataclass(frozen=True, eq=False)
 class SharedImage(Drawn):
-    """What one load wrote: entry i is the shared byte `shared_address + i`. Arrays are not to be changed.
+    """What one load wrote: entry i is the shared byte `shared_address + i`. Arrays are
+    read-only; to change the bytes, take `bytes.copy()`.
 
     - `bytes`: uint8, 0 where nothing was written.
     - `written`: bool. Gaps between swizzled rows and the padding of sub-byte types are not written.
@@ -33,6 +35,11 @@ class SharedImage(Drawn):
     transaction_bytes: int
     shared_address: int = 0
     lints: tuple[Violation, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bytes", read_only(self.bytes))
+        object.__setattr__(self, "written", read_only(self.written))
+        object.__setattr__(self, "source", read_only(self.source))
 
     def __len__(self) -> int:
         return len(self.bytes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import ml_dtypes
 import numpy as np
 
 Family = Literal["unsigned", "signed", "float", "bits", "packed"]
@@ -16,7 +15,8 @@ Direction = Literal["load", "store", "both"]
 class ElementType:
     """One element type (004 5.5.1): its bits in global and in shared memory, and how NumPy calls it.
 
-    `numpy` is None for sub-byte types. `direction` says which copies exist.
+    `numpy` is None for sub-byte types, and the bits as integers for bf16, which NumPy alone does not have.
+    `direction` says which copies exist.
     """
 
     name: str
@@ -60,7 +60,7 @@ _ROWS = (
     _plain("u64", "unsigned", np.dtype(np.uint64)),
     _plain("s64", "signed", np.dtype(np.int64)),
     _plain("f16", "float", np.dtype(np.float16)),
-    _plain("bf16", "float", np.dtype(ml_dtypes.bfloat16)),
+    _plain("bf16", "float", np.dtype(np.uint16)),
     _plain("f32", "float", np.dtype(np.float32)),
     _plain("f64", "float", np.dtype(np.float64)),
     _plain("f32_ftz", "float", np.dtype(np.float32)),

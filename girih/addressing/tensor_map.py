@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from girih.addressing import tensor_map_operands as operands
 from girih.addressing.access import Access, Kind
 from girih.addressing.display import Drawn
-from girih.addressing.errors import Report, Violation, rule, what_it_is
+from girih.addressing.errors import AddressingError, Report, Violation, rule, what_it_is
 from girih.addressing.shared_image import UNTOUCHED, SharedImage
 from girih.addressing.sub_byte import RowBytes, pack_six_bits
 from girih.addressing.tensor_copy import (
@@ -33,12 +33,13 @@ from girih.addressing.tensor_copy import (
 )
 from girih.addressing.tensor_element import ELEMENT_TYPES, FROM_NUMPY, ROUNDED_TO_TF32
 from girih.addressing.tensor_map_parameters import MapParameters, Mode, as_tuple
-from girih.addressing.tensor_map_rules import checked
+from girih.addressing.tensor_map_rules import UNUSED, checked
 from girih.addressing.tensor_map_rules import lints as map_lints
 from girih.addressing.tensor_reduce import reduce_bytes
 
 ARRAY_TYPE = rule("tensor_map.array_type", "the elements of an array are of a type that tensor maps know", "004 5.5.1")
 ARRAY_INNER = rule("tensor_map.array_inner", "the last axis of an array is contiguous", "004 5.5.3.2")
+PARAMETER = rule("tensor_map.parameter", "a map is given the parameters of its mode", "004 5.5.3, 004 5.5.4")
 ELEMENT_INDEX = rule(
     "tensor_map.element_index", "rows start at whole elements, so that elements can be counted", "girih"
 )
@@ -132,15 +133,23 @@ class TensorMap(Drawn, MapParameters):
         """A map of either mode; traversal strides are 1 in every dimension where they are not given."""
         sizes, steps = as_tuple(global_dim), options.get("element_strides")
         rest: dict[str, Any] = {name: value for name, value in options.items() if name != "element_strides"}
-        return cls(
-            mode=mode,
-            dtype=dtype,
-            global_dim=sizes,
-            global_strides=as_tuple(global_strides),
-            element_strides=(1,) * len(sizes) if steps is None else as_tuple(steps),
-            **box,
-            **rest,
-        )
+        unknown = [_refused(mode, name) for name in rest if name not in MapOptions.__annotations__]
+        known = {name: value for name, value in rest.items() if name in MapOptions.__annotations__}
+        try:
+            made = cls(
+                mode=mode,
+                dtype=dtype,
+                global_dim=sizes,
+                global_strides=as_tuple(global_strides),
+                element_strides=(1,) * len(sizes) if steps is None else as_tuple(steps),
+                **box,
+                **known,
+            )
+        except AddressingError as error:
+            raise AddressingError(error.what, (*unknown, *error.violations)) from None
+        if unknown:
+            raise AddressingError(f"TensorMap.{mode}", unknown)
+        return made
 
     @classmethod
     def of(
@@ -163,16 +172,17 @@ class TensorMap(Drawn, MapParameters):
         elif isinstance(dtype, str) and dtype in ELEMENT_TYPES and ELEMENT_TYPES[dtype].bits != array.itemsize * 8:
             message = f"dtype {dtype} has {ELEMENT_TYPES[dtype].bits} bits, the array is {array.dtype}"
             report.add(ARRAY_TYPE, message, "describe the tensor with TensorMap.tiled")
-        elif array.ndim and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
+        elif array.size and array.ndim and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
             message = f"neighbours in the last axis are {array.strides[-1]} bytes apart, elements take {array.itemsize}"
             report.add(ARRAY_INNER, message, "transpose or copy the array")
         report.done()
-        return cls.tiled(
-            dtype=FROM_NUMPY[array.dtype.name] if dtype is None else dtype,
-            global_dim=array.shape[::-1],
-            global_strides=array.strides[-2::-1] if array.ndim > 1 else (),
-            box_dim=box,
-            **options,
+        return cls._of(
+            "tiled",
+            FROM_NUMPY[array.dtype.name] if dtype is None else dtype,
+            array.shape[::-1],
+            array.strides[-2::-1] if array.ndim > 1 else (),
+            options,
+            box_dim=as_tuple(box),
         )
 
     def lints(
@@ -299,11 +309,10 @@ class TensorMap(Drawn, MapParameters):
         start, address = self._check_store(shared, memory, coordinates, shared_address, report)
         rows = self._rows(start, (0,) * (self.rank - 2))
         target, payload = self._stored(shared, memory, rows, start[0], address, report)
-        dtype = self.element.numpy
-        assert dtype is not None
-        whole = target.reshape(-1, dtype.itemsize)
+        size = self.element.bits // 8
+        whole = target.reshape(-1, size)
         here = whole[:, 0] >= 0
-        reduce_bytes(operation, dtype, memory, whole[here], payload.reshape(-1, dtype.itemsize)[here])
+        reduce_bytes(operation, self.element, memory, whole[here], payload.reshape(-1, size)[here])
 
     def access(self, coordinates: Sequence[int], offsets: Sequence[int] | None = None, store: bool = False) -> Access:
         """Which element of global memory each element of the box stands for, counted from the map's address.
@@ -433,6 +442,16 @@ class TensorMap(Drawn, MapParameters):
         target = self._touched(memory, rows, inner, True, report)
         payload = shared[position]
         return target, pack_six_bits(payload) if self.dtype == "b6p2x16" else payload
+
+
+def _refused(mode: Mode, name: str) -> Violation:
+    """A keyword argument that maps of this mode do not have."""
+    if name in UNUSED[mode]:
+        other = "im2col" if mode == "tiled" else "tiled"
+        return PARAMETER.violation(f"{name} is no parameter of a map in {mode} mode", f"use TensorMap.{other}")
+    return PARAMETER.violation(
+        f"{name} is no parameter of a map", f"choose among {', '.join(MapOptions.__annotations__)}"
+    )
 
 
 def _rounded_to_tf32(payload: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -151,10 +151,11 @@ _LENGTH_FIXES = {
     "lower_corner": "give one for each of W, H and D that there is",
     "upper_corner": "give one for each of W, H and D that there is",
 }
-_UNUSED = {
+UNUSED = {
     "tiled": ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column"),
     "im2col": ("box_dim",),
 }
+"""The parameters of the other mode."""
 
 
 def checked(given: MapParameters) -> dict[str, Any]:
@@ -169,7 +170,7 @@ def checked(given: MapParameters) -> dict[str, Any]:
         report.done()
     values = _numbers(given, report)
     plain = MapParameters(**values)
-    named, sized = _names(plain, report), _lengths(plain, report)
+    named, sized = _names(plain, given, report), _lengths(plain, report)
     if named and is_integral(report) and plain.global_dim and (plain.mode == "im2col" or plain.box_dim):
         for check in (*_CHECKS, *(_MODE_CHECKS[plain.mode] if sized else ())):
             check(plain, report)
@@ -180,7 +181,7 @@ def checked(given: MapParameters) -> dict[str, Any]:
 def _numbers(given: MapParameters, report: Report) -> dict[str, Any]:
     """Every field, numbers as `int`, names as `str`; notes what is no integer or out of range."""
     values: dict[str, Any] = {name: getattr(given, name) for name in MapParameters.__dataclass_fields__}
-    used = [name for name in values if name not in _UNUSED[given.mode]]
+    used = [name for name in values if name not in UNUSED[given.mode]]
     for name in ("dtype", "interleave", "swizzle", "oob_fill", "architecture"):
         values[name] = values[name] if isinstance(values[name], str) else repr(values[name])
     for name, broken, low, high in _LISTS:
@@ -192,15 +193,14 @@ def _numbers(given: MapParameters, report: Report) -> dict[str, Any]:
     return values
 
 
-def _names(given: MapParameters, report: Report) -> bool:
-    """Whether every name is one that exists."""
+def _names(given: MapParameters, came: MapParameters, report: Report) -> bool:
+    """Whether every name is one that exists; `came` holds what was given for them, which may be no text."""
     before = len(report.violations)
     for field, choices in _CHOICES:
-        value = getattr(given, field)
-        if value not in choices:
-            report.add(CHOICE, f"{field} = {value!r} is unknown", f"choose one of {', '.join(choices)}")
+        if getattr(given, field) not in choices:
+            report.add(CHOICE, f"{field} = {getattr(came, field)!r} is unknown", f"choose one of {', '.join(choices)}")
     if given.architecture not in ARCHITECTURES:
-        message = f"architecture = {given.architecture!r} is no architecture with tensor copies"
+        message = f"architecture = {came.architecture!r} is no architecture with tensor copies"
         report.add(ARCHITECTURE, message, f"choose one of {', '.join(ARCHITECTURES)}")
     return len(report.violations) == before
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.tensor_element import ElementType
+
 _Array = NDArray[Any]
 
 
@@ -36,9 +38,26 @@ OPERATIONS: dict[str, Callable[[_Array, _Array], _Array]] = {
 """What each reduction makes of the old elements and those in shared memory."""
 
 
+def _widened(bits: _Array) -> _Array:
+    """bf16 bit patterns as float32."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def _narrowed(values: _Array) -> _Array:
+    """float32 as bf16 bit patterns, rounded to nearest even; a NaN becomes the quiet one of its sign."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(values), bits >> 31 << 15 | 0x7FC0, rounded).astype(np.uint16)
+
+
+def _of_bf16(operation: str) -> Callable[[_Array, _Array], _Array]:
+    """An operation on bf16 bit patterns; float32 holds enough digits for one rounding to be right."""
+    return lambda old, new: _narrowed(OPERATIONS[operation](_widened(old), _widened(new)))
+
+
 def reduce_bytes(
     operation: str,
-    dtype: np.dtype[Any],
+    element: ElementType,
     memory: NDArray[np.uint8],
     target: NDArray[np.int64],
     payload: NDArray[np.uint8],
@@ -47,12 +66,14 @@ def reduce_bytes(
 
     Both are `[elements, bytes of one element]`; every element is whole.
     """
+    apply, dtype = OPERATIONS[operation] if element.name != "bf16" else _of_bf16(operation), element.numpy
+    assert dtype is not None
     with np.errstate(over="ignore", invalid="ignore"):
         for chosen in _turns(target[:, 0]):
             place = target[chosen]
             old = np.ascontiguousarray(memory[place]).view(dtype)
             new = np.ascontiguousarray(payload[chosen]).view(dtype)
-            memory[place] = OPERATIONS[operation](old, new).astype(dtype).view(np.uint8)
+            memory[place] = apply(old, new).astype(dtype).view(np.uint8)
 
 
 def _turns(first: NDArray[np.int64]) -> Iterator[slice | NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ CLAMP_MODES = ("undefined", "constant", "clamp_to_edge", "repeat", "mirror_repea
 LAYOUT_DIM = rule("tensor_layout.dim", "a layout has 1 to 5 dimensions", "000 OpTypeTensorLayoutNV")
 CLAMP_MODE = rule("tensor_layout.clamp_mode", "the clamp mode is one of five", "000 3.X Tensor Clamp Mode")
 LAYOUT_COUNT = rule(
-    "tensor_layout.operand_count", "one operand per dimension of the layout", "000 OpTensorLayoutSetDimensionNV"
+    "tensor_layout.operand_count", "one operand per dimension of the layout", "001 4.1.X Tensor Layout Types"
 )
 SLICE_PAIR = rule("tensor_layout.slice_pair", "a slice is an offset and a span", "000 OpTensorLayoutSliceNV")
 BLOCK_SIZE = rule(
@@ -45,9 +45,7 @@ HAS_DIMENSIONS = rule("tensor_view.has_dimensions", "has_dimensions is a boolean
 PERMUTATION = rule(
     "tensor_view.permutation", "the permutation has every number from 0 to dim-1 once", "000 OpTypeTensorViewNV"
 )
-VIEW_COUNT = rule(
-    "tensor_view.operand_count", "one operand per dimension of the view", "000 OpTensorViewSetDimensionNV"
-)
+VIEW_COUNT = rule("tensor_view.operand_count", "one operand per dimension of the view", "001 4.1.X Tensor Layout Types")
 VIEW_DIMENSION = rule(
     "tensor_view.dimension", "dimensions are 1 .. 2^32-1: indices are divided by them", "001 8.X linearToViewCoord"
 )

@@ -23,8 +23,7 @@ from girih.addressing import (
     convert,
     plan_convolution,
 )
-from girih.addressing.buffers import ELEMENT_OFFSET
-from girih.addressing.errors import I64_HIGH, Report
+from girih.addressing.errors import Report
 from girih.addressing.tensor_element import ELEMENT_TYPES
 from girih.addressing.tensor_map_operands import COORDINATE_COUNT, GATHER_MODE, check_reduction
 from girih.addressing.tensor_map_parameters import SLICE_BYTES, ceil_div
@@ -110,14 +109,11 @@ def tensor_layout(values: Values) -> Answer:
             setter = getattr(layout, "slice" if name == "slice" else f"set_{name}")
             layout = answer.attempt(partial(setter, *given)) or layout
     view = _view(answer, values, layout)
-    report = Report("LayoutTile")
-    offset = report.integer("element_offset", values.get("element_offset", 0), 0, I64_HIGH, ELEMENT_OFFSET)
-    answer.attempt(report.done)
-    if not answer.is_legal:
+    span, store = layout.span, bool(values.get("store"))
+    rows, columns = values.get("rows", math.prod(span[:-1]) or 1), values.get("columns", span[-1] or 1)
+    tile = answer.attempt(lambda: LayoutTile(layout, rows, columns, view, values.get("element_offset", 0)))
+    if tile is None or not answer.is_legal:
         return answer
-    usual = LayoutTile.of_span(layout)
-    rows, columns = values.get("rows", usual.rows), values.get("columns", usual.columns)
-    tile, store = LayoutTile(layout, rows, columns, view, offset), bool(values.get("store"))
     answer.numbers |= {"stride": list(layout.stride), "offset": list(layout.offset), "span": list(layout.span)}
     answer.take((rows, columns), lambda: layout.access(rows, columns, view, store, quirks=values.get("quirks")))
     is_small = rows * columns <= MOST_ELEMENTS

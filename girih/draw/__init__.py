@@ -8,6 +8,7 @@ same bytes of SVG and the same text. Of large tiles a part is drawn, and the pic
 from __future__ import annotations
 
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -41,6 +42,8 @@ def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> Non
 
     Raises as `figure`, and `DrawingError` for another ending and for a file that cannot be written.
     """
+    if not isinstance(path, str | PathLike):
+        raise DrawingError(f"path = {path!r} is no path; pass the name of a file that ends in {' or '.join(ENDINGS)}")
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
         raise DrawingError(f"{target}: a picture ends in {' or '.join(ENDINGS)}")

@@ -19,8 +19,7 @@ def layout_picture(layout: TensorLayout, options: Options, limits: Limits) -> Pi
     """The span of a layout, or the matrix that the options ask for."""
     if not all(layout.span):
         raise DrawingError("the layout has no dimensions yet; call set_dimension")
-    usual = LayoutTile.of_span(layout)
-    rows, columns = options.rows or usual.rows, options.columns or usual.columns
+    rows, columns = options.rows or math.prod(layout.span[:-1]), options.columns or layout.span[-1]
     tile = LayoutTile(layout, rows, columns, options.view)
     return layout_tile_picture(tile, options, limits)
 

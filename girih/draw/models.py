@@ -8,6 +8,7 @@ from typing import Any
 from girih.addressing import (
     Access,
     BlockedInterleaved,
+    ConvolutionPlan,
     LayoutTile,
     MapTile,
     SharedImage,
@@ -23,7 +24,7 @@ from girih.draw.layouts import layout_picture, layout_tile_picture, view_picture
 from girih.draw.options import Limits, checked
 from girih.draw.picture import DrawingError, Picture
 from girih.draw.shared import shared_image_picture, swizzle_picture
-from girih.draw.tensor_maps import map_tile_picture, tensor_map_picture
+from girih.draw.tensor_maps import map_tile_picture, plan_picture, tensor_map_picture
 
 
 def picture(model: object, options: Mapping[str, object], limits: Limits) -> Picture:
@@ -49,6 +50,7 @@ _MAKERS: dict[type, tuple[Callable[[Any, Any, Limits], Picture], tuple[str, ...]
     BlockedInterleaved: (blocked_picture, _TILE),
     TensorMap: (tensor_map_picture, ("coordinates", "offsets", "shared_address", "store", *_TILE)),
     MapTile: (map_tile_picture, ("shared_address", "store", *_TILE)),
+    ConvolutionPlan: (plan_picture, ("shared_address", *_TILE)),
     SharedImage: (shared_image_picture, ()),
     Swizzle: (swizzle_picture, ("row_bytes",)),
     Strided: (strided_picture, _TILE),

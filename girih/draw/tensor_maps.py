@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing import Access, Kind, MapTile, TensorMap
+from girih.addressing import Access, ConvolutionPlan, Kind, MapTile, TensorMap
 from girih.addressing.errors import Report
 from girih.addressing.im2col import corners, walk
 from girih.addressing.tensor_copy import inner_bytes, shared_bytes
@@ -33,6 +33,12 @@ def tensor_map_picture(given: TensorMap, options: Options, limits: Limits) -> Pi
     """The copy that the options ask for, the first box of the tensor by itself."""
     start = MapTile.at_origin(given).coordinates if options.coordinates is None else options.coordinates
     return map_tile_picture(MapTile(given, start, options.offsets), options, limits)
+
+
+def plan_picture(plan: ConvolutionPlan, options: Options, limits: Limits) -> Picture:
+    """The first copy of a convolution: the first pixels, channels and tap."""
+    first = next(plan.copies())
+    return map_tile_picture(MapTile(plan.tensor_map, first.coordinates, first.offsets), options, limits)
 
 
 def map_tile_picture(box: MapTile, options: Options, limits: Limits) -> Picture:

@@ -249,6 +249,10 @@ EXAMPLES: dict[str, tuple[Try, Try]] = {
         lambda: lints_of(tiled(global_dim=(12, 8)).lints((8, 0), store=True)),
         lambda: lints_of(tiled(global_dim=(13, 8)).lints((8, 0), store=True)),
     ),
+    "tensor_map.parameter": (
+        lambda: tiled(swizzle="32B"),
+        lambda: tiled(channels_per_pixel=8),
+    ),
     "tensor_map.array_type": (
         lambda: TensorMap.of(array_of(8, 16), (8, 4)),
         lambda: TensorMap.of(array_of(8, 16).astype(np.complex64), (8, 4)),

@@ -24,6 +24,7 @@ from girih.addressing import (
     TensorLayout,
     TensorMap,
     TensorView,
+    plan_convolution,
 )
 from girih.addressing.display import Drawn
 from girih.draw.picture import ACCESS_LOOKS
@@ -44,6 +45,7 @@ MODELS = (
     MAP.load(np.zeros(32, np.uint8), (0, 0)),
     Swizzle("32B"),
     LAYOUT.access(2, 2),
+    plan_convolution(dtype="f32", global_dim=(8, 3, 1), filter=(3,), channels_per_pixel=8, pixels_per_column=2),
 )
 HATCHED = TensorLayout(2, "clamp_to_edge").set_dimension(2048, 2048).slice((2045, 7), (-4, 7))
 NAMES = [type(model).__name__ for model in MODELS]
@@ -62,7 +64,7 @@ def test_every_model_shows_itself_in_a_notebook_with_its_title_on_one_line(numbe
 
 
 def test_every_public_class_that_is_a_model_has_a_picture() -> None:
-    others = {"AddressingError", "ConvolutionPlan", "Kind", "Rule", "Violation"}
+    others = {"AddressingError", "Kind", "Rule", "Violation"}
     public = {name for name in addressing.__all__ if isinstance(getattr(addressing, name), type)}
     assert public - others == {kind.__name__ for kind in Drawn.__subclasses__()} == set(NAMES)
 
