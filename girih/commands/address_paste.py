@@ -7,8 +7,9 @@ expected there. Names may be those of the CUDA driver, of its enumerations or th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from girih.commands.address_source import LONGEST, Source, Unreadable
@@ -110,6 +111,10 @@ _CALL = re.compile(r"cuTensorMapEncode(Tiled|Im2colWide|Im2col)\w*\s*\)?\s*\(")
 _PAIR = re.compile(
     r"^[{\s(]*(?P<name>[\w\s*:<>,.&\"']*?[\"']?)\s*(?:\[[^\]]*\]\s*)?(?:=|:(?!:))\s*(?P<value>.+)$", re.S
 )
+_SIDE_BY_SIDE = re.compile(
+    r"(?P<name>[A-Za-z_]\w*)\s*(?:\[\w*\]\s*)?[=:](?!:)\s*"
+    r"(?P<value>(?:[\[({][^\])}]*[\])}]|(?=[^\s,;|]))(?:::|[^\s,;|\[({=:])*)(?=[\s,;|]|$)"
+)
 _COLUMN = re.compile(r"^\s*(?P<name>\w+)\s+(?P<value>\S.*)$", re.S)
 
 
@@ -149,12 +154,22 @@ def _read_call(source: Source, calls: Sequence[re.Match[str]], found: Pasted) ->
     if arguments is None:
         found.wrong(line, f"the call of cuTensorMapEncode{call[1]} has no end", "a closing parenthesis")
         return
+    if len(arguments) == len(names) - 1 and _is_type(source, arguments[0][0]):
+        names = names[1:]  # Python returns the map.
     if len(arguments) != len(names):
         wanted = ", ".join(driver_name(name) for name in names)
         found.wrong(line, f"the call has {len(arguments)} arguments", f"{len(names)}: {wanted}")
         return
     for name, (text, place) in zip(names, arguments, strict=True):
         _take(source, found, name, text, source.line(place))
+
+
+def _is_type(source: Source, text: str) -> bool:
+    """Whether an argument is an element type."""
+    try:
+        return bool(_word(source, "dtype", text))
+    except Unreadable:
+        return False
 
 
 def _take(source: Source, found: Pasted, name: str, text: str, line: int) -> None:
@@ -210,8 +225,7 @@ def _word(source: Source, name: str, text: str) -> str:
 
 def _read_lines(source: Source, found: Pasted) -> None:
     source.define_until(len(source.text))
-    for text, line in source.statements():
-        pair = _pair(text)
+    for pair, text, line in _pairs(source):
         name = _parameter(pair[0]) if pair else None
         if pair is None or name is None:
             if pair is not None and not source.is_definition(pair[0]):
@@ -222,6 +236,18 @@ def _read_lines(source: Source, found: Pasted) -> None:
             found.wrong(line, message, "the parameters of one tensor map")
             continue
         _take(source, found, name, pair[1], line)
+
+
+def _pairs(source: Source) -> Iterator[tuple[tuple[str, str] | None, str, int]]:
+    """Every logical line with its name and value, several times where it holds several parameters side by side."""
+    for text, line in source.statements():
+        matches = [one for one in _SIDE_BY_SIDE.finditer(text[:LONGEST]) if _parameter(one["name"])]
+        gaps = [text[first.end() : second.start()] for first, second in pairwise(matches)]
+        if len(matches) > 1 and len(text) <= LONGEST and not any(gap.strip(" ,;|") for gap in gaps):
+            yield from (((one["name"], one["value"]), one[0], line) for one in matches)
+            text = text[matches[-1].end() :].strip(" ,;|")
+        if text:
+            yield _pair(text), text, line
 
 
 def _pair(text: str) -> tuple[str, str] | None:
@@ -279,5 +305,10 @@ def _cut(found: Pasted, rank: int) -> None:
             message = f"{driver_name(name)} has {len(given[name])} entries, rank {rank} needs {length}"
             found.wrong(found.lines.get(name, 0), message, f"{length} numbers")
         elif name in given:
+            surplus = [number for number in given[name][length:] if number not in (0, 1)]
+            if surplus:
+                words = ", ".join(str(number) for number in surplus)
+                entries = f"{len(given[name])} entries, rank {rank} takes {length}"
+                found.notes.append(f"{driver_name(name)} has {entries}: {words} is left out")
             given[name] = given[name][:length]
     given.setdefault("global_strides", ())

@@ -30,7 +30,7 @@ class Unreadable(Exception):
         self.line = line
 
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|(?<=\S)[ \t]+#[ \t][^\n]*", re.S)
 _DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+(?P<text>[^\n]+)"
     r"|\b(?P<name>[A-Za-z_]\w*)\s*(?P<index>(?:\[[^\]\n]*\]\s*)*)(?P<sign>=(?!=)|\{)",
@@ -49,6 +49,7 @@ _ADDRESS_OF = re.compile(r"^&\s*(?P<list>\w+)\s*\[\s*(?P<first>[0-9]+)\s*\]$")
 _DATA = re.compile(r"\.data\(\)|\.begin\(\)")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:::|\.)\w+)*")
 _INNER_PAIR = re.compile(r"[A-Za-z_]\w*[\"']?\s*[:=](?![:=])")
+_TIMES = re.compile(r"[0-9]+(?:\s+[x\u00d7]\s+[0-9]+)+|[1-9][0-9]*(?:[x\u00d7][1-9][0-9]*)+")
 _NOTHING = ("nullptr", "NULL", "None", "0")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -63,7 +64,7 @@ SIZES = {
 _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_, ast.Div: lambda a, b: a // b, ast.FloorDiv: lambda a, b: a // b, ast.Mod: operator.mod,
-    ast.LShift: lambda a, b: a << min(b, 64), ast.RShift: lambda a, b: a >> min(b, 64),
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift,
 }  # fmt: skip
 
 
@@ -76,6 +77,8 @@ class Source:
         self._newlines = [found.start() for found in re.finditer("\n", self.text)]
         self._starts: dict[str, tuple[int, str]] = {}
         self.entries: dict[str, dict[int, int]] = {}
+        self._numbers: dict[str, int] = {}
+        self._arrays: dict[str, list[int]] = {}
 
     def line(self, place: int) -> int:
         """The line of a character, counted from 1."""
@@ -126,8 +129,9 @@ class Source:
         """A piece of text, or the `name: value` pairs in its first brackets."""
         text = self.text[start:end]
         bracket = re.search(r"[{(]", text)
-        if bracket and depth < DEEPEST and _INNER_PAIR.search(text, bracket.end()):
-            first, inner_end = start + bracket.end(), self.span(start + bracket.end(), "")
+        first = start + bracket.end() if bracket else end
+        inner_end = self.span(first, "") if bracket else end
+        if depth < DEEPEST and _INNER_PAIR.search(self.text, first, inner_end):
             held: tuple[int, int] | None = None
             while first < inner_end:
                 stop = min(self.span(first, ",\n"), inner_end)
@@ -211,9 +215,14 @@ class Source:
                 first, second = self._evaluated(left, depth), self._evaluated(right, depth)
                 if isinstance(sign, ast.Div | ast.FloorDiv | ast.Mod) and second == 0:
                     raise Unreadable("there is a division by zero", "another divisor")
-                if isinstance(sign, ast.LShift | ast.RShift) and second < 0:
-                    raise Unreadable("there is a shift by a negative number", "0 or more")
-                return _OPERATORS[type(sign)](first, second)
+                if isinstance(sign, ast.LShift | ast.RShift) and not 0 <= second < 64:
+                    raise Unreadable(f"there is a shift by {second}", "a shift by 0 to 63")
+                result = _OPERATORS[type(sign)](first, second)
+                if abs(result) >= 2**64:
+                    raise Unreadable(f"{ast.unparse(node)[:40]!r} does not fit in 64 bits", "a number below 2^64")
+                return result
+            case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=index):
+                return self._element(name, self._evaluated(index, depth), depth)
             case ast.Call(args=[argument], keywords=[]):
                 return self._evaluated(argument, depth)
             case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -229,7 +238,19 @@ class Source:
         if known is None:
             raise Unreadable(f"{name} is not defined", f"a definition `{name} = ...` above, or -D {name}=NUMBER")
         text, place = known
-        return self._at(place, lambda: [self.integer(text, depth + 1)])[0]
+        if name not in self._numbers:
+            self._numbers[name] = self._at(place, lambda: [self.integer(text, depth + 1)])[0]
+        return self._numbers[name]
+
+    def _element(self, name: str, index: int, depth: int) -> int:
+        """Entry `index` of an array; while the array is being read, of what precedes."""
+        if depth >= DEEPEST:
+            raise Unreadable(f"{name} leads to itself", "names that end in numbers")
+        values = self._arrays[name] if name in self._arrays else self._array(name, depth + 1)
+        if not 0 <= index < len(values):
+            expected = f"an index below {len(values)}, or " if values else ""
+            raise Unreadable(f"{name}[{index}] is not set", f"{expected}{name}[{index}] = ... before it is used")
+        return values[index]
 
     def address(self, text: str) -> int | None:
         """An address; None for a pointer whose value the text does not say."""
@@ -251,19 +272,31 @@ class Source:
             return self._array(text, depth)
         inner = re.search(r"\[(.*)\]|\{(.*)\}|\((.*)\)", text, re.S)
         held = next((part for part in inner.groups() if part is not None), "") if inner else text
+        if _TIMES.fullmatch(held.strip()):
+            held = re.sub(r"[x\u00d7]", ",", held)
         if inner is None and "," not in held and re.fullmatch(r"[\w\s']+", held):
             held = ",".join(held.split())
         return tuple(self.integer(part, depth) for part in _split(held) if part.strip())
 
     def _array(self, name: str, depth: int) -> tuple[int, ...]:
+        """An array by its name, worked out once; entries may use those before them."""
         name = re.split(r"::|\.", name)[-1]
+        if name not in self._arrays:
+            self._arrays[name] = []
+            try:
+                self._fill(name, self._arrays[name], depth)
+            except Unreadable:
+                del self._arrays[name]
+                raise
+        return tuple(self._arrays[name])
+
+    def _fill(self, name: str, values: list[int], depth: int) -> None:
+        """Append the entries of an array to `values`, one after the other."""
         entries, known = self.entries.get(name, {}), self.defined(name)
         if known is not None:
             text, place = known
-            values = self._at(place, lambda: list(self.integers(text, depth + 1)))
-        elif entries:
-            values = []
-        else:
+            values += self._at(place, lambda: list(self.integers(text, depth + 1)))
+        elif not entries:
             expected = f"an array `{name}[] = {{...}}` above, or the numbers"
             raise Unreadable(f"{name} is not defined", expected)
         for index, place in sorted(entries.items()):
@@ -271,7 +304,6 @@ class Source:
             if index > len(values):
                 raise Unreadable(f"{name}[{len(values)}] is not set", f"{name}[{len(values)}] = ...", self.line(place))
             values[index : index + 1] = self._at(place, partial(self._entry, text, depth))
-        return tuple(values)
 
     def _entry(self, text: str, depth: int) -> list[int]:
         return [self.integer(text, depth + 1)]

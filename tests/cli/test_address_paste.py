@@ -255,3 +255,78 @@ def test_notes_are_kept() -> None:
     found = Pasted()
     found.wrong(3, "a", "b")
     assert found.problems[0].render("x.cu") == "error: x.cu:3: a\n  hint: expected b"
+
+
+STRIDES = "{static_cast<cuuint64_t>(K) * sizeof(__nv_bfloat16)}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALL.replace(STRIDES, "{globalDim[0] * sizeof(half)}"),
+        CALL.replace(STRIDES, "{}; globalStrides[0] = sizeof(half); globalStrides[0] = globalDim[0] * 2"),
+        CALL.replace("{BK, 1u << 7}", "{BK, 2 * BK}"),
+    ],
+)
+def test_entries_of_arrays_are_numbers(text: str) -> None:
+    assert text != CALL and parameters(text) == parameters(CALL)
+
+
+def test_a_surplus_entry_is_told_unless_it_is_padding() -> None:
+    found = read(CALL.replace("{BK, 1u << 7}", "{BK, 1u << 7, 64}"), {})
+    assert found.parameters["box_dim"] == (64, 128)
+    assert found.notes[-1] == "boxDim has 3 entries, rank 2 takes 2: 64 is left out"
+    assert not [note for note in read(TABLE, {}).notes if "rank" in note]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CUtensorMap: dtype=FLOAT16 rank=2 globalDim=[64, 8] globalStrides=[128] boxDim=[32, 4] swizzle=64B",
+        "dtype: FLOAT16, globalDim: (64, 8), globalStrides: (128), boxDim: (32, 4), swizzle: CUx::SWIZZLE_64B",
+        "dtype = f16; globalDim[2] = {64, 8}, globalStrides[1] = {128}; boxDim = 32 x 4\nswizzle=(CUtensorMapSwizzle)2",
+    ],
+)
+def test_parameters_side_by_side_in_one_line(text: str) -> None:
+    assert parameters(text) == {
+        "dtype": "f16", "global_dim": (64, 8), "global_strides": (128,), "box_dim": (32, 4), "swizzle": "64B",
+    }  # fmt: skip
+
+
+PYTHON = """\
+columns = 1024
+dims = [cuda.cuuint64_t(columns), cuda.cuuint64_t(512)]  # innermost first
+box = (64, 64)
+error, tensor_map = cuda.cuTensorMapEncodeTiled(
+    cuda.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, tensor.data_ptr(), dims,
+    [cuda.cuuint64_t(columns * 2)], box, [cuda.cuuint32_t(1), cuda.cuuint32_t(1)],
+    cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE, cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+    cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_NONE,
+    cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+"""
+
+
+def test_the_call_of_python_has_no_map_among_its_arguments() -> None:
+    assert parameters(PYTHON) == {
+        "dtype": "f16", "global_dim": (1024, 512), "global_strides": (2048,), "box_dim": (64, 64),
+        "element_strides": (1, 1), "interleave": "none", "swizzle": "128B", "oob_fill": "zero",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("new", "message", "expected"),
+    [
+        ("1 << (1 << 40)", "boxDim: there is a shift by 1099511627776", "a shift by 0 to 63"),
+        ("M << 62", "boxDim: 'M << 62' does not fit in 64 bits", "a number below 2^64"),
+        ("globalDim[2]", "boxDim: globalDim[2] is not set", "an index below 2, or globalDim[2] = ... before"),
+        ("boxDim[1]", "boxDim: boxDim[1] is not set", "boxDim[1] = ... before it is used"),
+    ],
+)
+def test_numbers_that_are_none(new: str, message: str, expected: str) -> None:
+    (found,) = problems(CALL.replace("1u << 7", new))
+    assert found[:2] == (5, message) and found[2].startswith(expected)
+
+
+def test_names_that_double_are_read_once() -> None:
+    names = "".join(f"#define N{number} N{number + 1} + N{number + 1}\n" for number in range(38))
+    assert parameters(f"{names}#define N38 1\n{LINES.replace('64, 32', 'N10, 32')}")["global_dim"][0] == 1 << 28
