@@ -9,7 +9,7 @@ from girih.ir.core import Dictionary, Entry, Region, RegionKind, Value
 from girih.ir.types import BOOL, I32, I64, INDEX, Boolean, CoopMatrix, Number, Type, Use
 from tests.fuzz.generate import ELEMENTS, INTEGERS, SCALAR_TYPES, Emitter, Generator
 from tests.fuzz.linear import LINEAR
-from tests.fuzz.matrices import MATRICES, store_tile
+from tests.fuzz.matrices import MATRICES, of_subgroup, store_tile
 from tests.fuzz.memories import READS, WRITES, put
 from tests.fuzz.scalars import SCALARS, builtin, subgroup
 from tests.fuzz.tensors import TENSOR_ACCESSES, TENSORS
@@ -71,7 +71,9 @@ def store_own_tile(g: Generator, scope: Scope) -> bool:
     known = [
         m
         for m in scope.matrices
-        if isinstance(m.type, CoopMatrix) and (m.type.component, m.type.shape) == (type.component, type.shape)
+        if isinstance(m.type, CoopMatrix)
+        and (m.type.component, m.type.shape) == (type.component, type.shape)
+        and of_subgroup(m.type)
     ]
     if not known:
         return False
