@@ -270,7 +270,7 @@ class Source:
             return ()
         if _NAME.fullmatch(text) and depth < DEEPEST:
             return self._array(text, depth)
-        inner = re.search(r"\[(.*)\]|\{(.*)\}|\((.*)\)", text, re.S)
+        inner = re.search(r"(?<![\w\]])\[(.*)\]|\{(.*)\}|\((.*)\)", text, re.S)
         held = next((part for part in inner.groups() if part is not None), "") if inner else text
         if _TIMES.fullmatch(held.strip()):
             held = re.sub(r"[x\u00d7]", ",", held)

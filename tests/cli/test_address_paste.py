@@ -266,10 +266,16 @@ STRIDES = "{static_cast<cuuint64_t>(K) * sizeof(__nv_bfloat16)}"
         CALL.replace(STRIDES, "{globalDim[0] * sizeof(half)}"),
         CALL.replace(STRIDES, "{}; globalStrides[0] = sizeof(half); globalStrides[0] = globalDim[0] * 2"),
         CALL.replace("{BK, 1u << 7}", "{BK, 2 * BK}"),
+        CALL.replace("globalDim[2] = {K, M}", "sizes[] = {M, K}; uint64_t globalDim[] = {sizes[1], sizes[0]}"),
     ],
 )
 def test_entries_of_arrays_are_numbers(text: str) -> None:
     assert text != CALL and parameters(text) == parameters(CALL)
+
+
+def test_a_list_of_entries_needs_no_brackets() -> None:
+    text = "int sizes[] = {32, 64};\n" + LINES.replace("64, 32", "sizes[1], sizes[0]", 1)
+    assert parameters(text) == parameters(LINES)
 
 
 def test_a_surplus_entry_is_told_unless_it_is_padding() -> None:
