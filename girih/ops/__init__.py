@@ -16,6 +16,7 @@ from girih.ops import (
     math,
     memory,
     subgroup,
+    tensor_known,
     tensor_layout,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "math",
     "memory",
     "subgroup",
+    "tensor_known",
     "tensor_layout",
 ]

@@ -62,7 +62,7 @@ def dim(name: str) -> Term:
     return Term(f"dim({name})", value)
 
 
-def _known(s: Subject, held: Value | int | None) -> int | None:
+def known(s: Subject, held: Value | int | None) -> int | None:
     """A number that is a literal or a constant."""
     found = s.facts.constants.get(held) if isinstance(held, Value) else held
     return found if isinstance(found, int) and not isinstance(found, bool) else None
@@ -82,7 +82,7 @@ def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterato
         sliced = isinstance(held, Slice)
         parts = (("offset", held.offset), ("span", held.size)) if sliced else (("number", held),)
         for (word, part), (low, high) in zip(parts, ranges, strict=False):
-            number = _known(s, part)
+            number = known(s, part)
             if number is not None and not low <= number <= high:
                 yield position, f"{word} {position} is {number}, not in {_bound(low)} .. {_bound(high)}"
 
