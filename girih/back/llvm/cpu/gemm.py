@@ -74,16 +74,8 @@ def multiply(product: Product) -> None:
 
 
 def _perhaps_vector(p: Product, m: Operand, n: Operand) -> None:
-    """Sizes that show at run time: vectors along the depth are a way for few rows or columns, so also for one."""
-    if _along_depth(p):
-        _maybe_vector(p, n, gemm_vector.column, lambda: _matrices(p))
-        return
+    """Sizes that show at run time: one column, one row, or more of both."""
     _maybe_vector(p, n, gemm_vector.column, lambda: _maybe_vector(p, m, gemm_vector.row, lambda: _matrices(p)))
-
-
-def _along_depth(p: Product) -> bool:
-    """Whether there is a way with vectors along the depth."""
-    return _plain(p) and not p.end.one_by_one and p.b.contiguous and p.a.contiguous
 
 
 def _as_vector(product: Product, way: VectorWay) -> None:
@@ -152,7 +144,7 @@ def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
     if p.a.contiguous and deep_b:
         few = w.binary("and", w.compare("sle", m, p.e.count // 2), w.compare("sle", w.larger(m, 3), n))
         low = w.binary("and", few, w.compare("sge", k, _LONG))
-        found.append((w.binary("or", low, w.compare("eq", m, 1)), partial(gemm_tiles.by_depth, p)))
+        found.append((low, partial(gemm_tiles.by_depth, p)))
     if p.a.contiguous and p.b.strides[1] == 1:
         low = w.binary("and", w.compare("slt", m, p.e.count), w.compare("slt", m, n))
         found.append((low, partial(gemm_tiles.by_rows, p.turned)))

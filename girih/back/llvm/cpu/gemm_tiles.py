@@ -75,11 +75,11 @@ def _row_shapes(e: Elements, m: Operand, n: Operand) -> list[Shape]:
     parts = len(e.zero(1))
     most = max(_VECTORS // parts, 1) if e.target.registers >= 32 else 1
     width = _COLUMNS // parts
-    # Functions for two columns are worth their compile time only where there are two.
-    least_columns = 2 if isinstance(n, int) else _COLUMNS // 2
+    # Functions for few columns are worth their compile time only where it is known that there are few.
+    fewest, fewest_of_one = (2, 2) if isinstance(n, int) else (4, 8)
     kinds = [
-        (most, e.count, least_columns),
-        *([(1, e.count, least_columns)] if most > 1 else []),
+        (most, e.count, fewest),
+        *([(1, e.count, fewest_of_one)] if most > 1 else []),
         *([] if e.masked else [(1, 1, 2)]),
     ]
     found: list[Shape] = []
@@ -130,8 +130,10 @@ def by_depth(p: Product) -> None:
     copies = p.a.strides[1] != 1
     used = replace(p, a=replace(p.a, element=p.e.compute, strides=(_LINE_BYTES, 1))) if copies else p
     rows, columns = (_widths(extent, (_LINES, _LINES // 2)) for extent in p.target.shape)
-    # Few rows are worth a copy if there are many columns.
-    columns = [_LINES] if copies else columns
+    if copies:
+        # Few rows are worth a copy if there are many columns.
+        columns = [_LINES]
+        rows = rows if isinstance(p.target.shape[0], int) else [_LINES]
     options = []
     for (height, less), (width, beyond) in product(pairwise((*rows, 0)), pairwise((*columns, 0))):
         shape = Shape(1, height, width, less + 1, beyond)
