@@ -196,12 +196,13 @@ CASES = {
         lambda: [zeros(4, 4)], argument="A", index=(2**62, 2), shape=(4,)),
     "expand": in_spmd("run.expand", "%A: memref<f32x?>, %n: index",
                       "%v = expand %A[0 -> %n x 4] : memref<f32x?x4> ; here\n%x = load %v[%c0, %c0] : f32",
-                      lambda: [zeros(16), 3], argument="A"),
+                      lambda: [zeros(16), 3], argument="A", index=(3, 4), shape=(16,)),
     "expand with sizes whose product overflows": in_spmd(
         "run.expand", "%A: memref<f32x?>, %m: index, %n: index",
         "%m0 = mul %lane, %c0 : index\n%n0 = add %n, %m0 : index\n"
         "%v = expand %A[0 -> %m x %n0] : memref<f32x?x?> ; here\n%x = load %v[%c0, %c1] : f32",
-        lambda: [zeros(16), 19, 16 * pow(19, -1, 2**64) % 2**64], argument="A"),
+        lambda: [zeros(16), 19, 16 * pow(19, -1, 2**64) % 2**64],
+        argument="A", index=(19, 16 * pow(19, -1, 2**64) % 2**64), shape=(16,)),
     "fuse": in_spmd("run.fuse", "%A: memref<f32x4x4,strided<1,?>>",
                     "%v = fuse %A[0, 1] : memref<f32x16> ; here\n%x = load %v[%c0] : f32",
                     lambda: [zeros(5, 4)[:4]], argument="A"),
