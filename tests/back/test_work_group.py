@@ -214,3 +214,30 @@ def test_reductions_of_one_row(operator: str, way: str, left: int) -> None:
     over = 1 if way == "row" else 0
     wanted = {"add": a.sum(axis=over), "max": a.max(axis=over), "min": a.min(axis=over)}[operator]
     np.testing.assert_array_equal(b, wanted.reshape(1, left))
+
+
+@pytest.mark.parametrize("type", ["f32", "f64", "f16", "bf16", "i8", "c32"])
+@pytest.mark.parametrize(("columns", "depth"), [(1, 5), (2, 2), (7, 16), (70, 3)])
+def test_products_of_one_row(type: str, columns: int, depth: int) -> None:
+    """Only the work-group may hold a single row of which there are products."""
+    total = {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type, type)
+    left, right = f"coopmatrix<{type}x1x{depth},matrix_a,work_group>", f"{type}x{depth}x{columns}"
+    sums = f"coopmatrix<{total}x1x{columns},matrix_acc,work_group>"
+    text = f"""
+    func @f(%A: memref<{type}x1x{depth}>, %B: memref<{right}>, %C: memref<{total}x1x{columns}>)
+        attributes{{subgroup_size=8,work_group_size=[16,1]}} {{
+      parallel {{
+        %z = constant 0 : index
+        %a = cooperative_matrix_load %A[%z,%z] : {left}
+        %b = cooperative_matrix_load %B[%z,%z] : coopmatrix<{right},matrix_b,work_group>
+        %c = cooperative_matrix_load %C[%z,%z] : {sums}
+        %d = cooperative_matrix_mul_add %a, %b, %c : {sums}
+        cooperative_matrix_store %d, %C[%z,%z]
+      }}
+    }}
+    """
+    a, b, c = numbers(type, 1, depth), numbers(type, depth, columns), numbers(total, 1, columns)
+    results = [copy_of(c), copy_of(c)]
+    for target, result in zip(("interpreter", "cpu"), results, strict=True):
+        girih.loads(text, target=target)["f"](copy_of(a), copy_of(b), result)
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5, atol=1e-5)

@@ -7,6 +7,7 @@ straight from memory where its lines are neighbours there, the other one single 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from girih.back.llvm import casts
 from girih.back.llvm.cpu import coopmatrix_pairs
@@ -40,7 +41,7 @@ from girih.back.llvm.cpu.coopmatrix_forms import (
     write_tile,
 )
 from girih.back.llvm.cpu.coopmatrix_pairs import Factor
-from girih.back.llvm.cpu.coopmatrix_transpose import move_in
+from girih.back.llvm.cpu.coopmatrix_transpose import move_in, turn
 from girih.back.llvm.cpu.coopmatrix_walk import Walk, place_for, to_tile
 from girih.back.llvm.cpu.lowering import Lowering
 from girih.back.llvm.cpu.microkernel import accumulate, fused, most_accumulators
@@ -66,7 +67,7 @@ def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     total = accumulator(c.type.component, type.component)
-    if a.type.columns == 1 and isinstance(settled(b), Splat) and isinstance(settled(c), Splat):
+    if a.type.columns == 1 and not turned(type) and isinstance(settled(b), Splat) and isinstance(settled(c), Splat):
         found = _spread(code, type, total, a, b, c)
         if found is not None:
             return found
@@ -104,17 +105,33 @@ def multiply_add(code: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
     return real, w.fma(a[1], b[0], w.fma(a[0], b[1], c[1]))
 
 
+def _of_tile(tile: InMemory) -> Factor:
+    """A factor that lies in the workspace."""
+    strides = (part(tile.type).size, line_bytes(tile.type))
+    return Factor(tile.type, tile.pointer, *(strides[::-1] if turned(tile.type) else strides), plane_bytes(tile.type))
+
+
+def _transposed(factor: Factor) -> Factor:
+    """The same numbers with rows as columns."""
+    type = replace(factor.type, rows=factor.type.columns, columns=factor.type.rows)
+    return replace(factor, type=type, row_stride=factor.column_stride, column_stride=factor.row_stride)
+
+
 class _Product:
     def __init__(self, code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.code, self.type, self.total = code, type, total
         self.depth = a.type.columns
         self.read: list[Matrix] = []
-        self.pairs = coopmatrix_pairs.suits(code, a, b, total)
+        self.pairs = not turned(type) and coopmatrix_pairs.suits(code, a, b, total)
         if self.pairs:
             self.depth //= 2
             self.vectors, self.scalars = (
                 coopmatrix_pairs.vectors(code, a, self.read), coopmatrix_pairs.scalars(code, b, self.read)
             )  # fmt: skip
+        elif turned(type):
+            # The line of the result is its row: the product of the transposes.
+            self.vectors = self._transposed_vectors(b)
+            self.scalars = _transposed(self._factor(a, columns=False))
         else:
             self.vectors = self._vectors(self._factor(a, columns=True))
             self.scalars = self._factor(b, columns=False)
@@ -142,9 +159,7 @@ class _Product:
         if isinstance(held, Reference):
             return Factor(held.type, held.pointer, held.row_stride, held.column_stride)
         assert isinstance(held, InMemory)
-        strides = (part(held.type).size, line_bytes(held.type))
-        return Factor(held.type, held.pointer, *(strides[::-1] if turned(held.type) else strides),
-                      plane_bytes(held.type))  # fmt: skip
+        return _of_tile(held)
 
     def _converted(self, m: Matrix, held: Matrix, *, columns: bool) -> Factor:
         """A factor of another type, converted as it lies in memory: row by row where that is allowed and better."""
@@ -166,10 +181,23 @@ class _Product:
         shape = target if not across else CoopMatrix(self.total, target.columns, target.rows, target.use)
         return Factor(shape, tile.pointer, strides[0], strides[1], plane_bytes(target))
 
+    def _transposed_vectors(self, b: Matrix) -> Factor:
+        """The second factor as the first one of a product of transposes."""
+        code = self.code
+        if self.total.family != "complex":
+            return self._vectors(_transposed(self._factor(b, columns=False)))
+        held = _of_tile(to_tile(code, b)) if b.type.component == self.total else self._factor(b, columns=False)
+        found = _transposed(held)
+        if 1 in found.type.shape:
+            return found
+        tile = new_tile(code, found.type)
+        turn(code, InMemory(held.type, held.pointer, owned=False), tile)
+        return _of_tile(tile)
+
     def _vectors(self, factor: Factor) -> Factor:
         """The factor that gives vectors: copied where the components of a column are no neighbours."""
         type = factor.type
-        if known(factor.row_stride) == part(type).size:
+        if known(factor.row_stride) == part(type).size or type.rows == 1:
             return factor
         tile = new_tile(self.code, type)
         move_in(self.code, factor.pointer, factor.row_stride, factor.column_stride, tile)
