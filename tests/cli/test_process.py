@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -70,8 +71,10 @@ def test_a_closed_pipe_is_silent(repository: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupt_is_quiet(repository: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(repository), "PYTHONUNBUFFERED": "1"}
+    # A shell lets what it starts in the background ignore interrupts; those who type one do not.
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen([*GIRIH, "check", "-"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as process:  # fmt: skip
+                          stderr=subprocess.PIPE, preexec_fn=listens) as process:  # fmt: skip
         assert process.stdin is not None
         process.stdin.write(b" " * 200_000)  # more than a pipe holds: the process is reading when this returns
         process.stdin.flush()
