@@ -21,8 +21,8 @@ from pathlib import Path
 from girih.bench import session
 from girih.bench.events import Event, Request
 from girih.bench.machine import load, usable_cpus
+from girih.bench.measuring.rows import BUSY
 from girih.bench.report import Results, head, tail
-from girih.bench.rows import BUSY
 from girih.commands.bench import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,9 +47,9 @@ CHECKS = {"off": ("off",), "bounds": ("bounds",), "both": ("off", "bounds")}
 def own_events(request: Request) -> Iterator[Event]:
     """The groups of this file, in the measuring process."""
     from benchmarks.cpu_growth import growth
-    from girih.bench.cases import Case
+    from girih.bench.cases.case import Case
+    from girih.bench.cases.products import shapes
     from girih.bench.child import serve
-    from girih.bench.products import shapes
 
     cases: list[Case] = []
     if "shapes" in request.groups:

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from girih.back.llvm.machine import Cpu, assemble
-from girih.bench.cases import Case
-from girih.bench.context import Context
-from girih.bench.rows import Row
+from girih.back.llvm.assemble.assembler import Cpu, assemble
+from girih.bench.cases.case import Case
+from girih.bench.measuring.context import Context
+from girih.bench.measuring.rows import Row
 from girih.program import compile_source, source_of_text
 from girih.runtime.executors import lowered
 

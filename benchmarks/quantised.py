@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 import girih
 from girih.bench.machine import cpu_info, environment
-from girih.bench.openblas import fastest_core
-from girih.bench.peak import bandwidth
+from girih.bench.measuring.peak import bandwidth
+from girih.bench.peers.openblas import fastest_core
 from girih.bench.session import child_environment
 from girih.kernels.quantized import FORMATS, WEIGHTS, dequantize
 from girih.kernels.texts import path

@@ -17,10 +17,10 @@ _HOME = {
     "parse": "girih.program",
     "Kernel": "girih.api",
     "Program": "girih.api",
-    "Group": "girih.runtime.arrays",
-    "uninitialized": "girih.runtime.arrays",
-    "Uninitialized": "girih.runtime.arrays",
-    "Choices": "girih.interpreter.choices",
+    "Group": "girih.arguments.arrays",
+    "uninitialized": "girih.arguments.arrays",
+    "Uninitialized": "girih.arguments.arrays",
+    "Choices": "girih.interpreter.machine.choices",
     "CacheWarning": "girih.runtime.cache",
     "Diagnostic": "girih.diagnostics",
     "Finding": "girih.diagnostics",
@@ -39,6 +39,7 @@ _MODULES = ("kernels",)
 if TYPE_CHECKING:
     from girih import kernels
     from girih.api import Kernel, Program, load, loads
+    from girih.arguments.arrays import Group, Uninitialized, uninitialized
     from girih.diagnostics import (
         CompileError,
         Diagnostic,
@@ -48,9 +49,8 @@ if TYPE_CHECKING:
         KernelError,
         LaunchError,
     )
-    from girih.interpreter.choices import Choices
+    from girih.interpreter.machine.choices import Choices
     from girih.program import check, parse
-    from girih.runtime.arrays import Group, Uninitialized, uninitialized
     from girih.runtime.cache import CacheWarning
     from girih.source import Source, Span
 

@@ -18,9 +18,9 @@ from girih.program import compile_source, read_source, source_of_text
 from girih.source import NOWHERE, Source
 
 if TYPE_CHECKING:
-    from girih.interpreter.choices import Choices
+    from girih.interpreter.launch import Progress
+    from girih.interpreter.machine.choices import Choices
     from girih.runtime.executors import Executor
-    from girih.runtime.launch import Progress
 
 DEFAULT_CHECKS = "bounds"
 
@@ -218,7 +218,7 @@ class Kernel:
 
 def _check_options(choices: object, max_steps: object, progress: object) -> None:
     """Hold the options of a launch against their types. Raises `TypeError` and `ValueError`."""
-    from girih.interpreter.choices import Choices
+    from girih.interpreter.machine.choices import Choices
 
     if not isinstance(choices, Choices | None):
         raise TypeError(f"choices is a girih.Choices; got {choices!r}")

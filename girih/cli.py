@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from girih import __version__
-from girih.commands.address import address
-from girih.commands.calls import definitions_of, grid_of
+from girih.commands.address.command import address
+from girih.commands.parts.calls import definitions_of, grid_of
 
 INTERRUPTED = 130
 

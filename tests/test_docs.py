@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from girih import check
-from girih.commands.reference import GROUPS, all_codes, group_of
+from girih.commands.parts.reference import GROUPS, all_codes, group_of
 from girih.ir.define import OPS, RULES
 
 ROOT = Path(__file__).resolve().parent.parent

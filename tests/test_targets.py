@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import girih
-from girih.back.llvm.machine import Cpu
+from girih.back.llvm.assemble.assembler import Cpu
 from girih.source import Source, Span
 
 TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {

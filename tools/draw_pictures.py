@@ -16,7 +16,7 @@ from pathlib import Path
 import girih
 from girih.commands.show_picture import svg
 from girih.ir.types import F32, CoopMatrix, Use
-from girih.ops.coopmatrix_layout import layout_of
+from girih.ops.tile.coopmatrix_layout import layout_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -234,7 +234,7 @@ def coopmatrix() -> Picture:
         _matrix(p, left, 92, CoopMatrix(F32, rows, columns, use))
         left += 22 * columns + 4
     _key(p, 560)
-    p.text(24, 288, "How the vectors follow from type, use and subgroup size: girih/ops/coopmatrix_layout.py",
+    p.text(24, 288, "How the vectors follow from type, use and subgroup size: girih/ops/tile/coopmatrix_layout.py",
            "soft", "small")  # fmt: skip
     return p
 

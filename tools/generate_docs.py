@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from girih.commands.reference import (
+from girih.commands.parts.reference import (
     PSEUDO,
     Code,
     codes_of_rules,

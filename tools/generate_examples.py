@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import girih
-from girih.commands.reference import spelling_of
+from girih.commands.parts.reference import spelling_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "girih" / "data" / "examples.json"

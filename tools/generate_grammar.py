@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import girih.ops  # noqa: F401  (fills the registry)
-from girih.commands.reference import group_of
+from girih.commands.parts.reference import group_of
 from girih.front.text.constant_parser import ATTRIBUTE_NAMES
 from girih.front.text.definitions import OPERATORS
 from girih.front.text.type_parser import TYPE_KEYWORDS

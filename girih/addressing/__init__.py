@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from girih.addressing.access import Access, Kind
 from girih.addressing.blocked_interleaved import BlockedInterleaved
-from girih.addressing.convert import convert
+from girih.addressing.convert.models import convert
 from girih.addressing.errors import RULES, AddressingError, Rule, Violation
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.load_store import load_tensor, store_tensor
@@ -21,21 +21,21 @@ from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
 
 _HOME = {
-    "ConvolutionPlan": "girih.addressing.convolution",
-    "MapTile": "girih.addressing.map_tile",
-    "SharedImage": "girih.addressing.shared_image",
-    "Swizzle": "girih.addressing.swizzle",
-    "TensorMap": "girih.addressing.tensor_map",
-    "plan_convolution": "girih.addressing.convolution",
+    "ConvolutionPlan": "girih.addressing.tensor_map.convolution",
+    "MapTile": "girih.addressing.tensor_map.tile",
+    "SharedImage": "girih.addressing.tensor_map.shared_image",
+    "Swizzle": "girih.addressing.tensor_map.swizzle",
+    "TensorMap": "girih.addressing.tensor_map.model",
+    "plan_convolution": "girih.addressing.tensor_map.convolution",
 }
 """The names that are loaded when they are first used."""
 
 if TYPE_CHECKING:
-    from girih.addressing.convolution import ConvolutionPlan, plan_convolution
-    from girih.addressing.map_tile import MapTile
-    from girih.addressing.shared_image import SharedImage
-    from girih.addressing.swizzle import Swizzle
-    from girih.addressing.tensor_map import TensorMap
+    from girih.addressing.tensor_map.convolution import ConvolutionPlan, plan_convolution
+    from girih.addressing.tensor_map.model import TensorMap
+    from girih.addressing.tensor_map.shared_image import SharedImage
+    from girih.addressing.tensor_map.swizzle import Swizzle
+    from girih.addressing.tensor_map.tile import MapTile
 
 __all__ = [
     "RULES",

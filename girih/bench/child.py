@@ -10,15 +10,15 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TextIO
 
-from girih.bench import columns, costs, products
-from girih.bench.cases import MANY, Case
-from girih.bench.context import Context, MissingPeerError, find_peers
+from girih.bench.cases import columns, costs, products
+from girih.bench.cases.case import MANY, Case
 from girih.bench.events import Event, Request
 from girih.bench.machine import environment, load
-from girih.bench.peak import bandwidth, peak
-from girih.bench.rows import Row, Summary
-from girih.bench.timing import clock_for, interleaved
-from girih.bench.work import WrongResultError
+from girih.bench.measuring.context import Context, MissingPeerError, find_peers
+from girih.bench.measuring.peak import bandwidth, peak
+from girih.bench.measuring.rows import Row, Summary
+from girih.bench.measuring.timing import clock_for, interleaved
+from girih.bench.measuring.work import WrongResultError
 from girih.diagnostics import CompileError, GirihError, KernelError, LaunchError
 
 SUMMARIES = (
@@ -42,7 +42,7 @@ def groups() -> list[str]:
 def cases_of(request: Request) -> list[Case]:
     """What a request is about."""
     if request.kind == "library":
-        from girih.bench.library import KERNELS
+        from girih.bench.cases.library import KERNELS
 
         return [Case("library", request.name, lambda context: KERNELS[request.name](context, request.type))]
     threads = MANY if request.many else 1

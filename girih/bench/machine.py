@@ -49,8 +49,8 @@ def commit() -> str | None:
 def environment(threads: int) -> dict[str, Any]:
     """Processor, versions, and the kernels of OpenBLAS, for a process with so many threads."""
     from girih import __version__
-    from girih.back.llvm.machine import Cpu, llvm_version
-    from girih.bench import libxsmm, openblas
+    from girih.back.llvm.assemble.assembler import Cpu, llvm_version
+    from girih.bench.peers import libxsmm, openblas
 
     host = Cpu.host()
     library = libxsmm.find()

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from girih.bench.measuring.rows import Row
 from girih.bench.report import TITLES, Results
-from girih.bench.rows import Row
 
 INK, FAINT, GRID = "#22272e", "#8a929c", "#e6e9ed"
 GROUP_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be123c", "#0369a1", "#65a30d", "#7e22ce", "#a16207", "#475569")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih.bench.events import Event
-from girih.bench.rows import BUSY, CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Row
+from girih.bench.measuring.rows import BUSY, CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Row
 
 TITLES = {
     "gemm": "Large products, one instruction, one thread",

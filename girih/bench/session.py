@@ -15,7 +15,7 @@ from pathlib import Path
 
 from girih.bench.events import Event, Request
 from girih.bench.machine import cpu_info
-from girih.bench.openblas import ENVIRONMENT, fastest_core
+from girih.bench.peers.openblas import ENVIRONMENT, fastest_core
 
 CHILD = ("-m", "girih.bench.child")
 

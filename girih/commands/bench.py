@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from girih.bench.events import Event, Request
+from girih.bench.measuring.rows import Row
 from girih.bench.report import COLOURS, TITLES, Results, cells, head, tail, verdict_in_words
-from girih.bench.rows import Row
-from girih.commands.arrays import ArrayMaker, InputError
-from girih.commands.calls import read_program, unknown
-from girih.commands.report import coloured, print_json
-from girih.commands.specifications import Specification, parse_argument
+from girih.commands.parts.array_specifications import Specification, parse_argument
+from girih.commands.parts.arrays import ArrayMaker, InputError
+from girih.commands.parts.calls import read_program, unknown
+from girih.commands.parts.report import coloured, print_json
 from girih.diagnostics import GirihError
 from girih.ir.core import Function
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from girih.bench.context import Array, Context
+    from girih.bench.measuring.context import Array, Context
 
 CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
@@ -265,7 +265,7 @@ class _Status:
 
 def serve_own(request: Request) -> Iterator[Event]:
     """The events for a kernel of a file."""
-    from girih.bench.cases import Case
+    from girih.bench.cases.case import Case
     from girih.bench.child import in_words, refused, serve
 
     try:
@@ -327,10 +327,10 @@ def _own_row(
     from functools import partial
 
     from girih.api import compile_module, load
-    from girih.bench.rows import CHECKS as COST
-    from girih.bench.rows import OF_PEAK
-    from girih.bench.timing import clock_for, interleaved
-    from girih.commands.summary import arrays_of
+    from girih.bench.measuring.rows import CHECKS as COST
+    from girih.bench.measuring.rows import OF_PEAK
+    from girih.bench.measuring.timing import clock_for, interleaved
+    from girih.commands.parts.summary import arrays_of
 
     grid = tuple(details["grid"])
     program = {mode: load(details["file"], "cpu", details["definitions"], checks=mode) for mode in context.checks}
@@ -360,7 +360,7 @@ def _own_row(
 
 
 def _meter(type: str) -> Any:
-    from girih.bench.peak import peak
+    from girih.bench.measuring.peak import peak
 
     return peak(type)
 
@@ -378,8 +378,8 @@ def _compare(function: Function, mine: Sequence[object], wanted: Sequence[object
     """Hold what the kernel left in its arguments against what the interpreter left."""
     import numpy as np
 
-    from girih.bench.work import compare
-    from girih.commands.summary import arrays_of
+    from girih.bench.measuring.work import compare
+    from girih.commands.parts.summary import arrays_of
 
     for parameter, ours, theirs in zip(function.parameters, mine, wanted, strict=True):
         for a, b in zip(arrays_of(ours), arrays_of(theirs), strict=True):
@@ -392,7 +392,7 @@ def _compare(function: Function, mine: Sequence[object], wanted: Sequence[object
 
 
 def _wide(array: Array) -> Array:
-    from girih.bench.context import wide
+    from girih.bench.measuring.context import wide
 
     return wide(array)
 

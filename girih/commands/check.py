@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from girih.commands.calls import analyzed
-from girih.commands.report import counted, print_items, print_json
+from girih.commands.parts.calls import analyzed
+from girih.commands.parts.report import counted, print_items, print_json
 from girih.diagnostics import Diagnostic, errors
 
 
@@ -30,7 +30,7 @@ def _print_for_programs(diagnostics: Sequence[Diagnostic], format: str) -> None:
     if format == "json":
         print_json([d.to_json() for d in diagnostics])
         return
-    from girih.commands.exchange import github, sarif
+    from girih.commands.parts.exchange_formats import github, sarif
 
     if format == "sarif":
         print_json(sarif(diagnostics))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import click
 
-from girih.commands.calls import analyzed, refuse_file, unknown
-from girih.commands.report import counted, print_items
+from girih.commands.parts.calls import analyzed, refuse_file, unknown
+from girih.commands.parts.report import counted, print_items
 from girih.diagnostics import CompileError, errors
 from girih.ir.core import Function, Module
 

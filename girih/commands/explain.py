@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import click
 
-from girih.commands.address_rules import address_rules, explained
-from girih.commands.reference import all_codes, describe_code, describe_rules, written_as
-from girih.commands.report import print_json
+from girih.commands.address.rules import address_rules, explained
+from girih.commands.parts.reference import all_codes, describe_code, describe_rules, written_as
+from girih.commands.parts.report import print_json
 from girih.front.text.spelling import nearest
 from girih.ir.define import OPS, RULES
 

@@ -10,8 +10,8 @@ from difflib import unified_diff
 
 import click
 
-from girih.commands.calls import read_program, refuse_file
-from girih.commands.report import counted, plural, print_items
+from girih.commands.parts.calls import read_program, refuse_file
+from girih.commands.parts.report import counted, plural, print_items
 from girih.diagnostics import CompileError, Diagnostic
 from girih.source import Source
 

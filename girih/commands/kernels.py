@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from girih.commands.calls import unknown
-from girih.commands.report import print_json
+from girih.commands.parts.calls import unknown
+from girih.commands.parts.report import print_json
 from girih.kernels.table import TABLE, choices
 from girih.kernels.texts import defaults, path
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from girih.commands.arrays import ArrayMaker, InputError
-from girih.commands.calls import read_program, unknown
-from girih.commands.progress import Bar
-from girih.commands.report import counted, plural, print_items, print_json
-from girih.commands.save import Save, checked_saves, save_all
-from girih.commands.specifications import Specification, parse_argument
-from girih.commands.summary import Summary
+from girih.commands.parts.array_specifications import Specification, parse_argument
+from girih.commands.parts.arrays import ArrayMaker, InputError
+from girih.commands.parts.calls import read_program, unknown
+from girih.commands.parts.progress import Bar
+from girih.commands.parts.report import counted, plural, print_items, print_json
+from girih.commands.parts.save import Save, checked_saves, save_all
+from girih.commands.parts.summary import Summary
 from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError
 from girih.ir.core import Function
 
@@ -117,7 +117,7 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
 
 
 def _launch(kernel: Kernel, request: Request, values: Sequence[object]) -> float:
-    from girih.interpreter.choices import Choices
+    from girih.interpreter.machine.choices import Choices
 
     if kernel.target != "interpreter":
         start = time.perf_counter()
@@ -131,7 +131,7 @@ def _launch(kernel: Kernel, request: Request, values: Sequence[object]) -> float
 
 
 def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object]) -> list[tuple[str, object]]:
-    from girih.commands.summary import arrays_of
+    from girih.commands.parts.summary import arrays_of
 
     by_name = {p.name: value for p, value in zip(function.parameters, values, strict=True)}
     return [pair for save in saves for pair in zip(save.paths, arrays_of(by_name[save.name]), strict=True)]

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from girih.commands.calls import analyzed, unknown
+from girih.analysis.effects import MemoryUse, memory_use
 from girih.commands.emit import write_text
-from girih.commands.report import counted, plural, print_items
+from girih.commands.parts.calls import analyzed, unknown
+from girih.commands.parts.report import counted, plural, print_items
 from girih.diagnostics import errors
 from girih.ir.core import Function, Op, Region, Value
-from girih.ir.memory_use import MemoryUse, memory_use
 from girih.ir.print import show_dictionary
 from girih.ir.types import MemRef
 from girih.recursion import recursion_room

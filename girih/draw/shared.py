@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing import SharedImage, Swizzle
-from girih.addressing.shared_image import FILL, UNTOUCHED
-from girih.addressing.swizzle import BANK_BYTES, BANKS, LINE, Conflicts
+from girih.addressing.tensor_map.shared_image import FILL, UNTOUCHED
+from girih.addressing.tensor_map.swizzle import BANK_BYTES, BANKS, LINE, Conflicts
 from girih.draw.grid import left_out
 from girih.draw.options import Limits, Options
 from girih.draw.picture import PAPER, Axis, DrawingError, Look, Panel, Picture, plural

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from girih.addressing import Access, ConvolutionPlan, Kind, MapTile, TensorMap
 from girih.addressing.errors import Report
-from girih.addressing.im2col import corners, walk
-from girih.addressing.tensor_copy import inner_bytes, shared_bytes
-from girih.addressing.tensor_map_operands import check_shared_address
+from girih.addressing.tensor_map.copies import inner_bytes, shared_bytes
+from girih.addressing.tensor_map.im2col import corners, walk
+from girih.addressing.tensor_map.operands import check_shared_address
 from girih.draw.options import Limits, Options
 from girih.draw.picture import ACCESS_LOOKS, DISCARDED, FILLED, IN_BOUNDS, Look, Panel, Picture, counts_of, times
 from girih.draw.shared import COPIED, IMAGE_LOOKS, LANE_BYTES, PARTLY, UNWRITTEN, Reads, image_panel, number_range

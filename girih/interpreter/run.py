@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import girih.interpreter.arith
-import girih.interpreter.atomics
-import girih.interpreter.builtin
-import girih.interpreter.control
-import girih.interpreter.coopmatrix
-import girih.interpreter.coopmatrix_blocked
-import girih.interpreter.coopmatrix_regions
-import girih.interpreter.coopmatrix_tensor
-import girih.interpreter.linalg
-import girih.interpreter.memory
-import girih.interpreter.subgroup
-import girih.interpreter.tensor_layout  # noqa: F401  (these fill MEANINGS)
+import girih.interpreter.tile.arith
+import girih.interpreter.tile.atomics
+import girih.interpreter.tile.builtin
+import girih.interpreter.tile.control
+import girih.interpreter.tile.coopmatrix
+import girih.interpreter.tile.coopmatrix_blocked
+import girih.interpreter.tile.coopmatrix_regions
+import girih.interpreter.tile.coopmatrix_tensor
+import girih.interpreter.tile.linalg
+import girih.interpreter.tile.memory
+import girih.interpreter.tile.subgroup
+import girih.interpreter.tile.tensor_layout  # noqa: F401  (these fill MEANINGS)
 from girih.diagnostics import Finding
-from girih.interpreter import numbers
-from girih.interpreter.choices import Choices
-from girih.interpreter.findings import Findings
-from girih.interpreter.machine import BudgetSpent, Geometry, Machine
-from girih.interpreter.values import Array, GroupValue, MemRefValue
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.choices import Choices
+from girih.interpreter.machine.findings import Findings
+from girih.interpreter.machine.machine import BudgetSpent, Geometry, Machine
+from girih.interpreter.machine.values import Array, GroupValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number
-from girih.ops.coopmatrix_regions import CooperativeMatrixApply
-from girih.ops.memory import Alloca
+from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
+from girih.ops.tile.memory import Alloca
 
 DEFAULT_STEPS = 10_000_000
 """Instructions that a batch of work-groups may execute, if the launch does not say."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from secrets import token_hex
 from time import time
 
-from girih.back.llvm.machine import llvm_version
+from girih.back.llvm.assemble.assembler import llvm_version
 from girih.ir.core import Function
 
 __all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
@@ -124,7 +124,7 @@ def kernel_key(function: Function, checks: str, cpu: str) -> str:
     )  # fmt: skip
 
 
-_COMPILER = ("back", "ir", "ops")
+_COMPILER = ("analysis", "back", "ir", "ops")
 """The parts of the package that decide how a checked function is compiled."""
 
 

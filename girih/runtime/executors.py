@@ -15,9 +15,9 @@ from girih.ir.core import Function
 from girih.recursion import recursion_room
 
 if TYPE_CHECKING:
+    from girih.back.llvm.assemble.assembler import Cpu
     from girih.back.llvm.cpu.compile import Lowered
-    from girih.back.llvm.machine import Cpu
-    from girih.runtime.cpu import CpuKernel
+    from girih.runtime.cpu.kernel import CpuKernel
 
 CHECKS = ("bounds", "off")
 """How much compiled code checks: all accesses and what would end the process, or only the latter."""
@@ -76,7 +76,7 @@ def processor(target: str) -> Cpu:
         raise ValueError(
             f"there is no target {target!r}; the targets are interpreter, cpu, and cpu:NAME for a processor by name"
         )
-    from girih.back.llvm.machine import Cpu
+    from girih.back.llvm.assemble.assembler import Cpu
 
     return Cpu.named(name) if name else Cpu.host()
 
@@ -105,8 +105,8 @@ class InterpreterExecutor:
         """Nothing is left to do."""
 
     def launch_with(self, options: Mapping[str, Any], grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """See `girih.runtime.launch.launch`."""
-        from girih.runtime.launch import launch
+        """See `girih.interpreter.launch.launch`."""
+        from girih.interpreter.launch import launch
 
         launch(self._function, grid, arguments, **options)
 
@@ -125,7 +125,7 @@ class CpuExecutor:
     __slots__ = ("_checks", "_cpu", "_function", "_target", "call", "settle")
 
     def __init__(self, function: Function, cpu: Cpu, checks: str, target: str) -> None:
-        from girih.back.llvm.machine import Cpu as Processor
+        from girih.back.llvm.assemble.assembler import Cpu as Processor
 
         self._function, self._cpu, self._checks, self._target = function, cpu, checks, target
         missing = cpu.missing_on(Processor.host())
@@ -163,10 +163,10 @@ class CpuExecutor:
 
 def assembled(function: Function, cpu: Cpu, checks: str) -> str:
     """A kernel as assembly. Raises what `lowered` does."""
-    from girih.back.llvm import machine
+    from girih.back.llvm.assemble import assembler
 
     made = lowered(function, cpu, checks)
-    return machine.assembly(made.text, cpu, made.optimize)
+    return assembler.assembly(made.text, cpu, made.optimize)
 
 
 def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
@@ -175,7 +175,7 @@ def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
     Raises `CompileError` for what the target refuses, and `InternalError` for a fault of girih's own.
     """
     from girih.back.llvm.cpu.compile import lower
-    from girih.back.llvm.cpu.target import CpuTarget
+    from girih.back.llvm.cpu.machine.target import CpuTarget
 
     try:
         with recursion_room():
@@ -189,10 +189,10 @@ def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
 
 def linked(function: Function, cpu: Cpu, checks: str) -> CpuKernel:
     """The kernel in memory, compiled now or before. Raises what `lowered` does."""
-    from girih.back.llvm.cpu.abi import CompiledKernel
-    from girih.back.llvm.machine import assemble
+    from girih.back.llvm.assemble.assembler import assemble
+    from girih.back.llvm.cpu.machine.abi import CompiledKernel
     from girih.runtime.cache import Cache, kernel_key
-    from girih.runtime.cpu import CpuKernel
+    from girih.runtime.cpu.kernel import CpuKernel
 
     cache = Cache.standard()
     key = kernel_key(function, checks, cpu.identity)

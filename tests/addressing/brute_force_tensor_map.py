@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.model import TensorMap
 
 BITS = {
     "u8": 8, "u16": 16, "u32": 32, "s32": 32, "u64": 64, "s64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.model import TensorMap
 from tests.addressing import brute_force_tensor_map as brute
 
 Random = np.random.Generator

@@ -18,7 +18,7 @@ from girih.addressing import (
     TensorView,
     convert,
 )
-from girih.addressing.convert_tile import Model
+from girih.addressing.convert.tiles import Model
 from tests.addressing.random_layouts import case_of
 
 

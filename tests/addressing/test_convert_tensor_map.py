@@ -23,7 +23,7 @@ from girih.addressing import (
     Violation,
     convert,
 )
-from girih.addressing.convert_tile import Model
+from girih.addressing.convert.tiles import Model
 from girih.addressing.tensor_layout import ClampMode
 from tests.addressing import random_tensor_maps as maps
 from tests.addressing.random_layouts import case_of

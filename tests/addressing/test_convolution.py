@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from girih.addressing import AddressingError
-from girih.addressing.convolution import plan_convolution
+from girih.addressing.tensor_map.convolution import plan_convolution
 
 
 @pytest.mark.parametrize("seed", range(40))

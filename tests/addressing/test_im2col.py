@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from girih.addressing.im2col import walk
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.im2col import walk
+from girih.addressing.tensor_map.model import TensorMap
 
 Pixel = tuple[int, int, int]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from girih.addressing.sub_byte import pack_six_bits, unpack
-from girih.addressing.tensor_element import ELEMENT_TYPES
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.element_type import ELEMENT_TYPES
+from girih.addressing.tensor_map.model import TensorMap
+from girih.addressing.tensor_map.sub_byte import pack_six_bits, unpack
 
 
 def row_map(dtype: str, **changed: Any) -> TensorMap:

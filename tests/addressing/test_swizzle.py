@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from girih.addressing.swizzle import MODES, Swizzle
+from girih.addressing.tensor_map.swizzle import MODES, Swizzle
 from tests.addressing.brute_force_tensor_map import swizzled
 
 LANES = np.arange(32)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from girih.addressing import AddressingError
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.model import TensorMap
 from tests.addressing.random_tensor_maps import KINDS, compare
 
 Array = NDArray[Any]

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from girih.addressing import AddressingError
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.model import TensorMap
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 RECORD = json.loads((DATA / "tensor_map_h200.json").read_text())

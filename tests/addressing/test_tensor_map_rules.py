@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from girih.addressing import RULES, AddressingError, Violation
-from girih.addressing.convolution import ConvolutionPlan, plan_convolution
-from girih.addressing.swizzle import Swizzle
-from girih.addressing.tensor_map import TensorMap
+from girih.addressing.tensor_map.convolution import ConvolutionPlan, plan_convolution
+from girih.addressing.tensor_map.model import TensorMap
+from girih.addressing.tensor_map.swizzle import Swizzle
 
 Try = Callable[[], Any]
 MEMORY = np.zeros(1 << 16, np.uint8)

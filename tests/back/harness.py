@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
-from girih.back.llvm.cpu.abi import FIRST_PARAMETER, CompiledKernel
 from girih.back.llvm.cpu.compile import lower
-from girih.back.llvm.cpu.target import CpuTarget
-from girih.back.llvm.rounding import Features
+from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, CompiledKernel
+from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.numbers.rounding import Features
 from girih.ir.core import Function
 from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
 

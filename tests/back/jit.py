@@ -10,11 +10,11 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.back.llvm.rounding import Features, from_memory, to_memory
-from girih.back.llvm.text import ModuleText, Val, wide
-from girih.back.llvm.values import memory_type
-from girih.back.llvm.writer import Writer
-from girih.interpreter import numbers
+from girih.back.llvm.emit.text import ModuleText, Val, wide
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.numbers.rounding import Features, from_memory, to_memory
+from girih.back.llvm.numbers.values import memory_type
+from girih.interpreter.machine import numbers
 from girih.ir.types import BOOL, PARTS, Boolean, Number
 
 Array = NDArray[np.generic]

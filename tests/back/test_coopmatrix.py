@@ -482,7 +482,7 @@ def test_factors_that_branches_find_in_memory(transpose: str) -> None:
 @pytest.mark.parametrize(("type", "use"), [("f32", "acc"), ("i8", "b"), ("c32", "a")])
 def test_extract_and_insert(type: str, use: str, shape: tuple[int, int]) -> None:
     from girih.ir.types import NUMBERS, CoopMatrix, Use
-    from girih.ops.coopmatrix_layout import layout_of
+    from girih.ops.tile.coopmatrix_layout import layout_of
 
     uses = {"acc": Use.ACC, "a": Use.A, "b": Use.B}
     layout = layout_of(CoopMatrix(NUMBERS[type], *shape, uses[use]), 8)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from girih.back.llvm import arith, casts
-from girih.back.llvm import math as functions
-from girih.back.llvm.rounding import Features, round_to
-from girih.interpreter import numbers
+from girih.back.llvm.numbers import arith, casts
+from girih.back.llvm.numbers import math as functions
+from girih.back.llvm.numbers.rounding import Features, round_to
+from girih.interpreter.machine import numbers
 from girih.ir.types import (
     BF16,
     BOOL,

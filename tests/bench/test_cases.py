@@ -7,13 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from girih.bench import child, columns, costs, peak, products, work
+from girih.bench import child
+from girih.bench.cases import columns, costs, products
+from girih.bench.cases.library import KERNELS
 from girih.bench.choices import type_of, types_of
-from girih.bench.context import Context
 from girih.bench.events import Request
-from girih.bench.library import KERNELS
+from girih.bench.measuring import peak, work
+from girih.bench.measuring.context import Context
+from girih.bench.measuring.timing import Call, Clock, Effort, Samples
 from girih.bench.report import TITLES
-from girih.bench.timing import Call, Clock, Effort, Samples
 from girih.cli import BENCH_GROUPS
 from girih.kernels.table import TABLE
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from girih.back.llvm.machine import Cpu, assemble
-from girih.bench import libxsmm, machine, openblas, peak
+from girih.back.llvm.assemble.assembler import Cpu, assemble
+from girih.bench import machine
 from girih.bench.machine import environment
+from girih.bench.measuring import peak
+from girih.bench.peers import libxsmm, openblas
 
 
 @pytest.mark.parametrize(

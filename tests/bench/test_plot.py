@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from girih.bench import plot
+from girih.bench.measuring.rows import Row, Versus
 from girih.bench.report import Results
-from girih.bench.rows import Row, Versus
 
 MACHINE = {"gflops": {"f32": 110.0, "f64": 55.0, "bf16": 220.0}, "gigabytes_per_second": 40.0}
 

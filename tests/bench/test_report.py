@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from girih.bench.measuring.rows import Goal, Row, Versus
 from girih.bench.report import Results, cells, duration, goal_in_words, head, tail, verdict_in_words
-from girih.bench.rows import Goal, Row, Versus
 
 PEAK = Goal("of_peak", 0.85, 0.92)
 ROWS = [

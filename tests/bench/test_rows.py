@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from girih.bench.rows import Goal, Row, Summary, Versus, geometric_mean, rate
+from girih.bench.measuring.rows import Goal, Row, Summary, Versus, geometric_mean, rate
 
 
 @pytest.mark.parametrize(

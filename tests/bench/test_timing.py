@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from girih.bench.timing import FEWEST, Effort, Samples, interleaved
+from girih.bench.measuring.timing import FEWEST, Effort, Samples, interleaved
 
 
 class Clock:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from girih.bench.context import Array, Context, MissingPeerError, find_peers
-from girih.bench.work import Peer, Work, WrongResultError, compare, measure, verify
+from girih.bench.measuring.context import Array, Context, MissingPeerError, find_peers
+from girih.bench.measuring.work import Peer, Work, WrongResultError, compare, measure, verify
 
 QUICK = Context(quick=True, peers={"numpy": np})
 EXPECTED: Array = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -61,7 +61,7 @@ def test_checks_and_ratios_become_figures() -> None:
 
 
 def test_a_missing_peer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from girih.bench import libxsmm
+    from girih.bench.peers import libxsmm
 
     monkeypatch.setattr(libxsmm, "find", lambda: None)
     assert "libxsmm" not in find_peers((), 1)

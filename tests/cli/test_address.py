@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from girih.commands.address_parameters import PARAMETERS
+from girih.commands.address.parameters import PARAMETERS
 from tests.cli.helpers import Done, girih
 
 LAYOUT = ("tensor-layout", "--dimension", "6,8", "--slice", "4:4,-2:6", "--clamp-mode", "constant")

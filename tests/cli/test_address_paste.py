@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from girih.commands.address_paste import TYPES, Pasted, read
-from girih.commands.address_source import Source, Unreadable
+from girih.commands.address.c_source import Source, Unreadable
+from girih.commands.address.paste import TYPES, Pasted, read
 from tests.cli.helpers import girih
 
 CALL = """\

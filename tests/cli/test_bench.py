@@ -11,7 +11,7 @@ import pytest
 
 from girih.bench import plot, session
 from girih.bench.events import Event, Request
-from girih.bench.rows import Goal, Row, Versus
+from girih.bench.measuring.rows import Goal, Row, Versus
 from tests.cli.helpers import AXPBY, Done, girih, write
 
 PROGRAM = (

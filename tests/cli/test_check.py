@@ -10,7 +10,7 @@ from typing import IO, cast
 import click
 import pytest
 
-from girih.commands import report
+from girih.commands.parts import report
 from girih.diagnostics import Diagnostic
 from girih.source import Source, Span
 from tests.cli.helpers import AXPBY, girih, write

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from girih.commands.reference import all_codes
+from girih.commands.parts.reference import all_codes
 from tests.cli.helpers import AXPBY, girih, write
 
 WRONG = """func @axpby(%alpha: f32, %A: memref<f32x4>, %B: memref<f32x5>) {
@@ -106,7 +106,7 @@ def test_sarif_names_files_by_uri(folder: Path) -> None:
 
 
 def test_every_code_can_be_a_rule() -> None:
-    from girih.commands.exchange import sarif
+    from girih.commands.parts.exchange_formats import sarif
     from girih.diagnostics import Diagnostic
     from girih.source import NOWHERE
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from girih.commands.address_rules import address_rules
-from girih.commands.reference import all_codes
+from girih.commands.address.rules import address_rules
+from girih.commands.parts.reference import all_codes
 from girih.ir.define import OPS, RULES
 from tests.cli.helpers import girih
 

@@ -16,7 +16,7 @@ import pytest
 
 from girih import __version__
 from girih.cli import Commands
-from girih.commands import progress
+from girih.commands.parts import progress
 from girih.diagnostics import InternalError
 from tests.cli.helpers import AXPBY, girih, write
 

@@ -11,8 +11,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from girih.commands import save
-from girih.commands.specifications import FromFile, Made, Members, parse_argument
+from girih.commands.parts import save
+from girih.commands.parts.array_specifications import FromFile, Made, Members, parse_argument
 from girih.ir.types import NUMBERS
 from tests.cli.helpers import AXPBY, Done, girih, write
 from tests.conftest import Command

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from girih.addressing import BlockedInterleaved, Swizzle, TensorMap
-from girih.addressing.swizzle import MODES
+from girih.addressing.tensor_map.swizzle import MODES
 from girih.draw import DrawingError
 from tests.draw.pictures import classes, labels, memory_places, picture_of
 

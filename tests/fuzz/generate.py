@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.interpreter.numbers import dtype
+from girih.interpreter.machine.numbers import dtype
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, Module, Parameter, RegionKind, Slice, Value
 from girih.ir.types import (

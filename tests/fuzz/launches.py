@@ -13,8 +13,8 @@ import numpy as np
 
 import girih
 from girih.diagnostics import errors
-from girih.interpreter.findings import RUN_CODES
-from girih.interpreter.numbers import dtype
+from girih.interpreter.machine.findings import RUN_CODES
+from girih.interpreter.machine.numbers import dtype
 from girih.ir.types import Boolean, Group, MemRef, Number, Type
 from tests.fuzz.mutate import mutated, programs, tokens
 from tests.fuzz.programs import program

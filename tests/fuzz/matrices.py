@@ -9,9 +9,9 @@ from typing import Any
 
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import BOOL, I32, INDEX, CoopMatrix, MatrixScope, Number, Use, promotable, promote
-from girih.ops.coopmatrix import Checked
-from girih.ops.coopmatrix_layout import layout_of
-from girih.ops.coopmatrix_regions import Combined
+from girih.ops.tile.coopmatrix import Checked
+from girih.ops.tile.coopmatrix_layout import layout_of
+from girih.ops.tile.coopmatrix_regions import Combined
 from tests.fuzz.generate import COMPLEX, ELEMENTS, NUMBERS, Emitter, Generator, looseness_of
 from tests.fuzz.memories import order_modifiers
 from tests.fuzz.scalars import bounded

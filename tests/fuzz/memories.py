@@ -8,7 +8,7 @@ from typing import Any
 
 from girih.ir.core import Dictionary, Entry, Slice, Value
 from girih.ir.types import BOOL, I8, INDEX, AddressSpace, Extent, MemRef, Number, packed_strides
-from girih.ops.memory import SCOPES, SEMANTICS
+from girih.ops.tile.memory import SCOPES, SEMANTICS
 from tests.fuzz.generate import COMPLEX, ELEMENTS, Emitter, Generator, looseness_of
 from tests.fuzz.tracked import Alike, GroupReference, Memory, Reference, Scope, Tracked, number_limit
 

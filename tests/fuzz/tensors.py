@@ -11,7 +11,7 @@ from girih.addressing import TensorLayout as LayoutModel
 from girih.ir import types
 from girih.ir.core import Slice, Value
 from girih.ir.types import F64, I8, I16, I32, I64, INDEX, ClampMode, CoopMatrix, MemRef, Number
-from girih.ops.coopmatrix_tensor import BlockOrder
+from girih.ops.tile.coopmatrix_tensor import BlockOrder
 from tests.fuzz.generate import ELEMENTS, Emitter, Generator
 from tests.fuzz.matrices import closed, matrix_type, some_matrix, some_scope, type_of
 from tests.fuzz.tracked import Alike, Laid, Reference, Scope, Tracked, Viewed, needed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 from tests.interpreter.launching import Array, findings, fortran, kernel, spmd, zeros
 
 RNG = np.random.default_rng(7)

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 from tests.interpreter.launching import Array, findings, fortran, kernel, spmd, zeros
 
 ROWS, COLUMNS = 8, 4

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import girih
 from girih.ir.types import C64, F16, F32, F64, I8, CoopMatrix, Number, Use
-from girih.ops.coopmatrix_layout import layout_of
+from girih.ops.tile.coopmatrix_layout import layout_of
 
 Array = NDArray[Any]
 Mapping = dict[tuple[int, int], tuple[int, int]]

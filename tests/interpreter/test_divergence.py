@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
 
 ITEMS = np.arange(16)

@@ -11,7 +11,7 @@ import pytest
 
 import girih
 from girih.api import Grid, Kernel
-from girih.interpreter.findings import KEPT, RUN_CODES
+from girih.interpreter.machine.findings import KEPT, RUN_CODES
 from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
 
 

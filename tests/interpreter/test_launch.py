@@ -11,12 +11,11 @@ import pytest
 
 import girih
 from girih.api import Grid
-from girih.interpreter import run
-from girih.interpreter.choices import Choices
-from girih.interpreter.machine import Geometry
-from girih.interpreter.numbers import dtype
+from girih.interpreter import launch, run
+from girih.interpreter.machine.choices import Choices
+from girih.interpreter.machine.machine import Geometry
+from girih.interpreter.machine.numbers import dtype
 from girih.ir.types import NUMBERS
-from girih.runtime import launch
 from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
 
 MARK = """

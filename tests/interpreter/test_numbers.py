@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from girih.diagnostics import InternalError
-from girih.interpreter import numbers
+from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, NUMBERS, SCALARS, Number
 
 Array = npt.NDArray[Any]

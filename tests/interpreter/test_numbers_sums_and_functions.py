@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from girih.interpreter import numbers
+from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, NUMBERS, Number
 
 Array = npt.NDArray[Any]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 from tests.interpreter.launching import spmd, zeros
 
 GROUPS, ITEMS, SLOTS = 3, 16, 4

@@ -26,7 +26,7 @@ from girih.ir.types import (
     TensorView,
     Use,
 )
-from girih.ops.coopmatrix_regions import Combined
+from girih.ops.tile.coopmatrix_regions import Combined
 
 TEXT = """
 func @scale(%a: f32, %A: memref<f32x?>) {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import girih
 from girih import kernels
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 
 Array = NDArray[Any]
 

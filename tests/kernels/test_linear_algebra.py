@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import girih
 from girih import kernels
 from girih.api import Grid
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 
 Array = NDArray[Any]
 SEEDS = [None, *range(20)]

@@ -7,7 +7,7 @@ import pytest
 
 import girih
 from girih import kernels
-from girih.interpreter.choices import Choices
+from girih.interpreter.machine.choices import Choices
 
 LENGTHS = [1, 2, 31, 32, 33, 64, 77, 1000]
 

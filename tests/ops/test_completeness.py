@@ -54,7 +54,7 @@ def test_rejected_line_for_each_rule(mnemonic: str) -> None:
 
 def test_meaning() -> None:
     import_module("girih.interpreter.run")  # this fills the registry
-    from girih.interpreter.machine import MEANINGS
+    from girih.interpreter.machine.machine import MEANINGS
 
     missing = [mnemonic for mnemonic, op in OPS.items() if op not in MEANINGS]
     assert not missing, f"the interpreter has no meaning for {', '.join(missing)}"
@@ -62,7 +62,7 @@ def test_meaning() -> None:
 
 def test_lowering_for_the_cpu() -> None:
     import_module("girih.back.llvm.cpu.compile")  # this fills the registry
-    from girih.back.llvm.cpu.lowering import LOWERINGS
+    from girih.back.llvm.lower.code import LOWERINGS
 
     missing = [mnemonic for mnemonic, op in OPS.items() if op not in LOWERINGS]
     assert not missing, f"the CPU target has no lowering for {', '.join(missing)}"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
-from girih.interpreter.numbers import dtype
+from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
 from girih.ir.types import BF16, F16, F32, F64, PARTS, Group, MemRef, Number, Type
 

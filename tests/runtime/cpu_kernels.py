@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import girih
-from girih.back.llvm.cpu.abi import CompiledKernel, Site
-from girih.back.llvm.machine import Cpu, assemble
-from girih.runtime.cpu import CpuKernel
+from girih.back.llvm.assemble.assembler import Cpu, assemble
+from girih.back.llvm.cpu.machine.abi import CompiledKernel, Site
+from girih.runtime.cpu.kernel import CpuKernel
 
 SIGNATURE = "define void @kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)"
 

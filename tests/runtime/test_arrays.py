@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+from girih.arguments import arrays
+from girih.arguments.arrays import BIND_CODES, Bound, BoundGroup, BoundMemRef, Group, ParameterSpec, bind, uninitialized
+from girih.arguments.report import Report
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.ir.types import (
     BF16,
@@ -31,9 +34,6 @@ from girih.ir.types import (
     Type,
 )
 from girih.ir.types import Group as GroupType
-from girih.runtime import arrays
-from girih.runtime.arrays import BIND_CODES, Bound, BoundGroup, BoundMemRef, Group, ParameterSpec, bind, uninitialized
-from girih.runtime.report import Report
 from girih.source import NOWHERE, Source, Span
 
 VECTOR = MemRef.packed(F32, (None,))

@@ -16,8 +16,8 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 import girih
-from girih.runtime.cpu import CpuKernel
-from girih.runtime.entry import slot_count
+from girih.runtime.cpu.entry import slot_count
+from girih.runtime.cpu.kernel import CpuKernel
 from tests.runtime.cpu_kernels import copies_slots, copies_table, whole
 
 GRID = (1, 1, 1)

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 import girih
-from girih.back.llvm.cpu.abi import RECORD_BYTES, RECORD_SLOT, STOPPED, CompiledKernel, Site
-from girih.back.llvm.machine import Cpu
+from girih.arguments import arrays
+from girih.back.llvm.assemble.assembler import Cpu
+from girih.back.llvm.cpu.machine.abi import RECORD_BYTES, RECORD_SLOT, STOPPED, CompiledKernel, Site
 from girih.diagnostics import InternalError
-from girih.runtime import arrays, entry, pool, slots
-from girih.runtime.cpu import CpuKernel
+from girih.runtime.cpu import entry, pool, slots
+from girih.runtime.cpu.kernel import CpuKernel
 from girih.runtime.executors import linked
 from tests.conftest import Command
 from tests.runtime.cpu_kernels import (
@@ -228,7 +229,7 @@ import girih
 from tests.runtime.cpu_kernels import (
     COUNT, FAILS_AT_SEVEN, FAILS_WHEN_TWO_HAVE_BEGUN, SLOW, TAKES_60_MILLISECONDS, kernel,
 )
-from girih.runtime import pool
+from girih.runtime.cpu import pool
 ARRAY = "%A: memref<i64x?>"
 counting = kernel(ARRAY, COUNT, workspace_bytes=64)
 def check(times=3, size=5000):

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from girih.back.llvm.cpu.abi import CompiledKernel, Site
-from girih.back.llvm.cpus import KNOWN, PROBES
-from girih.back.llvm.intrinsics import GENERAL, SPECIAL
-from girih.back.llvm.machine import Cpu, assemble, assembly, llvm_version
+from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly, llvm_version
+from girih.back.llvm.assemble.intrinsics import GENERAL, SPECIAL
+from girih.back.llvm.assemble.processors import KNOWN, PROBES
+from girih.back.llvm.cpu.machine.abi import CompiledKernel, Site
 from girih.diagnostics import InternalError
-from girih.runtime.launcher import launcher_text
+from girih.runtime.cpu.launcher import launcher_text
 from tests.conftest import Command
 
 PROCESSORS = ["x86-64", "haswell", "znver4", "neoverse-v1", "cortex-a53"]
@@ -140,7 +140,7 @@ def test_a_feature_that_is_not_probed() -> None:
 def test_all_names_are_known_to_llvm(run_command: Command) -> None:
     """LLVM would name a processor that it does not know on standard error, and go on."""
     names = [f"{family}-unknown-linux-gnu:{name}" for family, known in KNOWN.items() for name in sorted(known)]
-    text = f"from girih.back.llvm.machine import Cpu\nfor name in {names}: Cpu.named(name)"
+    text = f"from girih.back.llvm.assemble.assembler import Cpu\nfor name in {names}: Cpu.named(name)"
     done = run_command(sys.executable, "-c", text)
     assert (done.stdout, done.returncode) == ("", 0)
 
@@ -229,7 +229,7 @@ def test_every_intrinsic_of_the_table_lowers_everywhere(run_command: Command, tm
     """In a process of its own, which LLVM would end for one that does not."""
     assert {name for name, _ in calls()} == set(GENERAL)
     text = (
-        "import sys\nfrom girih.back.llvm.machine import Cpu, assemble\n"
+        "import sys\nfrom girih.back.llvm.assemble.assembler import Cpu, assemble\n"
         "from tests.runtime.test_cpu_machine import PROCESSORS, calls\n"
         "whole = '\\n'.join(text for _, text in calls())\n"
         "for name in PROCESSORS: assert len(assemble(whole, Cpu.named(name))) > 1000"

@@ -10,8 +10,8 @@ import pytest
 
 import girih
 from girih.api import Kernel, normalized_grid
-from girih.interpreter import machine
-from girih.runtime import memory
+from girih.arguments import memory
+from girih.interpreter.machine import machine
 
 COPY = "func @f(%A: memref<f32x?>) attributes {subgroup_size=8, work_group_size=[8, 1]} {}"
 WRITES_GROUP = """

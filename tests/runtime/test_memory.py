@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from girih.arguments.arrays import Bound, BoundMemRef, ParameterSpec, bind, uninitialized
 from girih.diagnostics import LaunchError
 from girih.ir.types import C32, F32, MemRef, Type
-from girih.runtime.arrays import Bound, BoundMemRef, ParameterSpec, bind, uninitialized
 
 VECTOR = MemRef.packed(F32, (None,))
 FREE = MemRef(F32, (None, None), (None, None))

@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from girih.arguments.arrays import ParameterSpec, bind
 from girih.diagnostics import Diagnostic, LaunchError
 from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, Type
-from girih.runtime.arrays import ParameterSpec, bind
 
 
 def spec(type: Type) -> ParameterSpec:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import girih.ops  # noqa: F401  (fills the registry)
+import girih.ops.tile  # noqa: F401  (fills the registry)
 from girih.diagnostics import Diagnostic, InternalError, errors
 from girih.front.text.lexer import (
     BAD,

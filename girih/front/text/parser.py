@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-import girih.ops  # noqa: F401  (fills the registry)
+import girih.ops.tile  # noqa: F401  (fills the registry)
 from girih.diagnostics import Diagnostic
 from girih.front.text.constant_parser import given_definitions
 from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault

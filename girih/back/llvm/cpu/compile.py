@@ -7,30 +7,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import girih.back.llvm.cpu.atomics
-import girih.back.llvm.cpu.builtin
-import girih.back.llvm.cpu.control
-import girih.back.llvm.cpu.coopmatrix
-import girih.back.llvm.cpu.coopmatrix_tensor
-import girih.back.llvm.cpu.linalg
-import girih.back.llvm.cpu.memory
-import girih.back.llvm.cpu.scalars
+import girih.back.llvm.cpu.collective.linalg
+import girih.back.llvm.cpu.matrix.coopmatrix
 import girih.back.llvm.cpu.sharing
-import girih.back.llvm.cpu.subgroup  # noqa: F401  (these fill LOWERINGS)
-from girih.back.llvm.cpu.abi import FIRST_PARAMETER, NO_FAILURE, CompiledKernel
+import girih.back.llvm.cpu.subgroup
+import girih.back.llvm.cpu.tensor.coopmatrix_tensor
+import girih.back.llvm.lower.arith
+import girih.back.llvm.lower.atomics
+import girih.back.llvm.lower.builtin
+import girih.back.llvm.lower.control
+import girih.back.llvm.lower.memory  # noqa: F401  (these fill LOWERINGS)
+from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
+from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
-from girih.back.llvm.cpu.lowering import Geometry, Lowering, Place
-from girih.back.llvm.cpu.target import CpuTarget
-from girih.back.llvm.debug import DebugInfo
-from girih.back.llvm.text import ModuleText, Val
-from girih.back.llvm.values import GroupHeld, MemRefHeld, Scalar, index, uniform
-from girih.back.llvm.variance import constants_of, varying_values
-from girih.back.llvm.writer import Writer
+from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, NO_FAILURE, CompiledKernel
+from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.text import ModuleText, Val
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.code import Geometry, Lowering, Place
+from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.diagnostics import CompileError
 from girih.ir.core import Function, Op, Parameter, Region, Value
 from girih.ir.facts import DeviceLimits
 from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
-from girih.ops.geometry import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.back.llvm.cpu.capture import Capture, rewritten
-from girih.back.llvm.cpu.lowering import Frame, Lowering, Place
-from girih.back.llvm.debug import DebugInfo
-from girih.back.llvm.text import Val, integer, lanes, scalar, wide
-from girih.back.llvm.writer import Writer
+from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.text import Val, integer, lanes, scalar, wide
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.capture import Capture, rewritten
+from girih.back.llvm.lower.code import Frame, Lowering, Place
 from girih.ir.core import RegionKind
 from girih.ir.uses import free_values
-from girih.ops.control import Parallel
+from girih.ops.tile.control import Parallel
 
 _FRAME_ALIGNMENT = 64
 

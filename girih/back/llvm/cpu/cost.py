@@ -10,8 +10,8 @@ from math import prod
 
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix, MemRef
-from girih.ops.control import For, Foreach, ForeachTile
-from girih.ops.coopmatrix import CooperativeMatrixMulAdd
+from girih.ops.tile.control import For, Foreach, ForeachTile
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 
 _WORTH = 5_000.0
 """Nanoseconds of work that are not worth sharing out."""

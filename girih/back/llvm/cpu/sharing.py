@@ -1,4 +1,4 @@
-"""The regions that share work out: `parallel`, `foreach` and `foreach_tile` (`girih.ops.control`).
+"""The regions that share work out: `parallel`, `foreach` and `foreach_tile` (`girih.ops.tile.control`).
 
 Subgroups are executed one after the other, as coroutines where they wait for each other. The points of a
 `foreach` are dealt out to the lanes in rounds; only the last one has a mask.
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from girih.back.llvm.cpu.capture import rewritten, stored_bytes, stored_type
-from girih.back.llvm.cpu.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
-from girih.back.llvm.cpu.coopmatrix_scope import waits
+from girih.analysis.uniformity import flat_modes
+from girih.analysis.work_group import waits
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
-from girih.back.llvm.cpu.lowering import Held, Lowering, lowering
-from girih.back.llvm.cpu.tensor_values import LayoutHeld, ViewHeld
-from girih.back.llvm.text import Operand, Val, integer, lanes, scalar, wide
-from girih.back.llvm.values import Linear, MemRefHeld, Scalar, uniform
-from girih.back.llvm.variance import flat_modes
+from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, wide
+from girih.back.llvm.lower.capture import rewritten, stored_bytes, stored_type
+from girih.back.llvm.lower.code import Held, Lowering, lowering
+from girih.back.llvm.lower.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
+from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld
+from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.uses import free_values
-from girih.ops.control import Foreach, ForeachTile, Parallel
+from girih.ops.tile.control import Foreach, ForeachTile, Parallel
 
 
 def _anyone_waits(region: Region) -> bool:

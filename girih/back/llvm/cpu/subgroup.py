@@ -1,16 +1,16 @@
-"""Operations between the work-items of a subgroup, as shuffles of a vector (`girih.ops.subgroup`).
+"""Operations between the work-items of a subgroup, as shuffles of a vector (`girih.ops.tile.subgroup`).
 
 Scans and reductions combine neighbours in a tree; every step rounds in the type.
 """
 
 from __future__ import annotations
 
-from girih.back.llvm import arith
-from girih.back.llvm.cpu.lowering import Lowering, lowering
-from girih.back.llvm.text import Val, floating, integer, lanes, zero
-from girih.back.llvm.values import Scalar, register, uniform, vector_of
+from girih.back.llvm.emit.text import Val, floating, integer, lanes, zero
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.numbers import arith
+from girih.back.llvm.numbers.values import Scalar, register, uniform, vector_of
 from girih.ir.types import I32, Number
-from girih.ops.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
+from girih.ops.tile.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
 
 Parts = tuple[Val, ...]
 

@@ -1,0 +1,128 @@
+"""Which bytes one tensor copy moves: rows of global memory, their bytes, and the place of each byte in shared memory.
+
+A row is what is contiguous in both memories: the inner dimension of the box, the channels of a pixel, or one channel
+slice. Rows come in the order in which they lie in shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing.tensor_map.im2col import corners, walk
+from girih.addressing.tensor_map.parameters import MapParameters, round_up
+from girih.addressing.tensor_map.sub_byte import RowBytes, row_bytes
+
+STORE_GRANULE = 16
+"""A store clips dimension 0 at its extent rounded up to these bytes (measured)."""
+ADDRESS_LIMIT = 2**59
+"""No memory reaches that far, and numbers of bits stay below 2^62."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one copy.
+
+    - `offset`: int64 `[rows]`, the byte of global memory where element 0 of dimension 0 lies.
+    - `inside`: bool `[rows]`, whether every coordinate but the inner one lies in the tensor.
+    - `reach`: an upper bound of every offset, as it may pass 64 bits.
+    """
+
+    offset: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    reach: int
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+def place(given: MapParameters, indices: dict[int, NDArray[np.int64]]) -> Rows:
+    """Rows at these coordinates; `indices` maps a dimension to an array, all of them broadcast together."""
+    shape = np.broadcast_shapes(*(index.shape for index in indices.values())) if indices else (1,)
+    offset, inside, reach = np.zeros(shape, np.int64), np.ones(shape, np.bool_), 0
+    for dimension, index in indices.items():
+        here = (index >= 0) & (index < given.global_dim[dimension])
+        kept = np.where(here, index, 0)
+        stride = given.strides[dimension]
+        reach += int(kept.max(initial=0)) * stride
+        if reach >= ADDRESS_LIMIT:
+            break
+        offset = offset + kept * stride
+        inside = inside & here
+    return Rows(offset.reshape(-1), inside.reshape(-1), reach)
+
+
+def tiled_rows(given: MapParameters, coordinates: Sequence[int]) -> Rows:
+    """The rows of a box that starts at `coordinates`, innermost dimension first (004 5.5.3)."""
+    first = 0 if given.slice_bytes else 1
+    outer = given.rank - first
+    indices = {}
+    for dimension in range(first, given.rank):
+        steps = np.arange(given.counts[dimension], dtype=np.int64) * given.element_strides[dimension]
+        shape = [1] * outer
+        shape[given.rank - 1 - dimension] = -1
+        indices[dimension] = (coordinates[dimension] + steps).reshape(shape)
+    return place(given, indices)
+
+
+def im2col_rows(given: MapParameters, coordinates: Sequence[int], offsets: Sequence[int]) -> Rows:
+    """The pixels of a column, one row each (004 5.5.4); `offsets` in W, H, D order."""
+    spatial = given.spatial
+    box = corners(given.global_dim[spatial], given.lower_corner, given.upper_corner)
+    cursor = walk(
+        given.pixels_per_column,
+        coordinates[spatial],
+        box,
+        given.element_strides[spatial],
+        coordinates[-1],
+        given.element_strides[-1],
+    )
+    indices = {
+        dimension: cursor[:, position] + offsets[position]
+        for position, dimension in enumerate(range(spatial.start, spatial.stop))
+    }
+    indices[given.rank - 1] = cursor[:, -1]
+    if given.slice_bytes:
+        indices[given.rank - 2] = np.array([coordinates[given.rank - 2]], np.int64)
+    return place(given, indices)
+
+
+def gathered_rows(given: MapParameters, rows: Sequence[int]) -> Rows:
+    """Four rows of a matrix (004 5.5.3.4)."""
+    return place(given, {1: np.array(rows, np.int64)})
+
+
+def inner_bytes(given: MapParameters, start: int) -> RowBytes:
+    """The bytes of one row whose inner coordinate is `start`; a slice is always whole."""
+    if not given.slice_bytes:
+        return row_bytes(given.element, start, given.inner_elements)
+    steps = np.arange(given.slice_bytes, dtype=np.int64)
+    return RowBytes(steps, steps, given.slice_bytes)
+
+
+def inner_extent(given: MapParameters, store: bool) -> int:
+    """Bytes of dimension 0 that a copy may touch: a store goes to the next multiple of 16 (measured)."""
+    if given.slice_bytes:
+        return given.slice_bytes
+    return round_up(given.row_extent, STORE_GRANULE) if store else given.row_extent
+
+
+def global_bytes(given: MapParameters, rows: Rows, inner: RowBytes, store: bool = False) -> NDArray[np.int64]:
+    """The byte of global memory of each payload byte, int64 `[rows, bytes]`; -1, a fill, outside the tensor."""
+    found = rows.offset[:, None] + inner.in_global
+    here = (inner.in_global >= 0) & (inner.in_global < inner_extent(given, store))
+    if not here.all():
+        found[:, ~here] = -1
+    if not rows.inside.all():
+        found[~rows.inside] = -1
+    return found
+
+
+def shared_bytes(given: MapParameters, rows: int, inner: RowBytes, shared_address: int) -> NDArray[np.int64]:
+    """Where each byte of a row lies in shared memory, counted from `shared_address`; int64 `[rows, bytes]`."""
+    pitch = inner.pitch if given.slice_bytes else given.swizzling.span or inner.pitch
+    linear = (shared_address + pitch * np.arange(rows, dtype=np.int64))[:, None] + inner.in_shared
+    return given.swizzling.move(linear) - shared_address

@@ -1,0 +1,30 @@
+"""Matrices that a whole work-group holds (001 "Overview"), on the CPU.
+
+Each subgroup of the work-group holds a copy of such a matrix and computes all of it, so that nothing has to be handed
+from one to another. What one writes to memory, another may still have to read before: so it is written when all have
+come, as if a barrier stood in front of the instruction.
+"""
+
+from __future__ import annotations
+
+from girih.ir.core import Op
+from girih.ir.define import Operand
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.control import Barrier
+
+
+def of_work_group(op: Op) -> bool:
+    """Whether an instruction works on a matrix that the whole work-group holds."""
+    return any(isinstance(v.type, CoopMatrix) and v.type.of_work_group for v in (*op.operands, *op.results))
+
+
+def waits(op: Op) -> bool:
+    """Whether the subgroups of a work-group execute an instruction only when all of them have come to it."""
+    return isinstance(op, Barrier) or (op.spec.tangled and of_work_group(op) and writes(op))
+
+
+def writes(op: Op) -> bool:
+    """Whether an instruction writes to memory, itself or in a region."""
+    if any(isinstance(role, Operand) and role.writes for role in op.spec.roles.values()):
+        return True
+    return any(writes(inner) for region in op.regions for inner in region.ops)

@@ -1,0 +1,314 @@
+"""Binding: the Python arguments of a launch become what the interpreter executes on.
+
+Every argument is held against its parameter's type and promises, and everything that is wrong with any of them is
+reported in one `LaunchError`. A launch works on private memory (`arguments.memory`): the caller's arrays change in
+`Bound.commit`, and only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.arguments import memory
+from girih.arguments.bound import BoundGroup, BoundMemRef, Memory
+from girih.arguments.layout import claim_array, null_claim
+from girih.arguments.memory import Claim
+from girih.arguments.report import BIND_CODES, Place, Report, numbers
+from girih.arguments.scalars import DTYPES, bind_scalar
+from girih.diagnostics import InternalError, LaunchError
+from girih.ir.core import Parameter
+from girih.ir.types import Boolean, Extent, MemRef, Number, Type
+from girih.ir.types import Group as GroupType
+from girih.source import NOWHERE, Span
+
+__all__ = [
+    "BIND_CODES",
+    "DTYPES",
+    "Accepted",
+    "Bound",
+    "BoundGroup",
+    "BoundMemRef",
+    "Group",
+    "GroupClaim",
+    "Memory",
+    "ParameterSpec",
+    "Uninitialized",
+    "accept",
+    "bind",
+    "specification",
+    "uninitialized",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSpec:
+    """What binding must know of a parameter: its type, its promises, and whether the kernel writes to it.
+
+    `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
+    on a group they hold for every member).
+    """
+
+    name: str
+    type: Type
+    span: Span = NOWHERE
+    alignment: int | None = None
+    shape_gcd: tuple[int, ...] = ()
+    stride_gcd: tuple[int, ...] = ()
+    written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The arrays of a group argument, and the offset in elements that moves each (003 "Group type").
+
+    A member may be None, a null pointer. The offset is needed where the group's type has `offset: ?`. A plain list of
+    arrays does where it has not.
+    """
+
+    arrays: Sequence[object]
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uninitialized:
+    """An array, or a list of arrays, whose contents must not be read before they are written."""
+
+    array: object
+
+
+def uninitialized(array: object) -> Uninitialized:
+    """Mark an array, or a list of arrays, whose contents must not be read before they are written.
+
+    A kernel that does is stopped with a finding. The mark counts for all arguments that share the memory; what the
+    kernel does not write keeps its contents.
+    """
+    return Uninitialized(array)
+
+
+@dataclass(slots=True)
+class Bound:
+    """The arguments of a launch, one value per parameter: a scalar of shape (1, 1, 1), a memref or a group."""
+
+    values: list[NDArray[Any] | BoundMemRef | BoundGroup]
+    claims: list[Claim] = field(default_factory=list, repr=False)
+
+    def commit(self) -> None:
+        """Write the results into the caller's arrays, those of written parameters only."""
+        memory.commit(self.claims)
+
+
+@dataclass(slots=True)
+class GroupClaim:
+    """A group that was accepted but has no memory yet."""
+
+    members: list[Claim]
+    null: bool
+    size: int
+    offset: int
+
+    def bound(self) -> BoundGroup:
+        return BoundGroup(tuple(claim.bound() for claim in self.members), self.null, self.size, self.offset)
+
+
+Accepted = NDArray[Any] | Claim | GroupClaim
+"""An argument that suits its parameter: a scalar of shape (1, 1, 1), a memref or a group."""
+
+
+def specification(parameter: Parameter, *, written: bool) -> ParameterSpec:
+    """What binding must know of a parameter of a kernel."""
+    alignment = parameter.attributes.get("alignment")
+    return ParameterSpec(
+        parameter.name,
+        parameter.type,
+        parameter.span,
+        alignment if isinstance(alignment, int) else None,
+        _integers(parameter, "shape_gcd"),
+        _integers(parameter, "stride_gcd"),
+        written,
+    )
+
+
+def _integers(parameter: Parameter, key: str) -> tuple[int, ...]:
+    found = parameter.attributes.get(key)
+    return tuple(x for x in found if isinstance(x, int)) if isinstance(found, tuple) else ()
+
+
+def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bound:
+    """Hold the arguments of a launch against the parameters (003 "Types") and give them memory.
+
+    Mode i of a memref is axis i of its array. Raises LaunchError with everything that is wrong; codes: `BIND_CODES`.
+    """
+    report = Report()
+    accepted = _accept_all(parameters, arguments, report)
+    claims = _claims(accepted)
+    shared = memory.clusters(claims)
+    for cluster in shared:
+        _check_tracking(cluster, report)
+    if report.diagnostics:
+        raise LaunchError(report.diagnostics)
+    memory.allocate(claims, shared)
+    return Bound([_value(item) for item in accepted], claims)
+
+
+def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> list[Accepted]:
+    """Hold the arguments of a launch against the parameters, for a kernel that works in the caller's memory.
+
+    As `bind`, but nothing is copied, and marks of `uninitialized` do not count. Raises LaunchError.
+    """
+    report = Report()
+    accepted = _accept_all(parameters, arguments, report)
+    if report.diagnostics:
+        raise LaunchError(report.diagnostics)
+    return accepted
+
+
+def _accept_all(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: Report) -> list[Accepted]:
+    """The arguments that suit their parameters; of the others the report says what is wrong."""
+    if len(parameters) != len(arguments):
+        _report_count(parameters, arguments, report)
+    pairs = enumerate(zip(parameters, arguments, strict=False), 1)
+    accepted = [_accept(spec, value, Place(spec.name, number, spec.span), report) for number, (spec, value) in pairs]
+    return [item for item in accepted if item is not None]
+
+
+def _claims(accepted: Sequence[Accepted]) -> list[Claim]:
+    claims: list[Claim] = []
+    for item in accepted:
+        if isinstance(item, Claim):
+            claims.append(item)
+        elif isinstance(item, GroupClaim):
+            claims += item.members
+    return claims
+
+
+def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:
+    return item.bound() if isinstance(item, Claim | GroupClaim) else item
+
+
+def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: Report) -> None:
+    wanted, given = len(parameters), len(arguments)
+    listed = ", ".join(f"%{spec.name}: {spec.type}" for spec in parameters) or "none"
+    span = parameters[min(given, wanted - 1)].span if parameters else NOWHERE
+    noun = "argument" if wanted == 1 else "arguments"
+    report.add_at("bind.count", span, f"the kernel takes {wanted} {noun}, got {given}", f"its parameters: {listed}")
+
+
+def _accept(spec: ParameterSpec, value: object, place: Place, report: Report) -> Accepted | None:
+    match spec.type:
+        case Boolean() | Number():
+            return bind_scalar(spec.type, value, place, report)
+        case MemRef():
+            return _accept_memref(spec, spec.type, value, place, report, offset=0, marked=False)
+        case GroupType():
+            return _accept_group(spec, spec.type, value, place, report)
+        case _:
+            raise InternalError(f"a parameter of type {spec.type} cannot be bound")
+
+
+def _accept_memref(
+    spec: ParameterSpec, type: MemRef, value: object, place: Place, report: Report, *, offset: int, marked: bool
+) -> Claim | None:
+    value, marked = _unwrap(value, marked)
+    if value is None:
+        return null_claim(type, place, offset)
+    claim = claim_array(type, value, place, report, offset=offset, written=spec.written)
+    if claim is None:
+        return None
+    claim.uninitialized = marked
+    _check_promises(spec, claim, report)
+    return claim
+
+
+def _unwrap(value: object, marked: bool) -> tuple[object, bool]:
+    while isinstance(value, Uninitialized):
+        value, marked = value.array, True
+    return value, marked
+
+
+def _accept_group(
+    spec: ParameterSpec, type: GroupType, value: object, place: Place, report: Report
+) -> GroupClaim | None:
+    value, marked = _unwrap(value, False)
+    if value is None:
+        return GroupClaim([], True, type.size or 0, type.offset or 0)
+    given = None
+    if isinstance(value, Group):
+        given = value.offset
+        value, marked = _unwrap(value.arrays, marked)
+    if not isinstance(value, list | tuple):
+        hint = f"pass [{place.name}] for one array" if isinstance(value, np.ndarray) else None
+        report.add("bind.type", place, f"{type} takes a list of arrays; got {value.__class__.__name__}", hint)
+        return None
+    if type.size is not None and len(value) != type.size:
+        report.add("bind.group_size", place, f"{type} takes {type.size} arrays; got {len(value)}")
+    offset = _group_offset(type, given, place, report)
+    members = [
+        _accept_memref(spec, type.memref, member, place.member(i), report, offset=offset or 0, marked=marked)
+        for i, member in enumerate(value)
+    ]
+    whole = [claim for claim in members if claim is not None]
+    return None if offset is None else GroupClaim(whole, False, len(value), offset)
+
+
+def _group_offset(type: GroupType, given: object, place: Place, report: Report) -> Extent:
+    if given is None:
+        if type.offset is None:
+            hint = f"pass girih.Group({place.name}, offset=...)"
+            report.add("bind.group_offset", place, f"{type} needs the offset of its pointers in elements", hint)
+        return type.offset
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        report.add("bind.group_offset", place, f"the offset counts elements; got {given.__class__.__name__}")
+        return None
+    offset = int(given)
+    if offset < 0:
+        report.add("bind.group_offset", place, f"a negative offset leaves the arrays; got {offset}")
+        return None
+    if type.offset is not None and offset != type.offset:
+        hint = "leave the offset out, or declare it as `?`"
+        report.add("bind.group_offset", place, f"{type} has offset {type.offset}; got {offset}", hint)
+        return None
+    return offset
+
+
+def _check_promises(spec: ParameterSpec, claim: Claim, report: Report) -> None:
+    """The attributes alignment, shape_gcd and stride_gcd (003 "Alignment attribute", "Greatest common divisor")."""
+    if claim.array is None or not claim.extent:
+        return
+    remainder = (memory.start(claim) + claim.offset * claim.dtype.itemsize) % (spec.alignment or 1)
+    if remainder:
+        message = f"its data starts {remainder} bytes after a multiple of the promised alignment={spec.alignment}"
+        hint = f"let the array start at a multiple of {spec.alignment} bytes in its buffer, or promise less"
+        report.add("bind.alignment", claim.place, message, hint)
+    sizes = [
+        f"mode {i} has size {size}, no multiple of {divisor}"
+        for i, (size, divisor) in enumerate(zip(claim.shape, spec.shape_gcd, strict=False))
+        if size % divisor
+    ]
+    if sizes:
+        message = f"shape_gcd={list(spec.shape_gcd)} is broken by shape {numbers(claim.shape)}: {', '.join(sizes)}"
+        report.add("bind.shape_gcd", claim.place, message, "pass sizes that keep the promise, or promise less")
+    strides = [
+        f"mode {i} has stride {stride}, no multiple of {divisor}"
+        for i, (stride, divisor) in enumerate(zip(claim.strides, spec.stride_gcd, strict=False))
+        if stride % divisor and claim.shape[i] > 1
+    ]
+    if strides:
+        message = f"stride_gcd={list(spec.stride_gcd)} is broken by strides {numbers(claim.strides)}"
+        hint = "allocate the array with strides that keep the promise, or promise less"
+        report.add("bind.stride_gcd", claim.place, f"{message}: {', '.join(strides)}", hint)
+
+
+def _check_tracking(cluster: memory.Cluster, report: Report) -> None:
+    pair = cluster.unlike()
+    if pair is None:
+        return
+    marked, other = pair
+    shared = f"it is marked uninitialized and shares memory with %{other.place.name}"
+    message = f"{shared}, but their elements do not coincide"
+    hint = f"pass it without the mark; which elements are written is followed per element of {marked.dtype}"
+    report.add("bind.uninitialized", marked.place, message, hint)

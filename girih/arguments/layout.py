@@ -1,0 +1,196 @@
+"""Arrays against memref types: element type, order, mode sizes and strides (003 "Memref type").
+
+An array that is accepted is addressed by the strides of its claim exactly where NumPy has the element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.arguments.memory import Claim
+from girih.arguments.report import Place, Report, numbers
+from girih.arguments.scalars import DTYPES
+from girih.arguments.views import address, as_array
+from girih.ir.types import Extent, MemRef, packed_strides
+
+
+def claim_array(
+    type: MemRef, value: object, place: Place, report: Report, *, offset: int, written: bool
+) -> Claim | None:
+    """The array as the type addresses it; None where the type cannot address it. Everything wrong was reported."""
+    array = as_array(value, place, report)
+    if array is None:
+        return None
+    dtype = DTYPES[type.element]
+    addressable = _check_dtype(type, array, place, report)
+    if written and not array.flags.writeable:
+        hint = "pass memory that may be changed: no broadcast view, no read-only buffer"
+        report.add("bind.read_only", place, "the kernel writes to it, but the array is read-only", hint)
+    if not _check_order(type, array, place, report):
+        return None
+    _check_shape(type, array, place, report)
+    if array.itemsize:
+        _check_strides(type, array, place, report)
+    if not addressable or any(_stride_flaw(mode, array) for mode in _significant(array)):
+        return None
+    if array.size and address(array) % dtype.alignment:
+        hint = f"let the array start at a multiple of {dtype.alignment} bytes in its buffer"
+        report.add("bind.alignment", place, f"its data does not start at a multiple of {dtype.alignment} bytes", hint)
+    return Claim(place, dtype, array, array.shape, effective_strides(type, array), offset, written, False)
+
+
+def null_claim(type: MemRef, place: Place, offset: int) -> Claim:
+    """An unassociated memref; its dynamic modes have size 0."""
+    shape = tuple(size or 0 for size in type.shape)
+    return Claim(place, DTYPES[type.element], None, shape, _strides(type, shape, ()), offset, False, False)
+
+
+def effective_strides(type: MemRef, array: NDArray[Any]) -> tuple[int, ...]:
+    """The strides in elements; where no two elements tell them, those of the type, or as if packed."""
+    known = {mode: array.strides[mode] // array.itemsize for mode in _significant(array)}
+    return _strides(type, array.shape, known.items())
+
+
+def _strides(type: MemRef, shape: Sequence[int], known: Any) -> tuple[int, ...]:
+    told: dict[int, int] = dict(known)
+    strides: list[int] = []
+    packed = 1
+    for mode, (size, static) in enumerate(zip(shape, type.strides, strict=True)):
+        stride = told.get(mode, packed if static is None else static)
+        strides.append(stride)
+        packed = stride * max(size, 1)
+    return tuple(strides)
+
+
+def _significant(array: NDArray[Any]) -> list[int]:
+    """The modes whose strides matter: more than one element along them, in an array that has elements."""
+    return [mode for mode, size in enumerate(array.shape) if size > 1] if array.size else []
+
+
+def _check_dtype(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> bool:
+    expected, given = DTYPES[type.element], array.dtype
+    if given == expected:
+        return True
+    if given.newbyteorder() == expected:
+        hint = f"allocate it with dtype={_dtype_name(expected)}, in the byte order of this machine"
+        report.add("bind.byte_order", place, f"{type} takes native {expected}; got swapped bytes ({given.str})", hint)
+        return False
+    hint = f"allocate it with dtype={_dtype_name(expected)}"
+    if given.kind == "u" and expected.kind == "i" and given.itemsize == expected.itemsize:
+        hint = f"pass {place.name}.view({_dtype_name(expected)}), the same memory as signed integers"
+    report.add("bind.dtype", place, f"{type} takes elements of dtype {expected}; got {_describe(array)}", hint)
+    return False
+
+
+def _check_order(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> bool:
+    if array.ndim == type.order:
+        return True
+    hint = "pass a 0-d array, for instance np.zeros((), dtype), or the 0-d view A[0, ...]" if type.order == 0 else None
+    message = f"{type} has {type.order} modes, so it takes an array with {type.order} axes; got {_describe(array)}"
+    report.add("bind.order", place, message, hint)
+    return False
+
+
+def _check_shape(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> None:
+    modes = [i for i, size in enumerate(type.shape) if size is not None and size != array.shape[i]]
+    if not modes:
+        return
+    wrong = ", ".join(f"mode {i} must be {type.shape[i]}, not {array.shape[i]}" for i in modes)
+    hint = "mode i is axis i; declare a mode as `?` where its size may vary"
+    if array.ndim > 1 and all(size in (None, given) for size, given in zip(type.shape, array.shape[::-1], strict=True)):
+        hint = f"{place.name}.T has that shape: allocate the array transposed, or pass {place.name}.T if that is meant"
+    report.add("bind.shape", place, f"{type} takes shape {numbers(type.shape)}; got {_describe(array)}: {wrong}", hint)
+
+
+def _check_strides(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> None:
+    problem = _stride_problem(type, array)
+    if problem:
+        code, needs, wrong = problem
+        message = f"{type} {needs}; got {_describe(array)}: {wrong}"
+        report.add(code, place, message, _layout_hint(type, array, place))
+
+
+def _stride_problem(type: MemRef, array: NDArray[Any]) -> tuple[str, str, str] | None:
+    """Code, what the type needs, and what is wrong with the strides; None where they fit."""
+    modes = _significant(array)
+    flaws = [flaw for mode in modes if (flaw := _stride_flaw(mode, array))]
+    if flaws:
+        return "bind.layout", "needs positive strides of whole elements", ", ".join(flaws)
+    strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
+    expected = _expected_strides(type, array.shape)
+    wrong = [
+        f"mode {mode} must have stride {static}, not {strides[mode]}"
+        for mode in modes
+        if (static := expected[mode]) is not None and static != strides[mode]
+    ]
+    if wrong:
+        return "bind.stride", f"takes strides {numbers(expected)} in elements", ", ".join(wrong)
+    overlap = _overlap(array.shape, strides)
+    if not overlap:
+        return None
+    return "bind.layout", "needs stride times size of a mode to be at most the next stride", overlap
+
+
+def _expected_strides(type: MemRef, shape: Sequence[int]) -> tuple[Extent, ...]:
+    """The strides of the type; a packed type follows the shape, so that a wrong shape is not reported twice."""
+    if type.strides != packed_strides(type.shape):
+        return type.strides
+    packed = packed_strides(shape)
+    return tuple(None if given is None else stride for given, stride in zip(type.strides, packed, strict=True))
+
+
+def _stride_flaw(mode: int, array: NDArray[Any]) -> str | None:
+    stride = array.strides[mode]
+    if stride == 0:
+        return f"mode {mode} has stride 0, all its elements are the same one (a broadcast view)"
+    if stride < 0:
+        return f"mode {mode} runs backwards"
+    if stride % array.itemsize:
+        return f"mode {mode} has a stride of {stride} bytes, not a whole number of elements of {array.itemsize} bytes"
+    return None
+
+
+def _overlap(shape: Sequence[int], strides: dict[int, int]) -> str:
+    """The first break of S(i-1) * s(i-1) <= S(i) (003 "Strided layout") among modes whose strides matter, or ""."""
+    modes = list(strides)
+    for mode, following in pairwise(modes):
+        if strides[mode] * shape[mode] > strides[following]:
+            step = f"mode {mode} has stride {strides[mode]} times size {shape[mode]}"
+            return f"{step}, more than the stride {strides[following]} of mode {following}"
+    return ""
+
+
+def _layout_hint(type: MemRef, array: NDArray[Any], place: Place) -> str:
+    """A way out that also brings results back."""
+    modes = _significant(array)
+    dtype = _dtype_name(DTYPES[type.element])
+    shape = tuple(given if size is None else size for size, given in zip(type.shape, array.shape, strict=True))
+    fresh = f'allocate it with np.empty({shape}, {dtype}, order="F")'
+    if any(_stride_flaw(mode, array) for mode in modes):
+        return fresh
+    strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
+    if not _overlap(array.shape, strides):
+        asked = numbers([strides.get(mode) for mode in range(array.ndim)]).strip("(),").replace(" ", "")
+        return f"{fresh}, or declare the parameter with strided<{asked}>"
+    reversed_strides = {array.ndim - 1 - mode: strides[mode] for mode in reversed(modes)}
+    if not _overlap(array.shape[::-1], reversed_strides):
+        return f"{fresh}, or pass {place.name}.T to a kernel written for the transpose"
+    return fresh
+
+
+def _describe(array: NDArray[Any]) -> str:
+    """Dtype, shape and strides in elements, as messages give them."""
+    size = array.itemsize or 1
+    whole = all(stride % size == 0 for stride in array.strides)
+    strides = numbers(stride // size if whole else stride for stride in array.strides)
+    unit = "" if whole else " bytes"
+    return f"{array.dtype} array of shape {array.shape}, strides {strides}{unit}"
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    return "ml_dtypes.bfloat16" if dtype.name == "bfloat16" else f"np.{dtype.name}"

@@ -1,0 +1,111 @@
+"""Python objects as NumPy arrays over the same memory: what a kernel writes there, the caller's object shows.
+
+Nothing is copied, with one exception that cannot lose a result: an object whose DLPack
+cannot be used but that has `__array__` is taken as a read-only array, which binding refuses where the kernel writes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.arguments.report import Place, Report
+
+_HOST_DEVICES = frozenset((1, 3, 11, 13))  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged of dlpack.h, version 1.0
+_FOREIGN_ERRORS = (BufferError, RuntimeError, TypeError, ValueError)
+
+
+def as_array(value: object, place: Place, report: Report) -> NDArray[Any] | None:
+    """An array over the memory of `value`; None after a problem was reported.
+
+    Takes NumPy arrays, DLPack exporters in host memory, and anything with the buffer protocol (untyped bytes count as
+    int8). Reports bind.type and bind.device.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        hint = f"{place.name}.data is the array without its mask, over the same memory"
+        report.add("bind.type", place, "a memref has no room for the mask of a masked array", hint)
+        return None
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
+    if isinstance(value, np.generic | bool | int | float | complex):
+        hint = "pass an array; for a memref of order 0 a 0-d array: np.zeros((), dtype)"
+        kind = value.__class__.__name__
+        report.add(
+            "bind.type", place, f"a memref takes an array; what is written to a number ({kind}) would be lost", hint
+        )
+        return None
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return _from_dlpack(value, place, report)
+    array = _from_buffer(value)
+    if array is None:
+        hint = "pass a NumPy array, or an object with the buffer protocol or DLPack"
+        report.add("bind.type", place, f"a memref takes an array; got {value.__class__.__name__}", hint)
+    return array
+
+
+def address(array: NDArray[Any]) -> int:
+    """The address of the first element, in bytes."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _from_buffer(value: object) -> NDArray[Any] | None:
+    exporter: Any = value
+    try:
+        array = np.asarray(memoryview(exporter))
+    except _FOREIGN_ERRORS:
+        return None
+    return array.view(np.int8) if array.dtype == np.uint8 else array
+
+
+def _from_dlpack(exporter: Any, place: Place, report: Report) -> NDArray[Any] | None:
+    kind = exporter.__class__.__name__
+    try:
+        device = int(exporter.__dlpack_device__()[0])
+        if device in _HOST_DEVICES:
+            return _shared_array(exporter)
+    except _FOREIGN_ERRORS as error:
+        report.add("bind.type", place, f"{kind} does not give access to its memory: {error}")
+        return None
+    hint = "allocate it in host memory; the memory of a device cannot be reached from here"
+    report.add("bind.device", place, f"{kind} lies on a device (DLPack device type {device})", hint)
+    return None
+
+
+def _shared_array(exporter: Any) -> NDArray[Any]:
+    bits = _brain_float_bits(exporter)
+    if bits is not None:
+        return _writable(bits, np.from_dlpack(bits)).view(ml_dtypes.bfloat16)
+    try:
+        array: NDArray[Any] = np.from_dlpack(exporter)
+    except _FOREIGN_ERRORS:
+        if not hasattr(exporter, "__array__"):
+            raise
+        array = np.asarray(exporter).view()
+        array.flags.writeable = False
+        return array
+    return _writable(exporter, array)
+
+
+def _brain_float_bits(exporter: Any) -> Any:
+    """A bf16 tensor of torch as 16-bit integers over the same memory, as NumPy's DLPack has no bf16; else None."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(exporter, torch.Tensor) or exporter.dtype != torch.bfloat16:
+        return None
+    return exporter.view(torch.int16)
+
+
+def _writable(exporter: Any, array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory, writeable where the exporter allows it.
+
+    NumPy takes DLPack without a version as read-only; `__array__` of the same object tells whether it is, provided
+    that it is the same memory.
+    """
+    if array.flags.writeable or not hasattr(exporter, "__array__"):
+        return array
+    same: NDArray[Any] = np.asarray(exporter)
+    shared = (same.strides, same.shape, same.dtype) == (array.strides, array.shape, array.dtype)
+    return same if shared and address(same) == address(array) else array

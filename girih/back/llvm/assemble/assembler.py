@@ -1,0 +1,268 @@
+"""LLVM itself: texts of LLVM IR in, object files and assembly out. Only here is llvmlite known.
+
+A text that LLVM would refuse, or that would end the process in code generation, raises `InternalError` before.
+One thread at a time uses LLVM, and a fork waits for it: the child finds LLVM's own locks open.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+from girih.back.llvm.assemble.intrinsics import COROUTINES, refusal
+from girih.back.llvm.assemble.processors import KNOWN, PROBES, Family, Triple, without_unprobed
+from girih.diagnostics import InternalError
+
+__all__ = ["LLVM", "Cpu", "assemble", "assembly", "llvm", "llvm_version"]
+
+LLVM = RLock()
+"""Held by the thread that uses LLVM."""
+
+_OPTIMIZER_LEVEL = 1
+_CODE_GENERATION_LEVEL = 1
+"""Level 0 is slower code for no gain; above 1 compiling takes longer and the code is the same."""
+
+
+@lru_cache(maxsize=1)
+def llvm() -> ModuleType:
+    """llvmlite's binding, with the code generator of this machine set up. Raises `ImportError` where it is missing."""
+    try:
+        binding = import_module("llvmlite.binding")
+    except ImportError as error:
+        raise ImportError(
+            f"compiling for a CPU needs llvmlite 0.50 or newer, which cannot be imported ({error}); "
+            "install it with `pip install llvmlite`, or load the program with target='interpreter'"
+        ) from error
+    if not hasattr(binding, "create_lljit_compiler"):
+        raise ImportError("compiling for a CPU needs llvmlite 0.50 or newer; update it with `pip install -U llvmlite`")
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=LLVM.acquire, after_in_parent=LLVM.release, after_in_child=LLVM.release)
+    with LLVM:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+    return binding
+
+
+@lru_cache(maxsize=1)
+def _all_targets() -> None:
+    llvm().initialize_all_targets()
+    llvm().initialize_all_asmprinters()
+
+
+def llvm_version() -> str:
+    """The version of LLVM, such as `22.1.0`."""
+    with LLVM:
+        return ".".join(map(str, llvm().llvm_version_info))
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """A processor to compile for: LLVM's name of it, features beyond those of the name, and the target triple.
+
+    `known` are the features that code is chosen by, in LLVM's words: those that `PROBES` lists.
+    """
+
+    name: str
+    features: str
+    triple: str
+    known: frozenset[str]
+
+    @staticmethod
+    def host() -> Cpu:
+        """The processor of this machine."""
+        return _host()
+
+    @staticmethod
+    def named(text: str) -> Cpu:
+        """A processor by LLVM's name, such as `haswell`, or with a triple: `aarch64-apple-darwin:apple-m1`.
+
+        `native` is this machine. Raises `ValueError` for a name that is not known, with those that are near, and for a
+        triple that is not among `Triple.ACCEPTED`.
+        """
+        triple, colon, name = text.rpartition(":")
+        if name == "native" and not colon:
+            return _host()
+        return _named(name, Triple.parsed(triple) if colon else None)
+
+    def has(self, feature: str) -> bool:
+        """Whether there is a feature, in LLVM's words: `avx512f`. Raises `ValueError` for one that is not probed."""
+        if all(feature not in probes for probes in PROBES.values()):
+            listed = ", ".join(sorted(name for probes in PROBES.values() for name in probes))
+            raise ValueError(f"it is not known which processors have {feature!r}; known are: {listed}")
+        return feature in self.known
+
+    @property
+    def family(self) -> Family:
+        """The instruction set, by its name in triples."""
+        return Triple.parsed(self.triple).family
+
+    @property
+    def vector_bits(self) -> int:
+        """The size of a vector register."""
+        widths = {"avx512f": 512, "avx": 256}
+        return max((width for feature, width in widths.items() if feature in self.known), default=128)
+
+    @property
+    def vector_registers(self) -> int:
+        """The number of vector registers."""
+        return 32 if self.family == "aarch64" or "avx512f" in self.known else 16
+
+    @property
+    def identity(self) -> str:
+        """All that decides what code for this processor looks like."""
+        return f"{self.triple}:{self.name}:{self.features}"
+
+    def missing_on(self, other: Cpu) -> tuple[str, ...]:
+        """What code for this processor needs that another one lacks: the instruction set, the system, or features."""
+        mine, its = Triple.parsed(self.triple), Triple.parsed(other.triple)
+        if mine.family != its.family:
+            return (mine.family,)
+        if mine.system != its.system:
+            return (mine.system,)
+        return tuple(sorted(self.known - other.known))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _host() -> Cpu:
+    with LLVM:
+        return _detected()
+
+
+@lru_cache(maxsize=1)
+def _detected() -> Cpu:
+    binding = llvm()
+    triple = str(Triple.parsed(str(binding.get_default_triple())))
+    features = binding.get_host_cpu_features()
+    host = Cpu(str(binding.get_host_cpu_name()), str(features.flatten()), triple, frozenset())
+    if host.family == "aarch64":
+        return _probed(host.name, host.features, triple)
+    # What LLVM says of this machine has the same names as the probes, and is at hand.
+    return replace(host, known=frozenset(feature for feature in PROBES["x86_64"] if features.get(feature)))
+
+
+@lru_cache(maxsize=64)
+def _named(name: str, triple: Triple | None) -> Cpu:
+    families = [family for family, names in KNOWN.items() if name in names]
+    if name == "native":
+        raise ValueError("native is this machine, which has its own triple; give the name alone, as in cpu:native")
+    if not families:
+        raise ValueError(f"there is no processor {name!r}{_near(name)}")
+    if triple is None:
+        own = Triple.parsed(_host().triple)
+        triple = own if own.family in families else Triple(families[0], "linux-gnu")
+    if triple.family not in families:
+        raise ValueError(f"{name} is a processor of {' and '.join(families)}, not of {triple}")
+    return _probed(name, without_unprobed(triple.family), str(triple))
+
+
+def _near(name: str) -> str:
+    from difflib import get_close_matches
+
+    names = sorted({name for names in KNOWN.values() for name in names})
+    small = name.lower()
+    near = (
+        get_close_matches(small, names, n=5, cutoff=0.5) or [n for n in names if name and n.startswith(small[:3])][:5]
+    )
+    listed = ", ".join(near or ["native", "haswell", "x86-64-v3", "neoverse-v1"])
+    return f"; {'near it are' if near else 'for example there are'}: {listed}"
+
+
+def _probed(name: str, features: str, triple: str) -> Cpu:
+    """What the code generator uses of itself is what the processor has: one small function for each feature."""
+    blank = Cpu(name, features, triple, frozenset())
+    probes = PROBES[blank.family]
+    text = "\n".join(body.format(name=f"probe_{k}") for k, (body, _) in enumerate(probes.values()))
+    parts = re.split(r"^_?probe_(\d+):", assembly(text, blank), flags=re.MULTILINE)
+    code = {int(number): part for number, part in zip(parts[1::2], parts[2::2], strict=True)}
+    known = frozenset(
+        feature for k, (feature, (_, pattern)) in enumerate(probes.items()) if re.search(pattern, code.get(k, ""))
+    )
+    return Cpu(name, features, triple, known)
+
+
+def assemble(ir_text: str, cpu: Cpu, optimize: bool = False) -> bytes:
+    """The object file of a module in LLVM IR.
+
+    The middle optimiser runs only where `optimize` asks for it; a text with coroutines needs it. Raises `InternalError`
+    where LLVM refuses the text.
+    """
+    return bytes(_generate(ir_text, cpu, optimize, lambda machine, module: machine.emit_object(module)))
+
+
+def assembly(ir_text: str, cpu: Cpu, optimize: bool = False) -> str:
+    """The assembly of a module in LLVM IR; see `assemble`."""
+    return str(_generate(ir_text, cpu, optimize, lambda machine, module: machine.emit_assembly(module)))
+
+
+def _generate(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any], object]) -> Any:
+    with LLVM:
+        return _generated(ir_text, cpu, optimize, emit)
+
+
+def _generated(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any], object]) -> Any:
+    machine = _target_machine(cpu.name, cpu.features, cpu.triple)
+    try:
+        module = llvm().parse_assembly(ir_text, context=llvm().create_context())
+        module.triple = cpu.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the code: {str(error).strip()}") from None
+    _refuse_intrinsics(module, cpu, coroutines=optimize)
+    if optimize:
+        _run_passes(module, machine)
+        _refuse_coroutines(module)
+    try:
+        return emit(machine, module)
+    except RuntimeError as error:
+        raise InternalError(f"LLVM cannot generate code for {cpu}: {str(error).strip()}") from None
+
+
+@lru_cache(maxsize=64)
+def _target_machine(name: str, features: str, triple: str) -> Any:
+    binding = llvm()
+    if not triple.startswith(str(binding.get_default_triple()).split("-")[0]):
+        _all_targets()
+    try:
+        target = binding.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise ValueError(f"LLVM has no code generator for {triple!r}: {str(error).strip()}") from None
+    return target.create_target_machine(
+        cpu=name, features=features, opt=_CODE_GENERATION_LEVEL, reloc="pic", codemodel="small", jit=True
+    )
+
+
+def _run_passes(module: Any, machine: Any) -> None:
+    """LLVM's own pipeline, without what would unroll or vectorise the code that was laid out on purpose."""
+    options = llvm().create_pipeline_tuning_options(speed_level=_OPTIMIZER_LEVEL)
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_interleaving = options.loop_unrolling = False
+    builder = llvm().create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _refuse_intrinsics(module: Any, cpu: Cpu, *, coroutines: bool) -> None:
+    """An intrinsic that the code generator does not know would end the process: only those of the table may pass."""
+    for function in module.functions:
+        name = str(function.name)
+        if not name.startswith("llvm.") or (coroutines and name.startswith(COROUTINES)):
+            continue
+        problem = refusal(name, cpu.family, cpu.known)
+        if problem:
+            raise InternalError(f"the code for {cpu} calls {name}, {problem}")
+
+
+def _refuse_coroutines(module: Any) -> None:
+    """What the optimiser writes by itself can be lowered, but it must have taken every coroutine apart."""
+    for function in module.functions:
+        if str(function.name).startswith(COROUTINES):
+            raise InternalError(f"LLVM's optimiser has left a call of {function.name}")

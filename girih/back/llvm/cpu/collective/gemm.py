@@ -1,0 +1,345 @@
+"""Matrix products: which way each is computed, and the direct way for small ones.
+
+Products of one row or one column are those of a matrix and a vector (`girih.back.llvm.cpu.collective.gemm_vector`).
+
+The direct way reads both factors where they lie: blocks of vectors of rows by some columns are accumulated in registers
+and scaled into the target. It needs rows that are contiguous in the first factor and the target; a small first factor
+that is stored the other way is copied first. Sizes that are known make straight code with loops where blocks repeat.
+
+Few rows or columns, a great depth, and sizes that are not known are a matter of `gemm_tiles`, with vectors along
+whatever is contiguous, or of the packed way: which of them is decided at run time where it has to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+
+from girih.back.llvm.cpu.collective import gemm_packed, gemm_tiles, gemm_vector
+from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.gemm_product import Piece, Product, block
+from girih.back.llvm.cpu.collective.microkernel import most_accumulators
+from girih.back.llvm.cpu.collective.panels import Panels
+from girih.back.llvm.cpu.collective.scaling import Scaling
+from girih.back.llvm.cpu.collective.sums import PIECE_BYTES
+from girih.back.llvm.emit.text import Operand, Val
+from girih.ir.types import BF16
+
+_SMALL = 64**3
+"""Up to so many products the direct way is taken whatever the strides are."""
+
+_THIN = 16
+"""Targets with so few columns, or products of so small a depth, do not pay for packing."""
+
+_COPY_COLUMNS = 8
+"""More columns than these are worth a copy of very few rows."""
+
+_TALL = 4096
+"""Targets of more rows are not laid out vector by vector, although their size is known."""
+
+_NEAR_BYTES = 768 << 10
+"""A first factor that is spread over no more memory than this stays in the second cache: it need not be packed."""
+
+_SHORT = 6
+"""Columns of so many vectors are short: those of matrices that come in batches."""
+
+_ADDRESSES = 11
+"""So many columns have their addresses in registers."""
+
+_FLAT = 64
+"""Targets with so few rows, or columns, whose factors lie the other way are not packed."""
+
+_LONG = 128
+"""Depths for which it is worth to turn a first factor of very few rows."""
+
+
+VectorWay = Callable[[Elements, Scaling, View, View, View, Val], None]
+"""How a product with a vector is written: from matrices, with workspace."""
+
+
+def multiply(product: Product) -> None:
+    """Write the code of a matrix product."""
+    p, m, n = product, product.a.shape[0], product.b.shape[1]
+    if m == 0 or n == 0:
+        return
+    if not gemm_vector.possible(p.e, p.end, p.a, p.b, p.target):
+        _matrices(p)
+    elif n == 1:
+        _as_vector(p, gemm_vector.column)
+    elif m == 1:
+        _as_vector(p, gemm_vector.row)
+    else:
+        _perhaps_vector(p, m, n)
+
+
+def _perhaps_vector(p: Product, m: Operand, n: Operand) -> None:
+    """Sizes that show at run time: one column, one row, or more of both."""
+    _maybe_vector(p, n, gemm_vector.column, lambda: _maybe_vector(p, m, gemm_vector.row, lambda: _matrices(p)))
+
+
+def _as_vector(product: Product, way: VectorWay) -> None:
+    p, used = product, product.frame.used
+    piece = p.e.w.at(p.workspace, p.frame.take(PIECE_BYTES))
+    way(p.e, p.end, p.a, p.b, p.target, piece)
+    p.frame.used = used
+
+
+def _maybe_vector(product: Product, extent: Operand, way: VectorWay, otherwise: Callable[[], None]) -> None:
+    """Treat the product as that of a matrix and a vector if an extent is 1."""
+    if isinstance(extent, int):
+        otherwise()
+        return
+
+    def vector() -> list[Val]:
+        _as_vector(product, way)
+        return []
+
+    def matrices() -> list[Val]:
+        otherwise()
+        return []
+
+    product.e.w.either(product.e.w.compare("eq", extent, 1), vector, matrices)
+
+
+def _matrices(product: Product) -> None:
+    """The product of proper matrices."""
+    (m, k), n = product.a.shape, product.b.shape[1]
+    if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
+        _multiply_known(product, m, n, k)
+        return
+    _multiply_unknown(product)
+
+
+def _multiply_unknown(p: Product) -> None:
+    """The same for sizes that show at run time: the first way whose condition holds, or else the packed one."""
+    w = p.e.w
+    ways = _ways(p)
+
+    def take(number: int) -> list[Val]:
+        if number == len(ways):
+            _packed(p)
+        else:
+            condition, way = ways[number]
+            w.either(condition, lambda: _done(way), lambda: take(number + 1))
+        return []
+
+    take(0)
+
+
+def _done(way: Callable[[], None]) -> list[Val]:
+    way()
+    return []
+
+
+def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
+    """Ways without packing that types and strides allow, and when each is worth it."""
+    if not _plain(p) or p.end.one_by_one:
+        return []
+    w, (m, k), n = p.e.w, p.a.shape, p.b.shape[1]
+    deep_a, deep_b = p.a.strides[1] == 1, p.b.strides[0] == 1
+    found: list[tuple[Val, partial[None]]] = []
+    small = w.compare("sle", w.mul(w.mul(m, n), k), _SMALL)
+    flat = w.compare("sle", w.smaller(m, n), _FLAT)
+    if p.a.contiguous and deep_b:
+        few = w.binary("and", w.compare("sle", m, p.e.count // 2), w.compare("sle", w.larger(m, 3), n))
+        low = w.binary("and", few, w.compare("sge", k, _LONG))
+        found.append((low, partial(gemm_tiles.by_depth, p)))
+    if p.a.contiguous and p.b.strides[1] == 1:
+        low = w.binary("and", w.compare("slt", m, p.e.count), w.compare("slt", m, n))
+        found.append((low, partial(gemm_tiles.by_rows, p.turned)))
+    if p.a.contiguous:
+        thin = w.binary("or", w.compare("sle", n, _FLAT), w.compare("sle", k, _THIN))
+        found.append((w.binary("or", w.binary("or", small, thin), _near(p)), partial(gemm_tiles.by_rows, p)))
+    elif deep_a and deep_b:
+        long = w.binary("or", w.compare("sge", k, _LONG), w.compare("sle", w.smaller(m, n), _THIN))
+        found.append((w.binary("and", flat, long), partial(gemm_tiles.by_depth, p)))
+    elif deep_a and p.b.strides[1] == 1:
+        found.append((flat, partial(gemm_tiles.by_rows, p.turned)))
+    return found
+
+
+def _near(p: Product) -> Val:
+    """Whether what is read of both factors for a part of the depth stays in the second cache."""
+    w, size = p.e.w, p.e.compute.size
+    deep = w.smaller(p.a.shape[1], gemm_tiles.DEPTH_BYTES // size)
+    bytes = w.mul(w.mul(deep, p.a.strides[1]), size)
+    found = w.compare("sle", bytes, _NEAR_BYTES)
+    if p.b.strides[0] == 1:
+        return found
+    return w.binary("and", found, w.compare("sle", w.mul(w.mul(deep, p.b.strides[0]), size), _NEAR_BYTES))
+
+
+def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
+    """The same for sizes that are known."""
+    pairs = gemm_packed.takes_pairs(product.e.target, product.e.compute, product.a, product.b)
+    small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
+    pitch = product.a.strides[1]
+    near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES and not pairs
+    copy = m <= _TALL and _copied_bytes(product, m, k) <= _NEAR_BYTES and (small or not pairs)
+    way = _way(product) if k >= _LONG else None
+    direct = product.direct and _fits_source(product) and (small or near)
+    if way is not None and not (direct and _straight(product, way, m, n)):
+        way()
+    elif direct:
+        (gemm_tiles.by_rows if m > _TALL else _known)(product)
+    elif product.target.contiguous and not product.end.one_by_one and copy:
+        _known(_with_copy(product, m, k))
+    else:
+        _packed(product)
+
+
+def _way(product: Product) -> partial[None] | None:
+    """The first way that is worth it, for sizes that are known."""
+    return next((way for condition, way in _ways(product) if condition.literal), None)
+
+
+def _straight(product: Product, way: partial[None], m: int, n: int) -> bool:
+    """Whether straight code, whose vectors are as short as the rows, is no slower than a way of `_ways`."""
+    if way.func is gemm_tiles.by_rows:
+        return way.args == (product,)
+    return 4 * m > product.e.count or n <= _COPY_COLUMNS
+
+
+def _fits_source(product: Product) -> bool:
+    """Whether elements need little work on their way: numbers that are computed with as they are, or bf16."""
+    return product.a.element.size >= 4 or product.a.element == BF16
+
+
+def _plain(product: Product) -> bool:
+    """Whether elements are real numbers that are computed with as they are."""
+    return product.parts == 1 and all(v.element == product.e.compute for v in (product.a, product.b, product.target))
+
+
+def _packed(product: Product) -> None:
+    p = product
+    gemm_packed.multiply(p.e, p.end, p.a, p.b, p.target, p.frame, p.workspace)
+
+
+# --- a copy of the first factor ----------------------------------------------------------------
+
+
+def _padded(product: Product, m: int) -> int:
+    return -(-m // product.e.count) * product.e.count
+
+
+def _copied_bytes(product: Product, m: int, k: int) -> int:
+    return _padded(product, m) * k * product.e.compute.size
+
+
+def _with_copy(product: Product, m: int, k: int) -> Product:
+    """The same with a first factor that was turned and converted; its columns are padded to whole vectors."""
+    p, rows = product, _padded(product, m)
+    place = p.e.w.at(p.workspace, p.frame.take(_copied_bytes(product, m, k)))
+    panels = Panels(p.e.target, p.a.element, p.e.compute, rows, 1, pairs=False)
+    panels.pack(p.e.w, p.a, place)
+    copy = View(p.e.compute, place, (rows, k), (1, rows))
+    return Product(p.e, p.end, copy, p.b, p.target, p.frame, p.workspace)
+
+
+# --- sizes that are known ----------------------------------------------------------------------
+
+
+def _known(p: Product) -> None:
+    """Blocks of a number of rows and columns that was chosen for the sizes; loops where they repeat."""
+    m, n, k = (extent if isinstance(extent, int) else 0 for extent in (p.target.shape[0], p.b.shape[1], p.b.shape[0]))
+    pieces = _pieces(p.e, m)
+    narrow = pieces[-1].count < pieces[0].count
+    vectors, together = choose(len(pieces), n, k, p.parts, most_accumulators(p.e.target), narrow=narrow)
+    groups: list[list[Piece]] = []
+    start = column = 0
+    for count, times in split(len(pieces), vectors):
+        groups += [pieces[k : k + count] for k in range(start, start + count * times, count)]
+        start += count * times
+    for count, times in split(n, together):
+        _known_columns(p, groups, column, count, times)
+        column += count * times
+
+
+def _known_columns(p: Product, groups: list[list[Piece]], column: int, count: int, times: int) -> None:
+    w = p.e.w
+    if times == 1:
+        _known_rows(p, groups, column, count)
+        return
+    with w.loop(column, column + count * times, count) as loop:
+        _known_rows(p, groups, loop.index, count)
+
+
+def _known_rows(p: Product, groups: list[list[Piece]], column: Operand, count: int) -> None:
+    """All rows for some columns; equal groups of whole vectors are a loop."""
+    w = p.e.w
+    for (size, whole), run in groupby(groups, lambda group: (len(group), _whole(p.e, group))):
+        alike = list(run)
+        if len(alike) == 1 or not whole:
+            for group in alike:
+                _known_block(p, group, column, count)
+            continue
+        start, step = alike[0][0].start, size * p.e.count
+        with w.loop(start, w.add(start, len(alike) * step), step) as loop:
+            moved = [Piece(w.add(loop.index, number * p.e.count), p.e.count) for number in range(size)]
+            _known_block(p, moved, column, count)
+
+
+def _whole(e: Elements, group: Sequence[Piece]) -> bool:
+    return all(piece.count == e.count and piece.mask is None for piece in group)
+
+
+def _known_block(p: Product, pieces: Sequence[Piece], column: Operand, count: int) -> None:
+    w = p.e.w
+    columns = [p.b.address(w, 0, w.add(column, j)) for j in range(count)]
+
+    def finish(j: int, i: int, parts: Parts) -> None:
+        place = p.target.address(w, pieces[i].start, w.add(column, j))
+        p.end.write(place, parts, pieces[i].mask)
+
+    padded = p.a.shape[0] != p.target.shape[0]
+    block(p.e, p.a, p.b, pieces, columns, finish, padded=padded)
+
+
+def _pieces(e: Elements, rows: int) -> list[Piece]:
+    """Rows by vectors; what remains is masked, or goes by smaller vectors where there are no masks."""
+    width = e.count
+    found = [Piece(start, width) for start in range(0, rows - width + 1, width)]
+    start = rows - rows % width
+    while start < rows:
+        left = rows - start
+        count = 1 << (left - 1).bit_length() if e.masked else 1 << left.bit_length() - 1
+        count = max(count, min(4, width)) if e.masked and left > 1 else count
+        found.append(Piece(start, count, e.first(count, left)))
+        start += min(count, left)
+    return found
+
+
+def split(total: int, most: int) -> list[tuple[int, int]]:
+    """Parts of nearly equal size, none above `most`: sizes, and how often each occurs."""
+    size, larger = divmod(total, -(-total // most))
+    return [(n, times) for n, times in ((size + 1, larger), (size, -(-total // most) - larger)) if times]
+
+
+def choose(vectors: int, columns: int, depth: int, parts: int, most: int, *, narrow: bool = False) -> tuple[int, int]:
+    """How many vectors of rows and how many columns a block has: what costs the fewest cycles by a simple count.
+
+    Blocks that cover whole columns of a short first factor are preferred: memory is read from front to back. A last
+    vector that is `narrow` makes LLVM copy the sums of its columns, which takes registers.
+    """
+    best = (float("inf"), 1, 1)
+    for height in range(1, min(vectors, 8) + 1):
+        for width in range(1, min(columns, 28) + 1):
+            accumulators, factors = height * width * parts * parts, (height + 1) * parts
+            copies = width * parts if narrow and height > 1 else 0
+            if height * width > 1 and (accumulators > most or accumulators + max(factors, copies + 1) > most + 7):
+                continue
+            cost = sum(
+                rows * times * (depth * max(m * n * parts * parts, _loads(m, n) * parts, 4) + m * n * parts + 6)
+                for m, rows in split(vectors, height)
+                for n, times in split(columns, width)
+            )
+            if height < vectors <= _SHORT:
+                cost *= 1.15
+            best = min(best, (cost - 1e-9 * width, height, width))
+    return best[1], best[2]
+
+
+def _loads(vectors: int, columns: int) -> float:
+    """How long the loads of a step take; the addresses of many columns have to be loaded, too."""
+    return vectors + columns + max(columns - _ADDRESSES, 0) / 2

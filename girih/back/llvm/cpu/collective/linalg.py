@@ -1,0 +1,167 @@
+"""Collective linear algebra (`girih.ops.tile.linalg`), executed by one thread for the whole work-group.
+
+Before anything is computed, it is checked that all memory is there, and that sizes agree that are known at run time
+only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from girih.back.llvm.cpu.collective import elementwise, gemm, sums
+from girih.back.llvm.cpu.collective.elements import Elements, View, computing, view
+from girih.back.llvm.cpu.collective.gemm_product import Product
+from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
+from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.lower.access import check_null, shared_memref
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.numbers.addresses import as_scalar
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
+from girih.ir.core import Op
+from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
+
+Shape = tuple[Operand, ...]
+
+
+def _start(code: Lowering, op: Any, *names: str) -> tuple[Elements, Scaling, list[View]]:
+    """The memory of the operands, checked, the target last; how to compute for it, and how results reach it."""
+    views = []
+    for name in names:
+        held = shared_memref(code, op, name, code.memref(getattr(op, name)))
+        check_null(code, op, held)
+        _check_limit(code, op, held)
+        views.append(view(code.w, held))
+    target = views[-1]
+    e = Elements(code.w, code.target, computing(target.element))
+    alpha, beta = (_factor(code, op, name) for name in ("alpha", "beta"))
+    return e, scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local), views
+
+
+def _factor(code: Lowering, op: Any, name: str) -> Scalar:
+    """alpha or beta, which the work-items share."""
+    held = code.scalar(getattr(op, name))
+    return Scalar(held.type, code.agreed(op, name, held))
+
+
+def _check_limit(code: Lowering, op: Op, held: MemRefHeld) -> None:
+    """Find a member of a group with an offset whose memory ends before its shape does."""
+    if held.limit is None or not code.checks:
+        return
+    w, first = code.w, view(code.w, held)
+    end: Val = integer(1)
+    some = integer(1, "i1")
+    for size, stride in zip(first.shape, first.strides, strict=True):
+        end = w.add(end, w.mul(w.sub(size, 1), stride))
+        some = w.binary("and", some, w.compare("sgt", size, 0))
+    beyond = w.compare("ugt", w.add(held.offset.part, end), held.limit)
+    message = f"`{op.spec.mnemonic}` outside the memory of %{held.name}"
+    code.check(op, w.binary("and", some, beyond), "run.out_of_bounds", message, argument=held.name)
+
+
+def _fits(code: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand], says: str, target: View) -> None:
+    """Find sizes that differ, as far as they are not known to agree."""
+    w = code.w
+    bad = integer(0, "i1")
+    for a, b in zip(left, right, strict=True):
+        bad = w.binary("or", bad, w.compare("ne", a, b))
+    message = f"`{op.spec.mnemonic}`: {says}"
+    sizes = ([_as_index(n) for n in row] for row in (left, right))
+    mine, other = sizes
+    code.check(op, bad, "run.size", message, argument=target.name, index=mine, shape=other, place="({}) and ({})")
+
+
+def _as_index(held: Operand) -> int | Scalar:
+    return held if isinstance(held, int) else as_scalar(index(held))
+
+
+@lowering(Axpby)
+def axpby(code: Lowering, op: Axpby) -> None:
+    """b := alpha op(a) + beta b."""
+    e, end, (a, b) = _start(code, op, "a", "b")
+    source = a.turned(op.transpose)
+    _fits(code, op, source.shape, b.shape, "op(a) and b differ in shape", b)
+    elementwise.axpby(e, end, source, b)
+
+
+@lowering(Hadamard)
+def hadamard(code: Lowering, op: Hadamard) -> None:
+    """c := alpha a * b + beta c, entry by entry."""
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    _fits(code, op, a.shape, b.shape, "a and b differ in shape", c)
+    _fits(code, op, a.shape, c.shape, "a and c differ in shape", c)
+    elementwise.hadamard(e, end, a, b, c)
+
+
+@lowering(Ger)
+def ger(code: Lowering, op: Ger) -> None:
+    """c := alpha a b^T + beta c."""
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    _fits(code, op, (*a.shape, *b.shape), c.shape, "a b^T and c differ in shape", c)
+    elementwise.ger(e, end, a, b, c)
+
+
+@lowering(Sum)
+def sum_(code: Lowering, op: Sum) -> None:
+    """b := alpha op(a) 1 + beta b."""
+    e, end, (a, b) = _start(code, op, "a", "b")
+    if not b.shape:
+        sums.total(e, end, a, b)
+        return
+    source = a.turned(op.transpose)
+    _fits(code, op, source.shape[:1], b.shape, "rows of op(a) and b differ", b)
+    with_piece(code, lambda piece: sums.matrix_vector(e, end, source, None, b, piece))
+
+
+@lowering(Gemv)
+def gemv(code: Lowering, op: Gemv) -> None:
+    """c := alpha op1(a) b + beta c."""
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    left = a.turned(op.transpose)
+    _fits(code, op, left.shape[1:], b.shape, "columns of op1(a) and rows of b differ", c)
+    _fits(code, op, left.shape[:1], c.shape, "rows of op1(a) and c differ", c)
+    with_piece(code, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
+
+
+def with_piece(code: Lowering, body: Callable[[Val], None]) -> None:
+    """Call a body with workspace that is free again afterwards."""
+    used = code.frame.used
+    body(code.take(sums.PIECE_BYTES))
+    code.frame.used = used
+
+
+@lowering(Cumsum)
+def cumsum(code: Lowering, op: Cumsum) -> None:
+    """b := alpha (cumulative sum of a along a mode) + beta b."""
+    e, end, (a, b) = _start(code, op, "a", "b")
+    _fits(code, op, a.shape, b.shape, "a and b differ in shape", b)
+    sums.running(e, end, a, op.mode, b)
+
+
+@lowering(Gemm)
+def gemm_(code: Lowering, op: Gemm) -> None:
+    """c := alpha op1(a) op2(b) + beta c."""
+    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
+    (m, k), (depth, n) = left.shape, right.shape
+    _fits(code, op, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ", c)
+    _fits(code, op, (m, n), c.shape, "op1(a) op2(b) and c differ in shape", c)
+    used = code.frame.used
+    gemm.multiply(Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace))
+    code.frame.used = used
+
+
+def _known_extents(a: View, b: View, c: View) -> tuple[View, View, View]:
+    """The factors and the target, each extent as well known as any operand knows it."""
+    m = _known(a.shape[0], c.shape[0])
+    n = _known(b.shape[1], c.shape[1])
+    k = _known(a.shape[1], b.shape[0])
+    return (
+        View(a.element, a.pointer, (m, k), a.strides, a.name, a.local),
+        View(b.element, b.pointer, (k, n), b.strides, b.name, b.local),
+        View(c.element, c.pointer, (m, n), c.strides, c.name, c.local),
+    )
+
+
+def _known(a: Operand, b: Operand) -> Operand:
+    return a if isinstance(a, int) else b

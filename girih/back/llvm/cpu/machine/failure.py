@@ -1,0 +1,48 @@
+"""What a check does where it fails: one function per module for each number of values that it reports."""
+
+from __future__ import annotations
+
+from girih.back.llvm.cpu.machine.abi import (
+    BEING_WRITTEN,
+    NO_FAILURE,
+    RECORD_FIRST_VALUE,
+    RECORD_GROUP,
+    RECORD_LANE,
+    RECORD_SITE,
+    RECORD_SUBGROUP,
+    WRITTEN,
+)
+from girih.back.llvm.emit.text import ModuleText, Val
+from girih.back.llvm.emit.writer import Writer
+
+
+def reporter(module: ModuleText, count: int) -> str:
+    """The name of the function that claims a failure record and fills it, unless another thread did.
+
+    Its arguments: the record, the number of the site as `i32`, work-group, subgroup, lane and `count` values as `i64`.
+    """
+    name = f"girih.found.{count}"
+    if name in module.helpers:
+        return name
+    module.helpers.add(name)
+    values = [Val(f"%value{k}", "i64") for k in range(count)]
+    listed = "".join(f", {v}" for v in values)
+    header = (
+        f"define internal void @{name}(ptr %record, i32 %site, i64 %group, i64 %subgroup, i64 %lane{listed}) "
+        "noinline cold nounwind"
+    )
+    w = Writer(module, header)
+    record = Val("%record", "ptr")
+    claim = w.effect("{ i32, i1 }", f"cmpxchg {record}, i32 {NO_FAILURE}, i32 {BEING_WRITTEN} monotonic monotonic")
+    first = w.effect("i1", f"extractvalue {claim}, 1")
+    with w.when(first):
+        w.store(Val("%site", "i32"), w.at(record, RECORD_SITE), 4)
+        places = {"%group": RECORD_GROUP, "%subgroup": RECORD_SUBGROUP, "%lane": RECORD_LANE}
+        for held, offset in places.items():
+            w.store(Val(held, "i64"), w.at(record, offset), 8)
+        for number, value in enumerate(values):
+            w.store(value, w.at(record, RECORD_FIRST_VALUE + 8 * number), 8)
+        w.line(f"store atomic i32 {WRITTEN}, {record} release, align 4")
+    w.ret()
+    w.finish()
+    return name

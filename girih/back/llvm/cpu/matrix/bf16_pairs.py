@@ -1,0 +1,130 @@
+"""Products of bf16 matrices by AVX-512's dot product of pairs.
+
+Two steps of the depth become one: neighbours along the depth lie side by side in 32 bits, which is how one factor is
+laid out in the workspace, and how the other one often lies in memory already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
+from girih.back.llvm.cpu.matrix.states import (
+    InMemory,
+    Matrix,
+    Piece,
+    Reference,
+    Unloaded,
+    known,
+    line_bytes,
+    new_tile,
+    same_numbers,
+    write_tile,
+)
+from girih.back.llvm.cpu.matrix.transpose import move_in
+from girih.back.llvm.emit.text import Operand, Val, lanes
+from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.numbers.rounding import to_memory
+from girih.ir.types import BF16, F32, I32, CoopMatrix, Number, Use
+
+_BYTES = BF16.size
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor in memory; `imaginary` is the distance of the imaginary parts. All distances are in bytes."""
+
+    type: CoopMatrix
+    pointer: Val
+    row_stride: Operand
+    column_stride: Operand
+    imaginary: int = 0
+
+
+def suits(code: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
+    """Whether a product can be computed from pairs."""
+    rows, depth = a.type.shape
+    return (
+        code.target.dot_bf16
+        and a.type.component == b.type.component == BF16
+        and total == F32
+        and depth % 2 == 0
+        and (rows % 16 == 0 or rows == 8)
+    )
+
+
+def vectors(code: Lowering, a: Matrix, read: list[Matrix]) -> Factor:
+    """`a` as pairs, column by column. What is read until the product is done is added to `read`."""
+    found = _found(code, a)
+    rows, depth = a.type.shape
+    tile = new_tile(code, CoopMatrix(I32, rows, depth // 2, Use.A))
+    if isinstance(found, Reference) and not found.contiguous and known(found.column_stride) == _BYTES:
+        read.append(a)
+        move_in(code, found.pointer, found.row_stride, 2 * _BYTES, tile)
+    else:
+        _pack(code, a, tile)
+    return Factor(tile.type, tile.pointer, I32.size, line_bytes(tile.type))
+
+
+def scalars(code: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
+    """`b` as pairs, wherever they are. What is read until the product is done is added to `read`."""
+    found = _found(code, b)
+    depth, columns = b.type.shape
+    pairs = CoopMatrix(I32, depth // 2, columns, Use.B)
+    if isinstance(found, Reference):
+        if known(found.row_stride) == _BYTES:
+            read.append(b)
+            return Factor(pairs, found.pointer, 2 * _BYTES, found.column_stride)
+        if known(found.column_stride) == _BYTES and columns > 1:
+            read.append(b)
+            across = CoopMatrix(BF16, columns, depth, Use.A)
+            turned = Reference(across, found.pointer, found.column_stride, found.row_stride)
+            tile = new_tile(code, CoopMatrix(I32, columns, depth // 2, Use.A))
+            _pack(code, turned, tile)
+            return Factor(pairs, tile.pointer, line_bytes(tile.type), I32.size)
+    if isinstance(found, InMemory):
+        read.append(b)
+        return Factor(pairs, found.pointer, 2 * _BYTES, line_bytes(found.type))
+    held = to_tile(code, b)
+    return Factor(pairs, held.pointer, 2 * _BYTES, line_bytes(held.type))
+
+
+def _found(code: Lowering, m: Matrix) -> Matrix:
+    held = same_numbers(m)
+    return held.found(code, lines=False) if isinstance(held, Unloaded) else held
+
+
+def _pack(code: Lowering, m: Matrix, tile: InMemory) -> None:
+    """Neighbouring columns, their components alternating."""
+    w = code.w
+    walk = Walk(code, m)
+
+    def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+        pair = []
+        for k in range(2):
+            place = Piece(w.add(w.mul(w.value(at.line), 2), k), at.start, at.count)
+            pair.append(to_memory(w, code.target.features, BF16, walk.piece(m, place)[0]))
+        count = at.count
+        mixed = w.shuffle(pair[0], pair[1], [k // 2 + (k % 2) * count for k in range(2 * count)])
+        write_tile(code, tile, at, (w.convert("bitcast", mixed, f"<{count} x i32>"),))
+        return values
+
+    def piece(start: Operand, count: int) -> None:
+        walk.lines(tile.type, line, start, count, (), 2)
+
+    walk.starts(m.type, piece)
+    walk.close()
+
+
+def multiply(code: Lowering, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[Val]:
+    """The sums c plus the products of pairs: vectors of pairs times one pair."""
+    w = code.w
+    found = []
+    for x, total in zip(a, c, strict=True):
+        count = lanes(total.type)
+        pairs = f"<{2 * count} x bfloat>"
+        y = w.convert("bitcast", w.splat(b, count), pairs)
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * count}"
+        found.append(w.intrinsic(name, total.type, total, w.convert("bitcast", x, pairs), y))
+    return found

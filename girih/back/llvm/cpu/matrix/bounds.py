@@ -1,0 +1,274 @@
+"""Tiles of memrefs: what the work-items of a subgroup share, where a tile lies, and which of its elements are there.
+
+Every access is checked as a whole: two comparisons per mode, whatever the size of the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from girih.analysis.work_group import of_work_group, waits
+from girih.back.llvm.cpu.matrix.states import InMemory, Parts, known, length, turned
+from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.lower.access import check_null, shared_memref
+from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.numbers.addresses import Extent, as_scalar
+from girih.back.llvm.numbers.values import MemRefHeld, index
+from girih.ir.core import Op, Value
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.coopmatrix import Access
+
+
+class Elsewhere(Protocol):
+    """The way to take for a tile that is not wholly inside."""
+
+    def copy_in(self, tile: InMemory) -> None:
+        """The tile to the workspace."""
+
+    def copy_out(self, tile: InMemory) -> None:
+        """The tile from the workspace."""
+
+    def swapped(self) -> Elsewhere:
+        """The same for tiles with rows and columns swapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A tile of a memref, in the rows and columns of the matrix.
+
+    `pointer` is that of component (0, 0); strides are in bytes. `inside` says at run time whether all of the tile is
+    there, None where it must be; the components from (first_row, first_column) up to (end_row, end_column) are, unless
+    `elsewhere` says how to find them.
+    """
+
+    type: CoopMatrix
+    pointer: Val
+    row_stride: Operand
+    column_stride: Operand
+    inside: Val | None
+    first_row: Val
+    end_row: Val
+    first_column: Val
+    end_column: Val
+    elsewhere: Elsewhere | None = None
+
+    @property
+    def along(self) -> Operand:
+        """The distance of neighbours in a line."""
+        return self.column_stride if turned(self.type) else self.row_stride
+
+    @property
+    def across(self) -> Operand:
+        """The distance of lines."""
+        return self.row_stride if turned(self.type) else self.column_stride
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the components of a line are neighbours."""
+        return known(self.along) == self.type.component.size or length(self.type) == 1
+
+    def turned(self) -> Window:
+        """The same with rows and columns swapped."""
+        type = CoopMatrix(self.type.component, self.type.columns, self.type.rows, self.type.use)
+        return Window(type, self.pointer, self.column_stride, self.row_stride, self.inside,
+                      self.first_column, self.end_column, self.first_row, self.end_row,
+                      None if self.elsewhere is None else self.elsewhere.swapped())  # fmt: skip
+
+    @property
+    def line_range(self) -> tuple[Val, Val, Val, Val]:
+        """First and end of the lines that are there, and of the components in them."""
+        rows, columns = (self.first_row, self.end_row), (self.first_column, self.end_column)
+        return (*rows, *columns) if turned(self.type) else (*columns, *rows)
+
+
+# --- what a subgroup, or a work-group, shares --------------------------------------------------
+
+
+def together(code: Lowering, op: Op) -> None:
+    """What comes before all else of an instruction on matrices.
+
+    Finds it where only some work-items of the subgroup meet it, and waits for the other subgroups where it `waits`.
+    """
+    code.met_by_all(op, "work-group" if of_work_group(op) else "subgroup")
+    if code.suspend is not None and waits(op):
+        code.suspend()
+
+
+def shared_operand(code: Lowering, op: Op, name: str) -> Parts:
+    """A scalar operand that the work-items share."""
+    value: Value = getattr(op, name)
+    return code.agreed(op, name, code.scalar(value))
+
+
+# --- windows -----------------------------------------------------------------------------------
+
+
+def window_of(code: Lowering, op: Access, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
+    """The tile that an instruction accesses, checked."""
+    together(code, op)
+    memref = shared_memref(code, op, "memory", code.memref(memory))
+    check_null(code, op, memref)
+    position = [shared_operand(code, op, "row")[0], shared_operand(code, op, "column")[0]]
+    sizes = [as_scalar(s).part for s in memref.shape]
+    strides = list(memref.strides)
+    if op.transpose:
+        position, sizes, strides = position[::-1], sizes[::-1], strides[::-1]
+    return _Bounds(code, op, memref, position, sizes, strides, type).window()
+
+
+class _Bounds:
+    """What is inside of a tile: in the order rows, columns of the matrix."""
+
+    def __init__(
+        self,
+        code: Lowering,
+        op: Access,
+        memref: MemRefHeld,
+        position: list[Val],
+        sizes: list[Val],
+        strides: list[Extent],
+        type: CoopMatrix,
+    ) -> None:
+        self.code, self.op, self.memref, self.type = code, op, memref, type
+        self.position, self.sizes = position, sizes
+        self.strides: list[Operand] = [s if isinstance(s, int) else s.part for s in strides]
+        self.checked = (op.checked.rows, op.checked.columns)
+        self.inside = [self._inside(k) for k in range(2)]
+
+    def _inside(self, mode: int) -> Val:
+        """Whether all rows, or all columns, are there."""
+        w = self.code.w
+        last = w.sub(self.sizes[mode], self.type.shape[mode])
+        start = self.position[mode]
+        return w.binary("and", w.compare("sge", start, 0), w.compare("sle", start, last))
+
+    def _range(self, mode: int) -> tuple[Val, Val]:
+        """The first row or column that is there, and the end of them."""
+        w = self.code.w
+        extent = self.type.shape[mode]
+        first = w.larger(w.sub(0, self.position[mode]), 0)
+        end = w.smaller(w.sub(self.sizes[mode], self.position[mode]), extent)
+        return w.smaller(first, extent), w.larger(end, 0)
+
+    def _outside(self) -> Val | None:
+        """Whether an element is missing that no flag leaves out."""
+        w = self.code.w
+        bad: Val | None = None
+        for mode in range(2):
+            if self.checked[mode]:
+                continue
+            missing = w.negated(self.inside[mode])
+            if self.checked[1 - mode]:
+                first, end = self._range(1 - mode)
+                missing = w.binary("and", missing, w.compare("slt", first, end))
+            bad = missing if bad is None else w.binary("or", bad, missing)
+        return bad
+
+    def window(self) -> Window:
+        """Report what is missing, and say where the tile is."""
+        w = self.code.w
+        outside = self._outside()
+        if self.memref.limit is None:
+            self._report(outside, self._first_missing)
+        size = self.type.component.size
+        first: Operand = self.memref.offset.part
+        for mode in range(2):
+            first = w.add(first, w.mul(self.position[mode], self.strides[mode]))
+        if self.memref.limit is not None:
+            self._check_limit(w.value(first), self.memref.limit, outside)
+        pointer = w.at(self.memref.pointer, w.mul(first, size))
+        steps = [s * size if isinstance(s, int) else w.mul(s, size) for s in self.strides]
+        inside: Val | None = None
+        for mode in range(2):
+            if self.checked[mode]:
+                inside = w.both(inside, self.inside[mode])
+        if inside is not None and inside.literal == 1:
+            inside = None
+        ranges = [(integer(0), integer(n)) for n in self.type.shape] if inside is None else self._wanted()
+        return Window(self.type, pointer, steps[0], steps[1], inside, *ranges[0], *ranges[1])
+
+    def _wanted(self) -> list[tuple[Val, Val]]:
+        """The first row that no flag leaves out and the end of them, and the same for columns."""
+        return [
+            self._range(mode) if self.checked[mode] else (integer(0), integer(self.type.shape[mode]))
+            for mode in range(2)
+        ]
+
+    def _check_limit(self, first: Val, limit: Val, outside: Val | None) -> None:
+        """Tiles inside their memref can still miss the memory behind a group with an offset."""
+        w = self.code.w
+        last = first
+        some: Val | None = None
+        for mode, (begin, end) in enumerate(self._wanted()):
+            if self.checked[mode]:
+                some = w.both(some, w.compare("slt", begin, end))
+            last = w.add(last, w.mul(w.sub(end, 1), self.strides[mode]))
+        beyond = w.compare("sge", last, limit)
+        if some is not None:
+            beyond = w.binary("and", beyond, some)
+        if outside is None or outside.literal == 0:
+            self._report(beyond, lambda: self._first_beyond(first, limit))
+            return
+        self._report(w.binary("or", outside, beyond), lambda: self._first_of_both(first, limit, outside, beyond))
+
+    def _first_beyond(self, first: Val, limit: Val) -> list[Val]:
+        """The first element behind the end of the memory, row by row: strides are not negative."""
+        w = self.code.w
+        (row_begin, _), (column_begin, column_end) = self._wanted()
+        row_stride, column_stride = (w.larger(stride, 1) for stride in self.strides)
+        reach = w.add(first, w.mul(w.sub(column_end, 1), self.strides[1]))
+        row = w.larger(self._steps(w.sub(limit, reach), row_stride), row_begin)
+        begin = w.add(first, w.mul(row, self.strides[0]))
+        column = w.larger(self._steps(w.sub(limit, begin), column_stride), column_begin)
+        return [w.add(self.position[0], row), w.add(self.position[1], column)]
+
+    def _steps(self, distance: Val, stride: Val) -> Val:
+        """How many strides reach a distance; at most 0 for one that is not positive."""
+        w = self.code.w
+        up = w.add(distance, w.sub(stride, 1))
+        return w.pure("i64", f"sdiv {up}, {stride.text}", (up, stride))
+
+    def _first_of_both(self, first: Val, limit: Val, outside: Val, beyond: Val) -> list[Val]:
+        """The first element that is outside of the memref or behind the end of the memory."""
+        w = self.code.w
+        missing, behind = self._first_missing(), self._first_beyond(first, limit)
+        same_row = w.binary("and", w.compare("eq", behind[0], missing[0]), w.compare("slt", behind[1], missing[1]))
+        earlier = w.binary("or", w.compare("slt", behind[0], missing[0]), same_row)
+        chosen = w.binary("and", beyond, w.binary("or", earlier, w.negated(outside)))
+        return [w.select(chosen, b, m) for b, m in zip(behind, missing, strict=True)]
+
+    def _report(self, bad: Val | None, first_bad: Callable[[], list[Val]]) -> None:
+        """Name the first element that is missing; where it is, only matters where one is."""
+        code, w = self.code, self.code.w
+        if bad is None or not code.checks or bad.literal == 0:
+            return
+        message = f"`{self.op.spec.mnemonic}` outside %{self.memref.name}"
+
+        def cold() -> None:
+            place = first_bad()
+            named = [index(p) for p in (place[::-1] if self.op.transpose else place)]
+            code.check(self.op, bad, "run.out_of_bounds", message, argument=self.memref.name,
+                    index=named, shape=self.memref.shape, by_lane=False)  # fmt: skip
+            w.line("unreachable")
+
+        w.unlikely(bad, cold)
+
+    def _first_missing(self) -> list[Val]:
+        """The first missing element, row by row."""
+        w = self.code.w
+        row, column = self.position
+        rows, columns = self.sizes
+        if self.checked[0]:
+            return [w.larger(row, 0), w.select(w.compare("slt", column, 0), column, w.larger(column, columns))]
+        gone = w.compare("uge", row, rows)
+        if self.checked[1]:
+            return [w.select(gone, row, rows), w.larger(column, 0)]
+        narrow = w.compare("uge", column, columns)
+        wide_ = w.compare("sgt", w.add(column, self.type.columns), columns)
+        at_first_row = w.binary("or", gone, w.binary("or", narrow, wide_))
+        return [
+            w.select(at_first_row, row, rows),
+            w.select(w.binary("or", gone, narrow), column, w.select(wide_, columns, column)),
+        ]

@@ -1,0 +1,110 @@
+"""How cooperative matrices go through loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
+from girih.back.llvm.cpu.matrix.states import (
+    Columns,
+    InMemory,
+    Matrix,
+    Reference,
+    Unloaded,
+    in_registers,
+    line_bytes,
+    part,
+    part_count,
+    settled,
+    tile_bytes,
+    turned,
+)
+from girih.back.llvm.cpu.matrix.uses import plan_of
+from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.lower.code import Lowering
+from girih.ir.core import Value
+from girih.ir.types import CoopMatrix, Use
+
+
+class MatrixCarrier:
+    """How a matrix goes from one iteration to the next, or out of a branch.
+
+    Small ones are phis. Large ones alternate between two places, unless the next one already lies where the last one
+    was. Factors that a branch has found in memory stay there.
+    """
+
+    def __init__(self, code: Lowering, type: CoopMatrix, value: Value) -> None:
+        plan = plan_of(code.function)
+        self._type = type
+        self._reference = plan.by_reference(value)
+        self._columns = not self._reference and in_registers(code, type)
+        self._current: Val | None = None
+        self._begins = value not in plan.definers
+        """Whether the next value is what a loop begins with, in the region around it."""
+        self._base = None if self._columns else self._place(code, plan.outer_result(value))
+        # Until the value is known, it stands for its carrier: branches within this one use the same place.
+        code.set(value, self)
+
+    def _place(self, code: Lowering, outer: Value | None) -> Val:
+        """Two places; for what a branch around this one is going to yield, those of that branch."""
+        around = None if outer is None else code.env.get(outer)
+        if isinstance(around, MatrixCarrier) and around._base is not None:
+            return around._base
+        type = self._type
+        across = CoopMatrix(type.component, type.columns, type.rows, type.use)
+        return code.take(2 * max(tile_bytes(type), tile_bytes(across)))
+
+    def enter(self, code: Lowering, held: Matrix) -> list[Val]:
+        """The values for the phis."""
+        if self._begins:
+            # What is kept on the way may be read behind the loop.
+            self._begins = False
+            return self._enter(code, held)
+        used = code.frame.used
+        # What the region has left in the workspace is still read, although its place is free for others by now.
+        code.frame.used = code.frame.most
+        found = self._enter(code, held)
+        code.frame.used = used
+        return found
+
+    def _enter(self, code: Lowering, held: Matrix) -> list[Val]:
+        if self._reference:
+            return self._enter_reference(code, held)
+        if self._columns:
+            return [p for column in to_columns(code, held) for p in column]
+        found = settled(held)
+        slot = found.slot if isinstance(found, InMemory) else None
+        if isinstance(found, InMemory) and isinstance(slot, MatrixCarrier) and slot._base is self._base:
+            return [found.offset or integer(0)]
+        size = tile_bytes(self._type)
+        offset = integer(0) if self._current is None else code.w.sub(size, self._current)
+        to_tile(code, held, self._tile(code, offset))
+        return [offset]
+
+    def _tile(self, code: Lowering, offset: Val) -> InMemory:
+        assert self._base is not None
+        return InMemory(self._type, code.w.at(self._base, offset), True, self, offset)
+
+    def _enter_reference(self, code: Lowering, held: Matrix) -> list[Val]:
+        size = part(self._type).size
+        tile = self._tile(code, integer(0))
+        found = settled(held)
+        if isinstance(found, Unloaded):
+            # Products take vectors from `a`, and single components from `b`.
+            found = found.found(code, lines=self._type.use is Use.A, into=tile)
+        if isinstance(found, Reference):
+            return [found.pointer, code.w.value(found.row_stride), code.w.value(found.column_stride)]
+        if found is not tile:
+            to_tile(code, held, tile)
+        along, across = integer(size), integer(line_bytes(self._type))
+        return [tile.pointer, across, along] if turned(self._type) else [tile.pointer, along, across]
+
+    def inside(self, code: Lowering, values: Sequence[Val]) -> Matrix:
+        """The matrix that the phis stand for."""
+        if self._reference:
+            return Reference(self._type, *values)
+        if self._columns:
+            count = part_count(self._type)
+            return Columns(self._type, [tuple(values[k : k + count]) for k in range(0, len(values), count)])
+        self._current = values[0]
+        return self._tile(code, values[0])

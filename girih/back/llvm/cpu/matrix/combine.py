@@ -1,0 +1,255 @@
+"""`cooperative_matrix_combine` on the CPU: lines are combined as vectors first, then what is in a line, by halves.
+
+The region is written a few times, whatever the size of the matrix: for a line, for what the pieces of a line have in
+common, and for the halves, quarters, ... of a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from girih.back.llvm.cpu.matrix.apply import called, loaded, weight_of_region
+from girih.back.llvm.cpu.matrix.bounds import together
+from girih.back.llvm.cpu.matrix.components import own_copy
+from girih.back.llvm.cpu.matrix.elementwise import put_off
+from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
+from girih.back.llvm.cpu.matrix.states import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    SameColumns,
+    Splat,
+    in_registers,
+    joined,
+    length,
+    line_count,
+    new_tile,
+    operand,
+    read_tile,
+    register_bytes,
+    turned,
+    write_tile,
+)
+from girih.back.llvm.emit.text import Operand, Val, integer, lanes
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.numbers.values import Linear, Scalar, uniform
+from girih.ir.types import I32, CoopMatrix, Use
+from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixCombine
+
+_MOST_WRITTEN_OUT = 200
+"""Small matrices are combined by straight code of about so many instructions, beyond that by a loop."""
+
+_FEW = 4
+"""So many lines are combined one by one by straight code; so many sums run side by side where one would wait."""
+
+_LARGEST_SAME = 128
+"""A line that all lines are equal to is held in registers up to so many components."""
+
+Get = Callable[[Operand, int], Parts]
+"""The components of a line from a place on, so many of them."""
+
+
+@lowering(CooperativeMatrixCombine)
+def combine(code: Lowering, op: CooperativeMatrixCombine) -> None:
+    """Rows, columns, all of the matrix, or its blocks."""
+    together(code, op)
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    m = operand(code, op.matrix)
+    whole_line = op.along is Combined.ALL or op.along is (Combined.ROW if turned(m.type) else Combined.COLUMN)
+    if op.along is Combined.BLOCK:
+        code.set(op.result, _Combination(code, op, m).blocks(type))
+    elif op.along is Combined.ALL or (whole_line and turned(m.type)):
+        code.set(op.result, Splat(type, _Combination(code, op, m).all()))
+    elif whole_line:
+        _spread_numbers(code, op, type, _Combination(code, op, m).of_lines())
+    elif turned(m.type):
+        _spread_numbers(code, op, type, own_copy(code, m))
+    else:
+        _spread_line(code, op, type, _Combination(code, op, m))
+
+
+def _spread_line(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix, combination: _Combination) -> None:
+    """All columns are the combination of columns."""
+    if length(type) <= _LARGEST_SAME:
+        parts = combination.of_places()
+        if in_registers(code, type):
+            code.set(op.result, Columns(type, [parts] * line_count(type)))
+        else:
+            code.set(op.result, SameColumns(type, parts))
+        return
+    line = combination.of_many_places()
+    put_off(code, op.result, Deferred(type, (), lambda at, _: read_tile(code, line, Piece(0, at.start, at.count))))
+
+
+def _spread_numbers(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix, row: InMemory) -> None:
+    """Every row is the given one."""
+    if turned(type):
+        code.set(op.result, loaded(code, InMemory(type, row.pointer)))
+        return
+
+    def compute(at: Piece, _: list[Parts]) -> Parts:
+        return tuple(code.w.splat(p, at.count) for p in read_tile(code, row, Piece(0, at.line, 1)))
+
+    put_off(code, op.result, Deferred(type, (), compute))
+
+
+class _Combination:
+    """Combinations of what is in a matrix; one of its methods is called, once."""
+
+    def __init__(self, code: Lowering, op: CooperativeMatrixCombine, m: Matrix) -> None:
+        self.code, self.op, self.type = code, op, m.type
+        self.weight = weight_of_region(op.body)
+        in_line = length(m.type).bit_length() if op.along is Combined.COLUMN else 1
+        short = line_count(m.type) * in_line * self.weight <= _MOST_WRITTEN_OUT
+        self.m = to_tile(code, m) if m.static and not short else m
+        self.walk = Walk(code, self.m)
+        self.few = short and (self.walk.static or line_count(m.type) <= _FEW)
+
+    # --- pieces --------------------------------------------------------------------------
+
+    def _pair(self, left: Parts, right: Parts) -> Parts:
+        """Two combinations, component by component."""
+        component = self.type.component
+        held = uniform(component, *left), uniform(component, *right)
+        numbers = Scalar(I32, (), Linear(integer(0, "i32"), 1, exact=True))
+        arguments = zip((self.op.left, self.op.right), held, strict=True)
+        return called(self.code, self.op.body, lanes(left[0].type), numbers, arguments)
+
+    def _fold(self, held: Sequence[Parts]) -> Parts:
+        """All of some combinations."""
+        while len(held) > 1:
+            pairs = [self._pair(a, b) for a, b in zip(held[::2], held[1::2], strict=False)]
+            held = pairs + list(held[len(held) - len(held) % 2 :])
+        return held[0]
+
+    def _within(self, held: Parts) -> Parts:
+        """All components of a vector: halves, halves of them, and so on."""
+        w = self.code.w
+        count = lanes(held[0].type)
+        odd: list[Parts] = []
+        while count > 1:
+            half = count // 2
+            if count % 2:
+                odd.append(tuple(w.extract(p, count - 1) for p in held))
+            held = self._pair(tuple(w.part(p, 0, half) for p in held), tuple(w.part(p, half, half) for p in held))
+            count = half
+        return self._fold([held, *odd])
+
+    def _piece(self, line: Operand, start: Operand, count: int) -> Parts:
+        return self.walk.piece(self.m, Piece(line, start, count))
+
+    def _across(self, start: Operand, count: int) -> Parts:
+        """What lies at the same place of all lines. Several sums run side by side, because each waits for the last."""
+        total = line_count(self.type)
+        if self.few:
+            return self._fold([self._piece(line, start, count) for line in range(total)])
+        vectors = -(-count * register_bytes(self.type) // self.code.target.vector_bytes)
+        turns = min(total, max(1, _FEW // vectors)) if self.weight <= _FEW else 1
+        sums = [self._piece(line, start, count) for line in range(turns)]
+        whole = total - total % turns
+        with self.code.w.loop(turns, whole, turns, [p for one in sums for p in one]) as loop:
+            held = _grouped(loop.values, turns)
+            lines = [self.code.w.add(loop.index, k) for k in range(turns)]
+            new = [self._pair(one, self._piece(k, start, count)) for one, k in zip(held, lines, strict=True)]
+            loop.following = [p for one in new for p in one]
+        rest = [self._piece(line, start, count) for line in range(whole, total)]
+        return self._fold([*_grouped(loop.results, turns), *rest])
+
+    def _line(self, get: Get) -> Parts:
+        """All components of a line: pieces of one length first, then within the vector."""
+        pieces = self.walk.pieces_of(self.type)
+        step = pieces[0][1]
+        whole = [start for start, count in pieces if count == step]
+        held = get(0, step)
+        if len(whole) > _FEW:
+            with self.code.w.loop(step, len(whole) * step, step, held) as loop:
+                loop.following = self._pair(loop.values, get(loop.index, step))
+            held = loop.results
+        else:
+            held = self._fold([held, *(get(start, step) for start in whole[1:])])
+        return self._fold([self._within(held), *(self._within(get(s, n)) for s, n in pieces[len(whole) :])])
+
+    # --- results -------------------------------------------------------------------------
+
+    def all(self) -> Parts:
+        """The combination of all components."""
+        found = self._line(self._across)
+        self.walk.close()
+        return found
+
+    def of_places(self) -> Parts:
+        """The combination of all lines, in registers."""
+        found = joined(self.code, [self._across(start, count) for start, count in self.walk.pieces_of(self.type)])
+        self.walk.close()
+        return found
+
+    def of_many_places(self) -> InMemory:
+        """The combination of all lines, as a line in the workspace."""
+        tile = new_tile(self.code, CoopMatrix(self.type.component, length(self.type), 1, Use.ACC))
+
+        def piece(start: Operand, count: int) -> None:
+            write_tile(self.code, tile, Piece(0, start, count), self._across(start, count))
+
+        self.walk.starts(self.type, piece)
+        self.walk.close()
+        return tile
+
+    def of_lines(self) -> InMemory:
+        """The combination of each line, as a row in the workspace."""
+        tile = new_tile(self.code, CoopMatrix(self.type.component, 1, line_count(self.type), Use.ACC))
+
+        def one(line: Operand) -> None:
+            found = self._line(lambda start, count: self._piece(line, start, count))
+            write_tile(self.code, tile, Piece(0, line, 1), found)
+
+        self._each(line_count(self.type), one)
+        self.walk.close()
+        return tile
+
+    def _each(self, count: int, body: Callable[[Operand], None]) -> None:
+        """Go over numbers from 0 on."""
+        if self.few:
+            for number in range(count):
+                body(number)
+            return
+        with self.code.w.loop(0, count) as loop:
+            body(loop.index)
+
+    def blocks(self, type: CoopMatrix) -> Matrix:
+        """The combination of each block of two rows and two columns."""
+        w = self.code.w
+        tile = new_tile(self.code, type)
+
+        def piece(start: Operand, count: int) -> None:
+            first = start // 2 if isinstance(start, int) else w.binary("lshr", start, 1)
+
+            def block(number: Operand) -> None:
+                at = Piece(0, number, 1) if turned(type) else Piece(number, first, count // 2)
+                write_tile(self.code, tile, at, self._block(number, start, count))
+
+            self._each(line_count(self.type) // 2, block)
+
+        self.walk.starts(self.type, piece)
+        self.walk.close()
+        return loaded(self.code, tile)
+
+    def _block(self, number: Operand, start: Operand, count: int) -> Parts:
+        """The combinations in a piece of two neighbouring lines."""
+        w = self.code.w
+        first = 2 * number if isinstance(number, int) else w.mul(number, 2)
+        both = self._pair(self._piece(first, start, count), self._piece(w.add(first, 1), start, count))
+        if count == 2:
+            halves = [tuple(w.extract(p, k) for p in both) for k in range(2)]
+        else:
+            halves = [tuple(w.shuffle(p, None, range(k, count, 2)) for p in both) for k in range(2)]
+        return self._pair(halves[0], halves[1])
+
+
+def _grouped(values: Sequence[Val], groups: int) -> list[Parts]:
+    """The parts of each of some components, of all in a row."""
+    size = len(values) // groups
+    return [tuple(values[k : k + size]) for k in range(0, len(values), size)]

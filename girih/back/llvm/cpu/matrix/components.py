@@ -1,0 +1,129 @@
+"""Single components of cooperative matrices (003 "Cooperative matrix extract", "Cooperative matrix insert").
+
+Neighbouring work-items hold runs of neighbouring components (`ops.tile.coopmatrix_layout`), which move as vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.back.llvm.cpu.matrix.bounds import together
+from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
+from girih.back.llvm.cpu.matrix.states import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    Unloaded,
+    consume,
+    joined,
+    new_tile,
+    operand,
+    settled,
+    turned,
+    write_tile,
+    zero_parts,
+)
+from girih.back.llvm.emit.text import Val, lanes
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.numbers.values import uniform
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
+from girih.ops.tile.coopmatrix_layout import layout_of
+
+
+@dataclass(slots=True)
+class Run:
+    """Components of a line from `start` on, held by the work-items from `lane` on; past the matrix for line None."""
+
+    line: int | None
+    start: int
+    lane: int
+    count: int
+
+
+def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[Run]:
+    """What the work-items of a subgroup hold as a component."""
+    layout = layout_of(type, code.geometry.subgroup_size)
+    assert layout is not None
+    found: list[Run] = []
+    for lane in range(layout.subgroup_size):
+        row, column = layout.position(lane, component)
+        line, start = (row, column) if turned(type) else (column, row)
+        here = line if column < type.columns else None
+        last = found[-1] if found else None
+        if last and last.line == here and (here is None or last.start + last.count == start):
+            last.count += 1
+        else:
+            found.append(Run(here, start, lane, 1))
+    return found
+
+
+@lowering(CooperativeMatrixExtract)
+def extract(code: Lowering, op: CooperativeMatrixExtract) -> None:
+    """A component of each work-item; padding is zero."""
+    together(code, op)
+    m = operand(code, op.matrix)
+    type = m.type
+    if isinstance(settled(m), Deferred | Unloaded | Reference):
+        held: Matrix = to_tile(code, m)
+    else:
+        held = settled(m)
+        consume(m)
+    walk = Walk(code, held)
+    pieces = [
+        zero_parts(type, r.count) if r.line is None else walk.piece(held, Piece(r.line, r.start, r.count))
+        for r in runs_of(code, type, op.index)
+    ]
+    code.set(op.result, uniform(type.component, *joined(code, pieces)))
+
+
+@lowering(CooperativeMatrixInsert)
+def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
+    """A copy with one component of each work-item replaced; the matrix itself where it is not needed any more."""
+    together(code, op)
+    m = operand(code, op.matrix)
+    new = code.vector(code.scalar(op.a))
+    runs = [r for r in runs_of(code, m.type, op.index) if r.line is not None]
+    found = settled(m)
+    if isinstance(found, Columns):
+        consume(m)
+        code.set(op.result, _into_registers(code, found, runs, new))
+        return
+    tile = own_copy(code, m)
+    for r in runs:
+        write_tile(
+            code, tile, Piece(r.line or 0, r.start, r.count), tuple(code.w.part(p, r.lane, r.count) for p in new)
+        )
+    code.set(op.result, tile)
+
+
+def own_copy(code: Lowering, m: Matrix) -> InMemory:
+    """A matrix in a place of the workspace that nobody else reads."""
+    tile = to_tile(code, m)
+    if m.remaining == 0 and tile.owned:
+        return InMemory(tile.type, tile.pointer, True, tile.slot, tile.offset)
+    # The matrix is read once, which is noted by now: what is copied is another one in its place.
+    return to_tile(code, InMemory(tile.type, tile.pointer, owned=False), new_tile(code, tile.type))
+
+
+def _into_registers(code: Lowering, m: Columns, runs: list[Run], new: Parts) -> Columns:
+    columns = list(m.columns)
+    for r in runs:
+        assert r.line is not None
+        columns[r.line] = tuple(_replaced(code, old, one, r) for old, one in zip(columns[r.line], new, strict=True))
+    return Columns(m.type, columns)
+
+
+def _replaced(code: Lowering, old: Val, new: Val, run: Run) -> Val:
+    """A line with a run of its components replaced."""
+    count, end = lanes(old.type), run.start + run.count
+    pieces = [code.w.part(new, run.lane, run.count) if run.count < lanes(new.type) else new]
+    if run.start > 0:
+        pieces.insert(0, code.w.part(old, 0, run.start))
+    if end < count:
+        pieces.append(code.w.part(old, end, count - end))
+    return joined(code, [(p,) for p in pieces])[0]

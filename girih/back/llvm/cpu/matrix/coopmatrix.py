@@ -1,0 +1,180 @@
+"""Cooperative matrices on the CPU (`girih.ops.tile.coopmatrix`), and arithmetic on them (`girih.ops.tile.arith`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from girih.back.llvm.cpu.matrix import apply, blocked, combine, components, memory, reduce
+from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
+from girih.back.llvm.cpu.matrix.components import own_copy
+from girih.back.llvm.cpu.matrix.elementwise import elementwise
+from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
+from girih.back.llvm.cpu.matrix.product import mul_add
+from girih.back.llvm.cpu.matrix.states import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    Splat,
+    consume,
+    in_registers,
+    line_bytes,
+    new_tile,
+    operand,
+    part,
+    settled,
+    turned,
+)
+from girih.back.llvm.cpu.matrix.transpose import turn
+from girih.back.llvm.cpu.matrix.uses import plan_of
+from girih.back.llvm.emit.text import bits, integer
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.numbers import arith, casts
+from girih.ir.core import Value
+from girih.ir.types import PARTS, CoopMatrix, Number
+from girih.ops.tile.arith import Binary, Cast, Constant, Unary
+from girih.ops.tile.coopmatrix import (
+    CooperativeMatrixConstruct,
+    CooperativeMatrixMulAdd,
+    CooperativeMatrixScale,
+    CooperativeMatrixTranspose,
+)
+
+OTHER_INSTRUCTIONS = (apply, blocked, combine, components, memory, reduce)
+"""Where the instructions are lowered that are not here."""
+
+
+def component_type(value: Value) -> Number:
+    """The component type of a matrix value."""
+    assert isinstance(value.type, CoopMatrix)
+    return value.type.component
+
+
+# --- arithmetic --------------------------------------------------------------------------------
+
+
+def binary(code: Lowering, op: Binary) -> None:
+    """Component by component (003 "Arithmetic (binary)")."""
+    mnemonic, type = op.spec.mnemonic, component_type(op.a)
+    checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        if checked:
+            _check_second(code, op, parts[1], at)
+        return arith.binary(code.w, code.target.features, mnemonic, type, parts[0], parts[1])
+
+    elementwise(code, op.result, (operand(code, op.a), operand(code, op.b)), compute, _WEIGHTS.get(mnemonic, 1))
+
+
+_WEIGHTS = {"div": 4, "rem": 40, "max": 3, "min": 3}
+
+
+def _check_second(code: Lowering, op: Binary, second: Parts, at: Piece) -> None:
+    """Find divisions by zero and shifts that are too wide."""
+    w, (b,) = code.w, second
+    width = bits(b.type)
+    with code.at(lanes=at.count, mask=None):
+        if op.spec.mnemonic in ("div", "rem"):
+            bad = w.any(w.compare("eq", b, integer(0, b.type)))
+            says, kind = "an integer is divided by zero", "run.division_by_zero"
+        else:
+            bad = w.any(w.compare("uge", b, integer(width, b.type)))
+            says, kind = f"a shift of a {width}-bit integer is not between 0 and {width - 1}", "run.shift"
+        code.check(op, bad, kind, says, argument=op.b.name, by_lane=False)
+
+
+def unary(code: Lowering, op: Unary) -> None:
+    """Component by component (003 "Arithmetic (unary)")."""
+    mnemonic, type = op.spec.mnemonic, component_type(op.a)
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return arith.unary(code.w, code.target.features, mnemonic, type, parts[0])
+
+    elementwise(code, op.result, (operand(code, op.a),), compute)
+
+
+def cast(code: Lowering, op: Cast) -> None:
+    """Component by component (003 "Cast"); a cast to another use alone changes nothing."""
+    source, target = component_type(op.a), component_type(op.result)
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return casts.cast(code.w, code.target.features, source, target, parts[0])
+
+    elementwise(code, op.result, (operand(code, op.a),), compute, 0 if source == target else 3)
+
+
+def constant(code: Lowering, op: Constant) -> None:
+    """The same everywhere (003 "Constant")."""
+    assert isinstance(op.result.type, CoopMatrix)
+    code.set(op.result, Splat(op.result.type, arith.constant(component_type(op.result), op.value)))
+
+
+@lowering(CooperativeMatrixConstruct)
+def construct(code: Lowering, op: CooperativeMatrixConstruct) -> None:
+    """One number everywhere."""
+    together(code, op)
+    assert isinstance(op.result.type, CoopMatrix)
+    code.set(op.result, Splat(op.result.type, shared_operand(code, op, "a")))
+
+
+@lowering(CooperativeMatrixScale)
+def scale(code: Lowering, op: CooperativeMatrixScale) -> None:
+    """A number times a matrix."""
+    together(code, op)
+    type = component_type(op.result)
+    assert isinstance(op.result.type, CoopMatrix)
+    number: Matrix = Splat(op.result.type, shared_operand(code, op, "a"))
+
+    def compute(at: Piece, parts: list[Parts]) -> Parts:
+        return arith.binary(code.w, code.target.features, "mul", type, parts[0], parts[1])
+
+    elementwise(code, op.result, (number, operand(code, op.matrix)), compute)
+
+
+@lowering(CooperativeMatrixMulAdd)
+def multiply_add(code: Lowering, op: CooperativeMatrixMulAdd) -> None:
+    """a b + c."""
+    together(code, op)
+    code.set(op.result, mul_add(code, op, operand(code, op.a), operand(code, op.b), operand(code, op.c)))
+
+
+# --- transposition -----------------------------------------------------------------------------
+
+
+@lowering(CooperativeMatrixTranspose)
+def transpose(code: Lowering, op: CooperativeMatrixTranspose) -> None:
+    """Rows become columns, in the component type of the result."""
+    together(code, op)
+    source, type = op.matrix.type, op.result.type
+    assert isinstance(source, CoopMatrix)
+    assert isinstance(type, CoopMatrix)
+    m = operand(code, op.matrix)
+    if source.component != type.component:
+
+        def compute(at: Piece, parts: list[Parts]) -> Parts:
+            return casts.cast(code.w, code.target.features, source.component, type.component, parts[0])
+
+        m = Deferred(replace(source, component=type.component), (m,), compute, 3, remaining=1, bound=True)
+    code.set(op.result, _turned(code, type, m, multiplied=plan_of(code.function).only_multiplied(op.result)))
+
+
+def _turned(code: Lowering, type: CoopMatrix, m: Matrix, *, multiplied: bool) -> Matrix:
+    """The transpose; a product reads its right factor component by component, so that it may lie as it is."""
+    found = settled(m)
+    if isinstance(found, Splat):
+        consume(m)
+        return Splat(type, found.parts)
+    one_line = turned(type) or turned(m.type)
+    if one_line and in_registers(code, type):
+        return Columns(type, to_columns(code, m))
+    if one_line:
+        return InMemory(type, own_copy(code, m).pointer)
+    if multiplied and type.component not in PARTS:
+        held = own_copy(code, m)
+        return Reference(type, held.pointer, line_bytes(held.type), part(type).size)
+    source, target = to_tile(code, m), new_tile(code, type)
+    turn(code, source, target)
+    return apply.loaded(code, target)

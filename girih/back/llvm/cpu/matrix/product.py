@@ -1,0 +1,347 @@
+"""Products of cooperative matrices (003 "Cooperative matrix mul add").
+
+The result is computed in blocks of accumulators that stay in registers over the whole depth. One factor gives vectors,
+straight from memory where its lines are neighbours there, the other one single components, from wherever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from girih.back.llvm.cpu.collective.microkernel import accumulate, fused, most_accumulators
+from girih.back.llvm.cpu.matrix import bf16_pairs
+from girih.back.llvm.cpu.matrix.bf16_pairs import Factor
+from girih.back.llvm.cpu.matrix.fused_pass import Walk, place_for, to_tile
+from girih.back.llvm.cpu.matrix.states import (
+    Columns,
+    Deferred,
+    InMemory,
+    Matrix,
+    Parts,
+    Piece,
+    Reference,
+    SameColumns,
+    Splat,
+    Unloaded,
+    consume,
+    in_registers,
+    joined,
+    known,
+    length,
+    line_bytes,
+    line_count,
+    new_tile,
+    part,
+    part_count,
+    plane_bytes,
+    register_bytes,
+    same_numbers,
+    settled,
+    turned,
+    weight_of,
+    write_tile,
+)
+from girih.back.llvm.cpu.matrix.transpose import move_in, turn
+from girih.back.llvm.emit.text import Operand, Val, lanes, wide
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.numbers import casts
+from girih.back.llvm.numbers.rounding import from_memory
+from girih.back.llvm.numbers.values import memory_type
+from girih.ir.types import BF16, F16, F32, CoopMatrix, Number, Use
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
+
+_LARGEST_SAME = 128
+"""A line that all lines are equal to is held in registers up to so many components."""
+
+
+def accumulator(source: Number, target: Number) -> Number:
+    """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
+    c, result = (F32 if t in (F16, BF16) else t for t in (source, target))
+    return result if c.family == result.family and result.size > c.size else c
+
+
+def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    """The product of two matrices plus a third one."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    total = accumulator(c.type.component, type.component)
+    if a.type.columns == 1 and not turned(type) and isinstance(settled(b), Splat) and isinstance(settled(c), Splat):
+        found = _spread(code, type, total, a, b, c)
+        if found is not None:
+            return found
+    return _Product(code, type, total, a, b, c).result()
+
+
+def _spread(code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
+    """A column times a row of equal numbers: all columns are equal."""
+    if length(type) > _LARGEST_SAME:
+        return None
+    walk = Walk(code, a, b, c, static=True)
+    pieces = []
+    for start, count in walk.pieces_of(type):
+        at = Piece(0, start, count)
+        x, y, z = (_cast(code, m.type.component, total, walk.piece(m, at)) for m in (a, b, c))
+        pieces.append(_cast(code, total, type.component, multiply_add(code, x, y, z)))
+    walk.close()
+    parts = joined(code, pieces)
+    if in_registers(code, type):
+        return Columns(type, [parts] * line_count(type))
+    return SameColumns(type, parts)
+
+
+def _cast(code: Lowering, source: Number, target: Number, parts: Parts) -> Parts:
+    return casts.cast(code.w, code.target.features, source, target, parts)
+
+
+def multiply_add(code: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
+    """a b + c in the type of the sums, of real or complex numbers."""
+    w = code.w
+    if len(c) == 1:
+        return (fused(w, a[0], b[0], c[0]),)
+    negative = w.pure(a[1].type, f"fneg {a[1]}", (a[1],))
+    real = w.fma(negative, b[1], w.fma(a[0], b[0], c[0]))
+    return real, w.fma(a[1], b[0], w.fma(a[0], b[1], c[1]))
+
+
+def _of_tile(tile: InMemory) -> Factor:
+    """A factor that lies in the workspace."""
+    strides = (part(tile.type).size, line_bytes(tile.type))
+    return Factor(tile.type, tile.pointer, *(strides[::-1] if turned(tile.type) else strides), plane_bytes(tile.type))
+
+
+def _transposed(factor: Factor) -> Factor:
+    """The same numbers with rows as columns."""
+    type = replace(factor.type, rows=factor.type.columns, columns=factor.type.rows)
+    return replace(factor, type=type, row_stride=factor.column_stride, column_stride=factor.row_stride)
+
+
+class _Product:
+    def __init__(self, code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
+        self.code, self.type, self.total = code, type, total
+        self.depth = a.type.columns
+        self.read: list[Matrix] = []
+        self.pairs = not turned(type) and bf16_pairs.suits(code, a, b, total)
+        if self.pairs:
+            self.depth //= 2
+            self.vectors, self.scalars = (
+                bf16_pairs.vectors(code, a, self.read), bf16_pairs.scalars(code, b, self.read)
+            )  # fmt: skip
+        elif turned(type):
+            # The line of the result is its row: the product of the transposes.
+            self.vectors = self._transposed_vectors(b)
+            self.scalars = _transposed(self._factor(a, columns=False))
+        else:
+            self.vectors = self._vectors(self._factor(a, columns=True))
+            self.scalars = self._factor(b, columns=False)
+        self.c = c
+        self.small = in_registers(code, type)
+        if isinstance(settled(c), Deferred) and weight_of(c) > 4:
+            self.c = to_tile(code, c)
+            self.c.remaining = None if c.remaining is None else c.remaining + 1
+
+    # --- factors -------------------------------------------------------------------------
+
+    def _factor(self, m: Matrix, *, columns: bool) -> Factor:
+        """A factor in memory, in the type of the sums; converted ones by columns where that is asked for."""
+        code = self.code
+        held = same_numbers(m)
+        if isinstance(held, Unloaded):
+            held = held.found(code, lines=False)
+        if m.type.component != self.total:
+            return self._converted(m, held, columns=columns)
+        if isinstance(held, Reference | InMemory):
+            # The sum must not be written over what a factor still lies in.
+            self.read.append(m)
+        else:
+            held = to_tile(code, m)
+        if isinstance(held, Reference):
+            return Factor(held.type, held.pointer, held.row_stride, held.column_stride)
+        assert isinstance(held, InMemory)
+        return _of_tile(held)
+
+    def _converted(self, m: Matrix, held: Matrix, *, columns: bool) -> Factor:
+        """A factor of another type, converted as it lies in memory: row by row where that is allowed and better."""
+        code, source, type = self.code, m.type.component, m.type
+        across = False
+        if isinstance(held, Reference) and not (columns or held.contiguous):
+            across = known(held.column_stride) == source.size
+        if isinstance(held, Reference) and across:
+            type = CoopMatrix(source, type.columns, type.rows, type.use)
+            held = Reference(type, held.pointer, held.column_stride, held.row_stride)
+            self.read.append(m)
+            m = held
+        target = CoopMatrix(self.total, type.rows, type.columns, type.use)
+        converted = Deferred(target, (m,), lambda at, x: _cast(code, source, self.total, x[0]), remaining=1)
+        tile = to_tile(code, converted)
+        strides = (part(target).size, line_bytes(target))
+        if turned(target) != across:
+            strides = strides[::-1]
+        shape = target if not across else CoopMatrix(self.total, target.columns, target.rows, target.use)
+        return Factor(shape, tile.pointer, strides[0], strides[1], plane_bytes(target))
+
+    def _transposed_vectors(self, b: Matrix) -> Factor:
+        """The second factor as the first one of a product of transposes."""
+        code = self.code
+        if self.total.family != "complex":
+            return self._vectors(_transposed(self._factor(b, columns=False)))
+        held = _of_tile(to_tile(code, b)) if b.type.component == self.total else self._factor(b, columns=False)
+        found = _transposed(held)
+        if 1 in found.type.shape:
+            return found
+        tile = new_tile(code, found.type)
+        turn(code, InMemory(held.type, held.pointer, owned=False), tile)
+        return _of_tile(tile)
+
+    def _vectors(self, factor: Factor) -> Factor:
+        """The factor that gives vectors: copied where the components of a column are no neighbours."""
+        type = factor.type
+        if known(factor.row_stride) == part(type).size or type.rows == 1:
+            return factor
+        tile = new_tile(self.code, type)
+        move_in(self.code, factor.pointer, factor.row_stride, factor.column_stride, tile)
+        return Factor(type, tile.pointer, part(type).size, line_bytes(type))
+
+    # --- blocks --------------------------------------------------------------------------
+
+    def result(self) -> Matrix:
+        """The product, with which the factors are read."""
+        found = self._blocks()
+        for m in self.read:
+            consume(m)
+        return found
+
+    def _blocks(self) -> Matrix:
+        rows, columns = self._block()
+        walk = Walk(self.code, self.c, static=self.small)
+        if self.small:
+            return self._in_registers(walk, rows, columns)
+        tile = place_for(self.code, self.type, self.c)
+        self._rows(walk, rows, lambda start, count: self._columns(walk, tile, start, count, columns))
+        walk.close()
+        return tile
+
+    def _block(self) -> tuple[int, int]:
+        """Components and lines of a block."""
+        target = self.code.target
+        size = part(CoopMatrix(self.total, 1, 1, Use.ACC)).size
+        per_vector = target.vector_bytes // size
+        most = most_accumulators(target) // (2 if self.total.family == "complex" else 1)
+        total = length(self.type)
+        vectors = -(-total // per_vector)
+        rows = total if vectors <= 4 and vectors <= most else 2 * per_vector
+        lines = max(1, most // -(-rows // per_vector))
+        count = line_count(self.type)
+        even = [n for n in range(max(1, (lines + 1) // 2), lines + 1) if count % n == 0]
+        return rows, count if count <= lines else (max(even) if even else lines)
+
+    def _rows(self, walk: Walk, step: int, body: Callable[[Operand, int], None]) -> None:
+        """Go over the blocks of a line."""
+        total = length(self.type)
+        whole = total - total % step
+        if walk.static or total <= 4 * step:
+            for start in range(0, whole, step):
+                body(start, step)
+        else:
+            with self.code.w.loop(0, whole, step) as loop:
+                body(loop.index, step)
+        if whole < total:
+            body(whole, total - whole)
+
+    def _columns(self, walk: Walk, tile: InMemory, start: Operand, count: int, step: int) -> None:
+        """Go over the lines of the blocks that begin at a component."""
+
+        def block(line: Operand, lines: int) -> None:
+            places = [Piece(self.code.w.add(line, j), start, count) for j in range(lines)]
+            for at, parts in zip(places, self._accumulate(walk, places), strict=True):
+                write_tile(self.code, tile, at, parts)
+
+        total = line_count(self.type)
+        whole = total - total % step
+        if walk.static or whole <= step:
+            for line in range(0, whole, step):
+                block(line, step)
+        else:
+            with self.code.w.loop(0, whole, step) as loop:
+                block(loop.index, step)
+        if whole < total:
+            block(whole, total - whole)
+
+    def _in_registers(self, walk: Walk, rows: int, columns: int) -> Columns:
+        """A small result, its blocks one after the other."""
+        found: list[list[Parts]] = [[] for _ in range(line_count(self.type))]
+        for start in range(0, length(self.type), rows):
+            count = min(rows, length(self.type) - start)
+            for line in range(0, line_count(self.type), columns):
+                lines = range(line, min(line + columns, line_count(self.type)))
+                places = [Piece(k, start, count) for k in lines]
+                for k, parts in zip(lines, self._accumulate(walk, places), strict=True):
+                    found[k].append(parts)
+        walk.close()
+        return Columns(self.type, [joined(self.code, pieces) for pieces in found])
+
+    def _accumulate(self, walk: Walk, places: Sequence[Piece]) -> list[Parts]:
+        """The components of a block, which lies side by side in neighbouring lines."""
+        code, w = self.code, self.code.w
+        source = self.c.type.component
+        initial = [_cast(code, source, self.total, walk.piece(self.c, at)) for at in places]
+        count, parts = places[0].count, len(initial[0])
+        a = w.at(self.vectors.pointer, w.mul(w.value(places[0].start), self.vectors.row_stride))
+        deep = self.scalars.row_stride
+        b = [w.at(self.scalars.pointer, w.mul(w.value(at.line), self.scalars.column_stride)) for at in places]
+
+        def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
+            here = _moved(w, a, self.vectors.column_stride, base, distance)
+            x = self._load(self.vectors, here, count)
+            following: list[Val] = []
+            for j, pointer in enumerate(b):
+                loaded = self._load(self.scalars, _moved(w, pointer, deep, base, distance), 1)
+                y = tuple(w.splat(p, count) for p in loaded)
+                following += multiply_add(code, x, y, tuple(values[j * parts : (j + 1) * parts]))
+            return following
+
+        vectors = -(-count * register_bytes(self._sums()) // code.target.vector_bytes)
+        if self.pairs:
+            return self._accumulate_pairs(a, b, deep, initial)
+        flat = accumulate(w, self.depth, [p for one in initial for p in one], step, len(places) * parts * vectors)
+        blocks = [tuple(flat[j * parts : (j + 1) * parts]) for j in range(len(places))]
+        return [_cast(code, self.total, self.type.component, one) for one in blocks]
+
+    def _accumulate_pairs(self, a: Val, b: Sequence[Val], deep: Operand, initial: Sequence[Parts]) -> list[Parts]:
+        """The same, by dot products of pairs, which take vectors of the hardware's length."""
+        code, w = self.code, self.code.w
+        count = lanes(initial[0][0].type)
+        width = min(16, count)
+        starts = range(0, count, width)
+        flat = [w.part(column, s, width) if count > width else column for (column,) in initial for s in starts]
+
+        def step(base: Operand, distance: int, values: Sequence[Val]) -> list[Val]:
+            here = _moved(w, a, self.vectors.column_stride, base, distance)
+            x = [w.load(wide("i32", width), w.at(here, 4 * s), 4 * width) for s in starts]
+            following: list[Val] = []
+            for j, pointer in enumerate(b):
+                y = w.load("i32", _moved(w, pointer, deep, base, distance), 2)
+                held = values[j * len(x) : (j + 1) * len(x)]
+                following += bf16_pairs.multiply(code, x, y, held)
+            return following
+
+        flat = accumulate(w, self.depth, flat, step, len(flat))
+        size = len(starts)
+        columns = [w.join(flat[j * size : (j + 1) * size]) for j in range(len(b))]
+        return [_cast(code, self.total, self.type.component, (one,)) for one in columns]
+
+    def _sums(self) -> CoopMatrix:
+        return CoopMatrix(self.total, 1, 1, Use.ACC)
+
+    def _load(self, factor: Factor, pointer: Val, count: int) -> Parts:
+        """Components of a factor that are neighbours."""
+        w, one = self.code.w, part(factor.type)
+        vector = wide(memory_type(one), count)
+        held = [w.load(vector, w.at(pointer, k * factor.imaginary), one.size) for k in range(part_count(factor.type))]
+        return tuple(from_memory(w, self.code.target.features, one, x) for x in held)
+
+
+def _moved(w: Writer, pointer: Val, stride: Operand, base: Operand, distance: int) -> Val:
+    """So many steps on: the second distance does not change in loops."""
+    return w.at(w.at(pointer, w.mul(w.value(base), stride)), w.mul(distance, stride))

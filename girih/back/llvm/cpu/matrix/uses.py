@@ -1,0 +1,180 @@
+"""What is known of the matrices of a kernel before it is lowered: who uses them, and how long work on them can wait.
+
+Guarantees: a value that may wait is only used in the region that defines it; a value that reads memory only waits where
+nothing that may write memory stands before its last evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from girih.ir.core import Function, Op, Region, Value
+from girih.ir.define import Operand
+from girih.ir.types import PARTS, CoopMatrix, Use
+from girih.ops.tile.arith import Binary, Cast, Unary
+from girih.ops.tile.control import Barrier, If, Yield
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, CooperativeMatrixScale
+from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
+from girih.ops.tile.memory import LifetimeStop
+
+ELEMENTWISE = (Binary, Unary, Cast, CooperativeMatrixScale, CooperativeMatrixApply)
+"""Instructions that compute each component from those at the same place."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """Uses of the matrices of a function."""
+
+    users: dict[Value, list[Op]] = field(default_factory=dict)
+    definers: dict[Value, Op] = field(default_factory=dict)
+    homes: dict[Op, Region] = field(default_factory=dict)
+    owners: dict[Region, Op] = field(default_factory=dict)
+    positions: dict[Op, int] = field(default_factory=dict)
+    writers: dict[Region, list[int]] = field(default_factory=dict)
+    defined_in: dict[Value, Region] = field(default_factory=dict)
+    evaluations: dict[Value, int | None] = field(default_factory=dict)
+
+    def uses(self, value: Value) -> int | None:
+        """How often a value is read; None where that may happen in a region within that of its definition."""
+        home = self.defined_in.get(value)
+        users = self.users.get(value, [])
+        if home is None or any(self.homes[u] is not home for u in users):
+            return None
+        return len(users)
+
+    def may_wait(self, value: Value, *, reads: bool) -> bool:
+        """Whether the instruction that defines a value may be carried out where the value is needed."""
+        last = self.evaluations.get(value)
+        definer = self.definers.get(value)
+        if last is None or definer is None:
+            return False
+        return not reads or not self._written(self.homes[definer], self.positions[definer], last)
+
+    def is_asked_for(self, value: Value) -> bool:
+        """Whether anything that is carried out needs a value, directly or through steps that wait."""
+        pending, seen = [value], {value}
+        while pending:
+            for user in self.users.get(pending.pop(), []):
+                if not isinstance(user, ELEMENTWISE):
+                    return True
+                more = [v for v in user.results if v not in seen]
+                seen.update(more)
+                pending += more
+        return False
+
+    def may_wait_in_memory(self, value: Value) -> bool:
+        """Whether a load may be carried out where its only user needs the tile."""
+        users = self.users.get(value, [])
+        definer = self.definers[value]
+        home = self.homes[definer]
+        if len(users) != 1 or self.homes[users[0]] is not home:
+            return False
+        if not isinstance(users[0], Yield):
+            return self.may_wait(value, reads=True)
+        result = self._result_of(users[0], value)
+        end = len(home.ops) - 1
+        return (
+            result is not None
+            and self.by_reference(result)
+            and not (self._written(home, self.positions[definer], end) or self._written_after(result))
+        )
+
+    def by_reference(self, value: Value) -> bool:
+        """Whether the result of a branch is only a factor of products, so that it may stay where it was found."""
+        type, users = value.type, self.users.get(value, [])
+        definer = self.definers.get(value)
+        if not isinstance(type, CoopMatrix) or not isinstance(definer, If) or not users:
+            return False
+        if type.use is Use.ACC or type.component in PARTS:
+            return False
+        if any(self.homes[u] is not self.homes[definer] for u in users):
+            return False
+        if all(isinstance(u, CooperativeMatrixMulAdd) for u in users):
+            return True
+        outer = self.outer_result(value)
+        return outer is not None and self.by_reference(outer)
+
+    def only_multiplied(self, value: Value) -> bool:
+        """Whether a value is only a factor of products, in the region that defines it."""
+        users, home = self.users.get(value, []), self.defined_in.get(value)
+        return all(isinstance(u, CooperativeMatrixMulAdd) and self.homes[u] is home for u in users)
+
+    def outer_result(self, value: Value) -> Value | None:
+        """The result of the branch around that a value is yielded to, where it is its only user."""
+        users = self.users.get(value, [])
+        return self._result_of(users[0], value) if len(users) == 1 else None
+
+    def _result_of(self, last: Op, value: Value) -> Value | None:
+        """What a branch makes of a value that it yields."""
+        owner = self.owners.get(self.homes[last])
+        if not isinstance(owner, If) or not isinstance(last, Yield) or last.values.count(value) != 1:
+            return None
+        return owner.results[last.values.index(value)]
+
+    def _written_after(self, result: Value) -> bool:
+        """Whether memory may be written between a branch and the use of its result."""
+        definer, users = self.definers[result], self.users[result]
+        home = self.homes[definer]
+        if self._written(home, self.positions[definer], max(self.positions[u] for u in users)):
+            return True
+        outer = self.outer_result(result)
+        return outer is not None and self._written_after(outer)
+
+    def _written(self, region: Region, after: int, until: int) -> bool:
+        """Whether an instruction behind the first position, up to the second one, may write memory."""
+        return any(after < position <= until for position in self.writers[region])
+
+
+@lru_cache(maxsize=4)
+def plan_of(function: Function) -> Plan:
+    """The plan of a function."""
+    plan = Plan()
+    regions: list[Region] = []
+    pending = [function.body]
+    while pending:
+        region = pending.pop()
+        regions.append(region)
+        for position, op in enumerate(region.ops):
+            _enter(plan, region, position, op)
+            for inner in op.regions:
+                plan.owners[inner] = op
+                plan.defined_in.update((v, inner) for v in op.bindings)
+            pending.extend(op.regions)
+    for region in reversed(regions):
+        plan.writers[region] = [k for k, op in enumerate(region.ops) if _writes(plan, op)]
+    for region in regions:
+        for op in reversed(region.ops):
+            _evaluate(plan, region, op)
+    return plan
+
+
+def _enter(plan: Plan, region: Region, position: int, op: Op) -> None:
+    plan.homes[op], plan.positions[op] = region, position
+    for value in op.operands:
+        if isinstance(value.type, CoopMatrix):
+            plan.users.setdefault(value, []).append(op)
+    for value in op.results:
+        plan.definers[value], plan.defined_in[value] = op, region
+
+
+def _writes(plan: Plan, op: Op) -> bool:
+    """Whether an instruction may change memory that others see, or lets others change it."""
+    if isinstance(op, Barrier | LifetimeStop):
+        return True
+    if any(isinstance(role, Operand) and role.writes for role in op.spec.roles.values()):
+        return True
+    return any(plan.writers[region] for region in op.regions)
+
+
+def _evaluate(plan: Plan, region: Region, op: Op) -> None:
+    """Note where the results of an instruction are needed at the latest."""
+    for value in op.results:
+        users = plan.users.get(value, [])
+        if not isinstance(value.type, CoopMatrix) or any(plan.homes[u] is not region for u in users):
+            continue
+        last = plan.positions[op]
+        for user in users:
+            later = plan.evaluations.get(user.result) if isinstance(user, ELEMENTWISE) else None
+            last = max(last, plan.positions[user] if later is None else later)
+        plan.evaluations[value] = last

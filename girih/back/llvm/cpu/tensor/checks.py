@@ -1,0 +1,164 @@
+"""What is found before a matrix is accessed through a tensor layout: the interpreter's findings, one of them.
+
+A few comparisons tell that all is well: the whole tensor lies in the memref, and the tile in the tensor where it has
+to. Where they do not hold, every component is looked at; only what is wrong with one of them is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from girih.back.llvm.cpu.tensor.access import Tensor, holds
+from girih.back.llvm.emit.text import Val, floating, integer
+from girih.back.llvm.lower.tensor_index import Element
+from girih.back.llvm.lower.tensor_reals import Real, Reals
+from girih.back.llvm.lower.tensor_values import U32
+from girih.back.llvm.numbers.addresses import Extent, as_scalar
+from girih.back.llvm.numbers.values import index
+from girih.ir.types import ClampMode
+from girih.ops.tile.tensor_layout import NO_LAYOUT
+
+ALIGNMENT = 16
+"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
+
+_NO_DIMENSION = "call set_dimension, and slice after it [000 OpCreateTensorLayoutNV]"
+_NO_VIEW_DIMENSION = "the dimensions of the view were never set; call set_dimension [000 OpCreateTensorViewNV]"
+_OVERFLOW = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
+
+
+def is_legal(tensor: Tensor) -> bool:
+    """Whether layout and view have what an access needs; a finding where not."""
+    wrong: list[str] = []
+    layout, view = tensor.layout, tensor.view
+    if not layout.has_dimensions:
+        never = f"the dimensions of the layout were never set: they are ({_listed(layout.dimension)})"
+        wrong.append(f"{never}; {_NO_DIMENSION}")
+    if view is not None and view.lacks_dimensions:
+        wrong.append(_NO_VIEW_DIMENSION)
+    if wrong:
+        found = f"{NO_LAYOUT}: {'; '.join(wrong)}"
+        tensor.code.check(tensor.op, integer(1, "i1"), "run.tensor_layout", found, by_lane=False)
+    return not wrong
+
+
+def _listed(numbers: Sequence[Extent]) -> str:
+    text = ", ".join(str(n) if isinstance(n, int) else "?" for n in numbers)
+    return f"{text}," if len(numbers) == 1 else text
+
+
+def check(tensor: Tensor) -> None:
+    """Find what is wrong with an access that `is_legal`."""
+    if tensor.code.checks:
+        _Checks(tensor).write()
+
+
+class _Checks:
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.code, self.op = tensor, tensor.code, tensor.op
+        self.name = tensor.memref.name
+        self.step = tensor.unit // tensor.memref.element.size
+        self.size = as_scalar(tensor.memref.shape[0]).part
+
+    def write(self) -> None:
+        w = self.code.w
+        last = self._last()
+        large = holds(w, "ugt", index(last), U32)
+        misplaced = self._is_misplaced()
+        doubtful = w.negated(self._is_all_there(last))
+        # What does not change from tile to tile is one condition, found in front of the loop over the tiles.
+        some = w.settled(w.binary("or", w.binary("or", large, misplaced), doubtful))
+        if self.tensor.layout.mode is ClampMode.UNDEFINED:
+            outside = w.negated(self.tensor.inside)
+            some, doubtful = w.binary("or", some, outside), w.binary("or", doubtful, outside)
+
+        def closely() -> None:
+            w.unlikely(large, lambda: self._search(self._check_number), returns=True)
+            self._check_base(misplaced)
+            w.unlikely(doubtful, lambda: self._search(self._check_place), returns=True)
+
+        w.unlikely(some, closely, returns=True)
+
+    def _is_misplaced(self) -> Val:
+        """Whether the base is not aligned."""
+        w, memref = self.code.w, self.tensor.memref
+        if memref.align >= ALIGNMENT and self.tensor.offset.literal == 0 and as_scalar(memref.offset).part.literal == 0:
+            return integer(0, "i1")
+        address = w.convert("ptrtoint", self.tensor.base, "i64")
+        # Where there are no elements, an address says nothing.
+        rest = index(w.binary("and", address, ALIGNMENT - 1))
+        return w.binary("and", holds(w, "ne", rest, 0), holds(w, "ne", index(self.size), 0))
+
+    def _check_base(self, bad: Val) -> None:
+        message = (
+            f"the base of `{self.op.spec.mnemonic}`, %{self.name} at the offset, is no multiple of {ALIGNMENT} bytes"
+        )
+        self.code.check(self.op, bad, "run.misaligned", message, argument=self.name, by_lane=False)
+
+    # --- all at once ---------------------------------------------------------------------
+
+    def _is_all_there(self, last: Val) -> Val:
+        """Whether the whole tensor lies in the memory."""
+        w = self.code.w
+        return self._in_memory(self.tensor.offset, w.mul(w.add(last, 1), self.step))
+
+    def _last(self) -> Val:
+        """The number of the last element or block of the tensor, or a large one where it is no number of 32 bits."""
+        r, layout = Reals(self.code.w, 1), self.tensor.layout
+        found: Real = 0
+        for size, block, stride in zip(layout.dimension, layout.block_size, layout.stride, strict=True):
+            number = r.quotient(r.sub(r.of(size), 1), r.of(block))
+            found = r.add(found, r.mul(number, r.of(stride)))
+        if isinstance(found, int):
+            return integer(min(found, 2**33))
+        limit = floating(2.0**33, "double")
+        return self.code.w.convert("fptosi", self.code.w.overloaded("minnum", found, limit), "i64")
+
+    def _in_memory(self, position: Val, count: Val | int) -> Val:
+        """Whether so many elements of the memref from a position on are there."""
+        w, memref = self.code.w, self.tensor.memref
+        # Nothing overflows: sizes are not negative, and what is taken from them is small.
+        first, most = index(position), index(w.sub(self.size, count))
+        found = w.binary("and", holds(w, "sge", first, 0), holds(w, "sle", first, most))
+        if memref.limit is None:
+            return found
+        flat = w.add(as_scalar(memref.offset).part, position)
+        return w.binary("and", found, holds(w, "sle", index(flat), index(w.sub(memref.limit, count))))
+
+    # --- one by one ----------------------------------------------------------------------
+
+    def _search(self, look_at: Callable[[Reals, Element, Val, Val], None]) -> None:
+        """Look at every component, row by row; comes back where nothing is wrong."""
+        w = self.code.w
+        rows, columns = self.tensor.type.shape
+        with w.loop(0, rows) as row, w.loop(0, columns) as column:
+            r = Reals(w, 1)
+            place = (w.convert("sitofp", row.index, "double"), w.convert("sitofp", column.index, "double"))
+            look_at(r, self.tensor.index.at(*place, 1), row.index, column.index)
+
+    def _there(self, r: Reals, found: Element) -> Val:
+        """Whether a component has an element."""
+        w = self.code.w
+        seen = w.negated(found.clipped)
+        return seen if self.tensor.index.moves else r.both(seen, w.negated(found.outside))
+
+    def _check_number(self, r: Reals, found: Element, row: Val, column: Val) -> None:
+        over = r.both(self._there(r, found), r.compare("oge", found.element, 2**32))
+        words = f"element [{{}}] has an index beyond 2^32-1 with strides ({{}}); {_OVERFLOW}"
+        self.code.check(self.op, over, "run.tensor_layout", NO_LAYOUT,
+                        index=(index(row), index(column)), shape=self.tensor.layout.stride, place=words,
+                        by_lane=False)  # fmt: skip
+
+    def _check_place(self, r: Reals, found: Element, row: Val, column: Val) -> None:
+        w, code = self.code.w, self.code
+        if self.tensor.layout.mode is ClampMode.UNDEFINED:
+            message = f"`{self.op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
+            bad = r.both(w.negated(found.clipped), found.outside)
+            code.check(self.op, bad, "run.undefined", message, argument=self.name,
+                       index=(index(row), index(column)), shape=self.tensor.type.shape,
+                       place="component ({}) of ({})", by_lane=False)  # fmt: skip
+        there = self._there(r, found)
+        position = w.add(self.tensor.offset, w.mul(r.integers(found.element, there), self.step))
+        missing = r.both(there, w.negated(self._in_memory(position, self.step)))
+        code.check(self.op, missing, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.name}",
+                   argument=self.name, index=(index(position),), shape=self.tensor.memref.shape,
+                   by_lane=False)  # fmt: skip

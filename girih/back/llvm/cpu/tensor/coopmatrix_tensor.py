@@ -1,0 +1,89 @@
+"""Loads and stores of cooperative matrices through tensor layouts and views (`girih.ops.tile.coopmatrix_tensor`).
+
+A tile that is a window of the memory and lies inside the tensor is loaded and stored as any other tile of a memref.
+Every other component goes its own way, which is that of the specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from girih.back.llvm.cpu.matrix import transfers
+from girih.back.llvm.cpu.matrix.apply import loaded
+from girih.back.llvm.cpu.matrix.bounds import Window
+from girih.back.llvm.cpu.matrix.fused_pass import to_tile
+from girih.back.llvm.cpu.matrix.states import InMemory, Matrix, Splat, consume, new_tile, operand, zero_parts
+from girih.back.llvm.cpu.tensor import decode
+from girih.back.llvm.cpu.tensor.access import Tensor, tensor_of
+from girih.back.llvm.cpu.tensor.checks import check, is_legal
+from girih.back.llvm.cpu.tensor.move import Move
+from girih.back.llvm.lower import tensor_layout
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.ir.types import CoopMatrix, MemRef
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
+
+OTHER_INSTRUCTIONS = (tensor_layout,)
+"""Where the instructions are lowered that make layouts and views."""
+
+
+@lowering(CooperativeMatrixLoadTensor)
+def load(code: Lowering, op: CooperativeMatrixLoadTensor) -> None:
+    """Components from memory, the clamp value, or those of `init`."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    before = operand(code, op.init)
+    tensor = tensor_of(code, op, type, _unit(op, type))
+    if not is_legal(tensor):
+        consume(before)
+        code.set(op.result, Splat(type, zero_parts(type, 1)))
+        return
+    check(tensor)
+    if op.body is not None:
+        decode.load(code, op, tensor, before)
+        return
+    window = window_of(tensor)
+    if window is not None:
+        consume(before)
+        code.set(op.result, transfers.load(code, op.result, window))
+        return
+    code.set(op.result, loaded(code, copied(tensor, before)))
+
+
+def _unit(op: CooperativeMatrixLoadTensor, type: CoopMatrix) -> int:
+    """The bytes of what is counted from the base on."""
+    return block_bytes(op.block_type) if isinstance(op.block_type, MemRef) else type.component.size
+
+
+def window_of(tensor: Tensor) -> Window | None:
+    """The tile as a window of the memory, with the way to take where it is not wholly inside; None where it is none."""
+    window = tensor.window()
+    return None if window is None else replace(window, elsewhere=Move(tensor))
+
+
+def copied(tensor: Tensor, before: Matrix) -> InMemory:
+    """The components one by one."""
+    code = tensor.code
+    initial = None
+    if tensor.clips:
+        initial = to_tile(code, before)
+    else:
+        consume(before)
+    tile = new_tile(code, tensor.type)
+    Move(tensor).copy_in(tile, initial)
+    return tile
+
+
+@lowering(CooperativeMatrixStoreTensor)
+def store(code: Lowering, op: CooperativeMatrixStoreTensor) -> None:
+    """Components to memory; those outside are dropped."""
+    m = operand(code, op.matrix)
+    tensor = tensor_of(code, op, m.type, m.type.component.size)
+    if not is_legal(tensor):
+        consume(m)
+        return
+    check(tensor)
+    window = window_of(tensor)
+    if window is not None:
+        transfers.store(code, window, m)
+        return
+    Move(tensor).copy_out(to_tile(code, m))

@@ -1,0 +1,125 @@
+"""What instructions give whose operands are constants, or where one operand decides alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from girih.back.llvm.emit.text import Val, bits, constant_vector, integer, lanes, scalar, wide
+
+FOLDS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+COMMUTES = frozenset({"add", "mul", "and", "or", "xor", "fadd", "fmul"})
+COMPARES: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "slt": lambda a, b: a < b,
+    "sle": lambda a, b: a <= b,
+    "sgt": lambda a, b: a > b,
+    "sge": lambda a, b: a >= b,
+}
+
+
+def neutral(opcode: str, a: Val, b: Val, x: int | None, y: int | None) -> Val | None:
+    """The result where one operand makes the other, or itself, the result."""
+    zeros = (a.text == "zeroinitializer" or x == 0, b.text == "zeroinitializer" or y == 0)
+    if opcode in ("add", "or", "xor") and zeros[0]:
+        return b
+    if opcode in ("add", "sub", "or", "xor") and zeros[1]:
+        return a
+    if opcode in ("mul", "and") and (zeros[0] or zeros[1]):
+        return a if zeros[0] else b
+    ones = (_ones(a, x, opcode), _ones(b, y, opcode))
+    if opcode in ("mul", "and") and (ones[0] or ones[1]):
+        return b if ones[0] else a
+    return None
+
+
+def _ones(a: Val, held: int | None, opcode: str) -> bool:
+    if opcode == "mul":
+        return held == 1 and bits(a.type) > 1
+    return a.text == "splat (i1 true)" or (held == 1 and bits(a.type) == 1)
+
+
+# --- constant vectors --------------------------------------------------------------------------
+
+
+def lane_values(a: Val) -> tuple[int, ...] | None:
+    """The elements of a constant vector of integers; None for what is none."""
+    first = a.text[0]
+    if first not in "<sz" or lanes(a.type) == 1 or scalar(a.type)[0] != "i":
+        return None
+    return _parsed(a.text, a.type)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str, type: str) -> tuple[int, ...] | None:
+    if text == "zeroinitializer":
+        return (0,) * lanes(type)
+    if text.startswith("splat ("):
+        return (_number(text[:-1]),) * lanes(type)
+    return tuple(map(_number, text[1:-1].split(", "))) if text[0] == "<" else None
+
+
+def _number(text: str) -> int:
+    """The number at the end of a typed constant."""
+    word = text.rsplit(" ", 1)[1]
+    return int(word == "true") if word in ("true", "false") else int(word)
+
+
+def vector(values: tuple[int, ...] | list[int], element: str) -> Val:
+    """A constant vector."""
+    if len(set(values)) == 1:
+        return integer(values[0], wide(element, len(values)))
+    return constant_vector(list(values), element)
+
+
+def _truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_OF_VECTORS: dict[str, Callable[[int, int], int]] = {
+    **FOLDS,
+    "sdiv": _truncated,
+    "srem": lambda a, b: a - _truncated(a, b) * b,
+    "shl": lambda a, b: a << b,
+    "ashr": lambda a, b: a >> b,
+}
+
+
+def combined(opcode: str, a: Val, b: Val) -> Val | None:
+    """The result of an instruction on constant vectors; None where it is not constant."""
+    fold = _OF_VECTORS.get(opcode)
+    x, y = lane_values(a), lane_values(b)
+    if fold is None or x is None or y is None:
+        return None
+    width = bits(a.type)
+    if opcode in ("sdiv", "srem") and 0 in y:
+        return None
+    if opcode in ("shl", "ashr") and not all(0 <= n < width for n in y):
+        return None
+    return vector([fold(p, q) for p, q in zip(x, y, strict=True)], scalar(a.type))
+
+
+def compared(predicate: str, a: Val, b: Val) -> Val | None:
+    """A comparison of constant vectors; None where it is not constant."""
+    x, y = lane_values(a), lane_values(b)
+    if x is None or y is None:
+        return None
+    if predicate in COMPARES:
+        return vector([int(COMPARES[predicate](p, q)) for p, q in zip(x, y, strict=True)], "i1")
+    mask = (1 << bits(a.type)) - 1
+    signed = COMPARES["s" + predicate[1:]]
+    return vector([int(signed(p & mask, q & mask)) for p, q in zip(x, y, strict=True)], "i1")
+
+
+def converted(opcode: str, a: Val, type: str) -> Val | None:
+    """A constant vector of integers in another integer type; None where it is none."""
+    held = lane_values(a) if opcode in ("sext", "trunc") else None
+    return None if held is None else vector(held, scalar(type))

@@ -1,0 +1,335 @@
+"""Reaching elements of a memref: addresses, checks, loads and stores of one element per work-item.
+
+Elements that all work-items share are loaded once, neighbouring ones as a vector, others one by one by the hardware's
+gathers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from girih.back.llvm.emit.folding import lane_values
+from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
+from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.numbers import addresses
+from girih.back.llvm.numbers.addresses import Extent, as_scalar
+from girih.back.llvm.numbers.rounding import from_memory, to_memory
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, memory_type
+from girih.ir import core
+from girih.ir.core import Op
+from girih.ir.types import PARTS, Number
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the elements are: from a pointer, or one pointer per lane, so many elements on.
+
+    With `near`, each lane's element is a known number of elements from one offset that all share.
+    """
+
+    pointer: Val
+    offset: Scalar
+    element: Number
+    near: tuple[Val, tuple[int, ...]] | None = None
+
+    @property
+    def uniform(self) -> bool:
+        """Whether it is one element for all."""
+        return lanes(self.pointer.type) == 1 and self.offset.uniform
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether lane after lane has the next element."""
+        linear = self.offset.linear
+        return lanes(self.pointer.type) == 1 and linear is not None and linear.stride == 1
+
+
+def part_type(element: Number) -> Number:
+    """The type of what an element consists of: itself, or a part of a complex number."""
+    return PARTS.get(element, element)
+
+
+def part_count(element: Number) -> int:
+    """Two for a complex number."""
+    return 2 if element in PARTS else 1
+
+
+def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> Place:
+    """The elements that work-items access; every index is checked."""
+    found = [code.index(i) for i in indices]
+    check_null(code, op, memref)
+    offset: Extent = addresses.as_extent(memref.offset)
+    for number, stride in enumerate(memref.strides):
+        step = addresses.multiply(code.w, addresses.as_extent(found[number]), stride, code.lanes)
+        offset = addresses.add(code.w, offset, step, code.lanes)
+    if code.checks:
+        _check_bounds(code, op, memref, found, as_scalar(offset))
+    return Place(memref.pointer, as_scalar(offset), memref.element, _near(code, memref, found))
+
+
+_LONGEST_RUN = 128
+"""So many bytes are loaded to pick the elements of lanes from."""
+
+
+def _near(code: Lowering, memref: MemRefHeld, found: Sequence[Scalar]) -> tuple[Val, tuple[int, ...]] | None:
+    """One offset that lanes share, and the known distances of their elements from it, where they are near."""
+    if code.lanes == 1 or not memref.offset.uniform or lanes(memref.pointer.type) > 1 or code.mask is not None:
+        return None
+    w, steps = code.w, [0] * code.lanes
+    first = memref.offset.part
+    for held, stride in zip(found, memref.strides, strict=True):
+        values = None if held.uniform or held.linear is not None else lane_values(held.part)
+        if values is not None and isinstance(stride, int):
+            steps = [a + b * stride for a, b in zip(steps, values, strict=True)]
+        elif held.uniform and as_scalar(stride).uniform:
+            first = w.add(first, w.mul(held.part, as_scalar(stride).part))
+        else:
+            return None
+    low = min(steps)
+    if not any(steps) or (max(steps) - low + 1) * memref.element.size > _LONGEST_RUN:
+        return None
+    return w.add(first, low), tuple(s - low for s in steps)
+
+
+def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
+    """A memref that the work-items share, the first active one's; a finding where they do not."""
+    if held.uniform:
+        return held
+
+    def one(extent: Extent) -> Extent:
+        if isinstance(extent, int):
+            return extent
+        return addresses.as_extent(index(code.agreed(op, name, extent)[0]))
+
+    def first(value: Val) -> Val:
+        return value if lanes(value.type) == 1 else code.w.extract(value, code.first_lane())
+
+    return replace(
+        held,
+        pointer=first(held.pointer),
+        offset=as_scalar(one(held.offset)),
+        shape=tuple(map(one, held.shape)),
+        strides=tuple(map(one, held.strides)),
+        limit=None if held.limit is None else first(held.limit),
+    )
+
+
+def check_null(code: Lowering, op: Op, memref: MemRefHeld) -> None:
+    """Find an access to a memref without memory."""
+    if not memref.maybe_null or not code.checks or not code.w.first_time("null", memref.pointer.text, _mask_text(code)):
+        return
+    bad = code.w.compare("eq", memref.pointer, zero(memref.pointer.type))
+    code.check(op, bad, "run.null", f"%{memref.name} has no memory behind it", argument=memref.name)
+
+
+def _mask_text(code: Lowering) -> str:
+    return code.mask.text if code.mask is not None else ""
+
+
+def _check_bounds(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
+    w = code.w
+    bad: Val | None = None
+    doubtful: Val | None = None
+    for held, size in zip(found, memref.shape, strict=True):
+        reached = _beyond(code, held, size)
+        if reached is None:
+            bad = _either(code, bad, outside(code, held, size))
+        else:
+            doubtful = _either(code, doubtful, reached)
+    if bad is not None:
+        _find_outside(code, op, memref, found, bad)
+    if doubtful is not None:
+        # All lanes, now and later, stay below a bound: whether that is inside costs one comparison of numbers.
+        w.unlikely(doubtful, lambda: _look_closely(code, op, memref, found), returns=True)
+    if memref.limit is not None:
+        flat = addresses.vector(w, offset, max(code.lanes if not offset.uniform else 1, lanes(memref.limit.type)))
+        beyond = w.compare("uge", flat, w.splat(memref.limit, lanes(flat.type)))
+        why = ", whose memory ends before its shape does (the offset of its group)"
+        message = f"`{op.spec.mnemonic}` outside %{memref.name}{why}"
+        code.check(op, beyond, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape)
+
+
+def _beyond(code: Lowering, held: Scalar, size: Extent) -> Val | None:
+    """Whether the bound of a varying index is past the end; None where that says nothing, or costs no less."""
+    extent = as_scalar(size)
+    if held.uniform or held.below is None or not extent.uniform or _is_below(held.below, extent):
+        return None
+    return code.w.compare("sgt", held.below, extent.part)
+
+
+def _look_closely(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
+    """Check every index of varying ones."""
+    bad: Val | None = None
+    for held, size in zip(found, memref.shape, strict=True):
+        bad = _either(code, bad, outside(code, held, size))
+    if bad is not None:
+        _find_outside(code, op, memref, found, bad)
+
+
+def _find_outside(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], bad: Val) -> None:
+    if not code.w.first_time("bounds", bad.text, _mask_text(code)):
+        return
+    known = lanes(bad.type) > 1 or all(f.uniform for f in found)
+    message = f"`{op.spec.mnemonic}` outside %{memref.name}"
+    code.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
+            exactly=None if known else lambda: _first_outside(code, memref, found))  # fmt: skip
+
+
+def _first_outside(code: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
+    """The first lane with an index outside, of indices that are uniform or grow evenly; all work-items are active."""
+    w = code.w
+    first = integer(code.lanes)
+    for held, size in zip(found, memref.shape, strict=True):
+        if not held.uniform and held.linear is None:
+            # Known to be inside, or there would be a condition for each lane.
+            continue
+        extent = as_scalar(size).part
+        base, stride = (held.part, 0) if held.linear is None else (held.linear.base, held.linear.stride)
+        passed = first
+        if stride > 0:
+            left = w.add(w.sub(extent, base), stride - 1)
+            passed = w.pure("i64", f"udiv {left}, {stride}", (left,))
+        elif stride < 0:
+            passed = w.add(w.pure("i64", f"udiv {base}, {-stride}", (base,)), 1)
+        lane = w.select(w.compare("uge", base, extent), integer(0), passed)
+        first = w.smaller(first, lane)
+    return first
+
+
+def _either(code: Lowering, a: Val | None, b: Val | None) -> Val | None:
+    """Where one of two conditions holds; None is nowhere."""
+    if a is None or b is None:
+        return b if a is None else a
+    count = max(lanes(a.type), lanes(b.type))
+    return code.w.binary("or", code.w.splat(a, count), code.w.splat(b, count))
+
+
+def outside(code: Lowering, held: Scalar, size: Extent) -> Val | None:
+    """Where an index is negative or not below the size, as one `i1` or one per lane; None for nowhere."""
+    w = code.w
+    extent = as_scalar(size)
+    if _is_below(held.below, extent):
+        return None
+    if held.uniform and extent.uniform:
+        known, most = held.part.literal, extent.part.literal
+        if known is not None and most is not None:
+            return None if 0 <= known < most else integer(1, "i1")
+        return w.compare("uge", held.part, extent.part)
+    if held.linear is not None and extent.uniform and code.mask is None and _grows_slowly(code, held.linear.stride):
+        # From an index inside, no lane comes back after having passed an end: both ends tell of all lanes.
+        base, stride = held.linear.base, held.linear.stride
+        last = w.add(base, (code.lanes - 1) * stride)
+        return w.binary("or", w.compare("uge", base, extent.part), w.compare("uge", last, extent.part))
+    return w.compare("uge", addresses.vector(w, held, code.lanes), addresses.vector(w, extent, code.lanes))
+
+
+def _grows_slowly(code: Lowering, stride: int) -> bool:
+    """Whether the indices of all lanes lie within a quarter of all numbers."""
+    return abs(stride) * (code.lanes - 1) < 2**62
+
+
+def _is_below(below: Val | None, extent: Scalar) -> bool:
+    """Whether an upper bound is known to be at most an extent."""
+    if below is None or not extent.uniform:
+        return False
+    bound, most = below.literal, extent.part.literal
+    return below.text == extent.part.text or (bound is not None and most is not None and bound <= most)
+
+
+# --- loads and stores --------------------------------------------------------------------------
+
+
+def address(code: Lowering, place: Place, part: int = 0) -> Val:
+    """The address of a part of the elements: one, or one per lane where they are not neighbours."""
+    size = place.element.size
+    offset = place.offset
+    held = offset.part if offset.uniform else addresses.vector(code.w, offset, code.lanes)
+    moved = code.w.at(place.pointer, code.w.mul(held, integer(size, held.type)))
+    return code.w.at(moved, part * part_type(place.element).size)
+
+
+def first_address(code: Lowering, place: Place) -> Val:
+    """The address of the first lane's element, of neighbouring ones."""
+    if place.offset.linear is None:
+        return address(code, place)
+    return code.w.at(place.pointer, code.w.mul(place.offset.linear.base, place.element.size))
+
+
+def full_mask(code: Lowering) -> Val:
+    """The active work-items as a vector."""
+    return code.mask if code.mask is not None else integer(1, wide("i1", code.lanes))
+
+
+def read(code: Lowering, place: Place) -> Scalar:
+    """The elements at a place."""
+    one = part_type(place.element)
+    type, size = memory_type(one), one.size
+    count = part_count(place.element)
+    if place.uniform:
+        loaded = [code.w.load(type, address(code, place, k), size) for k in range(count)]
+    elif place.contiguous and (count == 1 or code.mask is None):
+        loaded = _read_neighbours(code, place, type, size, count)
+    elif place.near is not None and count == 1:
+        loaded = [_read_near(code, place, type, size, *place.near)]
+    else:
+        vector = wide(type, code.lanes)
+        mask = full_mask(code)
+        loaded = [code.w.gather(vector, _pointers(code, place, k), mask, size, zero(vector)) for k in range(count)]
+    return Scalar(place.element, tuple(from_memory(code.w, code.target.features, one, x) for x in loaded))
+
+
+def _pointers(code: Lowering, place: Place, part: int) -> Val:
+    held = address(code, place, part)
+    return code.w.splat(held, code.lanes)
+
+
+def _read_neighbours(code: Lowering, place: Place, type: str, size: int, count: int) -> list[Val]:
+    w = code.w
+    vector = wide(type, code.lanes * count)
+    pointer = first_address(code, place)
+    if code.mask is None:
+        held = w.load(vector, pointer, size)
+        if count == 1:
+            return [held]
+        return [w.shuffle(held, None, range(k, 2 * code.lanes, 2)) for k in range(2)]
+    return [w.masked_load(vector, pointer, code.mask, size, zero(vector))]
+
+
+def _read_near(code: Lowering, place: Place, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
+    """What lies between the elements of all lanes as one vector, and of it the elements."""
+    w = code.w
+    vector = wide(type, max(2, max(steps) + 1))
+    return w.shuffle(w.load(vector, w.at(place.pointer, w.mul(first, size)), size), None, steps)
+
+
+def write(code: Lowering, place: Place, value: Scalar) -> None:
+    """Store one element per active work-item; of several that store to one place, the last wins."""
+    one = part_type(place.element)
+    count = part_count(place.element)
+    features = code.target.features
+    if place.uniform:
+        last = code.last_lane()
+        held = value.parts if value.uniform else tuple(code.w.extract(p, last) for p in code.vector(value))
+        for number, x in enumerate(held):
+            code.w.store(to_memory(code.w, features, one, x), address(code, place, number), one.size)
+        return
+    parts = [to_memory(code.w, features, one, x) for x in code.vector(value)]
+    if place.contiguous and (count == 1 or code.mask is None):
+        _write_neighbours(code, place, parts, one.size)
+        return
+    mask = full_mask(code)
+    for number, x in enumerate(parts):
+        code.w.scatter(x, _pointers(code, place, number), mask, one.size)
+
+
+def _write_neighbours(code: Lowering, place: Place, parts: list[Val], size: int) -> None:
+    w = code.w
+    pointer = first_address(code, place)
+    if len(parts) == 2:
+        pairs = [k // 2 + (k % 2) * code.lanes for k in range(2 * code.lanes)]
+        w.store(w.shuffle(parts[0], parts[1], pairs), pointer, size)
+    elif code.mask is None:
+        w.store(parts[0], pointer, size)
+    else:
+        w.masked_store(parts[0], pointer, code.mask, size)

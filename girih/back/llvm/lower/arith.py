@@ -1,0 +1,161 @@
+"""Arithmetic, comparisons, casts, constants and functions of scalars (`ops.tile.arith`, `ops.tile.math`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from girih.back.llvm.cpu.matrix import coopmatrix
+from girih.back.llvm.emit.folding import lane_values
+from girih.back.llvm.emit.text import Val, bits, integer
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.numbers import arith, casts, math
+from girih.back.llvm.numbers.values import Linear, Scalar, register, scalar_type, uniform
+from girih.ir.core import Op
+from girih.ir.define import OPS
+from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
+from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
+from girih.ops.tile.math import Math
+
+
+def _subclasses(base: type[Op]) -> list[type[Op]]:
+    return [found for found in OPS.values() if issubclass(found, base)]
+
+
+@lowering(*_subclasses(Binary))
+def binary(code: Lowering, op: Binary) -> None:
+    """Both operands in one type."""
+    if isinstance(op.a.type, CoopMatrix):
+        coopmatrix.binary(code, op)
+        return
+    type = scalar_type(op.a.type)
+    a, b = code.scalar(op.a), code.scalar(op.b)
+    mnemonic = op.spec.mnemonic
+    found = _linear_result(code, mnemonic, type, a, b)
+    if found is not None:
+        code.set(op.result, found)
+        return
+    x, y = code.together(a, b)
+    if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
+        _check_second(code, op, y[0], mnemonic in ("div", "rem"))
+    code.set(op.result, _simplest(type, arith.binary(code.w, code.target.features, mnemonic, type, x, y)))
+
+
+def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
+    """A scalar whose lanes may be known: the same in all of them, or growing evenly."""
+    values = lane_values(parts[0]) if isinstance(type, Number) else None
+    if values is None:
+        return uniform(type, *parts)
+    first = integer(values[0], register(type))
+    stride = values[1] - values[0]
+    if any(b - a != stride for a, b in pairwise(values)):
+        return uniform(type, *parts)
+    return uniform(type, first) if stride == 0 else Scalar(type, (), Linear(first, stride, exact=True))
+
+
+def _linear_result(code: Lowering, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
+    """Base and stride of a result that grows evenly from lane to lane."""
+    w = code.w
+    x, y = a.linear, b.linear
+    if x is None and y is None:
+        return None
+    if mnemonic == "add" and (a.uniform or b.uniform):
+        linear, same = (x, b) if x is not None else (y, a)
+        if linear is not None and same.uniform:
+            return Scalar(type, (), Linear(w.add(linear.base, same.part), linear.stride))
+    if mnemonic == "sub" and x is not None and b.uniform:
+        return Scalar(type, (), Linear(w.sub(x.base, b.part), x.stride))
+    if mnemonic == "mul":
+        linear, same = (x, b) if x is not None else (y, a)
+        if linear is not None and same.uniform and same.part.literal is not None:
+            factor = same.part.literal
+            return Scalar(type, (), Linear(w.mul(linear.base, same.part), _wrapped(linear.stride * factor, type)))
+    return None
+
+
+def _wrapped(stride: int, type: Number | Boolean) -> int:
+    size = 8 * type.size if isinstance(type, Number) else 1
+    return (stride + (1 << size - 1)) % (1 << size) - (1 << size - 1)
+
+
+def _check_second(code: Lowering, op: Binary, b: Val, dividing: bool) -> None:
+    """Find divisions by zero and shifts that are too wide."""
+    width = bits(b.type)
+    if dividing:
+        bad = code.w.compare("eq", b, integer(0, b.type))
+        code.check(op, bad, "run.division_by_zero", "an integer is divided by zero", argument=op.b.name)
+        return
+    bad = code.w.compare("uge", b, integer(width, b.type))
+    says = f"a shift of a {width}-bit integer is not between 0 and {width - 1}"
+    code.check(op, bad, "run.shift", says, argument=op.b.name)
+
+
+@lowering(*_subclasses(Unary))
+def unary(code: Lowering, op: Unary) -> None:
+    """One operand."""
+    if isinstance(op.a.type, CoopMatrix):
+        coopmatrix.unary(code, op)
+        return
+    (a,) = code.together(code.scalar(op.a))
+    type = scalar_type(op.a.type)
+    parts = arith.unary(code.w, code.target.features, op.spec.mnemonic, type, a)
+    code.set(op.result, uniform(scalar_type(op.result.type), *parts))
+
+
+@lowering(*_subclasses(Comparison))
+def comparison(code: Lowering, op: Comparison) -> None:
+    """Whether a relation holds."""
+    a, b = code.together(code.scalar(op.a), code.scalar(op.b))
+    code.set(op.result, uniform(BOOL, arith.compare(code.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
+
+
+@lowering(*_subclasses(Math))
+def function(code: Lowering, op: Math) -> None:
+    """A mathematical function."""
+    type = scalar_type(op.a.type)
+    if not isinstance(type, Number):
+        raise TypeError(f"{type} is no number type")
+    (a,) = code.together(code.scalar(op.a))
+    code.set(op.result, uniform(type, *math.function(code.w, code.target.features, op.spec.mnemonic, type, a)))
+
+
+@lowering(Cast)
+def cast(code: Lowering, op: Cast) -> None:
+    """Another number type."""
+    if isinstance(op.a.type, CoopMatrix):
+        coopmatrix.cast(code, op)
+        return
+    source, target = scalar_type(op.a.type), scalar_type(op.result.type)
+    if not isinstance(source, Number) or not isinstance(target, Number):
+        raise TypeError("a cast is between number types")
+    held = code.scalar(op.a)
+    if held.linear is not None and held.linear.exact and source.family == target.family and target.size >= source.size:
+        base = code.w.convert("sext", held.linear.base, f"i{8 * target.size}")
+        code.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
+        return
+    (a,) = code.together(held)
+    code.set(op.result, _simplest(target, casts.cast(code.w, code.target.features, source, target, a)))
+
+
+@lowering(Bitcast)
+def bitcast(code: Lowering, op: Bitcast) -> None:
+    """The same bits as another number type."""
+    source, target = scalar_type(op.a.type), scalar_type(op.result.type)
+    if not isinstance(source, Number) or not isinstance(target, Number):
+        raise TypeError("a bitcast is between number types")
+    held = code.scalar(op.a)
+    if source.family == target.family == "integer":
+        code.set(op.result, replace(held, type=target))
+        return
+    (a,) = code.together(held)
+    code.set(op.result, uniform(target, *casts.reinterpreted(code.w, code.target.features, source, target, a)))
+
+
+@lowering(Constant)
+def constant(code: Lowering, op: Constant) -> None:
+    """A constant."""
+    if isinstance(op.result.type, CoopMatrix):
+        coopmatrix.constant(code, op)
+        return
+    type = scalar_type(op.result.type)
+    code.set(op.result, uniform(type, *arith.constant(type, op.value)))

@@ -1,0 +1,81 @@
+"""Values that code in another function needs: written to memory where they are known, read where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from girih.back.llvm.emit.text import Val, lanes, scalar
+from girih.back.llvm.emit.writer import Writer
+
+_SLOT = 64
+
+
+def rewritten(held: Any, change: Callable[[Val], Val]) -> Any:
+    """Anything that is made of values, with each of them changed."""
+    if isinstance(held, Val):
+        return change(held)
+    if isinstance(held, tuple):
+        return tuple(rewritten(x, change) for x in held)
+    if isinstance(held, list):
+        return [rewritten(x, change) for x in held]
+    if not is_dataclass(held) or isinstance(held, type):
+        return held
+    changes = {}
+    for f in fields(held):
+        old = getattr(held, f.name)
+        new = rewritten(old, change)
+        if new is not old:
+            changes[f.name] = new
+    return replace(held, **changes) if changes else held
+
+
+def stored_type(type: str) -> str:
+    """The type that a value has in memory."""
+    return type.replace("i1>", "i8>") if type.endswith("x i1>") else "i8" if type == "i1" else type
+
+
+def stored_bytes(type: str) -> int:
+    """The bytes that a value takes in memory."""
+    one = scalar(stored_type(type))
+    size = {"ptr": 8, "float": 4, "double": 8}.get(one) or int(one[1:]) // 8
+    return lanes(type) * size
+
+
+class Capture:
+    """A piece of memory through which values go from one function to another."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, tuple[Val, int]] = {}
+        self._size = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that all values take."""
+        return max(_SLOT, self._size)
+
+    def moved(self, held: Any, inner: Writer, memory: Val) -> Any:
+        """A value, or anything that is made of values, as the other function sees it."""
+        return rewritten(held, lambda value: self._value(value, inner, memory))
+
+    def _value(self, held: Val, inner: Writer, memory: Val) -> Val:
+        if held.text[0] != "%":
+            return held
+        known = self._slots.get(held.text)
+        if known is None:
+            bytes = max(1, stored_bytes(held.type))
+            align = min(_SLOT, 1 << (bytes - 1).bit_length())
+            offset = -(-self._size // align) * align
+            self._size = offset + bytes
+            known = self._slots[held.text] = (held, offset)
+        type = stored_type(held.type)
+        loaded = inner.load(type, inner.at(memory, known[1]), 1)
+        return inner.convert("trunc", loaded, held.type) if type != held.type else loaded
+
+    def store(self, outer: Writer, memory: Val) -> None:
+        """Write all values that were asked for."""
+        for held, offset in self._slots.values():
+            type = stored_type(held.type)
+            stored = outer.convert("zext", held, "i8") if type != held.type else held
+            outer.store(stored, outer.at(memory, offset), 1)

@@ -1,0 +1,425 @@
+"""Loops, branches and barriers (`girih.ops.tile.control`).
+
+Where the work-items of a subgroup agree, control flow is control flow. Where they do not, both sides of a branch are
+executed under masks, and a loop goes on while some work-item does. A loop over lane, lane + L, ... runs without a mask
+until the last round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
+from girih.back.llvm.emit.text import Val, integer, lanes, poison, wide
+from girih.back.llvm.lower.code import Held, Lowering, lowering
+from girih.back.llvm.numbers.values import Linear, Scalar, parts_of, scalar_type, uniform
+from girih.ir.core import Op, Region, RegionKind, Value
+from girih.ir.types import BOOL, CoopMatrix, Number
+from girih.ops.tile.arith import Binary, Cast, Comparison, Constant, Unary
+from girih.ops.tile.control import Barrier, For, Foreach, If, Yield
+
+_SIMPLE = 12
+"""Instructions of a branch that is not worth branching for."""
+
+DUPLICATED = 150
+"""Loops of at most so many instructions are written twice: without a mask, and with one for the last round."""
+
+
+class Carrier(Protocol):
+    """How a value goes through phis."""
+
+    def enter(self, code: Lowering, held: Held) -> list[Val]:
+        """The values for the phis."""
+
+    def inside(self, code: Lowering, values: Sequence[Val]) -> Held:
+        """The value that the phis stand for."""
+
+
+class ScalarCarrier:
+    """A scalar: one phi per part, as wide as the value needs anywhere."""
+
+    def __init__(self, code: Lowering, value: Value) -> None:
+        self._type = scalar_type(value.type)
+        self._count = code.lanes if value in code.varying else 1
+
+    def enter(self, code: Lowering, held: Scalar) -> list[Val]:
+        return list(parts_of(code.w, held, self._count)) if self._count > 1 else list(code.one(held))
+
+    def inside(self, code: Lowering, values: Sequence[Val]) -> Scalar:
+        return uniform(self._type, *values)
+
+
+def carriers_of(code: Lowering, values: Sequence[Value]) -> list[Carrier]:
+    """How each value is carried."""
+    return [
+        MatrixCarrier(code, v.type, v) if isinstance(v.type, CoopMatrix) else ScalarCarrier(code, v) for v in values
+    ]
+
+
+def _enter(code: Lowering, carriers: Sequence[Carrier], held: Sequence[Held]) -> list[list[Val]]:
+    return [carrier.enter(code, one) for carrier, one in zip(carriers, held, strict=True)]
+
+
+def _regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequence[Val]]:
+    """The values of each carrier, of all in a row."""
+    groups, begin = [], 0
+    for one in like:
+        groups.append(flat[begin : begin + len(one)])
+        begin += len(one)
+    return groups
+
+
+def _flat(groups: Sequence[Sequence[Val]]) -> list[Val]:
+    return [v for group in groups for v in group]
+
+
+def _bind(
+    code: Lowering, values: Sequence[Value], carriers: Sequence[Carrier], groups: Sequence[Sequence[Val]]
+) -> None:
+    for value, carrier, group in zip(values, carriers, groups, strict=True):
+        code.set(value, carrier.inside(code, group))
+
+
+def yielded(code: Lowering, region: Region) -> list[Held]:
+    """The values that a region ends with."""
+    last = region.terminator
+    return [code.env[v] for v in last.values] if isinstance(last, Yield) else []
+
+
+@lowering(Yield)
+def yield_(code: Lowering, op: Yield) -> None:
+    """What owns the region reads the values."""
+
+
+@lowering(Barrier)
+def barrier(code: Lowering, op: Barrier) -> None:
+    """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
+    code.met_by_all(op, "work-group")
+    if code.suspend is not None:
+        code.suspend()
+
+
+# --- if ----------------------------------------------------------------------------------------
+
+
+@lowering(If)
+def if_(code: Lowering, op: If) -> None:
+    """A branch where the work-items agree, both sides under masks where they need not."""
+    condition = code.scalar(op.condition)
+    if condition.uniform or code.place.kind is RegionKind.COLLECTIVE:
+        _branch(code, op, code.agreed(op, "condition", condition)[0])
+        return
+    if any(isinstance(v.type, CoopMatrix) for v in op.results):
+        code.agreed(op, "condition", condition)
+    _masked_branch(code, op, code.vector(condition)[0])
+
+
+def _branch(code: Lowering, op: If, condition: Val) -> None:
+    carriers = carriers_of(code, op.results)
+    known = condition.literal
+    if known is not None:
+        region = op.then if known else op.otherwise
+        if region is not None:
+            code.region(region, outlived=bool(op.results))
+            for value, held in zip(op.results, yielded(code, region), strict=False):
+                code.set(value, held)
+        return
+    like: list[list[list[Val]]] = []
+
+    def side(region: Region | None) -> list[Val]:
+        if region is None:
+            return []
+        code.region(region)
+        like.append(_enter(code, carriers, yielded(code, region)))
+        return _flat(like[-1])
+
+    merged = code.w.either(condition, lambda: side(op.then), lambda: side(op.otherwise))
+    _bind(code, op.results, carriers, _regroup(merged, like[0]))
+
+
+def _masked_branch(code: Lowering, op: If, condition: Val) -> None:
+    w = code.w
+    carriers = carriers_of(code, op.results)
+    if op.otherwise is not None and _is_simple(op.then) and _is_simple(op.otherwise):
+        like, first = _both(code, op.then, carriers)
+        _, second = _both(code, op.otherwise, carriers)
+    else:
+        there = w.both(condition, code.mask) or condition
+        first, like = _under(code, there, op.then, carriers, None)
+        if op.otherwise is None:
+            return
+        elsewhere = w.both(w.negated(condition), code.mask) or condition
+        second, _ = _under(code, elsewhere, op.otherwise, carriers, first)
+    merged = [
+        w.select(condition, a, b) if lanes(a.type) == lanes(condition.type) else b
+        for a, b in zip(first, second, strict=True)
+    ]
+    _bind(code, op.results, carriers, _regroup(merged, like))
+
+
+def _is_simple(region: Region) -> bool:
+    """Whether a region is sooner computed by all work-items than left out by some: nothing in it does anything else."""
+    return len(region.ops) <= _SIMPLE and all(_computes(op) for op in region.ops)
+
+
+def _computes(op: Op) -> bool:
+    if any(isinstance(v.type, CoopMatrix) for v in op.operands):
+        return False
+    if isinstance(op, Binary) and op.spec.mnemonic in ("div", "rem", "shl", "shr"):
+        return isinstance(op.a.type, Number) and op.a.type.family == "floating"
+    return isinstance(op, Binary | Unary | Comparison | Cast | Constant | Yield)
+
+
+def _both(code: Lowering, region: Region, carriers: Sequence[Carrier]) -> tuple[list[list[Val]], list[Val]]:
+    """A region computed whatever the condition is."""
+    code.region(region)
+    groups = _enter(code, carriers, yielded(code, region))
+    return groups, _flat(groups)
+
+
+def _under(
+    code: Lowering, mask: Val, region: Region, carriers: Sequence[Carrier], otherwise: list[Val] | None
+) -> tuple[list[Val], list[list[Val]]]:
+    """Execute a region where a mask holds, if it does anywhere; the values it ends with, or any."""
+    like: list[list[list[Val]]] = []
+
+    def inside() -> list[Val]:
+        with code.at(mask=mask):
+            code.region(region)
+            like.append(_enter(code, carriers, yielded(code, region)))
+        return _flat(like[-1])
+
+    def outside() -> list[Val]:
+        # What is not one value per lane, a matrix, comes from the side that some work-item took.
+        values = _flat(like[-1])
+        if otherwise is None:
+            return [poison(v.type) for v in values]
+        return [o if lanes(v.type) != code.lanes else poison(v.type) for v, o in zip(values, otherwise, strict=True)]
+
+    return code.w.either(code.w.any(mask), inside, outside), like[0]
+
+
+# --- for ---------------------------------------------------------------------------------------
+
+
+@lowering(For)
+def for_(code: Lowering, op: For) -> None:
+    """A loop: of one counter where the work-items agree on it, otherwise under a mask."""
+    start, stop = code.scalar(op.start), code.scalar(op.stop)
+    step = None if op.step is None else code.scalar(op.step)
+    agree = all(s is None or s.uniform for s in (start, stop, step))
+    if agree or code.place.kind is RegionKind.COLLECTIVE:
+        shared = None if step is None else code.agreed(op, "step", step)[0]
+        _counted(code, op, code.agreed(op, "start", start)[0], code.agreed(op, "stop", stop)[0], shared)
+        return
+    carriers = carriers_of(code, op.carried)
+    linear = _evenly(code, op, start, stop, step)
+    groups = _carry_in(code, op, carriers)
+    if linear is None:
+        results = _varying(code, op, carriers, groups, start, stop, step)
+    elif linear.exact:
+        results = _linear(code, op, carriers, groups, linear, stop.part, step)
+    else:
+        # Sums of indices do not wrap around but at the end of all numbers.
+        reach = (code.lanes - 1) * linear.stride
+        safe = code.w.compare("sle", linear.base, integer(2**63 - 1 - reach))
+        results = code.w.either(
+            safe,
+            lambda: _linear(code, op, carriers, groups, linear, stop.part, step),
+            lambda: _varying(code, op, carriers, groups, start, stop, step),
+        )
+    _bind(code, op.results, carriers, _regroup(results, groups))
+
+
+def _evenly(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> Linear | None:
+    """The first trip of a loop whose trips grow evenly from lane to lane, and that is worth being written twice."""
+    linear = start.linear
+    uniform_ends = stop.uniform and (step is None or step.uniform)
+    if linear is None or not uniform_ends or code.mask is not None or not 0 <= linear.stride < 2**31:
+        return None
+    size = region_size(op.body)
+    if linear.exact:
+        return linear if size <= DUPLICATED else None
+    wide = number_type(op.variable).size == 8
+    matrices = any(isinstance(v.type, CoopMatrix) for v in op.carried)
+    return linear if wide and not matrices and 2 * size <= DUPLICATED else None
+
+
+def region_size(region: Region) -> int:
+    """How many instructions a region has, inner ones included; loops in it count more, as they are written twice."""
+    total = 0
+    for op in region.ops:
+        inner = sum(region_size(r) for r in op.regions)
+        total += 1 + (2 * inner if isinstance(op, For | Foreach) else inner)
+    return total
+
+
+def wide_integer(code: Lowering, held: Val) -> Val:
+    """An integer as `i64`."""
+    return code.w.convert("sext", held, "i64")
+
+
+def _positive_step(code: Lowering, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
+    """End and step; a loop with a step that is not positive is found, and does not run."""
+    w = code.w
+    if step.literal is not None and step.literal > 0:
+        return stop, step
+    bad = w.compare("sle", step, integer(0, step.type))
+    code.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    return w.select(bad, start, stop), w.larger(step, integer(1, step.type))
+
+
+def _carry_in(code: Lowering, op: For, carriers: Sequence[Carrier]) -> list[list[Val]]:
+    return _enter(code, carriers, [code.env[v] for v in op.initial])
+
+
+def _counted(code: Lowering, op: For, start: Val, stop: Val, step: Val | None) -> None:
+    """One counter for all; it counts in 64 bits."""
+    w = code.w
+    narrow = start.type
+    used = code.frame.used
+    carriers = carriers_of(code, op.carried)
+    first, end = wide_integer(code, start), wide_integer(code, stop)
+    distance: Val = integer(1) if step is None else wide_integer(code, step)
+    end, distance = _positive_step(code, op, end, first, distance)
+    groups = _carry_in(code, op, carriers)
+    overflows = narrow == "i64" and distance.literal != 1
+    with w.loop(first, end, distance, _flat(groups), saturate=overflows) as loop:
+        counter = w.convert("trunc", loop.index, narrow)
+        code.set(op.variable, Scalar(number_type(op.variable), (counter,), below=bound_of(code.scalar(op.start), end)))
+        _bind(code, op.carried, carriers, _regroup(loop.values, groups))
+        code.region(op.body)
+        following = _enter(code, carriers, yielded(code, op.body)) if op.carried else []
+        loop.following = _flat(following)
+    _bind(code, op.results, carriers, _regroup(loop.results, groups))
+    if not any(isinstance(v.type, CoopMatrix) for v in op.results):
+        code.frame.used = used
+
+
+def bound_of(start: Scalar, stop: Val) -> Val | None:
+    """The bound of a counter that begins with a number that is not negative."""
+    base = start.linear.base if start.linear is not None else start.part
+    positive = start.linear is None or start.linear.stride >= 0
+    known = (base.literal is not None and base.literal >= 0) or (start.below is not None)
+    return stop if known and positive else None
+
+
+def number_type(value: Value) -> Number:
+    """The type of a number. Raises `TypeError` for what is none."""
+    if not isinstance(value.type, Number):
+        raise TypeError(f"%{value.name} is no number")
+    return value.type
+
+
+def _linear(
+    code: Lowering,
+    op: For,
+    carriers: Sequence[Carrier],
+    groups: list[list[Val]],
+    start: Linear,
+    stop: Val,
+    step: Scalar | None,
+) -> list[Val]:
+    """Lane p goes over base + p * stride, + step, ...: without a mask while all lanes are in, then with one."""
+    w = code.w
+    type = number_type(op.variable)
+    narrow = stop.type
+    base, end = wide_integer(code, start.base), wide_integer(code, stop)
+    distance: Val = integer(1) if step is None else wide_integer(code, step.part)
+    end, distance = _positive_step(code, op, end, base, distance)
+    bound = bound_of(code.scalar(op.start), end)
+    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer((code.lanes - 1) * start.stride))
+    with w.loop(base, whole_end, distance, _flat(groups), saturate=True) as loop:
+        linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
+        code.set(op.variable, Scalar(type, (), linear, bound))
+        _bind(code, op.carried, carriers, _regroup(loop.values, groups))
+        code.region(op.body)
+        loop.following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
+        index = loop.index
+    rest = Val(index.text, index.type, w.level)
+
+    def active(counter: Val) -> Val:
+        # By distance: what a lane adds to the counter may pass the largest number.
+        steps = w.iota(code.lanes, "i64", start.stride)
+        near = w.compare("ult", steps, w.splat(w.sub(end, counter), code.lanes))
+        return w.binary("and", near, w.splat(w.compare("slt", counter, end), code.lanes))
+
+    def body(values: tuple[Val, ...]) -> list[Val]:
+        counter, *carried = values
+        linear = Linear(w.convert("trunc", counter, narrow), start.stride, exact=True)
+        variable = Scalar(type, (), linear, bound)
+        following = _masked_iteration(code, op, active(counter), variable, carriers, groups, carried)
+        moved = w.effect("i64", w.saturated(counter, distance))
+        return [moved, *following]
+
+    return list(w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)[1:])
+
+
+def _masked_iteration(
+    code: Lowering,
+    op: For,
+    mask: Val,
+    variable: Scalar,
+    carriers: Sequence[Carrier],
+    groups: Sequence[Sequence[Val]],
+    carried: Sequence[Val],
+) -> list[Val]:
+    """One iteration where a mask holds; elsewhere the carried values stay."""
+    w = code.w
+    if any(isinstance(v.type, CoopMatrix) for v in op.carried):
+        # A subgroup holds a matrix together: its work-items cannot go on with one and stay with another.
+        code.agreed(op, "condition", uniform(BOOL, mask))
+    code.set(op.variable, variable)
+    with code.at(mask=mask):
+        _bind(code, op.carried, carriers, _regroup(carried, groups))
+        code.region(op.body)
+        following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
+    return [
+        w.select(mask, new, old) if lanes(new.type) == lanes(mask.type) else new
+        for new, old in zip(following, carried, strict=True)
+    ]
+
+
+def _varying(
+    code: Lowering,
+    op: For,
+    carriers: Sequence[Carrier],
+    groups: list[list[Val]],
+    start: Scalar,
+    stop: Scalar,
+    step: Scalar | None,
+) -> list[Val]:
+    """Work-items leave the loop one by one."""
+    w = code.w
+    type = number_type(op.variable)
+    shared = start.uniform and (step is None or step.uniform)
+    width = 1 if shared else code.lanes
+    first = parts_of(w, start, width)[0]
+    distance = integer(1, first.type) if step is None else parts_of(w, step, width)[0]
+    end = code.vector(stop)[0]
+    one = integer(1, distance.type)
+    known = step is None or (step.uniform and (step.part.literal or 0) > 0)
+    stopped = integer(0, wide("i1", code.lanes)) if known else _stopped(code, op, distance)
+    distance = distance if known else w.larger(distance, one)
+    going = w.both(w.compare("slt", w.splat(first, code.lanes), end), code.mask)
+    assert going is not None
+    going = w.binary("and", going, w.negated(stopped)) if not known else going
+
+    def body(values: tuple[Val, ...]) -> list[Val]:
+        mask, trip, *carried = values
+        following = _masked_iteration(code, op, mask, uniform(type, trip), carriers, groups, carried)
+        moved = w.add(trip, distance)
+        more = w.binary("and", w.compare("slt", w.splat(moved, code.lanes), end),
+                        w.splat(w.compare("sgt", moved, trip), code.lanes))  # fmt: skip
+        return [w.binary("and", mask, more), moved, *following]
+
+    return list(w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)[2:])
+
+
+def _stopped(code: Lowering, op: For, step: Val) -> Val:
+    """The work-items whose step is not positive: found, and their loop does not run."""
+    w = code.w
+    bad = w.splat(w.compare("sle", step, integer(0, step.type)), code.lanes)
+    code.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    return bad

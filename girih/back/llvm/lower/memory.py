@@ -1,0 +1,253 @@
+"""Allocation, loads, stores and views (`girih.ops.tile.memory`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from girih.back.llvm.emit.text import Val, integer, lanes, mangled, wide, zero
+from girih.back.llvm.lower.access import locate, outside, read, write
+from girih.back.llvm.lower.code import Lowering, lowering, memref_type
+from girih.back.llvm.numbers import addresses
+from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
+from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
+from girih.ir.types import BOOL, Group, MemRef
+from girih.ops.tile.memory import (
+    Alloca,
+    Associated,
+    Expand,
+    Fuse,
+    LifetimeStop,
+    Load,
+    Size,
+    Store,
+    Subview,
+)
+
+ALIGNMENT = 128
+"""Of local memory, in bytes (the default alignment of the language)."""
+
+
+@lowering(Alloca)
+def alloca(code: Lowering, op: Alloca) -> None:
+    """A piece of the thread's workspace."""
+    type = memref_type(op.result)
+    shape = tuple(n or 0 for n in type.shape)
+    strides = tuple(n or 0 for n in type.strides)
+    elements = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    pointer = code.take(elements * type.element.size, ALIGNMENT)
+    held = MemRefHeld(type, pointer, index(0), shape, strides, op.result.name, ALIGNMENT, maybe_null=False)
+    code.set(op.result, held)
+
+
+@lowering(LifetimeStop)
+def lifetime_stop(code: Lowering, op: LifetimeStop) -> None:
+    """The memory stays until the end of its region: nothing to do."""
+
+
+@lowering(Load)
+def load(code: Lowering, op: Load) -> None:
+    """An element of a memref, or a memref of a group."""
+    if isinstance(op.tensor.type, Group):
+        code.set(op.result, _member(code, op, code.group_of(op.tensor)))
+        return
+    code.set(op.result, read(code, locate(code, op, code.memref(op.tensor), op.indices)))
+
+
+@lowering(Store)
+def store(code: Lowering, op: Store) -> None:
+    """Write an element."""
+    write(code, locate(code, op, code.memref(op.tensor), op.indices), code.scalar(op.value))
+
+
+def _member(code: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
+    """The memref that each work-item picks from a group."""
+    w = code.w
+    where = code.index(op.indices[0])
+    bad = w.compare("eq", group.table, zero("ptr"))
+    code.check(op, bad, "run.null", f"%{group.name} has no memory behind it", argument=group.name)
+    size: Extent = group.size if isinstance(group.size, int) else index(group.size)
+    over = outside(code, where, size)
+    if over is not None:
+        code.check(op, over, "run.out_of_bounds", f"`load` outside %{group.name}", argument=group.name,
+                index=(where,), shape=(size,))  # fmt: skip
+    held = where.part if where.uniform else addresses.vector(w, where, code.lanes)
+    record = w.at(group.table, w.mul(held, integer(group.record_bytes, held.type)))
+    field = _Fields(code, record)
+    pointer, limit = field.next("ptr"), field.next("i64")
+    shape = tuple(index(field.next("i64")) if n is None else n for n in group.memref.shape)
+    strides = tuple(index(field.next("i64")) if n is None else n for n in group.memref.strides)
+    kept = limit if group.moved else None
+    return MemRefHeld(group.memref, pointer, index(0), shape, strides, group.name, group.align, kept)
+
+
+class _Fields:
+    """The fields of a group's record, one after the other."""
+
+    def __init__(self, code: Lowering, record: Val) -> None:
+        self._l, self._record, self._offset = code, record, 0
+
+    def next(self, type: str) -> Val:
+        """The next field."""
+        w = self._l.w
+        address = w.at(self._record, self._offset)
+        self._offset += 8
+        count = lanes(address.type)
+        if count == 1:
+            return w.load(type, address, 8)
+        mask = self._l.mask if self._l.mask is not None else integer(1, wide("i1", count))
+        return w.gather(wide(type, count), address, mask, 8, zero(wide(type, count)))
+
+
+@lowering(Associated)
+def associated(code: Lowering, op: Associated) -> None:
+    """Whether there is memory."""
+    held = code.env[op.tensor]
+    pointer = held.table if isinstance(held, GroupHeld) else held.pointer
+    code.set(op.result, uniform(BOOL, code.w.compare("ne", pointer, zero(pointer.type))))
+
+
+@lowering(Size)
+def size(code: Lowering, op: Size) -> None:
+    """The size of a mode or group."""
+    held = code.env[op.tensor]
+    if isinstance(held, GroupHeld):
+        code.set(op.result, index(held.size))
+        return
+    code.set(op.result, as_scalar(held.shape[op.mode]))
+
+
+# --- views -------------------------------------------------------------------------------------
+
+
+@lowering(Subview)
+def subview(code: Lowering, op: Subview) -> None:
+    """A part of a memref; a slice outside what it cuts is a finding."""
+    memref = code.memref(op.tensor)
+    offset: Extent = as_extent(memref.offset)
+    shape: list[Extent] = []
+    strides: list[Extent] = []
+    for number, (part, extent, stride) in enumerate(zip(op.slices, memref.shape, memref.strides, strict=True)):
+        first = as_extent(code.index(part.offset))
+        length: Extent = 1 if part.size is None or part.drops_mode else as_extent(code.index(part.size))
+        _check_slice(code, op, memref, number, first, length, extent)
+        offset = addresses.add(code.w, offset, addresses.multiply(code.w, first, stride, code.lanes), code.lanes)
+        if not part.drops_mode:
+            shape.append(length)
+            strides.append(stride)
+    type = memref_type(op.result)
+    code.set(op.result, _view(memref, type, as_scalar(offset), shape, strides))
+
+
+def _view(memref: MemRefHeld, type: MemRef, offset: Scalar, shape: list[Extent], strides: list[Extent]) -> MemRefHeld:
+    return replace(
+        memref,
+        type=type,
+        offset=offset,
+        shape=tuple(held if n is None else n for n, held in zip(type.shape, shape, strict=True)),
+        strides=tuple(held if n is None else n for n, held in zip(type.strides, strides, strict=True)),
+        align=memref.element.size,
+    )
+
+
+def _is_inside(first: Extent, length: Extent, extent: Extent) -> bool:
+    """Whether a slice is known to lie in its mode."""
+    if isinstance(first, Scalar) or isinstance(length, Scalar) or isinstance(extent, Scalar):
+        return False
+    return first >= 0 and length >= 1 and first + length <= extent
+
+
+def _check_slice(
+    code: Lowering, op: Subview, memref: MemRefHeld, number: int, first: Extent, length: Extent, extent: Extent
+) -> None:
+    if not code.checks:
+        return
+    if _is_inside(first, length, extent):
+        return
+    w = code.w
+    begin, count, end = (as_scalar(x) for x in (first, length, extent))
+    width = 1 if begin.uniform and count.uniform and end.uniform else code.lanes
+    a, n, m = (addresses.vector(w, x, width) for x in (begin, count, end))
+    zeros = integer(0, a.type)
+    bad = w.binary("or", w.compare("slt", a, zeros), w.compare("slt", n, integer(1, n.type)))
+    bad = w.binary("or", bad, w.compare("sgt", a, w.sub(m, n)))
+    message = f"slice {number} of `subview` is not inside %{memref.name}"
+    code.check(op, bad, "run.subview", message, argument=memref.name, index=(first, length), shape=(extent,),
+            place="offset, size ({}) in a mode of size ({})")  # fmt: skip
+
+
+@lowering(Expand)
+def expand(code: Lowering, op: Expand) -> None:
+    """One mode seen as several."""
+    memref = code.memref(op.tensor)
+    sizes = [as_extent(code.index(size)) for size in op.sizes]
+    extent, stride = memref.shape[op.mode], memref.strides[op.mode]
+    _check_product(code, op, memref, sizes, extent)
+    new: list[Extent] = []
+    for held in sizes:
+        new.append(stride)
+        stride = addresses.multiply(code.w, stride, held, code.lanes)
+    shape = [*memref.shape[: op.mode], *sizes, *memref.shape[op.mode + 1 :]]
+    strides = [*memref.strides[: op.mode], *new, *memref.strides[op.mode + 1 :]]
+    code.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
+
+
+def _check_product(code: Lowering, op: Expand, memref: MemRefHeld, sizes: list[Extent], extent: Extent) -> None:
+    """Find sizes that are negative or whose product is not the extent; nothing is lost to overflow."""
+    if not code.checks:
+        return
+    w = code.w
+    scalars = [as_scalar(x) for x in (*sizes, extent)]
+    width = 1 if all(s.uniform for s in scalars) else code.lanes
+    *factors, target = (addresses.vector(w, s, width) for s in scalars)
+    bad = integer(0, wide("i1", width))
+    empty = bad
+    one = integer(1, target.type)
+    for held in factors:
+        bad = w.binary("or", bad, w.compare("slt", held, integer(0, held.type)))
+        empty = w.binary("or", empty, w.compare("eq", held, integer(0, held.type)))
+    product = one
+    for held in factors:
+        factor = w.larger(held, one)
+        pair = w.pure(f"{{ {factor.type}, {bad.type} }}", _multiplied(code, product, factor), (product, factor))
+        over = w.pure(bad.type, f"extractvalue {pair}, 1", (pair,))
+        bad = w.binary("or", bad, w.binary("and", over, w.negated(empty)))
+        product = w.pure(factor.type, f"extractvalue {pair}, 0", (pair,))
+    total = w.select(empty, integer(0, product.type), product)
+    bad = w.binary("or", bad, w.compare("ne", total, target))
+    message = f"the sizes do not make mode {op.mode} of %{memref.name}"
+    code.check(op, bad, "run.expand", message, argument=memref.name, index=sizes, shape=(extent,),
+            place="{product}, where the mode has {shape[0]}")  # fmt: skip
+
+
+def _multiplied(code: Lowering, a: Val, b: Val) -> str:
+    count = lanes(a.type)
+    name = f"llvm.smul.with.overflow.{mangled(a.type)}"
+    result = f"{{ {a.type}, {wide('i1', count)} }}"
+    code.module.declare(name, result, (a.type, a.type))
+    return f"call {result} @{name}({a}, {b})"
+
+
+@lowering(Fuse)
+def fuse(code: Lowering, op: Fuse) -> None:
+    """Several modes seen as one."""
+    memref = code.memref(op.tensor)
+    fused: Extent = memref.shape[op.first]
+    for k in range(op.first, op.last):
+        _check_gap(code, op, memref, k)
+        fused = addresses.multiply(code.w, fused, memref.shape[k + 1], code.lanes)
+    shape = [*memref.shape[: op.first], fused, *memref.shape[op.last + 1 :]]
+    strides = [*memref.strides[: op.first + 1], *memref.strides[op.last + 1 :]]
+    code.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
+
+
+def _check_gap(code: Lowering, op: Fuse, memref: MemRefHeld, k: int) -> None:
+    w = code.w
+    step = as_scalar(addresses.multiply(w, memref.strides[k], memref.shape[k], code.lanes))
+    following = as_scalar(memref.strides[k + 1])
+    size = as_scalar(memref.shape[k])
+    width = 1 if step.uniform and following.uniform and size.uniform else code.lanes
+    differs = w.compare("ne", addresses.vector(w, step, width), addresses.vector(w, following, width))
+    # Nothing lies in an empty mode, whose stride may be any.
+    bad = w.binary("and", differs, w.compare("ne", addresses.vector(w, size, width), zero(wide("i64", width))))
+    message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
+    code.check(op, bad, "run.fuse", message, argument=memref.name)

@@ -1,0 +1,257 @@
+"""Tensor layouts and views on the CPU (`ops.tile.tensor_layout`): instructions that leave no code where numbers are
+known.
+
+The numbers that a layout or view cannot have are found as the interpreter finds them, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from girih.back.llvm.emit.text import Val, integer, zero
+from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.tensor_values import I32_HIGH, I32_LOW, U32, LayoutHeld, ViewHeld, quotient
+from girih.back.llvm.numbers import addresses
+from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
+from girih.back.llvm.numbers.values import uniform
+from girih.ir.core import Op, Slice, Value
+from girih.ir.types import I32, TensorLayout, TensorView
+from girih.ops.tile.tensor_layout import (
+    NO_LAYOUT,
+    NO_VIEW,
+    SetOfLayout,
+    TensorLayoutCreate,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorViewCreate,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a number is: its name in messages, its range, and the section that says so."""
+
+    name: str
+    low: int
+    high: int
+    section: str
+
+
+_BLOCK_SIZE = _Kind("block_size", 1, U32, "001 8.X, Issue (4)")
+_DIMENSION = _Kind("dimension", 1, U32, "000 OpTensorLayoutSetDimensionNV")
+_STRIDE = _Kind("stride", 0, U32, "000 OpTensorLayoutSetStrideNV")
+_OFFSET = _Kind("offset", I32_LOW, I32_HIGH, "000 OpTensorLayoutSliceNV")
+_SPAN = _Kind("span", 1, U32, "001 8.X linearToSpanCoord")
+_VIEW_DIMENSION = _Kind("dimension", 1, U32, "001 8.X linearToViewCoord")
+_VIEW_STRIDE = _Kind("stride", 0, U32, "000 OpTensorViewSetStrideNV")
+_CLIP = _Kind("clip", 0, U32, "000 OpTensorViewSetClipNV")
+
+
+def _numbers(code: Lowering, op: Op, kind: _Kind, held: Sequence[Value | int | None], what: str) -> tuple[Extent, ...]:
+    """Numbers of an instruction, checked."""
+    return tuple(
+        _checked(code, op, kind, f"{kind.name}[{position}]", as_extent(code.index(one)), what)
+        for position, one in enumerate(held)
+        if one is not None
+    )
+
+
+def _checked(code: Lowering, op: Op, kind: _Kind, name: str, held: Extent, what: str) -> Extent:
+    """A number, which must be in its range."""
+    w = code.w
+    if isinstance(held, int) and kind.low <= held <= kind.high:
+        return held
+    scalar = as_scalar(held)
+    number = addresses.vector(w, scalar, 1 if scalar.uniform else code.lanes)
+    above = w.sub(number, integer(kind.low, number.type))
+    bad = w.compare("ugt", above, integer(kind.high - kind.low, number.type))
+    words = f"{name} = {{}} is outside {kind.low} .. {{}}; choose {name} in that range [{kind.section}]"
+    code.check(op, bad, "run.tensor_layout", what, index=(as_scalar(held),), shape=(kind.high,), place=words)
+    return held
+
+
+def _dense(code: Lowering, op: Op, counts: Sequence[Extent], source: tuple[str, str, str]) -> tuple[Extent, ...]:
+    """The strides of a dense array of so many blocks, outermost first; what, fix and section of the finding."""
+    w = code.w
+    stride: list[Extent] = [1]
+    for count in reversed(counts[1:]):
+        stride.append(addresses.multiply(w, stride[-1], count, code.lanes))
+    stride.reverse()
+    what, fix, section = source
+    for position in range(len(counts) - 1, -1, -1):
+        over = _above(code, stride[position], U32)
+        if over is None:
+            continue
+        inner = counts[position + 1 :]
+        listed = " * ".join(f"{{index[{number}]}}" for number in range(len(inner)))
+        words = f"stride[{position}] would be {listed} = {{shape[0]}}, over 2^32-1 = {U32}; {fix} [{section}]"
+        code.check(op, over, "run.tensor_layout", what, index=inner, shape=(stride[position],), place=words)
+    return tuple(stride)
+
+
+def _above(code: Lowering, held: Extent, most: int) -> Val | None:
+    """Whether an unsigned number is larger than a bound; None where it is known not to be."""
+    if isinstance(held, int):
+        return integer(1, "i1") if held > most else None
+    return _unsigned(code, "ugt", held, most)
+
+
+def _unsigned(code: Lowering, predicate: str, a: Extent, b: Extent) -> Val:
+    x, y = as_scalar(a), as_scalar(b)
+    count = 1 if x.uniform and y.uniform else code.lanes
+    return code.w.compare(predicate, addresses.vector(code.w, x, count), addresses.vector(code.w, y, count))
+
+
+# --- layouts -----------------------------------------------------------------------------------
+
+
+@lowering(TensorLayoutCreate)
+def create_layout(code: Lowering, op: TensorLayoutCreate) -> None:
+    """Block sizes of 1, and zeros."""
+    type = op.result.type
+    assert isinstance(type, TensorLayout)
+    zeros: tuple[Extent, ...] = (0,) * type.dim
+    code.set(op.result, LayoutHeld(type, (1,) * type.dim, zeros, zeros, zeros, zeros, uniform(I32, zero("i32"))))
+
+
+def _layout(code: Lowering, value: Value) -> LayoutHeld:
+    held: LayoutHeld = code.env[value]
+    return held
+
+
+@lowering(TensorLayoutSetBlockSize)
+def set_block_size(code: Lowering, op: TensorLayoutSetBlockSize) -> None:
+    """Strides stay as they are."""
+    sizes = _numbers(code, op, _BLOCK_SIZE, op.numbers, NO_LAYOUT)
+    code.set(op.result, replace(_layout(code, op.layout), block_size=sizes))
+
+
+@lowering(TensorLayoutSetDimension)
+def set_dimension(code: Lowering, op: SetOfLayout) -> None:
+    """Strides of rows of whole blocks, and all of the tensor as the region."""
+    held = _layout(code, op.layout)
+    sizes = _numbers(code, op, _DIMENSION, op.numbers, NO_LAYOUT)
+    counts = [quotient(code, n, b, up=True) for n, b in zip(sizes, held.block_size, strict=True)]
+    fix = "make the inner dimensions smaller, or describe a part of the tensor and move the base to it"
+    stride = _dense(code, op, counts, (NO_LAYOUT, fix, _DIMENSION.section))
+    zeros: tuple[Extent, ...] = (0,) * held.type.dim
+    code.set(op.result, replace(held, dimension=sizes, span=sizes, offset=zeros, stride=stride))
+
+
+@lowering(TensorLayoutSetStride)
+def set_stride(code: Lowering, op: SetOfLayout) -> None:
+    """Each stride is at least what the next dimension takes."""
+    held = _layout(code, op.layout)
+    steps = _numbers(code, op, _STRIDE, op.numbers, NO_LAYOUT)
+    if code.checks:
+        for position in range(held.type.dim - 1):
+            _check_order(code, op, held, steps, position)
+    code.set(op.result, replace(held, stride=steps))
+
+
+def _check_order(code: Lowering, op: Op, held: LayoutHeld, steps: Sequence[Extent], position: int) -> None:
+    size, block = held.dimension[position + 1], held.block_size[position + 1]
+    count = quotient(code, size, block, up=True)
+    least = addresses.multiply(code.w, steps[position + 1], count, code.lanes)
+    here = steps[position]
+    if isinstance(here, int) and isinstance(least, int) and here >= least:
+        return
+    following = f"stride[{position + 1}] * ceiling(dimension[{position + 1}] / block_size[{position + 1}])"
+    numbers = "{index[1]} * ceiling({index[2]} / {index[3]}) = {shape[0]}"
+    fix = f"make stride[{position}] at least {{shape[0]}}, or order dimensions by stride and permute in a view"
+    words = f"stride[{position}] = {{index[0]}} is less than {following} = {numbers}; {fix} [{_STRIDE.section}]"
+    bad = _unsigned(code, "ult", here, least)
+    index = (here, steps[position + 1], size, block)
+    code.check(op, bad, "run.tensor_layout", NO_LAYOUT, index=index, shape=(least,), place=words)
+
+
+@lowering(TensorLayoutSlice)
+def slice_layout(code: Lowering, op: TensorLayoutSlice) -> None:
+    """Offsets add up, spans are replaced."""
+    held = _layout(code, op.layout)
+    moves = _numbers(code, op, _OFFSET, _offsets(op.slices), NO_LAYOUT)
+    span = _numbers(code, op, _SPAN, _sizes(op.slices), NO_LAYOUT)
+    offset: list[Extent] = []
+    for position, (before, move) in enumerate(zip(held.offset, moves, strict=True)):
+        total = addresses.add(code.w, before, move, code.lanes)
+        if before != 0:
+            _check_offset(code, op, position, (before, move), total)
+        offset.append(total)
+    code.set(op.result, replace(held, offset=tuple(offset), span=span))
+
+
+def _check_offset(code: Lowering, op: Op, position: int, added: tuple[Extent, Extent], total: Extent) -> None:
+    if isinstance(total, int) and I32_LOW <= total <= I32_HIGH:
+        return
+    moved = addresses.add(code.w, total, -I32_LOW, code.lanes)
+    words = (
+        f"offset[{position}] = {{index[0]}} + {{index[1]}} = {{shape[0]}} is no signed 32-bit integer; "
+        f"slice the tensor once, from its origin [{_OFFSET.section}]"
+    )
+    bad = _unsigned(code, "ugt", moved, U32)
+    code.check(op, bad, "run.tensor_layout", NO_LAYOUT, index=added, shape=(total,), place=words)
+
+
+@lowering(TensorLayoutSetClampValue)
+def set_clamp_value(code: Lowering, op: TensorLayoutSetClampValue) -> None:
+    """A bit pattern."""
+    code.set(op.result, replace(_layout(code, op.layout), clamp_value=code.scalar(op.value)))
+
+
+def _offsets(slices: Sequence[Slice]) -> list[Value | int | None]:
+    return [one.offset for one in slices]
+
+
+def _sizes(slices: Sequence[Slice]) -> list[Value | int | None]:
+    return [one.size for one in slices]
+
+
+# --- views -------------------------------------------------------------------------------------
+
+
+@lowering(TensorViewCreate)
+def create_view(code: Lowering, op: TensorViewCreate) -> None:
+    """Zeros, and no clip."""
+    type = op.result.type
+    assert isinstance(type, TensorView)
+    zeros: tuple[Extent, ...] = (0,) * type.dim
+    code.set(op.result, ViewHeld(type, zeros, zeros, (0, U32, 0, U32)))
+
+
+def _view(code: Lowering, value: Value) -> ViewHeld:
+    held: ViewHeld = code.env[value]
+    return held
+
+
+@lowering(TensorViewSetDimension)
+def set_view_dimension(code: Lowering, op: TensorViewSetDimension) -> None:
+    """Strides are those of a dense array."""
+    sizes = _numbers(code, op, _VIEW_DIMENSION, op.numbers, NO_VIEW)
+    source = (NO_VIEW, "make the inner dimensions smaller", "000 OpTensorViewSetDimensionNV")
+    code.set(op.result, replace(_view(code, op.view), dimension=sizes, stride=_dense(code, op, sizes, source)))
+
+
+@lowering(TensorViewSetStride)
+def set_view_stride(code: Lowering, op: TensorViewSetStride) -> None:
+    """Any strides."""
+    steps = _numbers(code, op, _VIEW_STRIDE, op.numbers, NO_VIEW)
+    code.set(op.result, replace(_view(code, op.view), stride=steps))
+
+
+@lowering(TensorViewSetClip)
+def set_clip(code: Lowering, op: TensorViewSetClip) -> None:
+    """The rows and columns that are accessed."""
+    parts = [part for one in op.slices for part in (one.offset, one.size) if part is not None]
+    names = ("row_offset", "row_span", "column_offset", "column_span")
+    clip = [
+        _checked(code, op, _CLIP, name, as_extent(code.index(part)), NO_VIEW)
+        for name, part in zip(names, parts, strict=True)
+    ]
+    code.set(op.result, replace(_view(code, op.view), clip=tuple(clip)))

@@ -1,0 +1,169 @@
+"""exp and exp2, real and complex, as LLVM values of `float` or `double`, scalars or vectors.
+
+With n the integer next to x / ln 2 and r = x - n ln 2, exp(x) is 2^(n/2) times 2^(n/2) exp(r), n/2 rounded down in
+one and up in the other. Both are far from the ends of the range, so that their product rounds to subnormal numbers, to
+0 and to infinity as it should, and powers of 2 are shifts: there is no other place where such results would need care.
+
+The native functions take n next to x / (2 ln 2) and square 2^n exp(r / 2), r = x - 2 n ln 2. That is six instructions
+less, but it doubles the error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from girih.back.llvm.emit.text import Val, integer, scalar
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.numbers.angles import sine_cosine
+from girih.back.llvm.numbers.floats import as_float, magnitude, negative, pattern, polynomial, real
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """How one function is computed in one type.
+
+    `period` is ln 2 (or 1) and `rest` what it lacks, or twice that for the native functions; `coefficients` are those
+    of (e^r - 1) / r, (2^r - 1) / r, or with r / 2 for r in the exponent, found by Remez' algorithm for the relative
+    error of the whole.
+    """
+
+    factor: float
+    period: float
+    rest: float
+    coefficients: Sequence[float]
+
+
+_LOG2E = math.log2(math.e)
+_ACCURATE = {
+    ("exp", "float"): _Base(
+        _LOG2E,
+        float.fromhex("0x1.62e430p-1"),
+        float.fromhex("-0x1.05c610ca86c39p-29"),
+        (0.999999702, 0.499991417, 0.166676432, 0.0418988504, 0.00829015113),
+    ),
+    ("exp", "double"): _Base(
+        _LOG2E,
+        math.log(2.0),
+        float.fromhex("0x1.abc9e3b39803fp-56"),
+        (
+            1.0,
+            0.5000000000000012,
+            0.16666666666666208,
+            0.04166666666651544,
+            0.008333333333553196,
+            0.0013888888947044074,
+            0.00019841269431891283,
+            2.4801489862305124e-05,
+            2.755762918465843e-06,
+            2.7631328842117483e-07,
+            2.4991184322311608e-08,
+        ),
+    ),
+    ("exp2", "float"): _Base(1.0, 1.0, 0.0, (0.693147004, 0.240222394, 0.0555073619, 0.00967172533, 0.00132644642)),
+    ("exp2", "double"): _Base(
+        1.0,
+        1.0,
+        0.0,
+        (
+            0.6931471805599453,
+            0.24022650695910133,
+            0.05550410866482005,
+            0.009618129107593567,
+            0.0013333558146780228,
+            0.0001540353045787886,
+            1.5252733489355075e-05,
+            1.3215434869776035e-06,
+            1.0178200490853784e-07,
+            7.0738587219601206e-09,
+            4.43472719560706e-10,
+        ),
+    ),
+}
+_NATIVE = {
+    "exp": _Base(0.5 * _LOG2E, 2 * math.log(2.0), 0.0, (0.500098705, 0.126036748, 0.0206467863)),
+    "exp2": _Base(0.5, 2.0, 0.0, (0.346641988, 0.0605547316, 0.00687588844)),
+}
+
+# Below the first bound every result is 0, above the second infinite; in between, roots are normal numbers.
+_BOUNDS = {
+    ("exp", "float"): (-105.0, 89.0),
+    ("exp2", "float"): (-151.0, 129.0),
+    ("exp", "double"): (-746.0, 710.0),
+    ("exp2", "double"): (-1076.0, 1025.0),
+}
+
+# Adding this rounds to an integer, which the low bits of the sum hold.
+_ROUND = {"float": (1.5 * 2**23, 127, 23), "double": (1.5 * 2**52, 1023, 52)}
+
+
+def exponential(w: Writer, name: str, x: Val, native: bool) -> Val:
+    """e^x or 2^x, for `name` of `exp` or `exp2`."""
+    low, high = _BOUNDS[name, scalar(x.type)]
+    return w.binary("fmul", *_factors(w, name, _clamped(w, x, low, high), native))
+
+
+def _clamped(w: Writer, x: Val, low: float, high: float) -> Val:
+    """NaN stays NaN: these are the comparisons that a single instruction of x86 makes, in its order of operands."""
+    bottom, top = real(low, x), real(high, x)
+    x = w.select(w.compare("ogt", bottom, x), bottom, x)
+    return w.select(w.compare("olt", top, x), top, x)
+
+
+def _factors(w: Writer, name: str, x: Val, native: bool) -> tuple[Val, Val]:
+    """Two numbers about as large as the root of the result, which is their product; for up to twice the bounds."""
+    base = _NATIVE[name] if native else _ACCURATE[name, scalar(x.type)]
+    magic, bias, shift = _ROUND[scalar(x.type)]
+    # The bias of the exponents is in the sum, too: that of one factor, or of both.
+    moved = real(magic + (bias if native else 2 * bias), x)
+    scaled = w.binary("fadd", x, moved) if base.factor == 1 else w.fma(x, real(base.factor, x), moved)
+    whole = w.binary("fsub", scaled, moved)
+    rest = w.binary("fsub", x, whole) if base.period == 1 else w.fma(whole, real(-base.period, x), x)
+    if base.rest:
+        rest = w.fma(whole, real(-base.rest, x), rest)
+    held = polynomial(w, rest, (1.0, *base.coefficients))
+    word = pattern(w, scaled)
+    by = integer(shift, word.type)
+    if native:
+        root = w.binary("fmul", held, _power(w, word, by, x))
+        return root, root
+    half = w.binary("lshr", word, integer(1, word.type))
+    return w.binary("fmul", held, _power(w, half, by, x)), _power(w, w.sub(word, half), by, x)
+
+
+def _power(w: Writer, biased: Val, shift: Val, like: Val) -> Val:
+    """The power of 2 with a biased exponent in the low bits."""
+    return as_float(w, w.binary("shl", biased, shift), scalar(like.type))
+
+
+def complex_exponential(w: Writer, name: str, x: Val, y: Val, native: bool) -> tuple[Val, Val]:
+    """e^(x + iy) or 2^(x + iy), finite wherever the result is, with C's special values (C11 G.6.3.1)."""
+    low, high = _BOUNDS[name, scalar(x.type)]
+    # Twice as far up: what overflows by itself may come back by a small cosine or sine.
+    one, other = _factors(w, name, _clamped(w, x, 1.01 * low, 1.97 * high), native)
+    cosine, sine = sine_cosine(w, y, ("cos", "sin"), native) if name == "exp" else _turned_by_ln2(w, y, native)
+    parts = [w.binary("fmul", w.binary("fmul", one, turn), other) for turn in (cosine, sine)]
+    endless = w.compare("oeq", magnitude(w, x), real(math.inf, x))
+    # The difference is 0 where y is finite, otherwise NaN.
+    wild = w.binary("and", endless, w.compare("une", w.binary("fsub", y, y), real(0.0, y)))
+    vanishing = w.binary("and", wild, w.compare("olt", x, real(0.0, x)))
+    on_axis = w.compare("oeq", y, real(0.0, y))
+    first = w.select(wild, real(math.inf, x), parts[0])
+    first = w.select(vanishing, real(0.0, x), first)
+    second = w.select(on_axis, y, w.select(vanishing, real(0.0, x), parts[1]))
+    return first, second
+
+
+_LN2 = {"float": (0.693147182464599609375, -1.904654299957767e-09), "double": (math.log(2.0), 2.3190468138462996e-17)}
+"""ln 2 rounded to a type, and what that lacks."""
+
+
+def _turned_by_ln2(w: Writer, y: Val, native: bool) -> tuple[Val, Val]:
+    """Cosine and sine of y ln 2; the angle is carried in two parts, since both lose what it rounds off."""
+    high, low = (real(value, y) for value in _LN2[scalar(y.type)])
+    angle = w.binary("fmul", y, high)
+    lost = w.fma(y, low, w.fma(y, high, negative(w, angle)))
+    cosine, sine = sine_cosine(w, angle, ("cos", "sin"), native)
+    opposite = negative(w, lost)
+    return w.fma(opposite, sine, cosine), w.fma(lost, cosine, sine)

@@ -1,0 +1,175 @@
+"""What instructions compute with, as LLVM values.
+
+A scalar of the language is one LLVM value where all lanes share it, and a vector with one element per lane where they
+do not; complex numbers are two of them, real and imaginary part. In registers `bf16` and `f16` are `float`s that hold a
+number of the narrow type exactly, and `bool` is `i1`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from girih.back.llvm.emit.text import Val, constant_vector, integer, lanes, wide
+from girih.back.llvm.emit.writer import Writer
+from girih.ir.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    INDEX,
+    PARTS,
+    AddressSpace,
+    Boolean,
+    MemRef,
+    Number,
+    Type,
+)
+
+REGISTER: dict[Number | Boolean, str] = {BOOL: "i1", BF16: "float", F16: "float", F32: "float", F64: "double"}
+
+
+def scalar_type(type: Type) -> Number | Boolean:
+    """The type of a scalar value. Raises `TypeError` for what is none."""
+    if not isinstance(type, Number | Boolean):
+        raise TypeError(f"{type} is no scalar type")
+    return type
+
+
+def register(type: Number | Boolean) -> str:
+    """The LLVM type that holds a scalar, or a part of a complex number."""
+    found = REGISTER.get(type)
+    if found is not None:
+        return found
+    part = PARTS.get(type) if isinstance(type, Number) else None
+    if part is not None:
+        return REGISTER[part]
+    return f"i{8 * type.size}" if isinstance(type, Number) else "i1"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An integer whose value in lane p is base + p * stride; `exact` where no lane in use wraps around."""
+
+    base: Val
+    stride: int
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar: one part, or real and imaginary part. A linear one has no parts until `parts_of` is asked.
+
+    Where `below` is given, 0 <= value < below in every active lane.
+    """
+
+    type: Number | Boolean
+    parts: tuple[Val, ...]
+    linear: Linear | None = None
+    below: Val | None = None
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all lanes share the value."""
+        return self.linear is None and lanes(self.parts[0].type) == 1
+
+    @property
+    def part(self) -> Val:
+        """The only part of what is not complex."""
+        return self.parts[0]
+
+
+def uniform(type: Number | Boolean, *parts: Val) -> Scalar:
+    """A scalar made of LLVM values."""
+    return Scalar(type, parts)
+
+
+def index(held: int | Val) -> Scalar:
+    """An index."""
+    return Scalar(INDEX, (integer(held) if isinstance(held, int) else held,))
+
+
+def parts_of(w: Writer, held: Scalar, count: int) -> tuple[Val, ...]:
+    """The parts with one element for each of `count` lanes; as they are for a count of 1."""
+    if held.linear is not None:
+        return (spread(w, held.linear, count),)
+    return tuple(w.splat(p, count) for p in held.parts)
+
+
+def natural(w: Writer, held: Scalar, count: int) -> tuple[Val, ...]:
+    """The parts: scalars where the value is uniform, vectors of `count` lanes where it is not."""
+    return held.parts if held.linear is None else (spread(w, held.linear, count),)
+
+
+def spread(w: Writer, linear: Linear, count: int) -> Val:
+    """A linear value as a vector."""
+    type = linear.base.type
+    steps = constant_vector([k * linear.stride for k in range(count)], type) if count > 1 else integer(0, type)
+    return w.add(w.splat(linear.base, count), steps)
+
+
+@dataclass(frozen=True, slots=True)
+class MemRefHeld:
+    """A memref: element (i, j, ...) lies at pointer + size * (offset + i * strides[0] + ...) bytes.
+
+    Sizes and strides are ints where the type has them, uniform `i64` values or vectors otherwise. `offset` counts
+    elements. `pointer` is one pointer, or a vector of them where lanes see different members of a group. `limit` is the
+    number of elements that the memory has from the pointer on, where shape and strides do not vouch for it.
+    `maybe_null` where the memory behind it may be missing.
+    """
+
+    type: MemRef
+    pointer: Val
+    offset: Scalar
+    shape: tuple[int | Scalar, ...]
+    strides: tuple[int | Scalar, ...]
+    name: str
+    align: int
+    limit: Val | None = None
+    maybe_null: bool = True
+
+    @property
+    def element(self) -> Number:
+        return self.type.element
+
+    @property
+    def local(self) -> bool:
+        """Whether it lies in local memory."""
+        return self.type.space is AddressSpace.LOCAL
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all lanes see the same memory in the same shape."""
+        extents = (*self.shape, *self.strides)
+        scalars = [x for x in extents if isinstance(x, Scalar)]
+        return lanes(self.pointer.type) == 1 and self.offset.uniform and all(s.uniform for s in scalars)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHeld:
+    """A group: a table of its members in memory.
+
+    A member is a pointer, its limit in elements (-1 for none), and the dynamic sizes and strides in the order of the
+    type, all of 8 bytes. `table` is null for a group without memory.
+    """
+
+    memref: MemRef
+    table: Val
+    size: int | Val
+    name: str
+    align: int
+    moved: bool
+    """Whether the type has an offset: then a member's memory may end before its shape does."""
+    record_bytes: int = field(default=0)
+
+
+def memory_type(type: Number) -> str:
+    """The LLVM type of an element, or of a part of a complex element, in memory."""
+    if type in (BF16, F16):
+        return "i16"
+    return register(type)
+
+
+def vector_of(type: Number | Boolean, count: int) -> str:
+    """The LLVM type of a part of a scalar in `count` lanes."""
+    return wide(register(type), count)

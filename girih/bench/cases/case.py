@@ -1,0 +1,22 @@
+"""The standard set as a table of cases; each is a function of a `Context` that gives rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from girih.bench.measuring.context import Context
+from girih.bench.measuring.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Something to measure, with how many threads: 1, or `MANY` for those that `--threads` says."""
+
+    group: str
+    name: str
+    run: Callable[[Context], Sequence[Row]]
+    threads: int = 1
+
+
+MANY = 0

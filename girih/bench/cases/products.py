@@ -1,0 +1,188 @@
+"""Products of matrices: large ones with one instruction, with tiles, on several threads, and many small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from girih.bench.cases.case import MANY, Case
+from girih.bench.measuring.context import EPSILON, Array, Context, random, text, wide, zeros
+from girih.bench.measuring.rows import CHECKS, OF_PEAK, Goal, Row
+from girih.bench.measuring.timing import interleaved
+from girih.bench.measuring.work import Peer, Work, measure
+from girih.kernels.texts import grid_for, path
+
+SUMMED_IN = {"bf16": "f32", "f16": "f32"}
+"""The type of results, where it is not that of the factors."""
+
+NAMES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+"""The language's names of NumPy's types."""
+
+CACHED_BYTES = 256 * 1024
+"""What the arrays of a batch have together where they stay in a cache."""
+
+STREAMED_BYTES = 96 * 1024 * 1024
+"""What they have together where they come from memory."""
+
+SMALL = ((8, 8, 8), (16, 16, 16), (24, 24, 24), (32, 32, 32), (48, 48, 48), (64, 64, 64),
+         (56, 9, 56), (35, 9, 35), (13, 13, 13))  # fmt: skip
+"""M x N x K of small products."""
+
+CACHED, STREAMED = "batched", "streamed"
+"""Groups that are summed up by their geometric mean."""
+
+_PEAK = Goal(OF_PEAK, 0.85, 0.92)
+_TILE_CHECKS = Goal(CHECKS, 1.1, 1.02)
+
+
+def exact(a: Array, b: Array) -> tuple[Array, Array]:
+    """A B in double precision, and how far off a product in a type with epsilon 1 is right.
+
+    Errors of `depth` roundings are a random walk, in units of the norms of row and column; a term that is missing or
+    added twice is far outside.
+    """
+    left, right = wide(a), wide(b)
+    norms = np.outer(np.linalg.norm(left, axis=1), np.linalg.norm(right, axis=0))
+    return left @ right, 4 * np.sqrt(a.shape[1]) * norms
+
+
+def torch_matrix(torch: Any, array: Array) -> Any:
+    """A torch tensor on the same memory; bf16 by its bits."""
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def torch_result(tensor: Any) -> Array:
+    """What a tensor holds, in a type that NumPy has."""
+    found: Array = tensor.float().numpy() if tensor.element_size() < 4 else tensor.numpy()
+    return found
+
+
+def product_peers(context: Context, a: Array, b: Array, expected: Array) -> dict[str, Peer]:
+    """A B in NumPy, for the types that its BLAS has, and in torch, on the same memory."""
+    peers: dict[str, Peer] = {}
+    if a.dtype in (np.float32, np.float64):
+        out = np.zeros((a.shape[0], b.shape[1]), a.dtype, order="F")
+        # The transposed product, so that all three arrays are in C order as NumPy prefers them.
+        peers["numpy"] = Peer(partial(np.matmul, b.T, a.T, out=out.T), lambda: out)
+    torch = context.peers.get("torch")
+    if torch is not None:
+        left, right = torch_matrix(torch, a), torch_matrix(torch, b)
+        result = torch.empty((b.shape[1], a.shape[0]), dtype=left.dtype)
+        # Its results have the type of the factors, ours may be wider.
+        slack = EPSILON[NAMES[a.dtype.name]] * np.abs(expected) if a.dtype.itemsize < 4 else 0.0
+        peers["torch"] = Peer(partial(torch.matmul, right.T, left.T, out=result), lambda: torch_result(result.T), slack)
+    return peers
+
+
+def large(context: Context, type: str, n: int, width: int | None = None, goals: tuple[Goal, ...] = ()) -> list[Row]:
+    """One `gemm` for all columns, or for `width` of them to a work-group."""
+    summed = SUMMED_IN.get(type, type)
+    a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
+    expected, norms = exact(a, b)
+    panel = width or n
+    calls = context.calls(text("gemm_panel"), "gemm_panel", -(-n // panel), (1.0, a, b, 0.0, c, panel),
+                          type=type, accumulator=summed)  # fmt: skip
+    # What beta = 0 multiplies must be finite: `gemm` reads C.
+    work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n),
+                product_peers(context, a, b, expected), 2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
+    return [measure(context, "gemm", f"gemm {type} n={n}", work, goals)]
+
+
+def parallel(context: Context, type: str, n: int) -> list[Row]:
+    """The same work on one thread and on several: how much faster."""
+    threads = context.threads
+    summed = SUMMED_IN.get(type, type)
+    a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
+    expected, norms = exact(a, b)
+    panel = -(-n // threads)
+    definitions = {"type": type, "accumulator": summed}
+    calls = context.calls(text("gemm_panel"), "gemm_panel", threads, (1.0, a, b, 0.0, c, panel), **definitions)
+    # A launch of one work-group stays on the calling thread.
+    alone = context.calls(text("gemm_panel"), "gemm_panel", 1, (1.0, a, b, 0.0, c, n), **definitions)
+    work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n),
+                product_peers(context, a, b, expected), 2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
+    name, goals = f"gemm {type} n={n}, {threads} threads", (Goal("speedup", 0.9 * threads, 0.965 * threads),)
+    row = measure(context, "threads", name, work, goals)
+    main = next(iter(calls))
+    samples = interleaved({"all": calls[main], "one": alone[main]}, context.effort)
+    return [replace(row, figures={**row.figures, "speedup": samples.ratio("one", "all")})]
+
+
+def tiles(context: Context, type: str, n: int) -> list[Row]:
+    """The library's kernel with cooperative matrices."""
+    summed = SUMMED_IN.get(type, type)
+    a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
+    expected, norms = exact(a, b)
+    calls = context.calls(path("gemm"), "gemm", grid_for("gemm", n, n), (1.0, a, b, 0.0, c),
+                          type=type, accumulator=summed)  # fmt: skip
+    work = Work(calls, c, expected, EPSILON[summed] * norms, None, product_peers(context, a, b, expected),
+                2.0 * n**3, 3.0 * n * n * a.itemsize, "f32" if type == "f16" else type)  # fmt: skip
+    return [measure(context, "tiles", f"tile gemm {type} n={n}", work, (_TILE_CHECKS,))]
+
+
+def small(context: Context, group: str, type: str, shape: tuple[int, int, int]) -> list[Row]:
+    """Many products of one size with the library's kernel, against libxsmm and `numpy.matmul`."""
+    m, n, k = shape
+    width = 4 if type == "f32" else 8
+    room = CACHED_BYTES if group == CACHED else STREAMED_BYTES if not context.quick else STREAMED_BYTES // 2
+    count = max(1, room // (width * (m * n + m * k + k * n)))
+    a, b, c = random(type, m, k, count), random(type, k, n, count, seed=1), zeros(type, m, n, count)
+    calls = context.calls(path("gemm_batched"), "gemm_batched_nn", count, (1.0, a, b, 0.0, c),
+                          type=type, M=m, N=n, K=k)  # fmt: skip
+    expected = np.matmul(wide(b).T, wide(a).T).T
+    bound = 8 * k * EPSILON[type] * (1 + np.abs(expected).max())
+    streams = group == STREAMED
+    work = Work(calls, c, expected, bound, None, small_peers(context, a, b), 2.0 * m * n * k * count,
+                float(a.nbytes + b.nbytes + c.nbytes), type, streams)  # fmt: skip
+    return [measure(context, group, f"{m}x{n}x{k} {type}", work, note=f"{count} products")]
+
+
+def small_peers(context: Context, a: Array, b: Array) -> dict[str, Peer]:
+    """The products of a batch in NumPy and, where it offers a kernel, in libxsmm."""
+    out = np.zeros((a.shape[0], *b.shape[1:]), a.dtype, order="F")
+    peers = {"numpy": Peer(partial(np.matmul, b.T, a.T, out=out.T), lambda: out)}
+    library = context.peers.get("libxsmm")
+    if library is not None:
+        other = np.zeros_like(out, order="F")
+        call: Callable[[], None] | None = library.batched(a, b, other)
+        if call is not None:
+            peers["libxsmm"] = Peer(call, lambda: other)
+    return peers
+
+
+def shapes(context: Context, type: str, m: int, n: int, k: int, way: str = "nn") -> list[Row]:
+    """A product of a shape that nobody chose, with one `gemm`; `way` says which factor is stored transposed."""
+    a, b, c = random(type, m, k), random(type, k, n, seed=1), zeros(type, m, n)
+    stored = [np.asfortranarray(x.T) if turned == "t" else x for x, turned in zip((a, b), way, strict=True)]
+    left, right = (x.T if turned == "t" else x for x, turned in zip(stored, way, strict=True))
+    expected, norms = exact(a, b)
+    calls = context.calls(text("gemm_ways"), f"gemm_{way}", 1, (1.0, *stored, 0.0, c), type=type)
+    work = Work(calls, c, expected, EPSILON[type] * norms, zeros(type, m, n),
+                product_peers(context, left, right, expected), 2.0 * m * n * k,
+                float(a.nbytes + b.nbytes + c.nbytes), type)  # fmt: skip
+    name = f"gemm {m}x{n}x{k} {type}" if way == "nn" else f"gemm.{way[0]}.{way[1]} {m}x{n}x{k} {type}"
+    return [measure(context, "shapes", name, work)]
+
+
+def cases() -> Iterator[Case]:
+    """The cases of this file."""
+    for type in ("f32", "f64", "bf16"):
+        for n in (512, 1024, 2048):
+            goals = (_PEAK,) if type == "bf16" else (_PEAK, Goal("numpy", 0.95, 1.0))
+            yield Case("gemm", f"gemm {type} n={n}", partial(large, type=type, n=n, goals=goals))
+    for type in ("f32", "f64"):
+        for n in (1024, 2048):
+            yield Case("threads", f"gemm {type} n={n}", partial(parallel, type=type, n=n), MANY)
+    for type in ("f32", "f64", "bf16", "f16"):
+        yield Case("tiles", f"tile gemm {type} n=512", partial(tiles, type=type, n=512))
+    for group in (CACHED, STREAMED):
+        for type in ("f32", "f64"):
+            for shape in SMALL:
+                name = "x".join(map(str, shape))
+                yield Case(group, f"{name} {type}", partial(small, group=group, type=type, shape=shape))

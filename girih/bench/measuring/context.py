@@ -1,0 +1,127 @@
+"""What the cases of one process share: kernels for the modes of checks, arrays, and the peers that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.api import Grid, Program, load
+from girih.arguments.scalars import DTYPES
+from girih.bench.measuring.timing import QUICK, THOROUGH, Call, Effort
+from girih.bench.peers import libxsmm
+from girih.ir.types import NUMBERS
+
+Array = NDArray[Any]
+
+PEERS = ("numpy", "torch", "libxsmm")
+"""What girih can be held against; NumPy is always there."""
+
+EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+"""The distance of 1 and the next number."""
+
+
+class MissingPeerError(Exception):
+    """A peer that was asked for is not installed."""
+
+
+def text(name: str) -> Path:
+    """A kernel of the benchmarks."""
+    return Path(str(files("girih.bench").joinpath("texts", f"{name}.tl")))
+
+
+@dataclass(frozen=True)
+class Context:
+    """How to measure: the modes of checks, the first of which is what is compared; threads; peers that are there."""
+
+    checks: tuple[str, ...] = ("off",)
+    threads: int = 1
+    quick: bool = False
+    peers: Mapping[str, Any] = field(default_factory=dict)
+    programs: dict[tuple[object, ...], Program] = field(default_factory=dict)
+
+    @property
+    def effort(self) -> Effort:
+        """How long to measure."""
+        return QUICK if self.quick else THOROUGH
+
+    def program(self, path: Path, checks: str, definitions: Mapping[str, object]) -> Program:
+        """A program, compiled once."""
+        key = (path, checks, *sorted(definitions.items()))
+        if key not in self.programs:
+            self.programs[key] = load(path, target="cpu", definitions=definitions, checks=checks)
+        return self.programs[key]
+
+    def calls(
+        self, path: Path, name: str, grid: Grid, arguments: Sequence[object], **definitions: object
+    ) -> dict[str, Call]:
+        """The launch of a kernel, for each mode of checks."""
+        return {
+            checks: partial(self.program(path, checks, definitions)[name][grid], *arguments) for checks in self.checks
+        }
+
+
+def find_peers(wanted: Sequence[str], threads: int) -> dict[str, Any]:
+    """The peers by name, all that are there where none is asked for by name.
+
+    Raises `MissingPeerError` for one that was asked for and is not there, with what to install.
+    """
+    found: dict[str, Any] = {}
+    for name in wanted or PEERS:
+        peer = _FINDERS[name](threads)
+        if peer is not None:
+            found[name] = peer
+        elif wanted:
+            raise MissingPeerError(f"there is no {name} to compare with; {_REMEDIES[name]}")
+    return found
+
+
+def _torch(threads: int) -> Any:
+    try:
+        torch = import_module("torch")
+    except ImportError:
+        return None
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    return torch
+
+
+def _numpy(_threads: int) -> Any:
+    return np
+
+
+def _libxsmm(_threads: int) -> Any:
+    return libxsmm.find()
+
+
+_FINDERS: Mapping[str, Callable[[int], Any]] = {"numpy": _numpy, "torch": _torch, "libxsmm": _libxsmm}
+_REMEDIES = {
+    "numpy": "install NumPy",
+    "torch": "install it with `pip install torch`, or leave out --against torch",
+    "libxsmm": f"install it as a shared library, or let {libxsmm.ENVIRONMENT} name the file (libxsmm.so)",
+}
+
+
+def random(type: str, *shape: int, seed: int = 0) -> Array:
+    """Numbers of a normal distribution, in the packed layout."""
+    drawn = np.random.default_rng([seed, *shape]).standard_normal(shape, np.float64 if type == "f64" else np.float32)
+    return np.asfortranarray(drawn.astype(DTYPES[NUMBERS[type]]))
+
+
+def zeros(type: str, *shape: int) -> Array:
+    """Zeros in the packed layout, in memory that has been written."""
+    made = np.empty(shape, DTYPES[NUMBERS[type]], order="F")
+    made[...] = 0
+    return made
+
+
+def wide(array: Array) -> Array:
+    """The same numbers in the widest type of their kind."""
+    return array.astype({"i": np.int64, "c": np.complex128}.get(array.dtype.kind, np.float64))

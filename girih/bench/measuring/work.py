@@ -1,0 +1,137 @@
+"""One piece of work: checked against NumPy's result, then timed in turns with its peers and the machine's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from girih.bench.measuring.context import Array, Context, wide
+from girih.bench.measuring.peak import Meter, bandwidth, peak
+from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Goal, Row, Versus
+from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved
+
+OURS = "girih"
+CHECKED = "girih, checked"
+PEAK, STREAM = "peak", "stream"
+
+
+class WrongResultError(Exception):
+    """A kernel, or a peer, computed something else than NumPy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another implementation; `result` is where its result is after a call, None where that is not looked at.
+
+    `slack` is added to what a result may be off, where the peer rounds it further.
+    """
+
+    call: Call
+    result: Callable[[], Array] | None = None
+    slack: Array | float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to time.
+
+    `calls` are the launches by mode of checks, all writing `output`, which holds `before` before each. The result is
+    right where no element is further from `expected` than `bound`. `type` names the peak that counts, and `streams`
+    says that the data comes from memory, so that its bandwidth counts.
+    """
+
+    calls: Mapping[str, Call]
+    output: Array
+    expected: Array
+    bound: Array | float
+    before: Array | None = None
+    peers: Mapping[str, Peer] = field(default_factory=dict)
+    flops: float | None = None
+    bytes: float | None = None
+    type: str | None = None
+    streams: bool = False
+
+
+def measure(context: Context, group: str, name: str, work: Work, goals: tuple[Goal, ...] = (), note: str = "") -> Row:
+    """Check, time, and make a row of it. Raises `WrongResultError`, and what launches raise."""
+    for checks, call in work.calls.items():
+        verify(work, call, f"girih with checks {checks}")
+    peers = {key: peer for key, peer in work.peers.items() if key in context.peers}
+    for key, peer in peers.items():
+        if peer.result is not None:
+            peer.call()
+            compare(peer.result(), work.expected, work.bound + peer.slack, key)
+    main, *others = work.calls
+    functions: dict[str, Call] = {OURS: work.calls[main], **{key: peer.call for key, peer in peers.items()}}
+    if others:
+        functions[CHECKED] = work.calls[others[0]]
+    meters = _meters(work)
+    functions |= {key: meter.call for key, meter in meters.items()}
+    samples = interleaved(functions, context.effort, clock_for(context.threads))
+    return Row(
+        group=group,
+        name=name,
+        seconds=samples.median(OURS),
+        threads=context.threads,
+        checks=main,
+        flops=work.flops,
+        bytes=work.bytes,
+        type=work.type,
+        against={key: Versus(samples.median(key), samples.ratio(key, OURS)) for key in peers},
+        figures=_figures(work, samples, meters, context.threads, checked=bool(others)),
+        goals=goals,
+        note=note,
+    )
+
+
+def _meters(work: Work) -> dict[str, Meter]:
+    found: dict[str, Meter] = {}
+    if work.type is not None and work.flops is not None:
+        found[PEAK] = peak(work.type)
+    if work.streams and work.bytes is not None:
+        found[STREAM] = bandwidth()
+    return found
+
+
+def _figures(
+    work: Work, samples: Samples, meters: Mapping[str, Meter], threads: int, *, checked: bool
+) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    if PEAK in meters and work.flops:
+        figures[OF_PEAK] = work.flops / meters[PEAK].amount / threads * samples.ratio(PEAK, OURS)
+    if STREAM in meters and work.bytes:
+        figures[OF_BANDWIDTH] = work.bytes / meters[STREAM].amount * samples.ratio(STREAM, OURS)
+    if checked:
+        figures[CHECKS] = samples.ratio(CHECKED, OURS)
+    return figures
+
+
+def verify(work: Work, call: Call, who: str) -> None:
+    """Launch on what was there before, and hold the result against what is expected."""
+    work.output[...] = np.nan if work.before is None and work.output.dtype.kind not in "iu" else _or_zero(work.before)
+    call()
+    compare(work.output, work.expected, work.bound, who)
+
+
+def _or_zero(before: Array | None) -> Any:
+    return 0 if before is None else before
+
+
+def compare(result: Array, expected: Array, bound: Array | float, who: str, reference: str = "NumPy") -> None:
+    """Raises `WrongResultError` with the element that is furthest off."""
+    if result.shape != expected.shape:
+        raise WrongResultError(f"{who} gives the shape {result.shape}, {reference} {expected.shape}")
+    if not result.size:
+        return
+    error = np.abs(wide(result) - wide(expected))
+    excess = np.where(np.isnan(error), np.inf, error - bound)
+    worst = np.unravel_index(int(excess.argmax()), excess.shape)
+    if excess[worst] > 0:
+        allowed = np.broadcast_to(bound, expected.shape)[worst]
+        raise WrongResultError(
+            f"{who} gives {result[worst]} at {tuple(map(int, worst))}, {reference} {expected[worst]}; "
+            f"at most {allowed:.2g} apart would be right"
+        )

@@ -1,0 +1,30 @@
+"""Small functions in LLVM IR as functions of Python, for what the measuring itself needs."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from girih.back.llvm.assemble.assembler import Cpu, assemble
+from girih.runtime.cpu.jit import Linked, link
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Native:
+    """Functions that return nothing; their code lives as long as this."""
+
+    linked: Linked
+
+    @staticmethod
+    def of(text: str, *names: str) -> Native:
+        """Compile a module for this processor."""
+        return Native(link(assemble(text, Cpu.host()), names))
+
+    def function(self, name: str, parameters: str) -> Callable[..., None]:
+        """A function; its parameters are letters, `p` for a pointer and `i` for an i64. Python's lock is let go."""
+        kinds: dict[str, Any] = {"p": ctypes.c_void_p, "i": ctypes.c_int64}
+        prototype = ctypes.CFUNCTYPE(None, *(kinds[letter] for letter in parameters))
+        called: Callable[..., None] = prototype(self.linked.addresses[name])
+        return called

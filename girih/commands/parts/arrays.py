@@ -1,0 +1,213 @@
+"""Arrays for a launch: loaded or made, and laid out as the parameter asks for.
+
+An array is copied into a fresh buffer whose strides are those of the parameter's type: packed with the first mode
+innermost, or those of `strided<...>`; a stride `?` continues as if packed, rounded up to what `stride_gcd` promises.
+The data starts at a multiple of the promised alignment. What does not fit the type is left to the launch to refuse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from girih.commands.parts.array_specifications import FromFile, Made, Members, PythonNumber, Specification
+from girih.commands.parts.calls import refuse_file
+from girih.diagnostics import LaunchError
+from girih.ir.core import Parameter
+from girih.ir.types import Group, MemRef, Number
+from girih.source import NOWHERE, Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_ALIGNMENT = 128
+_LARGEST_BYTES = 2**40
+
+
+class InputError(Exception):
+    """A file does not hold what it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a parameter asks of an array: its type and promises."""
+
+    name: str
+    type: MemRef
+    position: int = 1
+    span: Span = NOWHERE
+    alignment: int = _ALIGNMENT
+    stride_gcd: tuple[int, ...] = ()
+
+    @staticmethod
+    def of(parameter: Parameter, position: int, type: MemRef) -> Layout:
+        """The layout that a parameter asks for; `position` counts parameters from 1."""
+        given = parameter.attributes.get("alignment")
+        alignment = math.lcm(given, _ALIGNMENT) if isinstance(given, int) else _ALIGNMENT
+        promised = parameter.attributes.get("stride_gcd")
+        divisors = tuple(d for d in promised if isinstance(d, int)) if isinstance(promised, tuple) else ()
+        return Layout(parameter.name, type, position, parameter.span, alignment, divisors)
+
+    def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Strides in elements for a shape of the type's order."""
+        found: list[int] = []
+        packed = 1
+        for mode, size in enumerate(shape):
+            static = self.type.strides[mode]
+            divisor = self.stride_gcd[mode] if mode < len(self.stride_gcd) else 1
+            found.append(-(-packed // divisor) * divisor if static is None else static)
+            packed = found[-1] * max(size, 1)
+        return tuple(found)
+
+
+class ArrayMaker:
+    """Makes the arrays of one launch; `random` ones are drawn one after the other from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        import numpy as np
+
+        self.random = np.random.default_rng(seed)
+
+    def value(self, parameter: Parameter, position: int, given: Specification) -> object:
+        """The Python argument for a parameter, counted from 1.
+
+        Raises `InputError` for what a file holds, `LaunchError` for a number that does not fit.
+        """
+        match parameter.type:
+            case MemRef() as type:
+                return self._memref(Layout.of(parameter, position, type), given)
+            case Group(memref=memref):
+                return self._group(Layout.of(parameter, position, memref), given)
+            case type:
+                return _scalar(parameter.name, type, given)
+
+    def _memref(self, layout: Layout, given: Specification) -> object:
+        match given:
+            case None:
+                return None
+            case FromFile() | Made():
+                return self._array(layout, given)
+            case Members():
+                raise click.UsageError(f"{layout.name}: a list is for a group; its type is {layout.type}")
+            case _ if layout.type.order == 0:
+                return _element(layout, given)
+        raise click.UsageError(f"{layout.name}={given}: {layout.type} takes an array, FILE.npy or zeros:f32:4x4")
+
+    def _group(self, layout: Layout, given: Specification) -> object:
+        from girih.arguments.arrays import Group as GroupArgument
+
+        if given is None:
+            return None
+        if not isinstance(given, Members):
+            raise click.UsageError(f"{layout.name}: a group takes a list of arrays, as in {layout.name}=[a.npy,b.npy]")
+        arrays = [None if item is None else self._array(layout, item) for item in given.items]
+        return GroupArgument(arrays, given.offset)
+
+    def _array(self, layout: Layout, given: FromFile | Made) -> object:
+        from girih.arguments.arrays import uninitialized
+
+        if isinstance(given, FromFile):
+            return laid_out(layout, _load(given.path, layout.type))
+        shape = given.shape
+        if shape is None:
+            shape = tuple(size for size in layout.type.shape if size is not None)
+            if len(shape) < layout.type.order:
+                raise click.UsageError(f"{layout.name}={given.maker}: its type {layout.type} leaves the shape open; "
+                                       f"write it, as in {given.maker}:{layout.type.element}:64x64")  # fmt: skip
+        made = laid_out(layout, self._made(given.maker, given.element or layout.type.element, shape, layout.name))
+        return uninitialized(made) if given.maker == "uninitialized" else made
+
+    def _made(self, maker: str, element: Number, shape: tuple[int, ...], name: str) -> Array:
+        import numpy as np
+
+        count = 1
+        for size in shape:
+            count *= size
+        if count * element.size > _LARGEST_BYTES:
+            raise click.UsageError(f"{name}: an array of {count} elements is too large")
+        dtype = _dtype(element)
+        match maker:
+            case "ones":
+                return np.ones(shape, dtype)
+            case "arange":
+                with np.errstate(all="ignore"):
+                    return np.arange(count).astype(dtype).reshape(shape, order="F")
+            case "random":
+                return self._random(element, shape).astype(dtype)
+            case _:
+                return np.zeros(shape, dtype)
+
+    def _random(self, element: Number, shape: tuple[int, ...]) -> Array:
+        if element.family == "integer":
+            return self.random.integers(0, 100, shape)
+        if element.family == "floating":
+            return self.random.random(shape)
+        return self.random.random(shape) + 1j * self.random.random(shape)
+
+
+def laid_out(layout: Layout, array: Array) -> Array:
+    """A copy of an array with the strides and the alignment that the layout asks for."""
+    import numpy as np
+    from numpy.lib.stride_tricks import as_strided
+
+    native = array.dtype.newbyteorder("=")
+    strides = layout.strides(array.shape) if array.ndim == layout.type.order else None
+    if strides is None or any(stride < 1 for stride in strides):
+        return np.array(array, native, order="F")
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(array.shape, strides, strict=True) if array.size)
+    base = np.zeros(extent * native.itemsize + layout.alignment, np.uint8)
+    skip = -base.ctypes.data % layout.alignment
+    flat: Array = np.ndarray((extent,), native, buffer=base, offset=skip)
+    view = as_strided(flat, array.shape, tuple(stride * native.itemsize for stride in strides))
+    view[...] = array
+    return view
+
+
+def _dtype(element: Number) -> np.dtype[Any]:
+    from girih.arguments.scalars import DTYPES
+
+    return DTYPES[element]
+
+
+def _load(path: str, type: MemRef) -> Array:
+    import numpy as np
+
+    if not path.lower().endswith(".npy"):
+        raise click.UsageError(f"{path}: only .npy files are read, one array each")
+    try:
+        with open(path, "rb") as file:
+            found: Any = np.lib.format.read_array(file, allow_pickle=False)
+    except OSError as error:
+        refuse_file(path, error)
+    except (ValueError, EOFError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{path}: this is no .npy file with an array of numbers ({reason})") from None
+    array: Array = found
+    # .npy has no name for bf16: NumPy writes two raw bytes.
+    if type.element.name == "bf16" and array.dtype.kind == "V" and array.dtype.itemsize == 2:
+        return array.view(_dtype(type.element))
+    return array
+
+
+def _element(layout: Layout, number: PythonNumber) -> Array:
+    """A 0-d array of a number. Raises `LaunchError` where the element type cannot hold it."""
+    from girih.arguments.report import Place, Report
+    from girih.arguments.scalars import bind_scalar
+
+    report = Report()
+    found = bind_scalar(layout.type.element, number, Place(layout.name, layout.position, layout.span), report)
+    if found is None:
+        raise LaunchError(report.diagnostics)
+    return found.reshape(()).copy()
+
+
+def _scalar(name: str, type: object, given: Specification) -> PythonNumber | None:
+    if isinstance(given, FromFile | Made | Members):
+        raise click.UsageError(f"{name}: its type is {type}, so it takes a number, not an array")
+    return given

@@ -1,0 +1,117 @@
+"""Diagnostics as other programs read them: workflow commands of GitHub, and SARIF 2.1.0. NumPy is not imported.
+
+Workflow commands: https://docs.github.com/actions/reference/workflow-commands-for-github-actions, "Setting an error
+message". SARIF: OASIS Standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", 27 March 2020.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from girih import __version__
+from girih.commands.parts.reference import Code, all_codes, describe_code
+from girih.diagnostics import Diagnostic
+from girih.source import Span
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning"}
+
+
+def github(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
+    """One workflow command per diagnostic, which puts it beside the line in a pull request."""
+    for found in diagnostics:
+        span = found.span
+        properties = {"file": span.file, "line": span.line, "endLine": span.end_line, "title": found.code}
+        if span.line == span.end_line:
+            # Columns are shown only where a message is about one line. The last one is the last character itself.
+            properties |= {"col": span.column, "endColumn": max(span.column, span.end_column - 1)}
+        listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+        yield f"::{_LEVELS[found.severity]} {listed}::{_data(_message(found))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _message(found: Diagnostic) -> str:
+    """The message, what its labels say, and the hint."""
+    labels = [f"line {span.line}: {text}" for span, text in found.labels if text]
+    hint = [f"hint: {found.hint}"] if found.hint else []
+    return "\n".join([found.message, *labels, *hint])
+
+
+def sarif(diagnostics: Sequence[Diagnostic]) -> dict[str, object]:
+    """A SARIF log of one run: every rule that was broken with its help, every diagnostic as a result."""
+    known = all_codes()
+    used = sorted({found.code for found in diagnostics})
+    numbers = {code: number for number, code in enumerate(used)}
+    driver = {
+        "name": "girih",
+        "semanticVersion": __version__,
+        "rules": [_rule(known.get(code, Code(code, "error", code))) for code in used],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(found, numbers[found.code]) for found in diagnostics],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: Code) -> dict[str, object]:
+    text = _help(code, "{title}: {text}", "{title}:\n{text}")
+    markdown = _help(code, "**{title}**: {text}", "**{title}**:\n\n```text\n{text}\n```")
+    return {
+        "id": code.code,
+        "shortDescription": {"text": code.says},
+        "fullDescription": {"text": code.says},
+        "help": {"text": text, "markdown": markdown},
+        "defaultConfiguration": {"level": _LEVELS.get(code.severity, "error")},
+    }
+
+
+def _help(code: Code, line: str, block: str) -> str:
+    """What is checked, where the specification says so, and programs."""
+    known = describe_code(code)
+    facts = (("Rule", code.says), ("As checked", code.rule), ("Source", code.source), ("Depends on", code.needs))
+    parts = [line.format(title=title, text=text) for title, text in facts if text]
+    programs = (("Accepted", known["accepted"]), ("Rejected", known["rejected"]))
+    parts += [block.format(title=title, text=str(text).rstrip()) for title, text in programs if text]
+    return "\n\n".join(parts)
+
+
+def _result(found: Diagnostic, rule: int) -> dict[str, object]:
+    related = [_location(span) | {"message": {"text": text or "see here"}} for span, text in found.labels]
+    hint = f"\nhint: {found.hint}" if found.hint else ""
+    result: dict[str, object] = {
+        "ruleId": found.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[found.severity],
+        "message": {"text": found.message + hint},
+        "locations": [_location(found.span)],
+    }
+    return result | {"relatedLocations": related} if related else result
+
+
+def _location(span: Span) -> dict[str, object]:
+    region = {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(span.file)}, "region": region}}
+
+
+def _uri(file: str) -> str:
+    """A file as a URI, relative where its path is."""
+    if os.path.isabs(file):
+        return Path(file).as_uri()
+    return quote(file.replace(os.sep, "/"))

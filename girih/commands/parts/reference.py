@@ -1,0 +1,216 @@
+"""Everything that can be looked up: every code with its meaning and source, every instruction with its operands.
+
+`girih explain` and the generated documentation show the same; nothing here is written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+
+from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
+from girih.ir.define import (
+    OPS,
+    RULES,
+    Annotation,
+    Attributes,
+    Binding,
+    Body,
+    Integer,
+    Literal,
+    Modifier,
+    Operand,
+    Result,
+    Role,
+    Slices,
+    Spec,
+)
+from girih.ir.predicates import Row
+from girih.ir.syntax import syntax
+from girih.ops import tile
+
+GROUPS = tuple(getattr(tile, name).__name__.rsplit(".", 1)[1] for name in tile.__all__)
+"""The files of `girih.ops.tile`, in which instructions belong together."""
+
+PSEUDO = {
+    "func": "Functions: what their attributes ask of a device.",
+    "parameter": "Parameters of functions, and what their attributes promise.",
+    "type": "Types, wherever they stand.",
+}
+"""What has rules without being an instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code that a program, a launch or a run can be told."""
+
+    code: str
+    severity: str
+    says: str
+    rule: str | None = None
+    blames: str | None = None
+    source: str | None = None
+    needs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A part of an instruction: what stands there, and what happens to the memory behind it."""
+
+    name: str
+    kind: str
+    doc: str
+    access: str
+
+
+def codes_of_rules(mnemonic: str) -> list[Code]:
+    """The codes of an instruction, or of func, parameter and type."""
+    return [_code_of(mnemonic, row) for row in RULES[mnemonic]]
+
+
+def _code_of(mnemonic: str, row: Row) -> Code:
+    blames = ", ".join(row.blames.split()) or None
+    return Code(f"{mnemonic}.{row.id}", row.severity, row.says, row.holds.text, blames, row.source, row.needs)
+
+
+def other_codes() -> dict[str, list[Code]]:
+    """The codes that no instruction owns, by the stage that reports them."""
+    from girih.arguments.report import BIND_CODES
+    from girih.interpreter.machine.findings import RUN_CODES
+
+    stages: dict[str, tuple[Mapping[str, str], str]] = {
+        "Reading a text": (FRONT_CODES, "error"),
+        "Binding the arguments of a launch": (BIND_CODES, "error"),
+        "Running a kernel": (RUN_CODES, "finding"),
+    }
+    return {
+        stage: [Code(c, "warning" if c in FRONT_WARNINGS else severity, says) for c, says in table.items()]
+        for stage, (table, severity) in stages.items()
+    }
+
+
+def all_codes() -> dict[str, Code]:
+    """Every code."""
+    found = [code for mnemonic in RULES for code in codes_of_rules(mnemonic)]
+    found += [code for codes in other_codes().values() for code in codes]
+    return {code.code: code for code in found}
+
+
+def group_of(mnemonic: str) -> str:
+    """The file of `girih.ops.tile` that declares an instruction."""
+    return OPS[mnemonic].__module__.rsplit(".", 1)[1]
+
+
+def written_as(mnemonic: str) -> tuple[str, ...]:
+    """What a program writes for an instruction; with its first modifier where others share the word."""
+    spec = OPS[mnemonic].spec
+    if spec.word == mnemonic:
+        return (mnemonic,)
+    return tuple(f"{spec.word}.{choice}" for choice in spec.modifiers[0].choices)
+
+
+def spelling_of(mnemonic: str) -> str:
+    """A regular expression for how a program writes an instruction, or for the name of what is none."""
+    spellings = written_as(mnemonic) if mnemonic in OPS else (mnemonic,)
+    return f"(?:{'|'.join(map(re.escape, spellings))})"
+
+
+def fields_of(spec: Spec) -> list[Field]:
+    """The parts of an instruction in the order of its declaration."""
+    return [Field(_shown_name(role), _kind(role), role.doc, _access(role)) for role in spec.roles.values()]
+
+
+def _shown_name(role: Role) -> str:
+    if isinstance(role, Modifier):
+        return " ".join("." + spelling for spelling in role.choices)
+    return role.name
+
+
+def _kind(role: Role) -> str:
+    match role:
+        case Operand(kind=kind, many=many, literal=literal, optional=optional):
+            words = (kind.words if kind else "a value") + (", or an integer" if literal else "")
+            return words + (" (a list)" if many else "") + (" (may be left out)" if optional else "")
+        case Result(kind=kind, many=many):
+            return "result: " + (kind.words if kind else "a value") + (" (a list)" if many else "")
+        case Modifier(required=True):
+            return "modifier, one of these"
+        case Modifier():
+            return "modifier" + _default(role)
+        case Body(kind=kind, optional=optional):
+            words = "region of the kind around it" if kind is None else f"{kind.value} region"
+            return words + (" (may be left out)" if optional else "")
+        case Binding(many=many, optional=optional):
+            return "defined for the region" + (" (a list)" if many else "") + (" (may be left out)" if optional else "")
+        case Annotation():
+            return "a type (may be left out)"
+        case Integer(many=many):
+            return "integer constants" if many else "an integer constant"
+        case Attributes(known=known):
+            return "attributes: " + ", ".join(f"{key} ({expect.value})" for key, expect in known.items())
+        case Slices():
+            return "offset : size (a list)"
+        case Literal():
+            return "a constant"
+        case _:
+            return ""
+
+
+def _default(role: Modifier) -> str:
+    spelling = next((s for s, meaning in role.choices.items() if meaning == role.default), None)
+    return f", .{spelling} if left out" if spelling else ""
+
+
+def _access(role: Role) -> str:
+    if not isinstance(role, Operand):
+        return ""
+    return "reads, writes" if role.reads and role.writes else "reads" * role.reads + "writes" * role.writes
+
+
+# --- examples ------------------------------------------------------------------------------
+
+
+def examples() -> Mapping[str, Mapping[str, str]]:
+    """Programs: `accepted` by mnemonic, `rejected` by code. Written by tools/generate_examples.py."""
+    text = files("girih").joinpath("data", "examples.json").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = json.loads(text)
+    return found
+
+
+def describe_code(code: Code) -> dict[str, object]:
+    """All that is known of a code, as plain values."""
+    known = examples()
+    owner = code.code.split(".")[0]
+    return asdict(code) | {
+        "accepted": known["accepted"].get(owner) if owner in RULES else None,
+        "rejected": known["rejected"].get(code.code),
+    }
+
+
+def describe_rules(mnemonic: str) -> dict[str, object]:
+    """All that is known of an instruction, or of func, parameter or type, as plain values."""
+    known = examples()
+    rules = codes_of_rules(mnemonic)
+    rejected = next((known["rejected"][r.code] for r in _telling(mnemonic, rules) if r.code in known["rejected"]), None)
+    common: dict[str, object] = {"accepted": known["accepted"].get(mnemonic), "rejected": rejected,
+                                 "rules": [asdict(rule) for rule in rules]}  # fmt: skip
+    if mnemonic in PSEUDO:
+        return {"mnemonic": mnemonic, "doc": PSEUDO[mnemonic]} | common
+    spec = OPS[mnemonic].spec
+    return {
+        "mnemonic": mnemonic,
+        "doc": spec.doc,
+        "region": spec.where.value,
+        "source": spec.section,
+        "syntax": syntax(spec),
+        "operands": [asdict(field) for field in fields_of(spec)],
+    } | common
+
+
+def _telling(mnemonic: str, rules: Sequence[Code]) -> list[Code]:
+    """The rules whose examples say most come first: those written for the instruction, then the structural ones."""
+    structural = {"region", *(OPS[mnemonic].spec.roles if mnemonic in OPS else ())}
+    return sorted(rules, key=lambda rule: rule.code.split(".")[1] in structural)

@@ -1,0 +1,142 @@
+"""A launch: arguments are bound, the interpreter runs on private memory, and results are written back at the end.
+
+Whatever goes wrong before that, the caller's arrays stay as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.analysis.effects import written_parameters
+from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes
+from girih.arguments.arrays import Bound, bind, specification
+from girih.arguments.bound import BoundGroup, BoundMemRef
+from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, KernelError, LaunchError
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.choices import Choices
+from girih.interpreter.machine.machine import Geometry
+from girih.interpreter.machine.values import (
+    Array,
+    GroupValue,
+    MemRefValue,
+    Scatter,
+    group_value,
+    groups_share_memory,
+    memref_value,
+)
+from girih.interpreter.run import (
+    DEFAULT_STEPS,
+    Progress,
+    Run,
+    execute,
+)
+from girih.ir.core import Function
+from girih.ir.facts import DeviceLimits
+from girih.ir.types import Group, MemRef
+from girih.recursion import recursion_room
+
+__all__ = ["Progress", "launch"]
+
+
+def launch(
+    function: Function,
+    grid: tuple[int, int, int],
+    arguments: Sequence[object],
+    *,
+    choices: Choices | None = None,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Run a kernel on a grid of work-groups in the interpreter.
+
+    Raises `LaunchError` before anything ran and `KernelError` for what was found; both leave the arrays as they were.
+    """
+    chosen = (choices or Choices()).again()
+    geometry = _geometry(function, grid, chosen)
+    written = written_parameters(function)
+    try:
+        bound = bind([specification(p, written=p.value in written) for p in function.parameters], arguments)
+        values, scatters = _values(function, bound)
+    except MemoryError:
+        raise _no_memory(function) from None
+    run = Run(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
+    findings = _execute(run, progress)
+    if findings:
+        raise KernelError(findings)
+    for group, members in scatters:
+        for member in members:
+            member.write_back(group.memory)
+    bound.commit()
+
+
+def _execute(run: Run, progress: Progress | None) -> Sequence[Finding]:
+    """Run the plan; whatever the caller's own `progress` raises goes back to the caller as it is."""
+    raised: list[BaseException] = []
+
+    def report(done: int, total: int) -> None:
+        try:
+            if progress is not None:
+                progress(done, total)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        with recursion_room():
+            return execute(run, report)
+    except Exception as error:
+        if isinstance(error, GirihError) or error in raised:
+            raise
+        if isinstance(error, MemoryError):
+            raise _no_memory(run.function) from None
+        what = f"the interpreter failed in @{run.function.name}: {type(error).__name__}: {error}"
+        raise InternalError(what) from error
+
+
+def _no_memory(function: Function) -> LaunchError:
+    message = f"there is not enough memory to run @{function.name}"
+    hint = "the arrays that the kernel writes are copied, and each work-group has its own `alloca`"
+    return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
+
+
+def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) -> Geometry:
+    limits = DeviceLimits()
+    possible = possible_subgroup_sizes(function, limits)
+    if not possible:
+        raise LaunchError([no_subgroup_size(function, limits)])
+    subgroup_size = choices.subgroup_size(possible)
+    work_group_size = function.work_group_size or choices.work_group_size(subgroup_size, limits.work_group_items)
+    return Geometry(grid, work_group_size, subgroup_size)
+
+
+def _values(
+    function: Function, bound: Bound
+) -> tuple[list[Array | MemRefValue | GroupValue], list[tuple[GroupValue, list[Scatter]]]]:
+    """What the machine computes with, from what was bound."""
+    _refuse_shared_groups(function, bound)
+    values: list[Array | MemRefValue | GroupValue] = []
+    scatters: list[tuple[GroupValue, list[Scatter]]] = []
+    for parameter, held in zip(function.parameters, bound.values, strict=True):
+        match held:
+            case BoundMemRef():
+                assert isinstance(parameter.type, MemRef)
+                values.append(memref_value(held, parameter.name, numbers.dtype(parameter.type.element)))
+            case BoundGroup():
+                type_ = parameter.type
+                assert isinstance(type_, Group)
+                memref = type_.memref
+                group, members = group_value(held, parameter.name, memref.order, numbers.dtype(memref.element))
+                values.append(group)
+                scatters.append((group, members))
+            case _:
+                values.append(held)
+    return values, scatters
+
+
+def _refuse_shared_groups(function: Function, bound: Bound) -> None:
+    """The members of a group are laid side by side, which must not part what overlaps."""
+    groups = [v for v in bound.values if isinstance(v, BoundGroup)]
+    if groups_share_memory(groups, [v for v in bound.values if isinstance(v, BoundMemRef)]):
+        message = "a member of a group shares memory with another member or argument, and the kernel writes to it"
+        hint = "pass arrays that do not overlap, or one array with a memref parameter of one order more"
+        raise LaunchError([Diagnostic("bind.overlap", message, function.span, hint=hint)])

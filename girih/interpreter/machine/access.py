@@ -1,0 +1,179 @@
+"""Reaching elements of a memref: index arithmetic with every index checked.
+
+`locate` turns indices into flat positions and finds what is wrong with them; positions that must not be touched are
+replaced by a harmless one and reported in a mask. Everything that loads, stores or updates single elements uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from girih.interpreter.machine.machine import Machine
+from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
+from girih.ir.core import Op, Value
+
+_UNSIGNED = np.uint64
+
+
+@dataclass(slots=True)
+class Place:
+    """Flat positions in a memory, and where they may be used: None for everywhere."""
+
+    flat: Array
+    usable: Mask | None
+    index: tuple[Array, ...]
+
+
+def index_array(machine: Machine, index: Value | int) -> Array:
+    """An index operand as an array."""
+    return np.full((1, 1, 1), index, np.int64) if isinstance(index, int) else machine.array(index)
+
+
+def restrict(machine: Machine, bad: Mask) -> Mask:
+    """A condition, where work-items are active."""
+    return bad if machine.mask is None else bad & machine.mask
+
+
+def outside(index: Array, size: Varying) -> Mask:
+    """Where an index is negative or not below the size: one comparison of unsigned numbers."""
+    unsigned = np.ascontiguousarray(index).view(_UNSIGNED)
+    if isinstance(size, np.ndarray):
+        return unsigned >= size.astype(np.int64, copy=False).view(_UNSIGNED)
+    return unsigned >= _UNSIGNED(size)
+
+
+def unavailable(machine: Machine, op: Op, memref: MemRefValue) -> Mask | None:
+    """Where a memref has no memory to offer, having noted why; None where it has some everywhere."""
+    found: Mask | None = None
+    if memref.null is not None and (bad := restrict(machine, memref.null)).any():
+        message = f"%{memref.name} has no memory behind it"
+        machine.find("run.null", op, bad, message, argument=memref.name)
+        found = bad
+    ended = memref.lifetime.ended
+    if ended is not None and (bad := restrict(machine, ended)).any():
+        message = f"the lifetime of %{memref.name} has ended"
+        machine.find("run.lifetime", op, bad, message, argument=memref.name)
+        found = bad if found is None else found | bad
+    if memref.broken is not None:
+        found = memref.broken if found is None else found | memref.broken
+    return found
+
+
+def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) -> MemRefValue:
+    """A memref that the work-items along the last `axes` axes share, as `Machine.uniform` has it for numbers."""
+    held = (memref.offset, *memref.shape, *memref.strides, memref.null, memref.broken)
+    arrays = [x for x in held if isinstance(x, np.ndarray)]
+    if all(x.shape[2] == 1 and (axes == 1 or x.shape[1] == 1) for x in arrays):
+        return memref
+    differs: Mask | None = None
+
+    def common(x: Varying) -> Varying:
+        nonlocal differs
+        if not isinstance(x, np.ndarray):
+            return x
+        reference, found = machine.common(x, axes)
+        if found is not None:
+            differs = found if differs is None else differs | found
+        return reference
+
+    null, broken = (None if x is None else machine.common(x, axes)[0] for x in (memref.null, memref.broken))
+    offset, shape, strides = common(memref.offset), tuple(map(common, memref.shape)), tuple(map(common, memref.strides))
+    if differs is not None:
+        machine.find_varying(op, name, differs, axes)
+    return MemRefValue(memref.memory, offset, shape, strides, null, broken, memref.lifetime)
+
+
+def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> Place:
+    """The flat positions of the elements that work-items access."""
+    arrays = tuple(index_array(machine, i) for i in indices)
+    flat: Varying = memref.offset
+    bad: Mask | None = unavailable(machine, op, memref)
+    missed: Mask | None = None
+    for index, size, stride in zip(arrays, memref.shape, memref.strides, strict=True):
+        over = outside(index, size)
+        if over.any():
+            missed = over if missed is None else missed | over
+        flat = flat + index * stride
+    position = np.full((1, 1, 1), flat, np.int64) if isinstance(flat, int) else flat
+    beyond = _outside_memory(memref, position)
+    for wrong, why in ((missed, ""), (beyond, ", whose memory ends before its shape does (the offset of its group)")):
+        if wrong is None:
+            continue
+        offending = restrict(machine, wrong if bad is None else wrong & ~bad)
+        machine.find("run.out_of_bounds", op, offending, f"`{op.spec.mnemonic}` outside %{memref.name}{why}",
+                     argument=memref.name, index=arrays, shape=memref.shape)  # fmt: skip
+        bad = wrong if bad is None else bad | wrong
+    if bad is None:
+        return Place(position, None, arrays)
+    return Place(np.where(bad, 0, position), ~bad, arrays)
+
+
+def _outside_memory(memref: MemRefValue, flat: Array) -> Mask | None:
+    """Indices in bounds can still miss the memory behind a group with an offset."""
+    size = memref.memory.data.size
+    over = flat.view(_UNSIGNED) >= _UNSIGNED(size)
+    elements = memref.memory.elements
+    if elements is not None:
+        over = over | ~elements[np.where(over, 0, flat)]
+    return over if over.any() else None
+
+
+def read(machine: Machine, op: Op, memref: MemRefValue, place: Place) -> Array:
+    """The elements at positions; 0 where they must not be touched."""
+    memory = memref.memory
+    if memory.data.size == 0:
+        return np.zeros(place.flat.shape, memory.data.dtype)
+    found: Array = memory.data[place.flat]
+    if memory.written is not None:
+        _check_written(machine, op, memref, place)
+    if place.usable is not None:
+        found = np.where(place.usable, found, np.zeros((), found.dtype))
+    return found
+
+
+def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: Place) -> None:
+    assert memref.memory.written is not None
+    missing = ~memref.memory.written[place.flat]
+    if place.usable is not None:
+        missing = missing & place.usable
+    if missing.any() and (missing := restrict(machine, missing)).any():
+        machine.find("run.uninitialized", op, missing, f"`{op.spec.mnemonic}` of %{memref.name} before it is written",
+                     argument=memref.name, index=place.index, shape=memref.shape)  # fmt: skip
+
+
+def targets(machine: Machine, place: Place, *values: Array) -> tuple[Array, list[Array], Mask | None]:
+    """Flat positions and values of the active work-items one by one, and which of them they are.
+
+    Without a mask and with usable positions everywhere, arrays keep their axes.
+    """
+    mask = machine.mask
+    if place.usable is not None:
+        mask = place.usable if mask is None else mask & place.usable
+    if mask is None and all(v.shape == place.flat.shape for v in values):
+        return place.flat, list(values), None
+    shape = np.broadcast_shapes(place.flat.shape, *(v.shape for v in values))
+    if mask is None:
+        return np.broadcast_to(place.flat, shape), [np.broadcast_to(v, shape) for v in values], None
+    shape = np.broadcast_shapes(shape, mask.shape)
+    picked = np.broadcast_to(mask, shape)
+    return (
+        np.broadcast_to(place.flat, shape)[picked],
+        [np.broadcast_to(v, shape)[picked] for v in values],
+        picked,
+    )
+
+
+def write(machine: Machine, memref: MemRefValue, place: Place, value: Array) -> None:
+    """Store values at positions; of several work-items that store to one place, one wins, by default the last."""
+    memory = memref.memory
+    if memory.data.size == 0:
+        return
+    flat, (values,), _ = targets(machine, place, value)
+    order = machine.choices.points(flat.size)
+    if order is not None:
+        flat, values = flat.ravel()[order], values.ravel()[order]
+    memory.data[flat] = values
+    if memory.written is not None:
+        memory.written[flat] = True

@@ -1,0 +1,80 @@
+"""Whole tiles of memory at once: reading and writing boxes of elements at many offsets without an index per element.
+
+A box has one shape and one set of strides; `windows` shows a memory as an array of all its boxes, of which NumPy copies
+those that are asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from girih.arguments.bound import Memory
+from girih.interpreter.machine.values import Array
+
+Ints = tuple[int, ...]
+
+
+def span_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many elements lie between the first and the last one, both counted; 0 for an empty shape."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+
+
+def windows(data: Array, shape: Ints, strides: Ints, *, writeable: bool = False) -> Array:
+    """All boxes of a memory: axis 0 is the offset of the first element, then the modes from last to first.
+
+    The offsets go from 0 to the last at which the whole box lies inside; strides count elements and are not negative.
+    """
+    span = span_of(shape, strides)
+    size = data.itemsize
+    found = as_strided(
+        data,
+        (max(0, data.size - span + 1), *reversed(shape)),
+        (size, *(stride * size for stride in reversed(strides))),
+        writeable=writeable and data.flags.writeable,
+    )
+    return np.asarray(found)
+
+
+def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bool = False) -> Array:
+    """The boxes at offsets of any shape: axes of `offsets`, then the modes from first to last.
+
+    Without `copy` a single box may be a view of the memory.
+    """
+    if 0 in shape:
+        return np.zeros((*offsets.shape, *shape), data.dtype)
+    view = windows(data, shape, strides)
+    single = offsets.size == 1 and not copy
+    found = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
+    lead = offsets.ndim
+    return found.transpose(*range(lead), *range(found.ndim - 1, lead - 1, -1))
+
+
+def write_boxes(memory: Memory, offsets: Array, shape: Ints, strides: Ints, values: Array) -> None:
+    """Store boxes; `values` has the axes of `offsets`, or size 1 there, then the modes. Later boxes win."""
+    if 0 in shape or offsets.size == 0:
+        return
+    lead = offsets.ndim
+    turned = values.transpose(*range(lead), *range(values.ndim - 1, lead - 1, -1))
+    windows(memory.data, shape, strides, writeable=True)[offsets] = turned
+    if memory.written is not None:
+        windows(memory.written, shape, strides, writeable=True)[offsets] = True
+
+
+def unwritten(memory: Memory, offsets: Array, shape: Ints, strides: Ints) -> Array | None:
+    """Where elements of boxes were never written, as an array of the boxes; None where all were."""
+    if memory.written is None or 0 in shape or offsets.size == 0:
+        return None
+    missing = ~read_boxes(memory.written, offsets, shape, strides)
+    return missing if missing.any() else None
+
+
+def box_indices(shape: Ints, strides: Ints) -> Array:
+    """The flat position of each element of a box, relative to its first."""
+    total = np.zeros(shape, np.int64)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        steps = np.arange(n, dtype=np.int64) * stride
+        total += steps.reshape(*(n if k == axis else 1 for k in range(len(shape))))
+    return total

@@ -1,0 +1,82 @@
+"""What the language leaves to the implementation, chosen in one place.
+
+Without a seed the choices are the fastest ones and always the same. With a seed they are drawn from it, so that a
+kernel that depends on one of them shows it: order and batches of work-groups, subgroup and work-group size where free,
+which work-item gets which point of a `foreach`, the order of atomic updates and of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.analysis.sizes import preferred_subgroup_size
+
+Indices = NDArray[np.int64]
+
+
+class Choices:
+    """A source of choices; the same seed gives the same launch."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        if seed is not None and (not isinstance(seed, SupportsIndex) or index(seed) < 0):
+            raise ValueError(f"a seed is an integer that is not negative, or None; got {seed!r}")
+        self.seed = seed
+        self._random = np.random.default_rng(seed) if seed is not None else None
+
+    def __repr__(self) -> str:
+        return f"Choices({self.seed!r})"
+
+    def again(self) -> Choices:
+        """The same choices from their beginning."""
+        return Choices(self.seed)
+
+    @property
+    def varies(self) -> bool:
+        """Whether anything but the default is chosen."""
+        return self._random is not None
+
+    def order(self, count: int) -> Indices:
+        """An order of so many work-groups."""
+        if self._random is None:
+            return np.arange(count, dtype=np.int64)
+        return self._random.permutation(count).astype(np.int64)
+
+    def batch(self, most: int) -> int:
+        """How many work-groups are executed at once."""
+        if self._random is None:
+            return most
+        return min(most, int(self._random.choice([1, 2, 3, 16, most])))
+
+    def subgroup_size(self, possible: Sequence[int]) -> int:
+        """A subgroup size where the program leaves it open."""
+        if self._random is None:
+            return preferred_subgroup_size(list(possible))
+        return int(self._random.choice(list(possible)))
+
+    def work_group_size(self, subgroup_size: int, most: int) -> tuple[int, int]:
+        """A work-group size where the program leaves it open."""
+        if self._random is None:
+            return subgroup_size, 1
+        limit = max(1, min(4, most // subgroup_size))
+        rows = int(self._random.integers(1, limit + 1))
+        columns = int(self._random.integers(1, limit // rows + 1))
+        return subgroup_size * rows, columns
+
+    def points(self, count: int) -> Indices | None:
+        """Which point of a loop comes at which place; None for the natural order."""
+        if self._random is None or count < 2:
+            return None
+        return self._random.permutation(count).astype(np.int64)
+
+    def pairs(self, most: int) -> int:
+        """How many pairs are combined side by side, before what comes out is combined with the rest."""
+        return most if self._random is None else int(self._random.integers(1, most + 1))
+
+    def summands(self, count: int) -> Indices | None:
+        """The order of a sum; None for the natural one."""
+        return self.points(count)

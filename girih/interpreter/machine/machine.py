@@ -1,0 +1,258 @@
+"""The machine: a batch of work-groups that execute a kernel side by side, with every access checked.
+
+Work-items run in lockstep: an instruction is executed for all active work-items of all work-groups of the batch before
+the next one starts. `Machine.mask` says which are active. What an instruction means is a function in `MEANINGS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from girih.diagnostics import Finding, in_words
+from girih.interpreter.machine.choices import Choices
+from girih.interpreter.machine.findings import Findings
+from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Value
+from girih.ir import core
+from girih.ir.core import Function, Op, Region, RegionKind
+
+Meaning = Callable[["Machine", Any], None]
+
+MEANINGS: dict[type[Op], Meaning] = {}
+"""What each instruction does."""
+
+M = TypeVar("M", bound=Meaning)
+
+
+def meaning(*targets: type[Op]) -> Callable[[M], M]:
+    """Enter a function as the meaning of instructions."""
+
+    def enter(function: M) -> M:
+        for target in targets:
+            MEANINGS[target] = function
+        return function
+
+    return enter
+
+
+class BudgetSpent(Exception):
+    """The launch executed as many instructions as it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Sizes of a launch: the grid in work-groups, the work-group in work-items, the subgroup."""
+
+    grid: tuple[int, int, int]
+    work_group_size: tuple[int, int]
+    subgroup_size: int
+
+    @property
+    def subgroups(self) -> int:
+        return self.work_group_size[0] * self.work_group_size[1] // self.subgroup_size
+
+
+class Machine:
+    """One batch of work-groups in execution."""
+
+    def __init__(
+        self,
+        function: Function,
+        geometry: Geometry,
+        groups: Array,
+        findings: Findings,
+        choices: Choices,
+        max_steps: int,
+        constants: dict[core.Value, object],
+    ) -> None:
+        self.function = function
+        self.geometry = geometry
+        self.findings = findings
+        self.choices = choices
+        self.constants = constants
+        self.work_groups = len(groups)
+        self.subgroups = geometry.subgroups
+        self.lanes = geometry.subgroup_size
+        self.group_ids = split_group(groups, geometry.grid)
+        self.env: dict[core.Value, Any] = {}
+        self.mask: Mask | None = None
+        self.kind = RegionKind.COLLECTIVE
+        self.inside_apply = False
+        self.epoch = 0
+        self.steps_left = max_steps
+        self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
+
+    # --- execution -----------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Execute the body of the function."""
+        self.region(self.function.body)
+
+    def region(self, region: Region) -> None:
+        """Execute the instructions of a region under the current mask."""
+        plan = self._plans.get(region)
+        if plan is None:
+            plan = self._plans[region] = [(MEANINGS[type(op)], op) for op in region.ops]
+        self.steps_left -= len(plan) + 1
+        if self.steps_left < 0:
+            raise BudgetSpent
+        for function, op in plan:
+            function(self, op)
+
+    def under(self, mask: Mask | None, region: Region) -> None:
+        """Execute a region with another mask."""
+        outer_mask, outer_kind = self.mask, self.kind
+        self.mask, self.kind = mask, region.kind
+        self.region(region)
+        self.mask, self.kind = outer_mask, outer_kind
+
+    # --- values --------------------------------------------------------------------------
+
+    def array(self, value: core.Value) -> Array:
+        """A scalar or matrix value."""
+        held: Array = self.env[value]
+        return held
+
+    def memref(self, value: core.Value) -> MemRefValue:
+        """A memref value."""
+        held: MemRefValue = self.env[value]
+        return held
+
+    def group(self, value: core.Value) -> GroupValue:
+        """A group value."""
+        held: GroupValue = self.env[value]
+        return held
+
+    def set(self, value: core.Value, held: Value) -> None:
+        """Give a value to a name."""
+        self.env[value] = held
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The full extent of the axes [work_group, subgroup, lane]."""
+        return self.work_groups, self.subgroups, self.lanes
+
+    def active(self) -> Mask:
+        """The mask as an array of full extent."""
+        if self.mask is None:
+            return np.ones(self.shape, np.bool_)
+        return np.broadcast_to(self.mask, self.shape)
+
+    # --- uniformity and divergence -------------------------------------------------------
+
+    def uniform(self, op: Op, name: str, held: Array, axes: int) -> Array:
+        """A value that the work-items along the last `axes` axes share: 1 for a subgroup, 2 for a work-group.
+
+        Where they do not, that is found, and the first active work-item's value counts.
+        """
+        reference, differs = self.common(held, axes)
+        if differs is not None:
+            self.find_varying(op, name, differs, axes)
+        return reference
+
+    def common(self, held: Array, axes: int) -> tuple[Array, Mask | None]:
+        """The first active work-item's value along the last `axes` axes, and which active ones have another."""
+        if held.shape[2] == 1 and (axes == 1 or held.shape[1] == 1):
+            return held, None
+        full = np.broadcast_to(held, self.shape)
+        kept = self.shape[: 3 - axes]
+        values = full.reshape(*kept, -1)
+        active = self.active().reshape(*kept, -1)
+        first = active.argmax(axis=-1)[..., None]
+        reference = np.take_along_axis(values, first, axis=-1)
+        differs = (values != reference) & ~((values != values) & (reference != reference)) & active
+        return reference.reshape(*kept, *(1,) * axes), differs.reshape(self.shape) if differs.any() else None
+
+    def find_varying(self, op: Op, name: str, differs: Mask, axes: int) -> None:
+        """Note that an operand, or a value that the instruction sees, differs where it must not."""
+        scope = "subgroup" if axes == 1 else "work-group"
+        operand = getattr(op, name, None)
+        argument = operand.name if isinstance(operand, core.Value) else None
+        message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a {scope}"
+        self.find("run.not_uniform", op, differs, message, argument=argument)
+
+    def together(self, op: Op, axes: int) -> Mask | None:
+        """The mask per subgroup (1) or work-group (2), for an instruction that all its work-items must meet."""
+        mask = self.mask
+        if mask is None or (mask.shape[2] == 1 and (axes == 1 or mask.shape[1] == 1)):
+            return mask
+        active = self.active()
+        over = (2,) if axes == 1 else (1, 2)
+        some: Mask = np.any(active, axis=over, keepdims=True)
+        every: Mask = np.all(active, axis=over, keepdims=True)
+        divided = some & ~every
+        if divided.any():
+            scope = "subgroup" if axes == 1 else "work-group"
+            self.find("run.divergent", op, divided & active,
+                      f"`{op.spec.mnemonic}` is met by some work-items of the {scope} only")  # fmt: skip
+        if every.all():
+            return None
+        return every
+
+    # --- findings ------------------------------------------------------------------------
+
+    def find(
+        self,
+        code: str,
+        op: Op,
+        bad: Mask,
+        message: str,
+        *,
+        argument: str | None = None,
+        index: tuple[Array | int, ...] | None = None,
+        shape: tuple[Array | int, ...] | None = None,
+        place: str = "index ({}) of shape ({})",
+        by_lane: bool = True,
+    ) -> None:
+        """Note what is wrong where `bad`, an array like a scalar value that is already under the mask, is true.
+
+        `place` puts index and shape into words; `by_lane` is false for what a subgroup does as one.
+        """
+        if not bad.any():
+            return
+        where = np.unravel_index(int(bad.argmax()), bad.shape)
+        at = (int(where[0]), int(where[1]), int(where[2]))
+        spmd = self.kind is RegionKind.SPMD
+        x, y, z = (_pick(g, at) for g in self.group_ids)
+        picked = tuple(_pick(i, at) for i in index) if index is not None else None
+        extent = tuple(_pick(n, at) for n in shape) if shape is not None else None
+        if picked is not None and extent is not None:
+            message = f"{message}: {in_words(place, picked, extent)}"
+        self.findings.add(
+            Finding(
+                code,
+                message,
+                op.span,
+                argument,
+                picked,
+                extent,
+                (x, y, z),
+                at[1] if spmd else None,
+                at[2] if spmd and by_lane and not self.inside_apply else None,
+                self._occurrences(bad, (self.subgroups if spmd else 1, self.lanes if spmd and by_lane else 1)),
+            )
+        )
+
+    def _occurrences(self, bad: Mask, inner: tuple[int, int]) -> int:
+        times = 1
+        for size, full in zip(bad.shape, (self.work_groups, *inner), strict=True):
+            times *= full if size == 1 else 1
+        return int(np.count_nonzero(bad)) * times
+
+
+def _pick(held: Array | int, at: tuple[int, int, int]) -> int:
+    """The entry of a value at a work-item."""
+    if not isinstance(held, np.ndarray):
+        return int(held)
+    w, s, p = (min(i, n - 1) for i, n in zip(at, held.shape, strict=True))
+    return int(held[w, s, p])
+
+
+def split_group(groups: Array, grid: tuple[int, int, int]) -> tuple[Array, Array, Array]:
+    """From numbers of work-groups to their places in the grid, as scalar values."""
+    x, y, _ = grid
+    ids = groups.astype(np.int64)[:, None, None]
+    return ids % x, ids // x % y, ids // (x * y)

@@ -1,0 +1,186 @@
+"""What the machine computes with, besides NumPy arrays.
+
+A scalar value is an array with axes [work_group, subgroup, lane], each of full size or 1 where the value does not vary.
+A cooperative matrix is an array [work_group, subgroup, row, column]. Memrefs and groups are the classes below; their
+offsets, sizes and strides are ints, or arrays like scalars where they vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.arguments.bound import BoundGroup, BoundMemRef, Memory
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorLayout, TensorView
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+Varying = int | Array
+"""An int, or an array of ints like a scalar value."""
+
+
+@dataclass(slots=True, eq=False)
+class Lifetime:
+    """The work-groups in which local memory must not be used any more, None for none; its views share it."""
+
+    ended: Mask | None = None
+
+
+@dataclass(slots=True, eq=False)
+class MemRefValue:
+    """A memref: element (i, j, ...) is `memory.data[offset + i * strides[0] + ...]`.
+
+    `null` is true where there is no memory behind it; `broken` where a view that made it was outside what it shows:
+    accesses there do nothing, since the view itself was reported.
+    """
+
+    memory: Memory
+    offset: Varying
+    shape: tuple[Varying, ...]
+    strides: tuple[Varying, ...]
+    null: Mask | None = None
+    broken: Mask | None = None
+    lifetime: Lifetime = field(default_factory=Lifetime)
+
+    @property
+    def name(self) -> str:
+        return self.memory.name
+
+
+@dataclass(slots=True, eq=False)
+class GroupValue:
+    """A group: its members side by side in one memory."""
+
+    memory: Memory
+    offsets: Array
+    shapes: tuple[Array, ...]
+    strides: tuple[Array, ...]
+    nulls: Mask
+    null: bool
+    size: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelValue:
+    """Tensor layouts or views (None where one is illegal), and which of them each work-item has, as a scalar value."""
+
+    models: tuple[TensorLayout | TensorView | None, ...]
+    which: Array
+
+
+Value = Array | MemRefValue | GroupValue | ModelValue
+
+
+def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefValue:
+    """A memref parameter; where there is no memory behind it, what is read has the element type all the same."""
+    if bound.memory is None:
+        null = np.ones((1, 1, 1), np.bool_)
+        memory = Memory(np.zeros(0, dtype), None, name)
+        return MemRefValue(memory, 0, bound.shape, bound.strides, null)
+    return MemRefValue(bound.memory, bound.offset, bound.shape, bound.strides)
+
+
+def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) -> tuple[GroupValue, list[Scatter]]:
+    """A group parameter, and how its memory goes back to its members after the run.
+
+    The members are laid side by side, so that work-groups that load different members still run together. Behind each
+    lies a gap as long as the offset, which belongs to no member: there indices end that the offset moves past the end.
+    """
+    position = 0
+    bases: dict[tuple[int, ...], int] = {}
+    scatters: list[Scatter] = []
+    offsets = np.zeros(max(1, len(bound.members)), np.int64)
+    for number, member in enumerate(bound.members):
+        memory = member.memory
+        if memory is None:
+            continue
+        # Moved by its whole size or more, no element is left to be reached.
+        offset = min(member.offset, memory.data.size)
+        key = _identity(memory)
+        if key not in bases:
+            bases[key] = position
+            scatters.append(Scatter(memory, position))
+            position += memory.data.size + offset
+        offsets[number] = bases[key] + offset
+    members = _side_by_side(scatters, position, dtype, name)
+    shapes = tuple(_column(bound, "shape", k) for k in range(order))
+    strides = tuple(_column(bound, "strides", k) for k in range(order))
+    nulls = np.array([m.memory is None for m in bound.members] or [True])
+    value = GroupValue(members, offsets, shapes, strides, nulls, bound.null, bound.size, name)
+    return value, scatters
+
+
+@dataclass(slots=True, eq=False)
+class Scatter:
+    """Where a member's elements lie in the memory of its group."""
+
+    memory: Memory
+    position: int
+
+    def write_back(self, group: Memory) -> None:
+        """Copy what the kernel left in the group's memory to the member."""
+        part = slice(self.position, self.position + self.memory.data.size)
+        if self.memory.data.flags.writeable:
+            self.memory.data[:] = group.data[part]
+        if self.memory.written is not None and group.written is not None:
+            self.memory.written[:] = group.written[part]
+
+
+def _identity(memory: Memory) -> tuple[int, ...]:
+    """What tells the memories of members apart: the same elements, when only read, are needed once."""
+    if memory.data.flags.writeable or memory.written is not None or memory.elements is not None:
+        return (id(memory),)
+    return _address_range(memory)
+
+
+def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> Memory:
+    """One memory for all members."""
+    data = np.zeros(size, dtype)
+    written = None if all(s.memory.written is None for s in scatters) else np.ones(size, np.bool_)
+    gaps = size > sum(s.memory.data.size for s in scatters)
+    holes = gaps or any(s.memory.elements is not None for s in scatters)
+    elements = np.zeros(size, np.bool_) if holes else None
+    for s in scatters:
+        part = slice(s.position, s.position + s.memory.data.size)
+        data[part] = s.memory.data
+        if written is not None and s.memory.written is not None:
+            written[part] = s.memory.written
+        if elements is not None:
+            elements[part] = True if s.memory.elements is None else s.memory.elements
+    return Memory(data, written, name, elements)
+
+
+def _column(bound: BoundGroup, name: str, mode: int) -> Array:
+    return np.array([getattr(m, name)[mode] for m in bound.members] or [0], np.int64)
+
+
+def groups_share_memory(groups: Sequence[BoundGroup], others: Sequence[BoundMemRef]) -> bool:
+    """Whether a member of a group overlaps another member or argument in memory that the kernel writes."""
+    spans = sorted(
+        (*_address_range(member.memory), of_group)
+        for of_group, members in ((True, [m for g in groups for m in g.members]), (False, others))
+        for member in members
+        if member.memory is not None and member.memory.data.size and member.memory.data.flags.writeable
+    )
+    reached, in_group = 0, False
+    for start, end, of_group in spans:
+        if start >= reached:
+            reached, in_group = end, of_group
+            continue
+        in_group |= of_group
+        if in_group:
+            return True
+        reached = max(reached, end)
+    return False
+
+
+def _address_range(memory: Memory) -> tuple[int, int]:
+    start = int(memory.data.__array_interface__["data"][0])
+    return start, start + memory.data.nbytes

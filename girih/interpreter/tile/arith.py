@@ -1,0 +1,112 @@
+"""Arithmetic, comparisons, casts, constants and functions (`girih.ops.tile.arith`, `girih.ops.tile.math`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask
+from girih.ir.core import Op
+from girih.ir.define import OPS
+from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
+from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
+from girih.ops.tile.math import Math
+
+
+def scalar_type(type: Type) -> Number | Boolean:
+    """The scalar type that an instruction computes in."""
+    found = element_type(type)
+    assert found is not None
+    return found
+
+
+def _subclasses(base: type[Op]) -> list[type[Op]]:
+    return [found for found in OPS.values() if issubclass(found, base)]
+
+
+@meaning(*_subclasses(Binary))
+def binary(machine: Machine, op: Binary) -> None:
+    """Both operands in one type."""
+    mnemonic = op.spec.mnemonic
+    type = scalar_type(op.a.type)
+    a, b = machine.array(op.a), machine.array(op.b)
+    if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
+        _check_second(machine, op, b, 8 * type.size)
+    machine.set(op.result, numbers.BINARY[mnemonic](a, b, type))
+
+
+def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
+    """Find divisions by zero and shifts that are too wide."""
+    dividing = op.spec.mnemonic in ("div", "rem")
+    bad = b == 0 if dividing else (b < 0) | (b >= bits)
+    if not bad.any():
+        return
+    bad = _under_mask(machine, bad)
+    if not bad.any():
+        return
+    if dividing:
+        machine.find("run.division_by_zero", op, bad, "an integer is divided by zero",
+                     argument=op.b.name, by_lane=b.ndim == 3)  # fmt: skip
+    else:
+        machine.find("run.shift", op, bad, f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}",
+                     argument=op.b.name, by_lane=b.ndim == 3)  # fmt: skip
+
+
+def _under_mask(machine: Machine, bad: Mask) -> Mask:
+    """A condition per work-item, or per component of a matrix, as one per active work-item or subgroup."""
+    if bad.ndim == 4:
+        bad = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
+        subgroups: Mask | None = None if machine.mask is None else np.any(machine.mask, axis=2, keepdims=True)
+        return bad if subgroups is None else bad & subgroups
+    return bad if machine.mask is None else bad & machine.mask
+
+
+@meaning(*_subclasses(Unary))
+def unary(machine: Machine, op: Unary) -> None:
+    """One operand."""
+    machine.set(op.result, numbers.UNARY[op.spec.mnemonic](machine.array(op.a), scalar_type(op.a.type)))
+
+
+@meaning(*_subclasses(Comparison))
+def comparison(machine: Machine, op: Comparison) -> None:
+    """Whether a relation holds."""
+    machine.set(op.result, numbers.COMPARE[op.spec.mnemonic](machine.array(op.a), machine.array(op.b)))
+
+
+@meaning(*_subclasses(Math))
+def function(machine: Machine, op: Math) -> None:
+    """A mathematical function."""
+    type = scalar_type(op.a.type)
+    assert isinstance(type, Number)
+    machine.set(op.result, numbers.MATH[op.spec.mnemonic](machine.array(op.a), type))
+
+
+@meaning(Cast)
+def cast(machine: Machine, op: Cast) -> None:
+    """Another number type."""
+    source, target = scalar_type(op.a.type), scalar_type(op.result.type)
+    assert isinstance(source, Number)
+    assert isinstance(target, Number)
+    machine.set(op.result, numbers.cast(machine.array(op.a), source, target))
+
+
+@meaning(Bitcast)
+def bitcast(machine: Machine, op: Bitcast) -> None:
+    """The same bytes; axes keep their sizes."""
+    target = scalar_type(op.result.type)
+    assert isinstance(target, Number)
+    held = machine.array(op.a)
+    machine.set(op.result, np.ascontiguousarray(held).view(numbers.dtype(target)).reshape(held.shape))
+
+
+@meaning(Constant)
+def constant(machine: Machine, op: Constant) -> None:
+    """A constant, made once per launch."""
+    held = machine.constants.get(op.result)
+    if held is None:
+        held = numbers.constant(op.value, scalar_type(op.result.type))
+        if isinstance(op.result.type, CoopMatrix):
+            held = np.broadcast_to(held[..., None], (1, 1, *op.result.type.shape))
+        machine.constants[op.result] = held
+    machine.env[op.result] = held

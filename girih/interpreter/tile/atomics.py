@@ -1,0 +1,102 @@
+"""Atomic loads, stores and updates (`girih.ops.tile.memory`).
+
+Updates of one place happen one after the other, work-item by work-item in an order that `Choices` may vary, each
+rounding in the element type; every work-item gets the value it found. Parts of complex numbers are independent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import locate, read, targets, write
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array
+from girih.ir.types import MemRef, Number
+from girih.ops.tile.memory import AtomicAdd, AtomicLoad, AtomicMax, AtomicMin, AtomicStore, AtomicUpdate
+
+OPERATORS: dict[type[AtomicUpdate], str] = {AtomicAdd: "add", AtomicMin: "min", AtomicMax: "max"}
+
+_ROUNDS = 16
+"""Places that fewer work-items update are served in rounds, the others one place at a time."""
+
+
+@meaning(AtomicLoad)
+def atomic_load(machine: Machine, op: AtomicLoad) -> None:
+    """As a load: in lockstep every load is atomic."""
+    memref = machine.memref(op.tensor)
+    machine.set(op.result, read(machine, op, memref, locate(machine, op, memref, op.indices)))
+
+
+@meaning(AtomicStore)
+def atomic_store(machine: Machine, op: AtomicStore) -> None:
+    """As a store."""
+    memref = machine.memref(op.tensor)
+    write(machine, memref, locate(machine, op, memref, op.indices), machine.array(op.value))
+
+
+@meaning(AtomicAdd, AtomicMin, AtomicMax)
+def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
+    """Every active work-item updates once, also in a collective region."""
+    memref = machine.memref(op.tensor)
+    type = op.tensor.type
+    assert isinstance(type, MemRef)
+    place = locate(machine, op, memref, op.indices)
+    everyone = np.zeros(machine.shape, memref.memory.data.dtype)
+    result = everyone.copy()
+    if memref.memory.data.size:
+        read(machine, op, memref, place)
+        flat, (values,), picked = targets(machine, place, np.broadcast_to(machine.array(op.value), machine.shape))
+        old = update(machine, memref.memory.data, flat.ravel(), values.ravel(), OPERATORS[op.__class__], type.element)
+        if memref.memory.written is not None:
+            memref.memory.written[flat] = True
+        if picked is None:
+            result = old.reshape(machine.shape)
+        else:
+            result[picked] = old
+    machine.set(op.result, result)
+
+
+def update(machine: Machine, data: Array, flat: Array, values: Array, operator: str, type: Number) -> Array:
+    """Apply updates one after the other and return what each found."""
+    order = machine.choices.points(flat.size)
+    if order is None:
+        return _ordered_update(data, flat, values, operator, type)
+    old = np.empty_like(values, dtype=data.dtype)
+    old[order] = _ordered_update(data, flat[order], values[order], operator, type)
+    return old
+
+
+def _ordered_update(data: Array, flat: Array, values: Array, operator: str, type: Number) -> Array:
+    by_place = np.argsort(flat, kind="stable")
+    places, first, counts = np.unique(flat[by_place], return_index=True, return_counts=True)
+    old = np.empty(flat.size, data.dtype)
+    for turn in range(min(int(counts.max(initial=0)), _ROUNDS)):
+        more = counts > turn
+        who = by_place[first[more] + turn]
+        found = data[places[more]]
+        old[who] = found
+        data[places[more]] = _apply(found, values[who], operator, type)
+    for number in np.flatnonzero(counts > _ROUNDS):
+        begin, end = first[number] + _ROUNDS, first[number] + counts[number]
+        who = by_place[begin:end]
+        chain = _chain(data[places[number]], values[who], operator, type)
+        old[who] = chain[:-1]
+        data[places[number]] = chain[-1]
+    return old
+
+
+def _apply(a: Array, b: Array, operator: str, type: Number) -> Array:
+    return numbers.BINARY[operator](a, b, type)
+
+
+_ACCUMULATE: dict[str, Any] = {"add": np.add, "max": np.fmax, "min": np.fmin}
+
+
+def _chain(start: Any, values: Array, operator: str, type: Number) -> Array:
+    """start, start ∘ v0, start ∘ v0 ∘ v1, ...: each step rounds in the type."""
+    row = np.concatenate([np.asarray([start], values.dtype), values])
+    found: Array = _ACCUMULATE[operator].accumulate(row, dtype=row.dtype)
+    return found

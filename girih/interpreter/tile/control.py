@@ -1,0 +1,255 @@
+"""Loops, branches and barriers under masks (`girih.ops.tile.control`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask
+from girih.ir.core import Op, Region, RegionKind, Value
+from girih.ir.types import CoopMatrix, Number, Type
+from girih.ops.tile.control import Barrier, For, Foreach, ForeachTile, If, Parallel, Yield
+
+
+@meaning(Parallel)
+def parallel(machine: Machine, op: Parallel) -> None:
+    """Every work-item executes the region."""
+    machine.under(machine.mask, op.body)
+
+
+@meaning(Yield)
+def yield_(machine: Machine, op: Yield) -> None:
+    """Nothing happens here: what owns the region reads the values behind it."""
+
+
+def yielded(machine: Machine, region: Region) -> list[Array]:
+    """The values that a region ended with."""
+    last = region.terminator
+    return [machine.array(v) for v in last.operands] if isinstance(last, Yield) else []
+
+
+@meaning(Barrier)
+def barrier(machine: Machine, op: Barrier) -> None:
+    """In lockstep a barrier has only to be met by all; epochs count them for those who ask what it separates."""
+    machine.together(op, 2)
+    machine.epoch += 1
+
+
+def _condition(machine: Machine, op: Op, name: str, held: Array) -> Array:
+    """A value that decides about control flow: uniform over the work-group in a collective region."""
+    return machine.uniform(op, name, held, 2) if machine.kind is RegionKind.COLLECTIVE else held
+
+
+# --- if ------------------------------------------------------------------------------------
+
+
+@meaning(If)
+def if_(machine: Machine, op: If) -> None:
+    """Both regions under complementary masks; only one where all active work-items agree."""
+    condition = _condition(machine, op, "condition", machine.array(op.condition)).astype(np.bool_, copy=False)
+    outer = machine.mask
+    there = condition if outer is None else condition & outer
+    elsewhere = ~condition if outer is None else ~condition & outer
+    if not elsewhere.any():
+        machine.under(outer, op.then)
+        _return(machine, op.results, yielded(machine, op.then))
+        return
+    if not there.any():
+        values = []
+        if op.otherwise is not None:
+            machine.under(outer, op.otherwise)
+            values = yielded(machine, op.otherwise)
+        _return(machine, op.results, values)
+        return
+    machine.under(there, op.then)
+    first = yielded(machine, op.then)
+    second: list[Array] = []
+    if op.otherwise is not None:
+        machine.under(elsewhere, op.otherwise)
+        second = yielded(machine, op.otherwise)
+    merged = [select(machine, op, r.type, condition, a, b) for r, a, b in zip(op.results, first, second, strict=False)]
+    _return(machine, op.results, merged)
+
+
+def _return(machine: Machine, results: tuple[Value, ...], values: list[Array]) -> None:
+    for result, value in zip(results, values, strict=False):
+        machine.set(result, value)
+
+
+def select(machine: Machine, op: Op, type: Type, condition: Mask, a: Array, b: Array) -> Array:
+    """`a` where the condition holds, `b` elsewhere; a matrix needs a condition that those who hold it share."""
+    if isinstance(type, CoopMatrix):
+        whole = machine.uniform(op, "condition", condition, 2 if type.of_work_group else 1)
+        return np.where(whole[..., None], a, b)
+    return np.where(condition, a, b)
+
+
+# --- for -----------------------------------------------------------------------------------
+
+
+def _one(held: Array) -> int | None:
+    """The value of an array that is the same everywhere; None where it varies."""
+    if held.size == 1:
+        return int(held.flat[0])
+    first = held.flat[0]
+    return int(first) if bool((held == first).all()) else None
+
+
+@meaning(For)
+def for_(machine: Machine, op: For) -> None:
+    """One iteration after the other; work-items that are through wait for the rest."""
+    type = op.variable.type
+    assert isinstance(type, Number)
+    dtype = numbers.dtype(type)
+    start = _condition(machine, op, "start", machine.array(op.start))
+    stop = _condition(machine, op, "stop", machine.array(op.stop))
+    step = np.ones((1, 1, 1), dtype) if op.step is None else _condition(machine, op, "step", machine.array(op.step))
+    stop, step = _positive_step(machine, op, start, stop, step)
+    carried = [machine.array(v) for v in op.initial]
+    bounds = (_one(start), _one(stop), _one(step))
+    if None not in bounds:
+        first, end, distance = (b for b in bounds if b is not None)
+        carried = _uniform_loop(machine, op, range(first, end, distance), carried, dtype)
+    else:
+        carried = _varying_loop(machine, op, start, stop, step, carried)
+    _return(machine, op.results, carried)
+
+
+def _positive_step(machine: Machine, op: For, start: Array, stop: Array, step: Array) -> tuple[Array, Array]:
+    """End and step, where the step is positive; elsewhere those of a loop that runs 0 times."""
+    bad = step <= 0
+    if not bad.any():
+        return stop, step
+    under = bad if machine.mask is None else bad & machine.mask
+    if under.any():
+        machine.find("run.step", op, under, "the step of a loop is not positive",
+                     argument=op.step.name if op.step else None)  # fmt: skip
+    return np.where(bad, start, stop), np.where(bad, np.ones((), step.dtype), step)
+
+
+def _uniform_loop(
+    machine: Machine, op: For, trips: range, carried: list[Array], dtype: np.dtype[np.generic]
+) -> list[Array]:
+    """All active work-items do the same iterations."""
+    for trip in trips:
+        machine.env[op.variable] = np.full((1, 1, 1), trip, dtype)
+        machine.env.update(zip(op.carried, carried, strict=True))
+        machine.under(machine.mask, op.body)
+        carried = yielded(machine, op.body) or carried
+    return carried
+
+
+def _varying_loop(
+    machine: Machine, op: For, start: Array, stop: Array, step: Array, carried: list[Array]
+) -> list[Array]:
+    """Work-items leave the loop one by one."""
+    outer = machine.mask
+    trip = start
+    going = trip < stop if outer is None else (trip < stop) & outer
+    while going.any():
+        machine.env[op.variable] = trip
+        machine.env.update(zip(op.carried, carried, strict=True))
+        machine.under(None if going.all() else going, op.body)
+        values = yielded(machine, op.body)
+        pairs = zip(op.results, values, carried, strict=False)
+        carried = [select(machine, op, result.type, going, new, old) for result, new, old in pairs]
+        following = trip + step
+        going = going & (following < stop) & (following > trip)
+        trip = following
+    return carried
+
+
+# --- foreach -------------------------------------------------------------------------------
+
+
+def _ranges(machine: Machine, op: Foreach | ForeachTile) -> tuple[list[Array], list[Array]]:
+    """First value and end of each variable, per work-group."""
+    starts = [machine.uniform(op, "start", machine.array(v), 2) for v in op.start]
+    stops = [machine.uniform(op, "stop", machine.array(v), 2) for v in op.stop]
+    return starts, stops
+
+
+def _wide(held: Array) -> Array:
+    return held.astype(np.int64, copy=False)
+
+
+_SHUFFLED = 2**20
+"""Loops over more points keep their natural order: the budget ends them first, or nearly so."""
+
+_COUNTED = 2**62
+"""More points than any budget allows; counts end here, so that nothing overflows."""
+
+
+def _distance(start: Array, stop: Array) -> Array:
+    """stop - start as i64, 0 where that is negative, at most `_COUNTED`."""
+    low, high = _wide(start), _wide(stop)
+    # The difference of any two i64 fits u64.
+    apart = high.view(np.uint64) - low.view(np.uint64)
+    return np.where(high > low, np.minimum(apart, np.uint64(_COUNTED)), np.uint64(0)).astype(np.int64)
+
+
+def _product(sizes: list[Array]) -> Array:
+    """The product of sizes, at most `_COUNTED`; 0 where one is 0."""
+    total: Array = np.ones((1, 1, 1), np.int64)
+    for size in sizes:
+        safe = np.maximum(size, 1)
+        total = np.where(total > _COUNTED // safe, _COUNTED, total * safe)
+    for size in sizes:
+        total = np.where(size == 0, 0, total)
+    return total
+
+
+def _points(
+    machine: Machine, sizes: list[Array], workers: int, worker: Array
+) -> Iterator[tuple[list[Array], Mask | None]]:
+    """Rounds of a loop over the points of a box: each worker's point, counted from 0, and the mask of the round."""
+    total = _product(sizes)
+    if machine.mask is not None:
+        total = np.where(machine.mask.any(axis=(1, 2), keepdims=True), total, 0)
+    most = int(total.max())
+    order = machine.choices.points(most) if most <= _SHUFFLED else None
+    for begin in range(0, most, workers):
+        linear = begin + worker
+        active: Mask = linear < total
+        if order is not None:
+            linear = order[np.minimum(linear, most - 1)]
+            active = (linear < total) & (begin + worker < most)
+        if machine.mask is not None:
+            active = active & machine.mask
+        rest = linear
+        point = []
+        for size in sizes:
+            safe = np.maximum(size, 1)
+            point.append(rest % safe)
+            rest = rest // safe
+        yield point, None if active.all() else active
+
+
+@meaning(Foreach)
+def foreach(machine: Machine, op: Foreach) -> None:
+    """The points are dealt out to the work-items in rounds."""
+    starts, stops = _ranges(machine, op)
+    counts = [_distance(a, b) for a, b in zip(starts, stops, strict=True)]
+    lanes = np.arange(machine.subgroups * machine.lanes, dtype=np.int64).reshape(1, machine.subgroups, machine.lanes)
+    for point, mask in _points(machine, counts, lanes.size, lanes):
+        for variable, first, offset in zip(op.variables, starts, point, strict=True):
+            machine.env[variable] = (_wide(first) + offset).astype(first.dtype, copy=False)
+        machine.under(mask, op.body)
+
+
+@meaning(ForeachTile)
+def foreach_tile(machine: Machine, op: ForeachTile) -> None:
+    """The tiles are dealt out to the subgroups in rounds."""
+    starts, stops = _ranges(machine, op)
+    counts = [-(-_distance(a, b) // n) for a, b, n in zip(starts, stops, op.tile_shape, strict=True)]
+    subgroups = np.arange(machine.subgroups, dtype=np.int64).reshape(1, machine.subgroups, 1)
+    for point, mask in _points(machine, counts, machine.subgroups, subgroups):
+        for number, (variable, size) in enumerate(zip(op.variables, op.sizes, strict=True)):
+            first, tile = starts[number], op.tile_shape[number]
+            offset = _wide(first) + point[number] * tile
+            machine.env[variable] = offset.astype(first.dtype, copy=False)
+            machine.env[size] = np.minimum(tile, _distance(offset, stops[number])).astype(first.dtype, copy=False)
+        machine.under(mask, op.body)

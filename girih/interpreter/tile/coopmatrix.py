@@ -1,0 +1,361 @@
+"""Cooperative matrices as arrays [work_group, subgroup, row, column] (`girih.ops.tile.coopmatrix`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.boxes import read_boxes, span_of, unwritten, write_boxes
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
+from girih.interpreter.tile.atomics import update
+from girih.interpreter.tile.linalg import multiply
+from girih.ir.core import Value
+from girih.ir.types import CoopMatrix, MemRef, Number
+from girih.ops.tile.coopmatrix import (
+    CooperativeMatrixAtomicAdd,
+    CooperativeMatrixAtomicLoad,
+    CooperativeMatrixAtomicMax,
+    CooperativeMatrixAtomicMin,
+    CooperativeMatrixAtomicStore,
+    CooperativeMatrixConstruct,
+    CooperativeMatrixExtract,
+    CooperativeMatrixInsert,
+    CooperativeMatrixLoad,
+    CooperativeMatrixMulAdd,
+    CooperativeMatrixPrefetch,
+    CooperativeMatrixReduceAdd,
+    CooperativeMatrixReduceMax,
+    CooperativeMatrixReduceMin,
+    CooperativeMatrixScale,
+    CooperativeMatrixStore,
+    CooperativeMatrixTranspose,
+    MatrixAtomicUpdate,
+    Reduce,
+)
+from girih.ops.tile.coopmatrix_layout import Layout, layout_of
+
+
+def matrix_type(value: Value) -> CoopMatrix:
+    """The type of a matrix value."""
+    assert isinstance(value.type, CoopMatrix)
+    return value.type
+
+
+def axes_of(type: CoopMatrix) -> int:
+    """The axes of scalar values over which a matrix is held together: 1 for a subgroup, 2 for a work-group."""
+    return 2 if type.of_work_group else 1
+
+
+# --- access ------------------------------------------------------------------------------------
+
+
+class Tile:
+    """Where the elements of a tile lie, for each subgroup: arrays have the axes [work_group, subgroup]."""
+
+    def __init__(self, machine: Machine, op: Any, type: CoopMatrix) -> None:
+        self.machine, self.op, self.type = machine, op, type
+        axes = axes_of(type)
+        self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), axes)
+        mask = machine.together(op, axes)
+        self.full = (machine.work_groups, 1 if type.of_work_group else machine.subgroups)
+        row = machine.uniform(op, "row", machine.array(op.row), axes)
+        column = machine.uniform(op, "column", machine.array(op.column), axes)
+        sizes = self.memref.shape[::-1] if op.transpose else self.memref.shape
+        strides = self.memref.strides[::-1] if op.transpose else self.memref.strides
+        # The matrix's rows run along the memref's second mode where the access is transposed.
+        self.row, self.column = (column, row) if op.transpose else (row, column)
+        self.sizes: tuple[Varying, ...] = sizes
+        self.strides: tuple[Varying, ...] = strides
+        self.active = self._active(mask)
+
+    def _active(self, mask: Mask | None) -> Mask | None:
+        """The subgroups that take part: None for all."""
+        bad = unavailable(self.machine, self.op, self.memref)
+        if bad is None and mask is None:
+            return None
+        found = np.ones(self.full, np.bool_)
+        if mask is not None:
+            found &= mask[:, :, 0]
+        if bad is not None:
+            over = (1, 2) if self.type.of_work_group else (2,)
+            found &= ~np.any(bad, axis=over, keepdims=True)[:, :, 0]
+        return found
+
+    @property
+    def offsets(self) -> Array:
+        """The flat position of the first element."""
+        return self.memref.offset + self.row * self.strides[0] + self.column * self.strides[1]
+
+    def inside(self) -> Array:
+        """Which tiles lie wholly inside the memref and its memory."""
+        rows, columns = self.type.shape
+        m, n = self.sizes
+        found = (self.row >= 0) & (self.row <= m - rows) & (self.column >= 0) & (self.column <= n - columns)
+        if self.memref.memory.elements is not None:
+            return np.zeros_like(found)
+        if isinstance(self.strides[0], int) and isinstance(self.strides[1], int):
+            span = span_of(self.type.shape, (self.strides[0], self.strides[1]))
+            offsets = self.offsets
+            found = found & (offsets >= 0) & (offsets <= self.memref.memory.data.size - span)
+        return found
+
+    def whole(self) -> Array | None:
+        """The offsets [work_group, subgroup] where every tile of the batch can be moved as a box, None otherwise."""
+        if self.active is not None or not all(isinstance(s, int) for s in self.strides) or not self.inside().all():
+            return None
+        return self.offsets[:, :, 0]
+
+    def strides_of_box(self) -> tuple[int, int]:
+        """The strides, where they are ints."""
+        a, b = self.strides
+        assert isinstance(a, int)
+        assert isinstance(b, int)
+        return a, b
+
+    def elements(self) -> tuple[Array, Mask]:
+        """Flat positions [work_group, subgroup, row, column], and which may be accessed; the others are reported
+        unless the checked flag leaves them out."""
+        rows, columns = self.type.shape
+        i = np.arange(rows, dtype=np.int64)[:, None]
+        j = np.arange(columns, dtype=np.int64)[None, :]
+        row, column = self.row[..., None] + i, self.column[..., None] + j
+        m, n = (_matrix_axes(x) for x in self.sizes)
+        row_inside, column_inside = (row >= 0) & (row < m), (column >= 0) & (column < n)
+        wanted = np.ones((1, 1, 1, 1), np.bool_) if self.active is None else self.active[:, :, None, None]
+        if self.op.checked.rows:
+            wanted = wanted & row_inside
+        if self.op.checked.columns:
+            wanted = wanted & column_inside
+        flat = (
+            _matrix_axes(self.memref.offset)
+            + row * _matrix_axes(self.strides[0])
+            + column * _matrix_axes(self.strides[1])
+        )
+        good = row_inside & column_inside & (flat >= 0) & (flat < self.memref.memory.data.size)
+        if self.memref.memory.elements is not None and self.memref.memory.data.size:
+            good = good & self.memref.memory.elements[np.where(good, flat, 0)]
+        self._report(wanted & ~good, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.memref.name}")
+        usable = np.broadcast_to(wanted & good, (*self.full, rows, columns))
+        return np.where(usable, flat, 0), usable
+
+    def _report(self, bad: Array, code: str, message: str) -> None:
+        if not bad.any():
+            return
+        w, s, i, j = (int(x) for x in np.argwhere(bad)[0])
+        row = int(np.broadcast_to(self.row, (*self.full, 1))[w, s, 0]) + i
+        column = int(np.broadcast_to(self.column, (*self.full, 1))[w, s, 0]) + j
+        index = (column, row) if self.op.transpose else (row, column)
+        tiles = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
+        self.machine.find(code, self.op, tiles, message, argument=self.memref.name,
+                          index=index, shape=self.memref.shape, by_lane=False)  # fmt: skip
+
+    def check_written(self, offsets: Array) -> None:
+        """Find elements of whole tiles that were never written."""
+        missing = unwritten(self.memref.memory, offsets, self.type.shape, self.strides_of_box())
+        if missing is not None:
+            self._report(missing, "run.uninitialized", self._unwritten())
+
+    def check_elements_written(self, flat: Array, usable: Mask) -> None:
+        """Find elements that were never written."""
+        if self.memref.memory.written is not None and self.memref.memory.data.size:
+            self._report(usable & ~self.memref.memory.written[flat], "run.uninitialized", self._unwritten())
+
+    def _unwritten(self) -> str:
+        return f"`{self.op.spec.mnemonic}` of %{self.memref.name} before it is written"
+
+
+def _matrix_axes(held: Varying) -> Varying:
+    return held[..., None] if isinstance(held, np.ndarray) else held
+
+
+@meaning(CooperativeMatrixLoad, CooperativeMatrixAtomicLoad)
+def load(machine: Machine, op: CooperativeMatrixLoad | CooperativeMatrixAtomicLoad) -> None:
+    """A tile: as boxes where all tiles of the batch lie inside, element by element otherwise."""
+    tile = Tile(machine, op, matrix_type(op.result))
+    data = tile.memref.memory.data
+    offsets = tile.whole()
+    if offsets is not None:
+        tile.check_written(offsets)
+        machine.set(op.result, read_boxes(data, offsets, tile.type.shape, tile.strides_of_box(), copy=True))
+        return
+    flat, usable = tile.elements()
+    tile.check_elements_written(flat, usable)
+    if data.size == 0:
+        machine.set(op.result, np.zeros(flat.shape, data.dtype))
+        return
+    machine.set(op.result, np.where(usable, data[flat], np.zeros((), data.dtype)))
+
+
+@meaning(CooperativeMatrixStore, CooperativeMatrixAtomicStore)
+def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomicStore) -> None:
+    """A tile back to memory."""
+    tile = Tile(machine, op, matrix_type(op.matrix))
+    values = machine.array(op.matrix)
+    memory = tile.memref.memory
+    offsets = tile.whole()
+    if offsets is not None:
+        # A tile that several subgroups share is stored by each of them; one suffices.
+        shape = np.broadcast_shapes(offsets.shape, values.shape[:2])
+        offsets = np.broadcast_to(offsets, shape)
+        order = machine.choices.points(offsets.size)
+        if order is not None:
+            offsets = offsets.ravel()[order]
+            values = np.broadcast_to(values, (*shape, *tile.type.shape)).reshape(-1, *tile.type.shape)[order]
+        write_boxes(memory, offsets, tile.type.shape, tile.strides_of_box(), values)
+        return
+    flat, usable = tile.elements()
+    memory_values = np.broadcast_to(values, flat.shape)
+    memory.data[flat[usable]] = memory_values[usable]
+    if memory.written is not None:
+        memory.written[flat[usable]] = True
+
+
+_OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
+    CooperativeMatrixAtomicAdd: "add",
+    CooperativeMatrixAtomicMax: "max",
+    CooperativeMatrixAtomicMin: "min",
+}
+
+
+@meaning(*_OPERATORS)
+def atomic_update(machine: Machine, op: MatrixAtomicUpdate) -> None:
+    """Every component of every active subgroup's tile updates once."""
+    tile = Tile(machine, op, matrix_type(op.matrix))
+    element = op.memory.type
+    assert isinstance(element, MemRef)
+    flat, usable = tile.elements()
+    tile.check_elements_written(flat, usable)
+    values = np.broadcast_to(machine.array(op.matrix), flat.shape)
+    result = np.zeros(flat.shape, tile.memref.memory.data.dtype)
+    picked = flat[usable]
+    result[usable] = update(
+        machine, tile.memref.memory.data, picked, values[usable], _OPERATORS[type(op)], element.element
+    )
+    if tile.memref.memory.written is not None:
+        tile.memref.memory.written[picked] = True
+    machine.set(op.result, result)
+
+
+@meaning(CooperativeMatrixPrefetch)
+def prefetch(machine: Machine, op: CooperativeMatrixPrefetch) -> None:
+    """A hint: only what every subgroup must agree on is checked."""
+    machine.together(op, 1)
+    for name in ("row", "column"):
+        machine.uniform(op, name, machine.array(getattr(op, name)), 1)
+    shared(machine, op, "memory", machine.memref(op.memory), 1)
+
+
+# --- arithmetic --------------------------------------------------------------------------------
+
+
+@meaning(CooperativeMatrixConstruct)
+def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
+    """One number everywhere."""
+    axes = axes_of(matrix_type(op.result))
+    machine.together(op, axes)
+    number = machine.uniform(op, "a", machine.array(op.a), axes)[..., None]
+    machine.set(op.result, np.broadcast_to(number, (*number.shape[:2], *matrix_type(op.result).shape)))
+
+
+def _accumulator(source: Number, target: Number) -> Number:
+    """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
+    c, result = numbers.accumulator(source), numbers.accumulator(target)
+    return result if c.family == result.family and result.size > c.size else c
+
+
+@meaning(CooperativeMatrixMulAdd)
+def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
+    """a b + c, rounded once to the result; integers wrap in the type of the result."""
+    machine.together(op, axes_of(matrix_type(op.result)))
+    source, target = matrix_type(op.c).component, matrix_type(op.result).component
+    accumulator = _accumulator(source, target)
+    product = multiply(machine, machine.array(op.a), machine.array(op.b), accumulator)
+    total = numbers.BINARY["add"](product, numbers.cast(machine.array(op.c), source, accumulator), accumulator)
+    machine.set(op.result, numbers.cast(total, accumulator, target))
+
+
+@meaning(CooperativeMatrixScale)
+def scale(machine: Machine, op: CooperativeMatrixScale) -> None:
+    """A number times a matrix."""
+    axes = axes_of(matrix_type(op.result))
+    machine.together(op, axes)
+    number = machine.uniform(op, "a", machine.array(op.a), axes)[..., None]
+    machine.set(op.result, numbers.BINARY["mul"](number, machine.array(op.matrix), matrix_type(op.result).component))
+
+
+_REDUCTIONS: dict[type[Reduce], Any] = {
+    CooperativeMatrixReduceAdd: None,
+    CooperativeMatrixReduceMax: np.fmax,
+    CooperativeMatrixReduceMin: np.fmin,
+}
+
+
+@meaning(*_REDUCTIONS)
+def reduce(machine: Machine, op: Reduce) -> None:
+    """The sum, maximum or minimum of each row or column."""
+    machine.together(op, axes_of(matrix_type(op.a)))
+    type_ = matrix_type(op.a).component
+    a = machine.array(op.a)
+    axis = 3 if op.along_row else 2
+    ufunc = _REDUCTIONS[type(op)]
+    if ufunc is not None:
+        machine.set(op.result, ufunc.reduce(a, axis=axis, keepdims=True))
+        return
+    order = machine.choices.summands(a.shape[axis])
+    if order is not None:
+        a = a.take(order, axis=axis)
+    accumulator = numbers.accumulator(type_)
+    total = numbers.total(a, axis, accumulator)
+    machine.set(op.result, numbers.cast(np.expand_dims(total, axis), accumulator, type_))
+
+
+@meaning(CooperativeMatrixTranspose)
+def transpose(machine: Machine, op: CooperativeMatrixTranspose) -> None:
+    """Rows become columns, in the component type of the result."""
+    source, target = matrix_type(op.matrix), matrix_type(op.result)
+    machine.together(op, axes_of(source))
+    machine.set(op.result, numbers.cast(machine.array(op.matrix).swapaxes(2, 3), source.component, target.component))
+
+
+# --- components ----------------------------------------------------------------------
+
+
+def _layout(machine: Machine, type: CoopMatrix) -> Layout:
+    """The layout for the subgroup size of the launch, which was chosen so that there is one."""
+    found = layout_of(type, machine.geometry.subgroup_size)
+    assert found is not None
+    return found
+
+
+def _positions(machine: Machine, type: CoopMatrix, component: int) -> tuple[Array, Array, Array]:
+    """The row and column that each work-item holds as a component, and whether the column exists."""
+    layout = _layout(machine, type)
+    places = [layout.position(lane, component) for lane in range(layout.subgroup_size)]
+    rows, columns = (np.array(x) for x in zip(*places, strict=True))
+    return rows, np.minimum(columns, type.columns - 1), columns < type.columns
+
+
+@meaning(CooperativeMatrixExtract)
+def extract(machine: Machine, op: CooperativeMatrixExtract) -> None:
+    """A component of each work-item; padding is zero."""
+    machine.together(op, 1)
+    rows, columns, exists = _positions(machine, matrix_type(op.matrix), op.index)
+    held = machine.array(op.matrix)[:, :, rows, columns]
+    machine.set(op.result, np.where(exists, held, np.zeros((), held.dtype)))
+
+
+@meaning(CooperativeMatrixInsert)
+def insert(machine: Machine, op: CooperativeMatrixInsert) -> None:
+    """A copy with one component of each work-item replaced."""
+    machine.together(op, 1)
+    rows, columns, exists = _positions(machine, matrix_type(op.matrix), op.index)
+    a, held = machine.array(op.a), machine.array(op.matrix)
+    lead = np.broadcast_shapes(a.shape[:2], held.shape[:2])
+    new = np.broadcast_to(held, (*lead, *held.shape[2:])).copy()
+    values = np.broadcast_to(a, (*lead, machine.geometry.subgroup_size))
+    new[:, :, rows[exists], columns[exists]] = values[:, :, exists]
+    machine.set(op.result, new)

@@ -1,0 +1,107 @@
+"""Cooperative matrices in interleaved blocks of memory (`girih.ops.tile.coopmatrix_tensor`, 002 3.X).
+
+A component is moved byte by byte: blocks are interleaved in words of 4 bytes, which an 8-byte component straddles.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from girih.addressing import BlockedInterleaved
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask, MemRefValue
+from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.coopmatrix_tensor import (
+    BlockOrder,
+    CooperativeMatrixLoadBlockedInterleaved,
+    CooperativeMatrixStoreBlockedInterleaved,
+)
+
+Blocked = CooperativeMatrixLoadBlockedInterleaved | CooperativeMatrixStoreBlockedInterleaved
+
+
+@lru_cache(64)
+def _bytes(order: BlockOrder, rows: int, columns: int, size: int, stride: int) -> Array:
+    """The byte in memory of each byte of each component, as [row, column, byte]."""
+    model = BlockedInterleaved("row" if order is BlockOrder.ROW else "column", rows, columns, size, stride)
+    i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
+    return np.stack([model.byte(i, j, byte) for byte in range(size)], axis=-1)
+
+
+def _place(machine: Machine, op: Blocked, type: CoopMatrix) -> tuple[MemRefValue, Array, Mask]:
+    """The memref, the element of the memory at which each matrix begins, and which of them are accessed."""
+    axes = axes_of(type)
+    mask = machine.together(op, axes)
+    memref = shared(machine, op, "memory", machine.memref(op.memory), axes)
+    offset = machine.uniform(op, "offset", machine.array(op.offset), axes)
+    count = type.rows * type.columns
+    size = memref.shape[0]
+    flat = memref.offset + offset
+    inside = (offset >= 0) & (offset <= size - count)
+    inside = inside & (flat >= 0) & (flat <= memref.memory.data.size - count)
+    elements = memref.memory.elements
+    if elements is not None and elements.size:
+        # The memory of a group's member may end before its shape does; what is in front of its last element is there.
+        inside &= elements[np.where(inside, flat + count - 1, 0)]
+    wanted = np.ones((1, 1, 1), np.bool_) if mask is None else mask
+    bad = unavailable(machine, op, memref)
+    if bad is not None:
+        wanted = wanted & ~np.any(bad, axis=tuple(range(3 - axes, 3)), keepdims=True)
+    missed = wanted & ~inside
+    if missed.any():
+        words = f"`{op.spec.word}.{op.order.value}` of {count} elements outside %{memref.name}"
+        machine.find("run.out_of_bounds", op, missed, words, argument=memref.name, index=(offset,), shape=(size,),
+                     place="from element ({}) of ({})", by_lane=False)  # fmt: skip
+    usable = np.broadcast_to(wanted & inside, np.broadcast_shapes(wanted.shape, inside.shape))
+    return memref, np.where(usable, flat, 0), usable
+
+
+def _spots(op: Blocked, type: CoopMatrix, start: Array) -> Array:
+    """The bytes of the memory, [work_group, subgroup, row, column, byte]."""
+    size = type.component.size
+    return start[..., None, None] * size + _bytes(op.order, *type.shape, size, op.stride)
+
+
+@meaning(CooperativeMatrixLoadBlockedInterleaved)
+def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
+    """A matrix from its blocks; zeros where it does not lie in the memref."""
+    type_ = matrix_type(op.result)
+    dtype = numbers.dtype(type_.component)
+    memref, start, usable = _place(machine, op, type_)
+    usable = usable[..., None]
+    data = memref.memory.data
+    if not usable.any():
+        machine.set(op.result, np.zeros((*start.shape[:2], *type_.shape), dtype))
+        return
+    spots = _spots(op, type_, start)
+    spots = np.where(usable[..., None], spots, 0)
+    written = memref.memory.written
+    if written is not None:
+        missing = usable & ~written[spots // dtype.itemsize].all(axis=-1)
+        machine.find("run.uninitialized", op, np.any(missing, axis=(2, 3), keepdims=True)[..., 0],
+                     f"`{op.spec.word}.{op.order.value}` of %{memref.name} before it is written",
+                     argument=memref.name, by_lane=False)  # fmt: skip
+    found = np.ascontiguousarray(data.view(np.uint8)[spots]).view(dtype)[..., 0]
+    machine.set(op.result, np.where(usable, found, np.zeros((), dtype)))
+
+
+@meaning(CooperativeMatrixStoreBlockedInterleaved)
+def store(machine: Machine, op: CooperativeMatrixStoreBlockedInterleaved) -> None:
+    """A matrix to its blocks."""
+    type_ = matrix_type(op.matrix)
+    memref, start, usable = _place(machine, op, type_)
+    values = np.ascontiguousarray(machine.array(op.matrix))
+    lead = np.broadcast_shapes(start.shape[:2], values.shape[:2])
+    taken = np.broadcast_to(usable[..., 0], lead)
+    if not taken.any():
+        return
+    spots = np.broadcast_to(_spots(op, type_, start), (*lead, *type_.shape, type_.component.size))[taken]
+    raw = values.view(np.uint8).reshape(*values.shape, type_.component.size)
+    memref.memory.data.view(np.uint8)[spots] = np.broadcast_to(raw, (*lead, *raw.shape[2:]))[taken]
+    if memref.memory.written is not None:
+        memref.memory.written[spots // type_.component.size] = True

@@ -1,0 +1,116 @@
+"""Regions over components of cooperative matrices (`ops.tile.coopmatrix_regions`): the components are work-items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from girih.interpreter.machine.access import shared
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask, MemRefValue
+from girih.interpreter.tile.control import yielded
+from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
+from girih.ir.core import Value
+from girih.ir.types import CoopMatrix
+from girih.ir.uses import free_values
+from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixApply, CooperativeMatrixCombine
+
+
+@contextmanager
+def components(machine: Machine, count: int, *, of_work_group: bool) -> Iterator[None]:
+    """So many components are the work-items of each subgroup, or of each work-group."""
+    before = machine.lanes, machine.subgroups, machine.inside_apply
+    machine.lanes, machine.inside_apply = count, True
+    if of_work_group:
+        machine.subgroups = 1
+    yield
+    machine.lanes, machine.subgroups, machine.inside_apply = before
+
+
+def as_items(matrix: Array) -> Array:
+    """A matrix [work_group, subgroup, row, column] as a scalar value of one work-item per component."""
+    return np.ascontiguousarray(matrix).reshape(*matrix.shape[:2], -1)
+
+
+@meaning(CooperativeMatrixApply)
+def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
+    """The region is executed with one work-item for each component of the matrices."""
+    type_ = matrix_type(op.result)
+    axes = axes_of(type_)
+    mask = machine.together(op, axes)
+    outer: dict[Value, Any] = {}
+    for value in (v for v in free_values(op) if not isinstance(v.type, CoopMatrix)):
+        outer[value] = held = machine.env[value]
+        if isinstance(held, np.ndarray):
+            machine.env[value] = machine.uniform(op, f"%{value.name}", held, axes)
+        elif isinstance(held, MemRefValue):
+            machine.env[value] = shared(machine, op, f"%{value.name}", held, axes)
+    count = type_.rows * type_.columns
+    numbers = np.arange(count, dtype=np.int32)[None, None, :]
+    machine.env[op.row] = numbers // np.int32(type_.columns)
+    machine.env[op.column] = numbers % np.int32(type_.columns)
+    for element, matrix in zip(op.elements, op.matrices, strict=True):
+        machine.env[element] = as_items(machine.array(matrix))
+    with components(machine, count, of_work_group=type_.of_work_group):
+        machine.under(mask, op.body)
+        (result,) = yielded(machine, op.body)
+    machine.env.update(outer)
+    full = np.broadcast_to(result, (*result.shape[:2], count))
+    machine.set(op.result, full.reshape(*result.shape[:2], *type_.shape))
+
+
+@meaning(CooperativeMatrixCombine)
+def combine(machine: Machine, op: CooperativeMatrixCombine) -> None:
+    """What belongs together is halved by combining pairs, until one is left; order and pairs are choices."""
+    type_ = matrix_type(op.matrix)
+    mask = machine.together(op, axes_of(type_))
+    held = _together(op.along, machine.array(op.matrix))
+    order = machine.choices.summands(held.shape[-1])
+    if order is not None:
+        held = held.take(order, axis=-1)
+    while held.shape[-1] > 1:
+        pairs = machine.choices.pairs(held.shape[-1] // 2)
+        left, right, rest = held[..., :pairs], held[..., pairs : 2 * pairs], held[..., 2 * pairs :]
+        held = np.concatenate((_combined(machine, op, mask, left, right), rest), axis=-1)
+    machine.set(op.result, _spread(op.along, held[..., 0], matrix_type(op.result)))
+
+
+def _combined(machine: Machine, op: CooperativeMatrixCombine, mask: Mask | None, left: Array, right: Array) -> Array:
+    """The region for each pair of two arrays [work_group, subgroup, ...]."""
+    lead = left.shape[:2]
+    count = left[0, 0].size
+    machine.env[op.left], machine.env[op.right] = left.reshape(*lead, count), right.reshape(*lead, count)
+    with components(machine, count, of_work_group=matrix_type(op.matrix).of_work_group):
+        machine.under(mask, op.body)
+        (result,) = yielded(machine, op.body)
+    return np.broadcast_to(result, (*lead, count)).reshape(left.shape)
+
+
+def _together(along: Combined, matrix: Array) -> Array:
+    """[work_group, subgroup, what is told apart, what is combined]."""
+    groups, subgroups, rows, columns = matrix.shape
+    match along:
+        case Combined.ROW:
+            return matrix
+        case Combined.COLUMN:
+            return matrix.swapaxes(2, 3)
+        case Combined.ALL:
+            return matrix.reshape(groups, subgroups, 1, rows * columns)
+        case Combined.BLOCK:
+            blocks = matrix.reshape(groups, subgroups, rows // 2, 2, columns // 2, 2).swapaxes(3, 4)
+            return blocks.reshape(groups, subgroups, rows * columns // 4, 4)
+
+
+def _spread(along: Combined, combined: Array, type: CoopMatrix) -> Array:
+    """The matrix that holds combinations [work_group, subgroup, what is told apart]."""
+    match along:
+        case Combined.COLUMN:
+            combined = combined[:, :, None, :]
+        case Combined.BLOCK:
+            combined = combined.reshape(*combined.shape[:2], *type.shape)
+        case _:
+            combined = combined[..., None]
+    return np.broadcast_to(combined, (*combined.shape[:2], *type.shape))

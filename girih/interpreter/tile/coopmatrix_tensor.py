@@ -1,0 +1,297 @@
+"""Loads and stores of cooperative matrices through tensor layouts and views (`girih.ops.tile.coopmatrix_tensor`).
+
+Arrays have the axes [work_group, subgroup, row, column]; the subgroup axis has size 1 for matrices of the work-group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from girih.addressing import Access, AddressingError, Kind, TensorLayout, TensorView
+from girih.addressing.buffers import component_of_bits
+from girih.arguments.bound import Memory
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask, MemRefValue, ModelValue, Varying
+from girih.interpreter.tile.control import yielded
+from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
+from girih.interpreter.tile.coopmatrix_regions import as_items, components
+from girih.interpreter.tile.tensor_layout import combinations
+from girih.ir.types import CoopMatrix, MemRef
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
+from girih.ops.tile.tensor_layout import NO_LAYOUT, plural
+
+TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
+
+ALIGNMENT = 16
+"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
+
+
+@lru_cache(256)
+def _access(layout: TensorLayout, view: TensorView | None, rows: int, columns: int, store: bool) -> Access:
+    return layout.access(rows, columns, view, store)
+
+
+class Tensor:
+    """Where the components of a matrix lie, for each subgroup: `element`, `kind`, and the `base` in the memory."""
+
+    def __init__(self, machine: Machine, op: TensorAccess, type: CoopMatrix, *, store: bool, unit: int) -> None:
+        self.machine, self.op, self.type, self.unit = machine, op, type, unit
+        axes = axes_of(type)
+        self.mask = machine.together(op, axes)
+        self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), axes)
+        offset = machine.uniform(op, "offset", machine.array(op.offset), axes)
+        self.offset = offset[..., None]
+        self.full = (machine.work_groups, 1 if type.of_work_group else machine.subgroups)
+        self.accesses: list[Access] = []
+        self.which = self._choose(axes, store)
+        active = np.ones((*self.full, 1, 1), np.bool_)
+        if self.mask is not None:
+            active &= self.mask[..., None]
+        bad = unavailable(machine, op, self.memref)
+        if bad is not None:
+            active &= ~np.any(bad, axis=tuple(range(3 - axes, 3)), keepdims=True)[..., None]
+        self.active = active & ~self.illegal
+        self.element = self.pick([a.element for a in self.accesses], -1)
+        self.kind = self.pick([a.kind for a in self.accesses], Kind.SKIPPED)
+        self._check_base()
+        self._check_defined()
+
+    # --- models --------------------------------------------------------------------------
+
+    def _choose(self, axes: int, store: bool) -> Array:
+        """Which access each subgroup makes; `illegal` where there is none."""
+        machine, op = self.machine, self.op
+        values: list[ModelValue] = [machine.env[op.layout]]
+        which = [machine.uniform(op, "layout", values[0].which, axes)]
+        if op.view is not None:
+            values.append(machine.env[op.view])
+            which.append(machine.uniform(op, "view", values[1].which, axes))
+        cases, chosen = combinations(which)
+        illegal = np.zeros(chosen.shape, np.bool_)
+        for position, case in enumerate(cases):
+            layout, *view = (held.models[k] for held, k in zip(values, case, strict=True))
+            if layout is None or None in view:
+                self.accesses.append(_NOTHING)
+                illegal |= chosen == position
+                continue
+            assert isinstance(layout, TensorLayout)
+            over = view[0] if view else None
+            assert over is None or isinstance(over, TensorView)
+            try:
+                self.accesses.append(_access(layout, over, *self.type.shape, store))
+            except AddressingError as error:
+                self.accesses.append(_NOTHING)
+                illegal |= chosen == position
+                bad = chosen == position
+                if self.mask is not None:
+                    bad = bad & self.mask
+                found = "; ".join(map(str, error.violations))
+                machine.find("run.tensor_layout", op, bad, f"{NO_LAYOUT}: {found}", by_lane=False)
+        self.illegal = illegal[..., None]
+        return chosen[..., 0]
+
+    def pick(self, arrays: list[Array], default: int) -> Array:
+        """Of one array [row, column] for each access, that of each subgroup."""
+        full = [np.full(self.type.shape, default) if a.shape != self.type.shape else a for a in arrays]
+        if len(full) == 1:
+            return full[0][None, None]
+        found: Array = np.stack(full)[self.which]
+        return found
+
+    # --- checks --------------------------------------------------------------------------
+
+    def _check_base(self) -> None:
+        """Find bases that are no multiple of 16 bytes; the access is made all the same."""
+        memory = self.memref.memory
+        address = memory.data.ctypes.data if memory.data.size else 0
+        base = address + (_wide(self.memref.offset) + self.offset) * memory.data.itemsize
+        bad = (base % ALIGNMENT != 0) & self.active
+        if bad.any():
+            self.find(bad, "run.misaligned", f"the base of `{self.op.spec.mnemonic}`, %{self.memref.name} at the "
+                       f"offset, is no multiple of {ALIGNMENT} bytes")  # fmt: skip
+
+    def _check_defined(self) -> None:
+        """Find components outside a layout whose clamp mode says nothing about them."""
+        bad = (self.kind == Kind.UNDEFINED) & self.active
+        if bad.any():
+            words = "outside the tensor layout, whose clamp mode is undefined: component ({}) of ({})"
+            self.find(bad, "run.undefined", f"`{self.op.spec.mnemonic}` {words}")
+
+    def find(self, bad: Array, code: str, message: str, position: tuple[Array, Varying] | None = None) -> None:
+        """Note what is wrong with components; `position` is the element of the memref instead, and its size."""
+        full = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, self.active.shape))
+        w, s, i, j = (int(x) for x in np.argwhere(full)[0])
+        index: tuple[int, ...] | None = None
+        shape: tuple[Varying, ...] | None = None
+        if "({})" in message:
+            rows, columns = self.type.shape
+            message = message.replace("({})", f"({i}, {j})", 1).replace("({})", f"({rows}, {columns})", 1)
+        if position is not None:
+            index = (int(np.broadcast_to(position[0], full.shape)[w, s, i, j]),)
+            shape = (position[1],)
+        groups = np.any(full, axis=(2, 3), keepdims=True)[..., 0]
+        self.machine.find(code, self.op, groups, message, argument=self.memref.name, index=index, shape=shape,
+                          by_lane=False)  # fmt: skip
+
+    def touched(self) -> tuple[Array, Mask]:
+        """The element of the memory at which each component or block begins, and which of them may be touched."""
+        wanted = (self.element >= 0) & (self.kind != Kind.UNDEFINED) & self.active
+        itemsize = self.memref.memory.data.itemsize
+        step = self.unit // itemsize
+        position = self.offset + self.element * step
+        size = self.memref.shape[0]
+        good = (self.offset >= 0) & (position >= 0) & (position <= _wide(size) - step)
+        flat = _wide(self.memref.offset) + position
+        good = good & (flat >= 0) & (flat <= self.memref.memory.data.size - step)
+        elements = self.memref.memory.elements
+        if elements is not None and self.memref.memory.data.size:
+            good = good & elements[np.where(good, flat, 0)]
+        missed = wanted & ~good
+        if missed.any():
+            self.find(missed, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.memref.name}",
+                       (position, size))  # fmt: skip
+        usable = wanted & good
+        return np.where(usable, flat, 0), usable
+
+    def check_written(self, flat: Array, usable: Mask) -> None:
+        """Find components that are loaded before they are written."""
+        written = self.memref.memory.written
+        if written is None or not written.size:
+            return
+        missing = usable & ~written[flat]
+        if missing.any():
+            self.find(missing, "run.uninitialized", f"`{self.op.spec.mnemonic}` of %{self.memref.name} before it is "
+                       "written")  # fmt: skip
+
+    def fill(self, dtype: np.dtype[np.generic]) -> Array:
+        """The clamp value of each subgroup's access."""
+        values = np.array([component_of_bits(a.fill, dtype) for a in self.accesses], dtype)
+        return values[self.which][..., None, None]
+
+
+_NOTHING = Access(np.empty((0, 0), np.int64), np.empty((0, 0), np.uint8))
+
+
+def _wide(held: Varying) -> Varying:
+    """A value with an axis more."""
+    return held[..., None] if isinstance(held, np.ndarray) else held
+
+
+@meaning(CooperativeMatrixLoadTensor)
+def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
+    """Components from memory or from decoded blocks, the clamp value, or those of `init`."""
+    type_ = matrix_type(op.result)
+    dtype = numbers.dtype(type_.component)
+    block = op.block_type if isinstance(op.block_type, MemRef) else None
+    tensor = Tensor(machine, op, type_, store=False, unit=dtype.itemsize if block is None else block_bytes(block))
+    flat, usable = tensor.touched()
+    memory = tensor.memref.memory
+    if block is not None:
+        loaded = _decode(machine, op, tensor, block, flat, usable)
+    else:
+        tensor.check_written(flat, usable)
+        loaded = memory.data[flat] if memory.data.size else np.zeros(flat.shape, dtype)
+    found = np.where(usable, loaded, np.zeros((), dtype))
+    found = np.where((tensor.kind == Kind.FILLED) & tensor.active, tensor.fill(dtype), found)
+    kept = (tensor.kind == Kind.SKIPPED) & ~tensor.illegal
+    machine.set(op.result, np.where(kept, machine.array(op.init), found))
+
+
+@meaning(CooperativeMatrixStoreTensor)
+def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
+    """Components to memory; of several that go to one place one wins, which is found all the same."""
+    type_ = matrix_type(op.matrix)
+    tensor = Tensor(machine, op, type_, store=True, unit=type_.component.size)
+    _check_aliasing(tensor)
+    flat, usable = tensor.touched()
+    values = machine.array(op.matrix)
+    shape = np.broadcast_shapes(flat.shape, usable.shape, values.shape)
+    flat, usable, values = (np.broadcast_to(x, shape) for x in (flat, usable, values))
+    places, values = flat[usable], values[usable]
+    order = machine.choices.points(places.size)
+    if order is not None:
+        places, values = places[order], values[order]
+    memory = tensor.memref.memory
+    memory.data[places] = values
+    if memory.written is not None:
+        memory.written[places] = True
+
+
+def _check_aliasing(tensor: Tensor) -> None:
+    """Find elements of memory that several components of a matrix are stored to."""
+    for position, access in enumerate(tensor.accesses):
+        aliased = access.aliased()
+        if not aliased.size:
+            continue
+        bad = (tensor.which == position)[..., None, None] & np.isin(tensor.element, aliased) & tensor.active
+        if bad.any():
+            words = f"stores {plural(aliased.size, 'element')} of %{tensor.memref.name} more than once"
+            tensor.find(bad, "run.aliasing", f"`{tensor.op.spec.mnemonic}` {words}, first component ({{}}) of ({{}})")
+
+
+# --- decoding -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Copies of the blocks that are touched, one after the other, and which one each component lies in."""
+
+    memory: Memory
+    number: Array
+
+
+def _blocks(tensor: Tensor, block: MemRef, name: str, flat: Array, usable: Mask) -> Blocks:
+    memory = tensor.memref.memory
+    size = memory.data.itemsize
+    per_block = block_bytes(block) // size
+    starts, number = np.unique(flat[usable], return_inverse=True)
+    which = np.zeros(flat.shape, np.int64)
+    which[usable] = number.reshape(-1)
+    spots = starts[:, None] + np.arange(per_block)
+    dtype = numbers.dtype(block.element)
+    held = np.zeros((1, per_block), memory.data.dtype) if not starts.size else memory.data[spots]
+    data = np.ascontiguousarray(held).reshape(-1).view(np.uint8).view(dtype)
+    written: Mask | None = None
+    if memory.written is not None:
+        bits: Mask = memory.written[spots] if starts.size else np.zeros((1, per_block), np.bool_)
+        written = np.all(np.repeat(bits, size, axis=1).reshape(-1, dtype.itemsize), axis=1)
+    return Blocks(Memory(data, written, name), which)
+
+
+def _decode(
+    machine: Machine, op: CooperativeMatrixLoadTensor, tensor: Tensor, block: MemRef, flat: Array, usable: Mask
+) -> Array:
+    """The region for every component that lies in a block."""
+    assert op.block is not None
+    assert op.body is not None
+    shape = (*tensor.full, *tensor.type.shape)
+    flat, usable = (np.broadcast_to(x, shape) for x in (flat, usable))
+    if not usable.any():
+        return np.zeros(shape, numbers.dtype(tensor.type.component))
+    blocks = _blocks(tensor, block, op.block.name, flat, usable)
+    elements = block_bytes(block) // block.element.size
+    strides = tuple(n for n in block.strides if n is not None)
+    sizes = tuple(n for n in block.shape if n is not None)
+    machine.env[op.block] = MemRefValue(blocks.memory, as_items(blocks.number) * elements, sizes, strides)
+    for value, coordinate in zip(op.coordinates, _coordinates(tensor), strict=True):
+        machine.env[value] = as_items(coordinate)
+    with components(machine, tensor.type.rows * tensor.type.columns, of_work_group=tensor.type.of_work_group):
+        machine.under(as_items(usable), op.body)
+        (result,) = yielded(machine, op.body)
+    return np.broadcast_to(result, as_items(usable).shape).reshape(shape)
+
+
+def _coordinates(tensor: Tensor) -> list[Array]:
+    """The coordinates of the blocks, then those inside them, as index values."""
+    missing = np.empty((0, 0), np.int64)
+    found: list[Array] = []
+    for arrays in ([a.block for a in tensor.accesses], [a.within for a in tensor.accesses]):
+        dim = next(a.shape[-1] for a in arrays if a is not None)
+        for k in range(dim):
+            found.append(tensor.pick([missing if a is None else a[..., k].astype(np.int64) for a in arrays], 0))
+    return found

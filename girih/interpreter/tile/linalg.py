@@ -1,0 +1,343 @@
+"""Collective linear algebra (`girih.ops.tile.linalg`): one NumPy expression for all work-groups with the same shapes.
+
+Products and sums are computed in the accumulator type of the target's element type and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.boxes import box_indices, read_boxes, span_of, unwritten, write_boxes
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, MemRefValue, Varying
+from girih.ir.core import Op, Value
+from girih.ir.types import MemRef, Number
+from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
+
+Ints = tuple[int, ...]
+
+_TEAM_ELEMENTS = 2**20
+"""How many elements of all operands a team works on at once."""
+
+
+@dataclass(slots=True)
+class Box:
+    """A memref for work-groups that agree on its shape and strides: where it starts in each."""
+
+    memref: MemRefValue
+    offsets: Array
+    shape: Ints
+    strides: Ints
+
+
+@dataclass(slots=True)
+class Team:
+    """Work-groups of the batch, by number, for which all operands have the same shapes."""
+
+    groups: Array
+    boxes: list[Box]
+
+
+def _per_group(machine: Machine, held: Varying) -> Array:
+    """A size or offset for each work-group."""
+    if isinstance(held, int):
+        return np.full(machine.work_groups, held, np.int64)
+    return np.broadcast_to(held[:, 0, 0], (machine.work_groups,))
+
+
+def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
+    """The active work-groups that may use all memrefs, sorted by the shapes they see."""
+    memrefs = [_operand(machine, op, name) for name in names]
+    active = np.ones(machine.work_groups, np.bool_)
+    if machine.mask is not None:
+        active &= np.broadcast_to(machine.mask.any(axis=(1, 2)), active.shape)
+    for memref in memrefs:
+        bad = unavailable(machine, op, memref)
+        if bad is not None:
+            active &= ~np.broadcast_to(bad.any(axis=(1, 2)), active.shape)
+    groups = np.flatnonzero(active)
+    if not groups.size:
+        return
+    extents = [[*m.shape, *m.strides] for m in memrefs]
+    if all(isinstance(x, int) for row in extents for x in row):
+        yield from _parts(machine, op, groups, memrefs, [tuple(int(x) for x in row) for row in extents])
+        return
+    table = np.stack([_per_group(machine, x) for row in extents for x in row], axis=1)[groups]
+    kinds, member = np.unique(table, axis=0, return_inverse=True)
+    for number, kind in enumerate(kinds):
+        rows, position = [], 0
+        for row in extents:
+            rows.append(tuple(int(x) for x in kind[position : position + len(row)]))
+            position += len(row)
+        yield from _parts(machine, op, groups[member.ravel() == number], memrefs, rows)
+
+
+def _parts(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
+    """Teams whose boxes together take up no more than some megabytes, where they are more than one work-group."""
+    elements = sum(prod(row[: len(row) // 2]) for row in extents)
+    most = max(1, _TEAM_ELEMENTS // max(1, elements))
+    for begin in range(0, groups.size, most):
+        yield from _team(machine, op, groups[begin : begin + most], memrefs, extents)
+
+
+def _operand(machine: Machine, op: Op, name: str) -> MemRefValue:
+    value: Value = getattr(op, name)
+    return shared(machine, op, name, machine.memref(value), 2)
+
+
+def _team(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
+    """The team, without the work-groups whose boxes miss the memory behind a group with an offset."""
+    offsets = [_per_group(machine, m.offset)[groups] for m in memrefs]
+    fits = np.ones(groups.size, np.bool_)
+    for memref, start, row in zip(memrefs, offsets, extents, strict=True):
+        order = len(row) // 2
+        span = span_of(row[:order], row[order:])
+        inside = (start >= 0) & (start + span <= memref.memory.data.size) if span else np.ones(groups.size, np.bool_)
+        if memref.memory.elements is not None and span:
+            positions = start[:, None] + box_indices(row[:order], row[order:]).ravel()
+            clipped = np.clip(positions, 0, memref.memory.data.size - 1)
+            inside &= memref.memory.elements[clipped].all(axis=1)
+        if not inside.all():
+            message = f"`{op.spec.mnemonic}` outside the memory of %{memref.name}"
+            machine.find("run.out_of_bounds", op, _at(machine, groups[~inside]), message, argument=memref.name)
+            fits &= inside
+    if not fits.any():
+        return
+    boxes = [
+        Box(m, start[fits], row[: len(row) // 2], row[len(row) // 2 :])
+        for m, start, row in zip(memrefs, offsets, extents, strict=True)
+    ]
+    yield Team(groups[fits], boxes)
+
+
+def _at(machine: Machine, groups: Array) -> Array:
+    """A mask of work-groups."""
+    mask = np.zeros((machine.work_groups, 1, 1), np.bool_)
+    mask[groups] = True
+    return mask
+
+
+def fetch(machine: Machine, op: Op, team: Team, box: Box) -> Array:
+    """The elements of a box for each work-group of the team."""
+    missing = unwritten(box.memref.memory, box.offsets, box.shape, box.strides)
+    if missing is not None:
+        where = np.argwhere(missing)[0]
+        index = tuple(int(i) for i in where[1:])
+        guilty = _at(machine, team.groups[missing.reshape(len(team.groups), -1).any(axis=1)])
+        message = f"`{op.spec.mnemonic}` of %{box.memref.name} before it is written"
+        machine.find("run.uninitialized", op, guilty, message,
+                     argument=box.memref.name, index=index, shape=box.shape)  # fmt: skip
+    return read_boxes(box.memref.memory.data, box.offsets, box.shape, box.strides)
+
+
+def fits(machine: Machine, op: Op, team: Team, left: Ints, right: Ints, says: str) -> bool:
+    """Whether two shapes agree at run time; a finding otherwise, which names all memrefs and their shapes."""
+    if left == right:
+        return True
+    shapes = ", ".join(f"%{box.memref.name} is {_by(box.shape)}" for box in team.boxes)
+    words = f"`{op.spec.mnemonic}`: {says}, {_by(left)} and {_by(right)}; {shapes}"
+    machine.find("run.size", op, _at(machine, team.groups), words, argument=team.boxes[-1].memref.name)
+    return False
+
+
+def _by(shape: Ints) -> str:
+    """A shape in words."""
+    return "x".join(map(str, shape)) if shape else "a scalar"
+
+
+Product = Callable[[list[Array], Number], Array]
+
+
+def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check: Any, product: Product) -> None:
+    """target := alpha product + beta target, for every team.
+
+    The product gets the boxes of `names` and the accumulator type; its result has the target's shape. The constant 0
+    as beta does not read the target.
+    """
+    type_ = getattr(op, target).type
+    assert isinstance(type_, MemRef)
+    element = type_.element
+    accumulator = numbers.accumulator(element)
+    alpha = _scalar(machine, op, "alpha", accumulator)
+    beta = _scalar(machine, op, "beta", accumulator)
+    constant = machine.constants.get(op.beta)
+    overwrite = isinstance(constant, np.ndarray) and bool((constant == 0).all())
+    for team in teams(machine, op, (*names, target)):
+        *sources, goal = team.boxes
+        if not check(machine, op, team):
+            continue
+        computed = product([fetch(machine, op, team, box) for box in sources], accumulator)
+        lead = (-1, *(1,) * (computed.ndim - 1))
+        picked = _BINARY["mul"](computed, _of_team(alpha, team).reshape(lead), accumulator)
+        if op.atomic:
+            value = numbers.cast(picked, accumulator, element)
+            _atomic(machine, op, team, goal, value, element, add=not overwrite)
+            continue
+        if not overwrite:
+            old = numbers.cast(fetch(machine, op, team, goal), element, accumulator)
+            picked = _BINARY["add"](
+                picked, _BINARY["mul"](old, _of_team(beta, team).reshape(lead), accumulator), accumulator
+            )
+        write_boxes(
+            goal.memref.memory, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element)
+        )
+
+
+_BINARY = numbers.BINARY
+
+
+def _scalar(machine: Machine, op: Any, name: str, accumulator: Number) -> Array:
+    """alpha or beta per work-group, in the accumulator type."""
+    value: Value = getattr(op, name)
+    type_ = value.type
+    assert isinstance(type_, Number)
+    return numbers.cast(machine.uniform(op, name, machine.array(value), 2), type_, accumulator)
+
+
+def _of_team(held: Array, team: Team) -> Array:
+    return held if held.shape[0] == 1 else held[team.groups]
+
+
+def _atomic(machine: Machine, op: Op, team: Team, goal: Box, value: Array, element: Number, *, add: bool) -> None:
+    """Update or overwrite the target, one work-group after the other."""
+    if not add:
+        write_boxes(goal.memref.memory, goal.offsets, goal.shape, goal.strides, value)
+        return
+    fetch(machine, op, team, goal)
+    values = np.broadcast_to(value, (len(team.groups), *goal.shape))
+    for number in machine.choices.order(len(team.groups)):
+        start = goal.offsets[number : number + 1]
+        old = read_boxes(goal.memref.memory.data, start, goal.shape, goal.strides)
+        new = _BINARY["add"](old, values[number : number + 1], element)
+        write_boxes(goal.memref.memory, start, goal.shape, goal.strides, new)
+
+
+def _to(operand: Value, array: Array, accumulator: Number) -> Array:
+    """Elements of an operand in the accumulator type."""
+    type_ = operand.type
+    assert isinstance(type_, MemRef)
+    return numbers.cast(array, type_.element, accumulator)
+
+
+def _turned(shape: Ints, transpose: bool) -> Ints:
+    return shape[::-1] if transpose and len(shape) == 2 else shape
+
+
+def _turn(array: Array, transpose: bool) -> Array:
+    return array.swapaxes(-1, -2) if transpose and array.ndim == 3 else array
+
+
+@meaning(Axpby)
+def axpby(machine: Machine, op: Axpby) -> None:
+    """b := alpha op(a) + beta b."""
+
+    def check(machine: Machine, op: Axpby, team: Team) -> bool:
+        a, b = team.boxes
+        return fits(machine, op, team, _turned(a.shape, op.transpose), b.shape, "op(a) and b differ in shape")
+
+    scaled(machine, op, ("a",), "b", check, lambda s, t: _to(op.a, _turn(s[0], op.transpose), t))
+
+
+@meaning(Cumsum)
+def cumsum(machine: Machine, op: Cumsum) -> None:
+    """b := alpha (cumulative sum of a along a mode) + beta b."""
+
+    def check(machine: Machine, op: Cumsum, team: Team) -> bool:
+        a, b = team.boxes
+        return fits(machine, op, team, a.shape, b.shape, "a and b differ in shape")
+
+    scaled(machine, op, ("a",), "b", check, lambda s, t: numbers.cumulative(_to(op.a, s[0], t), op.mode + 1, t))
+
+
+@meaning(Sum)
+def sum_(machine: Machine, op: Sum) -> None:
+    """b := alpha op(a) 1 + beta b."""
+
+    def check(machine: Machine, op: Sum, team: Team) -> bool:
+        a, b = team.boxes
+        rows = _turned(a.shape, op.transpose)[: len(b.shape)]
+        return fits(machine, op, team, rows, b.shape, "rows of op(a) and b differ")
+
+    def product(s: list[Array], t: Number) -> Array:
+        a = _turn(_to(op.a, s[0], t), op.transpose)
+        order = machine.choices.summands(a.shape[-1])
+        return numbers.total(a if order is None else a[..., order], -1, t)
+
+    scaled(machine, op, ("a",), "b", check, product)
+
+
+def multiply(machine: Machine, a: Array, b: Array, accumulator: Number) -> Array:
+    """A matrix product, its sums in an order that `Choices` may vary."""
+    order = machine.choices.summands(a.shape[-1])
+    if order is not None:
+        a, b = a[..., order], b[..., order, :]
+    return numbers.matmul(a, b, accumulator)
+
+
+@meaning(Gemm)
+def gemm(machine: Machine, op: Gemm) -> None:
+    """c := alpha op1(a) op2(b) + beta c."""
+
+    def check(machine: Machine, op: Gemm, team: Team) -> bool:
+        (m, k), (depth, n) = _turned(team.boxes[0].shape, op.transpose_a), _turned(team.boxes[1].shape, op.transpose_b)
+        return fits(machine, op, team, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ") and fits(
+            machine, op, team, (m, n), team.boxes[2].shape, "op1(a) op2(b) and c differ in shape"
+        )
+
+    def product(s: list[Array], t: Number) -> Array:
+        return multiply(machine, _turn(s[0], op.transpose_a), _turn(s[1], op.transpose_b), t)
+
+    scaled(machine, op, ("a", "b"), "c", check, product)
+
+
+@meaning(Gemv)
+def gemv(machine: Machine, op: Gemv) -> None:
+    """c := alpha op1(a) b + beta c."""
+
+    def check(machine: Machine, op: Gemv, team: Team) -> bool:
+        m, k = _turned(team.boxes[0].shape, op.transpose)
+        return fits(machine, op, team, (k,), team.boxes[1].shape, "columns of op1(a) and rows of b differ") and fits(
+            machine, op, team, (m,), team.boxes[2].shape, "rows of op1(a) and c differ"
+        )
+
+    def product(s: list[Array], t: Number) -> Array:
+        return multiply(machine, _turn(s[0], op.transpose), s[1][..., None], t)[..., 0]
+
+    scaled(machine, op, ("a", "b"), "c", check, product)
+
+
+@meaning(Ger)
+def ger(machine: Machine, op: Ger) -> None:
+    """c := alpha a b^T + beta c."""
+
+    def check(machine: Machine, op: Ger, team: Team) -> bool:
+        a, b, c = (box.shape for box in team.boxes)
+        return fits(machine, op, team, (*a, *b), c, "a b^T and c differ in shape")
+
+    def product(s: list[Array], t: Number) -> Array:
+        return _BINARY["mul"](_to(op.a, s[0], t)[..., :, None], _to(op.b, s[1], t)[..., None, :], t)
+
+    scaled(machine, op, ("a", "b"), "c", check, product)
+
+
+@meaning(Hadamard)
+def hadamard(machine: Machine, op: Hadamard) -> None:
+    """c := alpha a * b + beta c, entry by entry."""
+
+    def check(machine: Machine, op: Hadamard, team: Team) -> bool:
+        a, b, c = (box.shape for box in team.boxes)
+        return fits(machine, op, team, a, b, "a and b differ in shape") and fits(
+            machine, op, team, a, c, "a and c differ in shape"
+        )
+
+    def product(s: list[Array], t: Number) -> Array:
+        return _BINARY["mul"](_to(op.a, s[0], t), _to(op.b, s[1], t), t)
+
+    scaled(machine, op, ("a", "b"), "c", check, product)

@@ -1,0 +1,290 @@
+"""Allocation, loads, stores and views (`girih.ops.tile.memory`)."""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+
+import numpy as np
+
+from girih.arguments.bound import Memory
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import index_array, locate, outside, read, restrict, write
+from girih.interpreter.machine.boxes import span_of
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Varying
+from girih.ir.core import Op, Value
+from girih.ir.types import Group, MemRef
+from girih.ops.tile.memory import (
+    Alloca,
+    Associated,
+    Expand,
+    Fuse,
+    LifetimeStop,
+    Load,
+    Size,
+    Store,
+    Subview,
+)
+
+_LOCAL_ALIGNMENT = 128
+"""So many bytes divide the distance between the local memories of two work-groups (the largest usual alignment)."""
+
+
+@meaning(Alloca)
+def alloca(machine: Machine, op: Alloca) -> None:
+    """Fresh memory for each work-group of the batch, side by side."""
+    type = op.result.type
+    assert isinstance(type, MemRef)
+    shape = tuple(n for n in type.shape if n is not None)
+    strides = tuple(n for n in type.strides if n is not None)
+    size = -(-span_of(shape, strides) * type.element.size // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT // type.element.size
+    if machine.work_groups * size * type.element.size > sys.maxsize:
+        raise MemoryError
+    data = np.zeros(machine.work_groups * size, numbers.dtype(type.element))
+    memory = Memory(data, np.zeros(data.size, np.bool_), op.result.name)
+    offset = np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * size
+    machine.set(op.result, MemRefValue(memory, offset, shape, strides))
+
+
+@meaning(LifetimeStop)
+def lifetime_stop(machine: Machine, op: LifetimeStop) -> None:
+    """The memory must not be used any more, through no view of it, by the work-groups that come here."""
+    lifetime = machine.memref(op.memory).lifetime
+    here = np.any(machine.active(), axis=(1, 2), keepdims=True)
+    lifetime.ended = here if lifetime.ended is None else lifetime.ended | here
+
+
+@meaning(Load)
+def load(machine: Machine, op: Load) -> None:
+    """An element of a memref, or a memref of a group."""
+    if isinstance(op.tensor.type, Group):
+        machine.set(op.result, _member(machine, op, machine.group(op.tensor)))
+        return
+    memref = machine.memref(op.tensor)
+    machine.set(op.result, read(machine, op, memref, locate(machine, op, memref, op.indices)))
+
+
+@meaning(Store)
+def store(machine: Machine, op: Store) -> None:
+    """Write an element."""
+    memref = machine.memref(op.tensor)
+    write(machine, memref, locate(machine, op, memref, op.indices), machine.array(op.value))
+
+
+def _member(machine: Machine, op: Load, group: GroupValue) -> MemRefValue:
+    """The memref that each work-item picks from a group."""
+    index = index_array(machine, op.indices[0])
+    bad: Mask | None = None
+    if group.null:
+        bad = np.ones((1, 1, 1), np.bool_)
+        machine.find("run.null", op, restrict(machine, bad), f"%{group.name} has no memory behind it",
+                     argument=group.name)  # fmt: skip
+        index = np.zeros((1, 1, 1), np.int64)
+    elif (over := outside(index, group.size)).any():
+        bad = over
+        if (offending := restrict(machine, over)).any():
+            machine.find("run.out_of_bounds", op, offending, f"`load` outside %{group.name}", argument=group.name,
+                         index=(index,), shape=(group.size,))  # fmt: skip
+        index = np.where(over, 0, index)
+    nulls = group.nulls[index]
+    shape = tuple(_entry(column, index) for column in group.shapes)
+    strides = tuple(_entry(column, index) for column in group.strides)
+    null = nulls if nulls.any() else None
+    return MemRefValue(group.memory, group.offsets[index], shape, strides, null, bad)
+
+
+def _entry(column: Array, index: Array) -> Varying:
+    """A size or stride of the members picked: one number where all members have the same."""
+    first = int(column[0])
+    if bool((column == first).all()):
+        return first
+    found: Array = column[index]
+    return found
+
+
+@meaning(Associated)
+def associated(machine: Machine, op: Associated) -> None:
+    """Whether there is memory."""
+    held = machine.env[op.tensor]
+    if isinstance(held, GroupValue):
+        machine.set(op.result, np.full((1, 1, 1), not held.null))
+        return
+    null = machine.memref(op.tensor).null
+    machine.set(op.result, np.ones((1, 1, 1), np.bool_) if null is None else ~null)
+
+
+@meaning(Size)
+def size(machine: Machine, op: Size) -> None:
+    """The size of a mode or group."""
+    held = machine.env[op.tensor]
+    found = held.size if isinstance(held, GroupValue) else machine.memref(op.tensor).shape[op.mode]
+    machine.set(op.result, as_array(found))
+
+
+def as_array(held: Varying) -> Array:
+    """A size as a scalar value."""
+    return held if isinstance(held, np.ndarray) else np.full((1, 1, 1), held, np.int64)
+
+
+# --- views -----------------------------------------------------------------------------------
+
+
+def _varying(machine: Machine, held: Value | int) -> Varying:
+    """An index operand as one number where it does not vary."""
+    if isinstance(held, int):
+        return held
+    array = machine.array(held)
+    return int(array[0, 0, 0]) if array.size == 1 else array
+
+
+def _where(bad: Mask, instead: int, held: Varying) -> Varying:
+    """What a view that is wrong has in place of a number, which might lead anywhere."""
+    if isinstance(held, int) and bad.size == 1:
+        return instead
+    return np.where(bad, np.int64(instead), held)
+
+
+def _broken(memref: MemRefValue, bad: Mask | None) -> Mask | None:
+    if bad is None:
+        return memref.broken
+    return bad if memref.broken is None else memref.broken | bad
+
+
+def _view(
+    memref: MemRefValue, offset: Varying, shape: tuple[Varying, ...], strides: tuple[Varying, ...], bad: Mask | None
+) -> MemRefValue:
+    return MemRefValue(memref.memory, offset, shape, strides, memref.null, _broken(memref, bad), memref.lifetime)
+
+
+def _note(machine: Machine, op: Op, code: str, bad: Varying, message: str, name: str) -> Mask | None:
+    """Report a condition that makes a view wrong; None where it holds nowhere."""
+    wrong = bad if isinstance(bad, np.ndarray) else np.full((1, 1, 1), bool(bad))
+    if not wrong.any():
+        return None
+    offending = restrict(machine, wrong)
+    if offending.any():
+        machine.find(code, op, offending, message, argument=name)
+    return wrong
+
+
+@meaning(Subview)
+def subview(machine: Machine, op: Subview) -> None:
+    """A part of a memref; a slice outside what it cuts is found here and makes the view unusable."""
+    memref = machine.memref(op.tensor)
+    offset: Varying = memref.offset
+    shape: list[Varying] = []
+    strides: list[Varying] = []
+    bad: Mask | None = None
+    for number, (part, extent, stride) in enumerate(zip(op.slices, memref.shape, memref.strides, strict=True)):
+        first = _varying(machine, part.offset)
+        length: Varying = 1 if part.size is None or part.drops_mode else _varying(machine, part.size)
+        wrong = _slice_is_wrong(first, length, extent)
+        message = f"slice {number} of `subview` is not inside %{memref.name}"
+        if (found := _note_slice(machine, op, wrong, message, memref, number, first, length)) is not None:
+            bad = found if bad is None else bad | found
+            first, length = _where(found, 0, first), _where(found, 0, length)
+        offset = offset + first * stride
+        if not part.drops_mode:
+            shape.append(length)
+            strides.append(stride)
+    machine.set(op.result, _view(memref, offset, tuple(shape), tuple(strides), bad))
+
+
+def _slice_is_wrong(first: Varying, length: Varying, extent: Varying) -> Varying:
+    """Negative, empty, or past the end."""
+    ints = isinstance(first, int) and isinstance(length, int) and isinstance(extent, int)
+    if ints:
+        return first < 0 or length < 1 or first + length > extent
+    begin, count, end = (np.asarray(x, np.int64) for x in (first, length, extent))
+    wrong: Array = (begin < 0) | (count < 1) | (begin > end - count)
+    return wrong
+
+
+def _note_slice(
+    machine: Machine,
+    op: Subview,
+    wrong: Varying,
+    message: str,
+    memref: MemRefValue,
+    number: int,
+    first: Varying,
+    length: Varying,
+) -> Mask | None:
+    bad = wrong if isinstance(wrong, np.ndarray) else np.full((1, 1, 1), bool(wrong))
+    if not bad.any():
+        return None
+    offending = restrict(machine, bad)
+    if offending.any():
+        machine.find("run.subview", op, offending, message, place="offset, size ({}) in a mode of size ({})",
+                     argument=memref.name, index=(as_array(first), as_array(length)),
+                     shape=(as_array(memref.shape[number]),))  # fmt: skip
+    return bad
+
+
+@meaning(Expand)
+def expand(machine: Machine, op: Expand) -> None:
+    """One mode seen as several."""
+    memref = machine.memref(op.tensor)
+    sizes = [_varying(machine, size) for size in op.sizes]
+    extent, stride = memref.shape[op.mode], memref.strides[op.mode]
+    bad = _note_sizes(machine, op, memref, sizes, extent)
+    if bad is not None:
+        sizes = [_where(bad, 0, size) for size in sizes]
+    new: list[Varying] = []
+    for size in sizes:
+        new.append(stride)
+        stride = stride * size
+    before, after = slice(None, op.mode), slice(op.mode + 1, None)
+    shape = (*memref.shape[before], *sizes, *memref.shape[after])
+    strides = (*memref.strides[before], *new, *memref.strides[after])
+    machine.set(op.result, _view(memref, memref.offset, shape, strides, bad))
+
+
+def _note_sizes(
+    machine: Machine, op: Expand, memref: MemRefValue, sizes: list[Varying], extent: Varying
+) -> Mask | None:
+    differs = _product_differs(sizes, extent)
+    bad = differs if isinstance(differs, np.ndarray) else np.full((1, 1, 1), bool(differs))
+    if not bad.any():
+        return None
+    machine.find("run.expand", op, restrict(machine, bad), f"the sizes do not make mode {op.mode} of %{memref.name}",
+                 place="{product}, where the mode has {shape[0]}", argument=memref.name,
+                 index=tuple(as_array(n) for n in sizes), shape=(as_array(extent),))  # fmt: skip
+    return bad
+
+
+def _product_differs(sizes: list[Varying], extent: Varying) -> Varying:
+    """Whether a size is negative, or the product of sizes is not the extent; nothing is lost to overflow."""
+    if all(isinstance(n, int) for n in (*sizes, extent)):
+        return any(n < 0 for n in sizes) or prod(sizes) != extent
+    wrong: Mask = np.zeros((1, 1, 1), np.bool_)
+    empty: Mask = np.zeros((1, 1, 1), np.bool_)
+    for size in sizes:
+        wrong, empty = wrong | (np.asarray(size) < 0), empty | (np.asarray(size) == 0)
+    product: Array = np.ones((1, 1, 1), np.int64)
+    for size in sizes:
+        factor = np.maximum(size, 1)
+        over = factor > np.maximum(extent, 1) // product
+        wrong = wrong | (over & ~empty)
+        product = np.where(over, 1, product * factor)
+    differs: Mask = wrong | (np.where(empty, 0, product) != extent)
+    return differs
+
+
+@meaning(Fuse)
+def fuse(machine: Machine, op: Fuse) -> None:
+    """Several modes seen as one."""
+    memref = machine.memref(op.tensor)
+    bad: Mask | None = None
+    fused: Varying = memref.shape[op.first]
+    for k in range(op.first, op.last):
+        # Nothing lies in an empty mode, whose stride may be any.
+        gap = (memref.strides[k] * memref.shape[k] != memref.strides[k + 1]) & (memref.shape[k] != 0)
+        message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
+        if (found := _note(machine, op, "run.fuse", gap, message, memref.name)) is not None:
+            bad = found if bad is None else bad | found
+        fused = fused * memref.shape[k + 1]
+    shape = (*memref.shape[: op.first], fused, *memref.shape[op.last + 1 :])
+    strides = (*memref.strides[: op.first + 1], *memref.strides[op.last + 1 :])
+    machine.set(op.result, _view(memref, memref.offset, shape, strides, bad))

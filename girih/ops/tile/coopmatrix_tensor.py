@@ -1,0 +1,348 @@
+"""Cooperative matrices to and from memory by other rules than strides: tensor layouts and views (000, 001 8.X), and
+blocked interleaving (002)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from math import prod
+from typing import Any
+
+from girih.ir.core import Op, Region, RegionKind, Value
+from girih.ir.define import (
+    Where,
+    annotation,
+    binding,
+    body,
+    integer,
+    modifier,
+    node,
+    op,
+    operand,
+    result,
+    rules,
+)
+from girih.ir.predicates import (
+    COOPMATRIX,
+    INDEXES,
+    TENSOR_LAYOUT,
+    TENSOR_VIEW,
+    Equal,
+    Holds,
+    Predicate,
+    Row,
+    Subject,
+    Undetermined,
+    component,
+    computed,
+    element,
+    memref_of_order,
+    type_of,
+)
+from girih.ir.types import (
+    INDEX,
+    AddressSpace,
+    CoopMatrix,
+    MemRef,
+    Number,
+    TensorView,
+    Type,
+    element_type,
+    packed_strides,
+)
+from girih.ops.tile.coopmatrix_regions import closed_row, read_only_row, region_rows
+from girih.ops.tile.tensor_layout import dim, plural
+
+BUFFER = memref_of_order(1)
+
+
+def _memref(s: Subject, name: str) -> MemRef:
+    found = getattr(s.op, name).type
+    if not isinstance(found, MemRef):
+        raise Undetermined
+    return found
+
+
+def _dense_row(section: str) -> Row:
+    return Row("stride", "memory", Holds("stride(memory) = 1", lambda s: _memref(s, "memory").strides == (1,),
+        lambda s: f"the type is {_memref(s, 'memory')}"),
+        "the elements of the memref lie side by side", section)  # fmt: skip
+
+
+# --- tensor layouts and views ---------------------------------------------------------------
+
+LOAD = '001 8.X "coopMatLoadTensorNV"'
+STORE = '001 8.X "coopMatStoreTensorNV"'
+
+
+def _view_fits(s: Subject) -> bool:
+    if s.op.view is None or not isinstance(s.op.view.type, TensorView):
+        raise Undetermined
+    view: TensorView = s.op.view.type
+    return view.has_dimensions or view.dim == dim("layout").value(s)
+
+
+def _view_row(section: str) -> Row:
+    return Row("view_dim", "view layout",
+        Holds("the view has dimensions of its own, or dim(view) = dim(layout)", _view_fits,
+        lambda s: f"dim(view) is {s.op.view.type.dim}, dim(layout) is {dim('layout').value(s)}"),
+        "a view without dimensions of its own has as many as the layout", section)  # fmt: skip
+
+
+def _decode_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
+    return {"block": (fields["block_type"],), "coordinates": (INDEX,) * names["coordinates"]}
+
+
+@op(
+    "cooperative_matrix_load_tensor",
+    Where.SPMD,
+    LOAD,
+    "init , memory [ offset ] , layout << , view >> << decode ( block : block_type , coordinates ) body >> : result",
+    binding_types=_decode_bindings,
+    tangled=True,
+)
+class CooperativeMatrixLoadTensor(Op):
+    """Load a matrix through a tensor layout, and a view if there is one; what a view clips stays as it is in `init`.
+
+    With a region each component is decoded from the block of memory that it lies in. `&memory[offset]` is the base, a
+    multiple of 16 bytes. How often the region is called, and in which order, is free.
+    """
+
+    init: Value = operand(COOPMATRIX, "the matrix before; it gives the components that the view clips")
+    memory: Value = operand(BUFFER, "memory of the tensor; of blocks, in any element type, with decode", reads=True)
+    offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
+    layout: Value = operand(TENSOR_LAYOUT, "the layout")
+    view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
+    block: Value | None = binding("the block as a memref", optional=True)
+    block_type: Type | None = annotation("a memref of static shape, packed; its size is that of a block")
+    coordinates: tuple[Value, ...] = binding(
+        "the block's number in each dimension, then the position in the block", many=True, optional=True
+    )
+    body: Region | None = body(RegionKind.SPMD, "yields the component", optional=True)
+    result: Value = result(COOPMATRIX, "the matrix after")
+
+
+def _decoded(s: Subject) -> None:
+    if s.op.body is None:
+        raise Undetermined
+
+
+def _plain_component(s: Subject) -> Number:
+    if s.op.body is not None:
+        raise Undetermined
+    found = element("memory").value(s)
+    if not isinstance(found, Number):
+        raise Undetermined
+    return found
+
+
+def _block(s: Subject) -> MemRef:
+    _decoded(s)
+    if not isinstance(s.op.block_type, MemRef):
+        raise Undetermined
+    found: MemRef = s.op.block_type
+    return found
+
+
+def _is_packed(s: Subject) -> bool:
+    _decoded(s)
+    found = s.op.block_type
+    return isinstance(found, MemRef) and None not in found.shape and found.strides == packed_strides(found.shape)
+
+
+def block_bytes(block: MemRef) -> int:
+    """The size of a block in bytes."""
+    return prod(n or 0 for n in block.shape) * block.element.size
+
+
+def _size_fits(s: Subject) -> bool:
+    if not _is_packed(s):
+        raise Undetermined
+    size = block_bytes(_block(s))
+    return size > 0 and size % _memref(s, "memory").element.size == 0
+
+
+def _wanted_coordinates(s: Subject) -> int:
+    _decoded(s)
+    found: int = dim("layout").value(s)
+    return 2 * found
+
+
+def _coordinates_came(s: Subject) -> str:
+    dimensions = plural(_wanted_coordinates(s) // 2, "dimension")
+    return f"{plural(len(s.op.coordinates), 'coordinate')}, where the layout has {dimensions}"
+
+
+def _is_global(s: Subject) -> bool:
+    return all(m.space is AddressSpace.GLOBAL for m in (_block(s), _memref(s, "memory")))
+
+
+rules(
+    CooperativeMatrixLoadTensor,
+    Row("result_type", "result init", Equal(type_of("result"), type_of("init")),
+        "the result has the type of `init`", LOAD),
+    Row("component_type", "result memory",
+        Equal(component("result"), computed("element_type(memory)", _plain_component)),
+        "the components have the element type of the memref", LOAD, "decode them in a region, or `cast` the matrix"),
+    _dense_row(LOAD),
+    _view_row(LOAD),
+    Row("block", "block_type", Holds("the block is a packed memref of static shape", _is_packed,
+        lambda s: f"its type is {s.op.block_type}"),
+        "a block is a packed memref of static shape", LOAD),
+    Row("block_size", "block_type memory",
+        Holds("bytes(block) > 0, bytes(block) mod bytes(element of memory) = 0", _size_fits,
+        lambda s: f"a block has {block_bytes(_block(s))} bytes, an element of the memref "
+                  f"{_memref(s, 'memory').element.size}"),
+        "a block has a positive number of bytes, a multiple of the memref's element size", LOAD),
+    Row("space", "block_type memory", Holds("block and memref are in global memory", _is_global,
+        lambda s: f"the block is {_block(s)}, the memref {_memref(s, 'memory')}"),
+        "blocks are decoded from global memory", LOAD),
+    Row("coordinates", "coordinates layout", Holds("number of coordinates = 2 dim(layout)",
+        lambda s: len(s.op.coordinates) == _wanted_coordinates(s), _coordinates_came),
+        "there are two coordinates for each dimension: of the block, and in it", LOAD),
+    *region_rows(LOAD),
+    closed_row(LOAD),
+    read_only_row(LOAD),
+)  # fmt: skip
+
+
+@op(
+    "cooperative_matrix_store_tensor",
+    Where.SPMD,
+    STORE,
+    "matrix , memory [ offset ] , layout << , view >>",
+    tangled=True,
+)
+class CooperativeMatrixStoreTensor(Op):
+    """Store a matrix through a tensor layout, and a view if there is one; what lies outside the layout is dropped."""
+
+    matrix: Value = operand(COOPMATRIX, "the matrix")
+    memory: Value = operand(BUFFER, "memory of the tensor", writes=True)
+    offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
+    layout: Value = operand(TENSOR_LAYOUT, "the layout")
+    view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
+
+
+rules(
+    CooperativeMatrixStoreTensor,
+    Row("component_type", "matrix memory", Equal(component("matrix"), element("memory")),
+        "the components have the element type of the memref", STORE),
+    _dense_row(STORE),
+    _view_row(STORE),
+)  # fmt: skip
+
+# --- blocked interleaving -------------------------------------------------------------------
+
+LAYOUT = '002 3.X "Cooperative Matrix Layout"'
+VALIDATION = '002 2.16.1 "Universal Validation Rules"'
+
+
+class BlockOrder(Enum):
+    """The order of the blocks (002 3.X)."""
+
+    ROW = "row_blocked_interleaved"
+    COLUMN = "column_blocked_interleaved"
+
+
+@node
+class BlockedInterleaved(Op):
+    """The base of what moves a matrix in interleaved blocks; the matrix is dense at `&memory[offset]`."""
+
+    order: BlockOrder = modifier({o.value: o for o in BlockOrder}, required=True, doc="the order of the blocks")
+
+
+BLOCK_ROWS, ROW_BYTES = 4, 16
+"""A block has so many rows of so many bytes (002 3.X)."""
+
+
+def _interleaved(name: str) -> tuple[Row, ...]:
+    """The rows about the shape of a matrix and the number of blocks in a group."""
+
+    def matrix(s: Subject) -> CoopMatrix:
+        found = getattr(s.op, name).type
+        if not isinstance(found, CoopMatrix):
+            raise Undetermined
+        return found
+
+    def width(s: Subject) -> int:
+        size = matrix(s).component.size
+        if size > 8:
+            raise Undetermined
+        return ROW_BYTES // size
+
+    def group(s: Subject, order: BlockOrder, unit: int) -> int:
+        if s.op.order is not order or s.op.stride < 1:
+            raise Undetermined
+        return unit * int(s.op.stride)
+
+    def multiple(text: str, what: str, divisor: Callable[[Subject], int], of_group: bool = False) -> Predicate:
+        def came(s: Subject) -> str:
+            held = f"a group of {s.op.stride} blocks" if of_group else "a block"
+            return f"there are {getattr(matrix(s), what)}, {held} has {divisor(s)}"
+
+        return Holds(text, lambda s: bool(getattr(matrix(s), what) % divisor(s) == 0), came)
+
+    return (
+        Row("component_type", f"{name} memory", Equal(component(name), element("memory")),
+            "the components have the element type of the memref", LAYOUT),
+        Row("component_size", name, Holds("bytes(component) ≤ 8", lambda s: matrix(s).component.size <= 8,
+            lambda s: f"a {element_type(matrix(s))} has {matrix(s).component.size} bytes"),
+            "a component has 1, 2, 4 or 8 bytes", LAYOUT),
+        _dense_row(LAYOUT),
+        Row("blocks", "stride", Holds("stride ≥ 1", lambda s: s.op.stride >= 1, lambda s: f"it is {s.op.stride}"),
+            "the stride is a positive number of blocks", LAYOUT),
+        Row("rows", name, multiple("rows mod 4 = 0", "rows", lambda s: BLOCK_ROWS),
+            "the rows are a multiple of 4", VALIDATION),
+        Row("columns", name, multiple("columns mod 16 / bytes(component) = 0", "columns", width),
+            "the columns are a multiple of those of a block, 16 / bytes of a component", VALIDATION),
+        Row("row_group", f"stride {name}", multiple("columns mod (16 / bytes(component) * stride) = 0", "columns",
+            lambda s: group(s, BlockOrder.ROW, width(s)), of_group=True),
+            "in row order, the columns are a multiple of those of a group of blocks", VALIDATION),
+        Row("column_group", f"stride {name}", multiple("rows mod (4 * stride) = 0", "rows",
+            lambda s: group(s, BlockOrder.COLUMN, BLOCK_ROWS), of_group=True),
+            "in column order, the rows are a multiple of those of a group of blocks", VALIDATION),
+        Row("revision", "stride", Holds("stride is 1, 2 or 4", lambda s: s.op.stride in (1, 2, 4) or s.op.stride < 1,
+            lambda s: f"it is {s.op.stride}"),
+            "the stride is 1, 2 or 4, as revision 2 of the extension asks",
+            "SPV_ARM_cooperative_matrix_layouts revision 2", severity="warning"),
+    )  # fmt: skip
+
+
+@op(
+    "cooperative_matrix_load_blocked_interleaved",
+    Where.SPMD,
+    LAYOUT,
+    "memory [ offset ] , stride : result",
+    tangled=True,
+    word="cooperative_matrix_load",
+)
+class CooperativeMatrixLoadBlockedInterleaved(BlockedInterleaved):
+    """Load a matrix from interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
+
+    memory: Value = operand(BUFFER, "the memory of the blocks", reads=True)
+    offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
+    stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
+    result: Value = result(COOPMATRIX, "the matrix")
+
+
+rules(CooperativeMatrixLoadBlockedInterleaved, *_interleaved("result"))
+
+
+@op(
+    "cooperative_matrix_store_blocked_interleaved",
+    Where.SPMD,
+    LAYOUT,
+    "matrix , memory [ offset ] , stride",
+    tangled=True,
+    word="cooperative_matrix_store",
+)
+class CooperativeMatrixStoreBlockedInterleaved(BlockedInterleaved):
+    """Store a matrix as interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
+
+    matrix: Value = operand(COOPMATRIX, "the matrix")
+    memory: Value = operand(BUFFER, "the memory of the blocks", writes=True)
+    offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
+    stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
+
+
+rules(CooperativeMatrixStoreBlockedInterleaved, *_interleaved("matrix"))

@@ -1,0 +1,287 @@
+"""Functions, parameters and types: the restrictions that no instruction has (003 "Functions", "Types")."""
+
+from __future__ import annotations
+
+import math
+
+from girih.ir.core import Parameter, Region
+from girih.ir.define import Attributes, Expect, attributes_row, rules
+from girih.ir.facts import DeviceLimits
+from girih.ir.predicates import Holds, Row, Subject, Undetermined, show
+from girih.ir.types import CoopMatrix, Extent, Group, MemRef, packed_strides
+from girih.ops.tile.memory import Alloca, LifetimeStop
+from girih.source import Span
+
+FUNCTIONS = '003 "Functions"'
+PARAMETERS = '003 "Parameter attributes"'
+ALIGNMENT = '003 "Alignment attribute"'
+GCD = '003 "Greatest common divisor (GCD) attributes"'
+STRIDED = '003 "Strided layout"'
+MEMREF = '003 "Memref type"'
+GROUP = '003 "Group type"'
+COOPMATRIX = '003 "Cooperative matrix type"'
+
+MOST_COMPONENTS = 2**20
+"""The most components of a cooperative matrix where no target is named: 1024 x 1024, of which a device has far less."""
+
+# --- func ----------------------------------------------------------------------------------
+
+
+def _subgroup_size(s: Subject) -> int:
+    found = s.op.subgroup_size
+    if found is None:
+        raise Undetermined
+    return int(found)
+
+
+def _work_group_size(s: Subject) -> tuple[int, int]:
+    rows, columns = s.op.work_group_size or (0, 0)
+    if rows <= 0 or columns <= 0:
+        raise Undetermined
+    return rows, columns
+
+
+def _entries(s: Subject) -> bool:
+    found = s.op.attributes.get("work_group_size")
+    if not Expect.INTEGERS.accepts(found):
+        raise Undetermined
+    return isinstance(found, tuple) and len(found) == 2 and all(isinstance(x, int) and x > 0 for x in found)
+
+
+def _multiple(s: Subject) -> bool:
+    rows, _ = _work_group_size(s)
+    size = s.op.subgroup_size
+    sizes = s.facts.limits.subgroup_sizes if size is None else (size,)
+    if size is not None and size not in s.facts.limits.subgroup_sizes:
+        raise Undetermined
+    return any(rows % n == 0 for n in sizes)
+
+
+def _peak(region: Region) -> int:
+    """The most bytes that the allocations of a region hold at a time, its inner regions included."""
+    held: dict[object, int] = {}
+    now = peak = 0
+    for op in region.ops:
+        if isinstance(op, Alloca) and isinstance(op.result.type, MemRef):
+            held[op.result] = _bytes(op.result.type)
+            now += held[op.result]
+        elif isinstance(op, LifetimeStop):
+            now -= held.pop(op.memory, 0)
+        peak = max(peak, now, *(now + _peak(inner) for inner in op.regions))
+    return peak
+
+
+def _bytes(type: MemRef) -> int:
+    if None in type.shape + type.strides or 0 in type.shape or len(type.strides) != type.order:
+        return 0
+    last = sum((n - 1) * stride for n, stride in zip(type.shape, type.strides, strict=True) if n and stride)
+    return (last + 1) * type.element.size
+
+
+_LIMITS = DeviceLimits()
+_KNOWN = Attributes(known={"subgroup_size": Expect.INTEGER, "work_group_size": Expect.INTEGERS})
+
+rules(
+    "func",
+    attributes_row("attributes", _KNOWN, '003 "Functions" Attributes'),
+    Row("subgroup_size", "", Holds("the target has the subgroup size",
+        lambda s: _subgroup_size(s) in s.facts.limits.subgroup_sizes,
+        lambda s: f"{_subgroup_size(s)} is none of {', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
+        "the subgroup size is one that the target has", FUNCTIONS, needs="subgroup_sizes",
+        at=lambda s: s.op.attributes.entry("subgroup_size").span),
+    Row("work_group_entries", "", Holds("work_group_size has two positive entries", _entries,
+        lambda s: f"it is {show(s.op.attributes.get('work_group_size')).replace('x', ', ')}"),
+        "the work-group size has two positive entries", FUNCTIONS,
+        at=lambda s: s.op.attributes.entry("work_group_size").span),
+    Row("work_group_multiple", "", Holds("work_group_size[0] mod subgroup_size = 0", _multiple,
+        lambda s: f"{_work_group_size(s)[0]} is no multiple of "
+                  f"{s.op.subgroup_size or 'any of ' + ', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
+        "the first entry of the work-group size is a multiple of the subgroup size", FUNCTIONS,
+        at=lambda s: s.op.attributes.entry("work_group_size").span),
+    Row("work_group_items", "", Holds(f"product of work_group_size ≤ {_LIMITS.work_group_items}",
+        lambda s: math.prod(_work_group_size(s)) <= s.facts.limits.work_group_items,
+        lambda s: f"{math.prod(_work_group_size(s))} work-items, the target has {s.facts.limits.work_group_items}"),
+        "a work-group has no more work-items than the target allows", FUNCTIONS, needs="work_group_items",
+        at=lambda s: s.op.attributes.entry("work_group_size").span),
+    Row("local_memory", "", Holds(f"local memory ≤ {_LIMITS.local_memory_bytes} bytes",
+        lambda s: _peak(s.op.body) <= s.facts.limits.local_memory_bytes,
+        lambda s: f"{_peak(s.op.body)} bytes are alive at a time, "
+                  f"a usual device has {s.facts.limits.local_memory_bytes}"),
+        "the memory of all `alloca` alive at a time fits the target's local memory", '003 "Alloca"',
+        "free memory early with `lifetime_stop`, or make the tiles smaller", "warning", needs="local_memory_bytes"),
+)  # fmt: skip
+
+# --- parameters ------------------------------------------------------------------------------
+
+_PROMISES = Attributes(known={"alignment": Expect.INTEGER, "shape_gcd": Expect.INTEGERS, "stride_gcd": Expect.INTEGERS})
+
+
+def _memory_type(parameter: Parameter) -> MemRef | None:
+    match parameter.type:
+        case MemRef() as found:
+            return found
+        case Group(memref=found):
+            return found
+        case _:
+            return None
+
+
+def _promised(s: Subject) -> MemRef:
+    found = _memory_type(s.op)
+    if found is None:
+        raise Undetermined
+    return found
+
+
+def _only_memory(s: Subject) -> bool:
+    return _memory_type(s.op) is not None or not any(not e.quoted for e in s.op.attributes.entries)
+
+
+def _alignment_fits(s: Subject) -> bool:
+    found = s.op.attributes.get("alignment")
+    if not Expect.INTEGER.accepts(found):
+        raise Undetermined
+    return isinstance(found, int) and found > 0 and found % _promised(s).element.size == 0
+
+
+def _divisors(s: Subject, key: str) -> tuple[int, ...]:
+    found = s.op.attributes.get(key)
+    if not isinstance(found, tuple) or not Expect.INTEGERS.accepts(found):
+        raise Undetermined
+    return tuple(x for x in found if isinstance(x, int))
+
+
+def _gcd_rows(key: str, field: str) -> tuple[Row, ...]:
+    def extents(s: Subject) -> tuple[Extent, ...]:
+        found: tuple[Extent, ...] = getattr(_promised(s), field)
+        return found
+
+    def divides(s: Subject) -> bool:
+        pairs = zip(_divisors(s, key), extents(s), strict=False)
+        return all(d <= 0 or x is None or x % d == 0 for d, x in pairs)
+
+    def place(s: Subject) -> Span | None:
+        entry = s.op.attributes.entry(key)
+        return entry.span if entry else None
+
+    what = key.removesuffix("_gcd")
+    return (
+        Row(f"{key}_length", "", Holds(f"{key} has at most as many entries as there are modes",
+            lambda s: len(_divisors(s, key)) <= _promised(s).order,
+            lambda s: f"{len(_divisors(s, key))} entries, {_promised(s).order} modes"),
+            f"{key} has no more entries than the memref has modes", GCD, at=place),
+        Row(f"{key}_positive", "", Holds(f"each entry of {key} ≥ 1", lambda s: all(d > 0 for d in _divisors(s, key)),
+            lambda s: f"it is {show(_divisors(s, key)).replace('x', ', ')}"),
+            f"the entries of {key} are positive", GCD, at=place),
+        Row(f"{key}_divides", "", Holds(f"each entry of {key} divides a static {what}", divides,
+            lambda s: f"the {what} is {show(extents(s)).replace('x', ', ')}"),
+            f"the entries of {key} divide what is static", GCD, at=place),
+    )  # fmt: skip
+
+
+rules(
+    "parameter",
+    Row("type", "", Holds("a parameter is bool, a number, a memref or a group",
+        lambda s: not isinstance(s.op.type, CoopMatrix), lambda s: f"%{s.op.name} has type {s.op.type}"),
+        "a parameter is no cooperative matrix", '003 "Functions" Restrictions',
+        "pass a memref and load the matrix from it"),
+    Row("space", "", Holds("the address space is global",
+        lambda s: (m := _memory_type(s.op)) is None or m.space.value == "global",
+        lambda s: f"%{s.op.name} has type {s.op.type}"),
+        "a parameter is in global memory", FUNCTIONS, "memory in local space comes from `alloca`"),
+    attributes_row("attributes", _PROMISES, PARAMETERS),
+    Row("promises", "", Holds("only memrefs and groups have attributes", _only_memory,
+        lambda s: f"%{s.op.name} has type {s.op.type}"),
+        "only a memref or a group has attributes", PARAMETERS),
+    Row("alignment", "", Holds("alignment is a positive multiple of the element size", _alignment_fits,
+        lambda s: f"alignment is {s.op.attributes.get('alignment')}, an element has {_promised(s).element.size} bytes"),
+        "the alignment is a positive multiple of the element size", ALIGNMENT,
+        at=lambda s: s.op.attributes.entry("alignment").span),
+    *_gcd_rows("shape_gcd", "shape"),
+    *_gcd_rows("stride_gcd", "strides"),
+)  # fmt: skip
+
+# --- types -----------------------------------------------------------------------------------
+
+
+def _memref_of(s: Subject) -> MemRef:
+    found = s.op.memref if isinstance(s.op, Group) else s.op
+    if not isinstance(found, MemRef):
+        raise Undetermined
+    return found
+
+
+def _strides(s: Subject) -> MemRef:
+    found = _memref_of(s)
+    if len(found.strides) != found.order:
+        raise Undetermined
+    return found
+
+
+def _positive_strides(s: Subject) -> bool:
+    found = _strides(s)
+    if found.strides == packed_strides(found.shape):
+        return True
+    return all(x is None or x >= 1 for x in found.strides)
+
+
+def _ordered(s: Subject) -> bool:
+    found = _strides(s)
+    for k in range(1, found.order):
+        below, size, above = found.strides[k - 1], found.shape[k - 1], found.strides[k]
+        if below is not None and size is not None and above is not None and below * size > above:
+            return False
+    return True
+
+
+def _group(s: Subject) -> Group:
+    if not isinstance(s.op, Group):
+        raise Undetermined
+    return s.op
+
+
+def _matrix(s: Subject) -> CoopMatrix:
+    if not isinstance(s.op, CoopMatrix):
+        raise Undetermined
+    return s.op
+
+
+def _components(s: Subject) -> int:
+    """The number of components of a matrix whose shape is right."""
+    rows, columns = _matrix(s).shape
+    if rows < 1 or columns < 1:
+        raise Undetermined
+    return rows * columns
+
+
+rules(
+    "type",
+    Row("shape", "", Holds("no mode has a negative size",
+        lambda s: all(n is None or n >= 0 for n in _memref_of(s).shape), lambda s: f"the type is {s.op}"),
+        "a mode has a size that is not negative", MEMREF),
+    Row("stride_count", "", Holds("there is one stride for each mode",
+        lambda s: len(_memref_of(s).strides) == _memref_of(s).order,
+        lambda s: f"{len(_memref_of(s).strides)} strides, {_memref_of(s).order} modes"),
+        "there is one stride for each mode", STRIDED),
+    Row("stride_positive", "", Holds("each stride ≥ 1",
+        _positive_strides, lambda s: f"the type is {s.op}"),
+        "strides are positive", STRIDED),
+    Row("stride_order", "", Holds("stride[k - 1] * size[k - 1] ≤ stride[k]", _ordered,
+        lambda s: f"the type is {s.op}"),
+        "strides grow with the mode: the first mode is the innermost one", STRIDED,
+        "a row-major array is the transpose of a column-major one: swap the modes"),
+    Row("group_size", "", Holds("group size ≥ 0", lambda s: (n := _group(s).size) is None or n >= 0,
+        lambda s: f"the size is {_group(s).size}"),
+        "a group has a size that is not negative", GROUP),
+    Row("group_offset", "", Holds("group offset ≥ 0", lambda s: (n := _group(s).offset) is None or n >= 0,
+        lambda s: f"the offset is {_group(s).offset}"),
+        "the offset of a group is not negative", GROUP),
+    Row("matrix_shape", "", Holds("rows ≥ 1 and columns ≥ 1",
+        lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1, lambda s: f"the type is {s.op}"),
+        "a cooperative matrix has at least one row and one column", COOPMATRIX),
+    Row("matrix_size", "", Holds(f"rows * columns ≤ {MOST_COMPONENTS}",
+        lambda s: _components(s) <= MOST_COMPONENTS,
+        lambda s: f"the type is {s.op}, which has {_components(s)} components"),
+        "a cooperative matrix has no more components than the target allows", COOPMATRIX,
+        "take a smaller matrix, and go through the larger one in a loop", needs="matrix_components"),
+)  # fmt: skip

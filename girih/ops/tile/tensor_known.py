@@ -1,0 +1,171 @@
+"""What the text tells of the numbers of a tensor layout: an error or a warning before anything runs.
+
+A layout is followed back through the instructions that made it; a number that is neither a literal nor a constant is
+not known, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from girih.ir.core import Op, Region, Value
+from girih.ir.define import rules
+from girih.ir.predicates import Holds, Row, Subject, Undetermined
+from girih.ir.types import CoopMatrix, TensorLayout
+from girih.ops.tile.coopmatrix_tensor import STORE, CooperativeMatrixStoreTensor
+from girih.ops.tile.tensor_layout import (
+    BLOCK_SIZE,
+    DIMENSION,
+    STRIDE,
+    SetOfLayout,
+    TensorLayoutCreate,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    known,
+    plural,
+)
+
+Numbers = tuple[int | None, ...]
+
+_SETTERS = (SetOfLayout, TensorLayoutSlice, TensorLayoutSetClampValue)
+
+
+def _history(s: Subject, layout: Value) -> Iterator[Op]:
+    """The instructions that made a layout, the last one first; Undetermined where one of them is not known."""
+    while True:
+        found = s.facts.definitions.get(layout)
+        if isinstance(found, TensorLayoutCreate):
+            return
+        if not isinstance(found, _SETTERS):
+            raise Undetermined
+        yield found
+        layout = found.layout
+
+
+def _numbers(s: Subject, op: Op) -> Numbers:
+    """What an instruction sets for each dimension; of a slice, the spans."""
+    held = [one.size for one in op.slices] if isinstance(op, TensorLayoutSlice) else getattr(op, "numbers", ())
+    if not isinstance(s.op.layout.type, TensorLayout) or len(held) != s.op.layout.type.dim:
+        raise Undetermined
+    return tuple(known(s, one) for one in held)
+
+
+def _latest(s: Subject, *kinds: type[Op]) -> Numbers | None:
+    """What the last instruction of a few kinds set; None without one."""
+    return next((_numbers(s, op) for op in _history(s, s.op.layout) if isinstance(op, kinds)), None)
+
+
+def _block_size(s: Subject) -> Numbers:
+    return _latest(s, TensorLayoutSetBlockSize) or (1,) * int(s.op.layout.type.dim)
+
+
+# --- strides that the next dimension does not fit in -------------------------------------------
+
+
+def _out_of_order(s: Subject) -> str:
+    """The first stride that is too small, in words."""
+    steps, block_size, dimension = _numbers(s, s.op), _block_size(s), _latest(s, TensorLayoutSetDimension)
+    for position, (size, block) in enumerate(zip((dimension or ())[1:], block_size[1:], strict=False)):
+        here, following = steps[position], steps[position + 1]
+        if here is None or following is None or size is None or not block or block < 1:
+            continue
+        least = following * -(-size // block)
+        if here < least:
+            return f"stride {position} is {here}, less than {following} * ceiling({size} / {block}) = {least}"
+    return ""
+
+
+rules(
+    TensorLayoutSetStride,
+    Row("order", "numbers layout", Holds("stride[i] ≥ stride[i + 1] * ceiling(dimension[i + 1] / block_size[i + 1])",
+        lambda s: not _out_of_order(s), _out_of_order),
+        "a stride that is known is at least what the next dimension takes", STRIDE,
+        "make the stride larger, or order the dimensions by stride and permute them in a view"),
+)  # fmt: skip
+
+# --- implicit strides --------------------------------------------------------------------------
+
+
+def _all(region: Region) -> Iterator[Op]:
+    for op in region.ops:
+        yield op
+        for inner in op.regions:
+            yield from _all(inner)
+
+
+def _strides_follow(s: Subject) -> bool:
+    """Whether an instruction further on sets the strides of what an instruction makes."""
+    made = {s.op.result}
+    for op in _all(s.facts.function.body):
+        if isinstance(op, _SETTERS) and op.layout in made:
+            if isinstance(op, TensorLayoutSetStride):
+                return True
+            made.add(op.result)
+    return False
+
+
+def _is_late(s: Subject) -> bool:
+    """Whether block sizes come between dimensions and the access, and change what implicit strides would be."""
+    earlier = _latest(s, TensorLayoutSetBlockSize) or (1,) * len(_numbers(s, s.op))
+    if None not in earlier and _numbers(s, s.op) == earlier:
+        return False
+    for op in _history(s, s.op.layout):
+        if isinstance(op, TensorLayoutSetStride):
+            return False
+        if isinstance(op, TensorLayoutSetDimension):
+            return not _strides_follow(s)
+    return False
+
+
+def _partial(s: Subject) -> str:
+    """The first inner dimension that is no multiple of its block size, in words."""
+    for position, (size, block) in enumerate(zip(_numbers(s, s.op), _block_size(s), strict=True)):
+        if position and size is not None and block and block > 0 and size % block and not _strides_follow(s):
+            return f"dimension {position} is {size}, its block size {block}"
+    return ""
+
+
+rules(
+    TensorLayoutSetBlockSize,
+    Row("late", "layout", Holds("no set_dimension before, whose implicit strides stay", lambda s: not _is_late(s)),
+        "block sizes are set before the dimensions, whose implicit strides depend on them", BLOCK_SIZE,
+        "move it before `tensor_layout_set_dimension`, or set the strides", "warning"),
+)  # fmt: skip
+rules(
+    TensorLayoutSetDimension,
+    Row("partial_block", "numbers layout", Holds("with implicit strides, dimension[i] mod block_size[i] = 0 for i > 0",
+        lambda s: not _partial(s), _partial),
+        "strides are set where a dimension is no multiple of its block size: some drivers round implicit ones down",
+        DIMENSION, "set the strides with `tensor_layout_set_stride`", "warning"),
+)  # fmt: skip
+
+# --- stores ------------------------------------------------------------------------------------
+
+
+def _elements(s: Subject) -> tuple[int, int]:
+    """The components of a matrix and the elements of the span, where no view is between them."""
+    matrix, span = s.op.matrix.type, _latest(s, TensorLayoutSetDimension, TensorLayoutSlice)
+    if s.op.view is not None or not isinstance(matrix, CoopMatrix) or span is None:
+        raise Undetermined
+    sizes = [n for n in span if n is not None and n > 0]
+    if len(sizes) < len(span):
+        raise Undetermined
+    return prod(matrix.shape), prod(sizes)
+
+
+def _is_inside(s: Subject) -> bool:
+    components, elements = _elements(s)
+    return components <= elements
+
+
+rules(
+    CooperativeMatrixStoreTensor,
+    Row("span", "matrix layout", Holds("rows * columns ≤ product of the span", _is_inside,
+        lambda s: "{}, {}".format(*map(plural, _elements(s), ("component", "element")))),
+        "a matrix that is stored is no larger than the span: past its end the span repeats, and stores alias", STORE,
+        "store a matrix of the shape of the span, or slice more of the tensor", "warning"),
+)  # fmt: skip

@@ -1,0 +1,247 @@
+; Launches: a kernel is executed on the calling thread, or with the pool of threads (cpu_threads.ll).
+;
+; `check` is asked at most every 50 ms, between work-groups, whether to go on; a result other than 0 ends the launch.
+; What it runs may fork, and go on in the child too: there the pool has been cleared, and FORKS counts one more.
+; Names in braces are offsets and numbers from girih/runtime/cpu/pool.py. All code here runs without Python's lock.
+
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @posix_memalign(ptr, i64, i64)
+declare void @free(ptr)
+${PAUSE_DECLARATION}
+
+define internal i64 @now() {
+  %time = alloca [2 x i64]
+  %ok = call i32 @clock_gettime(i32 ${CLOCK}, ptr %time)
+  %nanoseconds_at = getelementptr i8, ptr %time, i64 8
+  %seconds = load i64, ptr %time
+  %nanoseconds = load i64, ptr %nanoseconds_at
+  %scaled = mul i64 %seconds, 1000000000
+  %sum = add i64 %scaled, %nanoseconds
+  ret i64 %sum
+}
+
+; How a launch ended: ${FINISHED}, ${NO_MEMORY}, ${INTERRUPTED}, ${FORKED} in a child whose other threads are gone, or
+; ${NOT_STARTED} where the pool must be started first.
+define internal i32 @launch(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
+                            i64 %untimed_groups, i64 %workspace_bytes, ptr %check, ptr %context) {
+entry:
+  %own = alloca ptr
+  store ptr null, ptr %own
+  %small = icmp ule i64 %groups, %serial_groups
+  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %workers = load atomic i64, ptr %workers_at acquire, align 8
+  %asleep = icmp slt i64 %workers, 0
+  %large = xor i1 %small, true
+  %unready = and i1 %asleep, %large
+  br i1 %unready, label %not_started, label %lock
+not_started:
+  ret i32 ${NOT_STARTED}
+lock:
+  %busy_at = getelementptr i8, ptr %pool, i64 ${BUSY}
+  %exchange = cmpxchg ptr %busy_at, i32 0, i32 1 acquire monotonic
+  %mine = extractvalue { i32, i1 } %exchange, 1
+  br i1 %mine, label %grow, label %beside
+; Another thread holds the pool: this launch runs on its own thread with a workspace of its own.
+beside:
+  %needs = icmp ne i64 %workspace_bytes, 0
+  br i1 %needs, label %beside_allocate, label %beside_run
+beside_allocate:
+  %refused = call i32 @posix_memalign(ptr %own, i64 ${WORKSPACE_ALIGNMENT}, i64 %workspace_bytes)
+  %lacks = icmp ne i32 %refused, 0
+  br i1 %lacks, label %no_memory, label %beside_run
+no_memory:
+  ret i32 ${NO_MEMORY}
+beside_run:
+  %own_workspace = load ptr, ptr %own
+  %beside_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %own_workspace, i64 %groups, i64 %untimed_groups,
+                                    ptr %check, ptr %context)
+  call void @free(ptr %own_workspace)
+  ret i32 %beside_result
+grow:
+  %room = call i1 @grow(ptr %pool, i64 %workspace_bytes)
+  br i1 %room, label %choose, label %release_poor
+release_poor:
+  store atomic i32 0, ptr %busy_at release, align 4
+  ret i32 ${NO_MEMORY}
+choose:
+  %forks_at = getelementptr i8, ptr %pool, i64 ${FORKS}
+  %forks = load i64, ptr %forks_at
+  %alone = icmp sle i64 %workers, 0
+  %serially = or i1 %alone, %small
+  br i1 %serially, label %serial, label %parallel
+serial:
+  %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
+  %workspace = load ptr, ptr %workspace_at
+  %serial_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %untimed_groups,
+                                    ptr %check, ptr %context)
+  br label %release
+parallel:
+  %parallel_result = call i32 @parallel(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
+                                        i64 %untimed_groups, ptr %check, ptr %context)
+  br label %release
+release:
+  %result = phi i32 [ %serial_result, %serial ], [ %parallel_result, %parallel ]
+  ; In a forked child the pool is nobody's, or another's by now.
+  %forks_now = load i64, ptr %forks_at
+  %same = icmp eq i64 %forks, %forks_now
+  br i1 %same, label %give_back, label %leave
+give_back:
+  store atomic i32 0, ptr %busy_at release, align 4
+  br label %leave
+leave:
+  ret i32 %result
+}
+
+; Workspaces of so many bytes for all threads of the pool; false where there is no memory.
+define internal i1 @grow(ptr %pool, i64 %bytes) {
+entry:
+  %stride_at = getelementptr i8, ptr %pool, i64 ${STRIDE}
+  %stride = load i64, ptr %stride_at
+  %enough = icmp ule i64 %bytes, %stride
+  br i1 %enough, label %good, label %allocate
+good:
+  ret i1 true
+allocate:
+  %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
+  %old = load ptr, ptr %workspace_at
+  call void @free(ptr %old)
+  store ptr null, ptr %workspace_at
+  store i64 0, ptr %stride_at
+  ; A little more than whole pages, so that the same offset in two workspaces falls into different cache sets.
+  %up = add i64 %bytes, 4095
+  %pages = and i64 %up, -4096
+  %wanted = add i64 %pages, 256
+  %threads_at = getelementptr i8, ptr %pool, i64 ${THREADS}
+  %threads = load i64, ptr %threads_at
+  %pair = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %wanted, i64 %threads)
+  %all = extractvalue { i64, i1 } %pair, 0
+  %huge = extractvalue { i64, i1 } %pair, 1
+  br i1 %huge, label %bad, label %ask
+ask:
+  %refused = call i32 @posix_memalign(ptr %workspace_at, i64 ${WORKSPACE_ALIGNMENT}, i64 %all)
+  %lacks = icmp ne i32 %refused, 0
+  br i1 %lacks, label %bad, label %keep
+keep:
+  store i64 %wanted, ptr %stride_at
+  ret i1 true
+bad:
+  store ptr null, ptr %workspace_at
+  ret i1 false
+}
+declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
+
+; On the calling thread: few work-groups at once, more in pieces.
+define internal i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %untimed_groups,
+                            ptr %check, ptr %context) {
+entry:
+  %pace = alloca [${PACE_WORDS} x i64], align 8
+  %few = icmp ule i64 %groups, %untimed_groups
+  br i1 %few, label %whole, label %begin
+whole:
+  call void %kernel(ptr %arguments, ptr %workspace, i64 0, i64 %groups)
+  ret i32 ${FINISHED}
+begin:
+  ; What runs on this thread alone goes on in a forked child as if nothing had happened.
+  call void @begin(ptr %pace, i64 %untimed_groups, ptr null)
+  %result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 0, i64 %groups, ptr %pace,
+                             ptr %check, ptr %context)
+  ret i32 %result
+}
+
+; A pace holds: the work-groups of the next piece, when the piece before ended, when `check` was last asked, where the
+; count of forks is (null: it does not matter), and what it was.
+define internal void @begin(ptr %pace, i64 %size, ptr %forks_at) {
+entry:
+  %ended_at = getelementptr i64, ptr %pace, i64 1
+  %asked_at = getelementptr i64, ptr %pace, i64 2
+  %where_at = getelementptr i64, ptr %pace, i64 3
+  %count_at = getelementptr i64, ptr %pace, i64 4
+  %now = call i64 @now()
+  store i64 %size, ptr %pace
+  store i64 %now, ptr %ended_at
+  store i64 %now, ptr %asked_at
+  store ptr %forks_at, ptr %where_at
+  %counts = icmp ne ptr %forks_at, null
+  br i1 %counts, label %count, label %done
+count:
+  %forks = load i64, ptr %forks_at
+  store i64 %forks, ptr %count_at
+  br label %done
+done:
+  ret void
+}
+
+; Work-groups in pieces that take between 0.1 and 10 ms, or are one work-group; in between `check` is asked.
+define internal i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 %start, i64 %end, ptr %pace,
+                            ptr %check, ptr %context) {
+entry:
+  %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
+  %record = load ptr, ptr %record_at
+  %ended_at = getelementptr i64, ptr %pace, i64 1
+  %asked_at = getelementptr i64, ptr %pace, i64 2
+  br label %piece
+piece:
+  %first = phi i64 [ %start, %entry ], [ %last, %going ]
+  %size = load i64, ptr %pace
+  %rest = sub i64 %end, %first
+  %some = call i64 @llvm.umin.i64(i64 %size, i64 %rest)
+  %last = add i64 %first, %some
+  call void %kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)
+  %state = load atomic i32, ptr %record acquire, align 4
+  %failed = icmp ne i32 %state, 0
+  br i1 %failed, label %finished, label %measure
+measure:
+  %before = load i64, ptr %ended_at
+  %asked = load i64, ptr %asked_at
+  %after = call i64 @now()
+  store i64 %after, ptr %ended_at
+  %took = sub i64 %after, %before
+  %short = icmp ult i64 %took, 100000
+  %long = icmp ugt i64 %took, 10000000
+  %double = shl i64 %some, 1
+  %larger = call i64 @llvm.umax.i64(i64 %double, i64 %size)
+  %halved = lshr i64 %size, 1
+  %half = call i64 @llvm.umax.i64(i64 %halved, i64 1)
+  %shrunk = select i1 %long, i64 %half, i64 %size
+  %next_size = select i1 %short, i64 %larger, i64 %shrunk
+  store i64 %next_size, ptr %pace
+  %since = sub i64 %after, %asked
+  %due = icmp uge i64 %since, ${CHECK_NANOSECONDS}
+  br i1 %due, label %ask, label %going
+ask:
+  store i64 %after, ptr %asked_at
+  %answer = call i32 @ask(ptr %pace, ptr %check, ptr %context)
+  %go_on = icmp eq i32 %answer, ${FINISHED}
+  br i1 %go_on, label %going, label %stopped
+stopped:
+  ret i32 %answer
+going:
+  %complete = icmp eq i64 %last, %end
+  br i1 %complete, label %finished, label %piece
+finished:
+  ret i32 ${FINISHED}
+}
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
+
+; Whether to go on: ${FINISHED}, ${INTERRUPTED}, or ${FORKED}, whatever else there is then.
+define internal i32 @ask(ptr %pace, ptr %check, ptr %context) {
+entry:
+  %where_at = getelementptr i64, ptr %pace, i64 3
+  %count_at = getelementptr i64, ptr %pace, i64 4
+  %answer = call i32 %check(ptr %context)
+  %stop = icmp ne i32 %answer, 0
+  %told = select i1 %stop, i32 ${INTERRUPTED}, i32 ${FINISHED}
+  %forks_at = load ptr, ptr %where_at
+  %alone = icmp eq ptr %forks_at, null
+  br i1 %alone, label %tell, label %compare
+compare:
+  %count = load i64, ptr %count_at
+  %forks = load i64, ptr %forks_at
+  %same = icmp eq i64 %count, %forks
+  br i1 %same, label %tell, label %forked
+forked:
+  ret i32 ${FORKED}
+tell:
+  ret i32 %told
+}

@@ -1,0 +1,261 @@
+"""A kernel as a Python function in machine code: from arguments to slots without a detour through Python.
+
+`Entry.call(grid, *arguments)` knows NumPy's own arrays, lists of them, Python's own numbers and the usual scalars of
+NumPy. It returns
+
+    None             the kernel has run
+    bytes            its failure record
+    NotImplemented   something about the arguments is unusual or wrong: nothing has run, `arguments.arrays` decides
+    False            there is no memory for the workspaces
+    True             a signal handler forked this process meanwhile: what other threads had begun is lost here
+    Ellipsis         the pool is to be started first
+
+and raises what a signal handler raised, `KeyboardInterrupt` above all, after all running work-groups have ended.
+`Entry.run(grid, address)` is the same for slots that are already filled. Both let go of Python's lock while the kernel
+runs. `call` is None where objects do not lie in memory as they do in the usual builds of CPython. Each of the two alone
+keeps alive all that it needs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import lcm
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from girih.arguments.arrays import DTYPES, ParameterSpec
+from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, RECORD_BYTES
+from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, Group, MemRef, Number, Type
+
+__all__ = ["NUMBERS", "Entry", "slot_count", "table_bytes"]
+
+_KINDS = {
+    name: number
+    for number, name in enumerate(
+        ("K_BOOL", "K_INTEGER", "K_NARROW", "K_F32", "K_F64", "K_C32", "K_C64", "K_MEMREF", "K_GROUP", "K_UNUSUAL")
+    )
+}
+# `PyMethodDef` of CPython, Include/methodobject.h: name, function, flags, documentation.
+_DEFINITION_WORDS = 4
+_METH_FASTCALL = 0x0080
+
+_INTEGERS = (np.int64, np.int32, np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64)
+"""Integers of NumPy, in the order in which the machine code looks for them."""
+
+_DESCRIPTION = (
+    *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(_DEFINITION_WORDS)),
+    "D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_UNTIMED_GROUPS",
+    "D_FLOAT32", "D_FLOAT64", "D_INTEGERS", *(f"D_INTEGER_{k}" for k in range(1, len(_INTEGERS))),
+    "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
+)  # fmt: skip
+_PARAMETER = ("P_KIND", "P_SLOT", "P_BYTES")
+_SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST", "P_SHIFT")
+_MEMREF = (
+    *_PARAMETER,
+    "M_TYPE", "M_DTYPE", "M_SHIFT", "M_ALIGNMENT", "M_FLAGS", "M_ORDER", "M_DYNAMIC_SIZES", "M_MODES",
+)  # fmt: skip
+_GROUP = (*_PARAMETER, "G_SIZE", "G_RECORD_BYTES", "G_MEMREF")
+
+# numpy/core/include/numpy/ndarraytypes.h, `struct tagPyArrayObject_fields`, the same in NumPy 1.26 and 2; the object
+# itself begins with a count and its type. The flag is NPY_ARRAY_WRITEABLE.
+_ARRAY = {"A_DATA": 16, "A_ORDER": 24, "A_SIZES": 32, "A_STRIDES": 40, "A_DTYPE": 56, "A_FLAGS": 64}
+_WRITEABLE = 0x0400
+
+# numpy/core/include/numpy/arrayscalars.h: after the same two fields, the value of a scalar.
+_SCALAR_VALUE = 16
+
+NUMBERS = {
+    **_KINDS,
+    **{name: 8 * k for fields in (_DESCRIPTION, _SCALAR, _MEMREF, _GROUP) for k, name in enumerate(fields)},
+    **_ARRAY,
+    "S_VALUE": _SCALAR_VALUE,
+    "INTEGERS": len(_INTEGERS),
+    "MODE_BYTES": 32,
+    "RECORD_BYTES": RECORD_BYTES,
+}
+"""What the texts in LLVM IR know by name: offsets of 8-byte fields in a description, and in an ndarray."""
+
+_MOST_BYTES = 2**62
+
+_FLOATING = {F32: "K_F32", F64: "K_F64", C32: "K_C32", C64: "K_C64"}
+_MANTISSA_BITS = {F16: 10, BF16: 7}
+
+
+def slot_count(type: Type) -> int:
+    """How many slots a parameter takes."""
+    if isinstance(type, MemRef):
+        return 1 + _dynamic(type)
+    if isinstance(type, Group):
+        return 1 + (type.size is None)
+    return 2 if type in (C32, C64) else 1
+
+
+def table_bytes(type: MemRef) -> int:
+    """The size of a record in the table of a group."""
+    return 8 * (2 + _dynamic(type))
+
+
+def _dynamic(type: MemRef) -> int:
+    return type.shape.count(None) + type.strides.count(None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """The functions that launch one kernel."""
+
+    call: Callable[..., object] | None
+    run: Callable[[tuple[int, int, int], int], object]
+
+    @staticmethod
+    def make(
+        name: str,
+        parameters: Sequence[ParameterSpec],
+        *,
+        kernel: int,
+        code: object,
+        pool: int,
+        workspace_bytes: int,
+        serial_groups: int,
+        untimed_groups: int,
+        addresses: Callable[[str], int],
+    ) -> Entry:
+        """The functions for a kernel at an address in `code`, which stays as long as one of them.
+
+        `addresses` tells where the launcher's own functions are.
+        """
+        slots = FIRST_PARAMETER
+        described: list[int] = []
+        for spec in parameters:
+            described += _parameter(spec, 8 * slots)
+            slots += slot_count(spec.type)
+        # More bytes than an address can count are as impossible to get as the largest number of them.
+        workspace = min(workspace_bytes, _MOST_BYTES)
+        types = [id(type) for type in (np.float32, np.float64, *_INTEGERS)]
+        words = [kernel, pool, workspace, max(serial_groups, 1), max(untimed_groups, 1), *types]
+        words += [len(parameters), 8 * slots, *described]
+        functions = [addresses("girih_run"), addresses("girih_call")]
+        run, call = _functions(name.encode(), functions, words, code)
+        return Entry(call if known_layout() else None, run)
+
+
+def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
+    """Functions at addresses, whose `self` is a description in words, with the code that it speaks of.
+
+    A function refers to its definition to its very end, so the definitions lie in `self` too, in front of the words:
+    bytes, whose memory neither moves nor goes before the last function has gone.
+    """
+    words_bytes = 8 * (_DEFINITION_WORDS * len(addresses) + len(words))
+    held = bytes(words_bytes + len(name) + 1)
+    place = _bytes_address(held)
+    definitions = [word for address in addresses for word in (place + words_bytes, address, _METH_FASTCALL, 0)]
+    # Nobody else has seen these bytes yet.
+    ctypes.memmove(place, struct.pack(f"={words_bytes // 8}q", *definitions, *words) + name, words_bytes + len(name))
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    self = (held, code)
+    return [new(place + 8 * _DEFINITION_WORDS * k, self, None) for k in range(len(addresses))]
+
+
+def _bytes_address(held: bytes) -> int:
+    """Where the contents of a bytes object lie."""
+    find = ctypes.pythonapi.PyBytes_AsString
+    find.restype = ctypes.c_void_p
+    find.argtypes = (ctypes.py_object,)
+    return int(find(held))
+
+
+@lru_cache(maxsize=1)
+def known_layout() -> bool:
+    """Whether an ndarray lies in memory as the machine code expects it."""
+    probe: np.ndarray[Any, Any] = np.zeros((3, 5), np.float32)[:, 1:].T
+    address = id(probe)
+
+    def word(offset: int) -> int:
+        return ctypes.c_int64.from_address(address + offset).value
+
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or word(8) != id(np.ndarray):
+        return False
+    if word(_ARRAY["A_DATA"]) != probe.__array_interface__["data"][0] or word(_ARRAY["A_DTYPE"]) != id(probe.dtype):
+        return False
+    if ctypes.c_int32.from_address(address + _ARRAY["A_ORDER"]).value != 2:
+        return False
+    sizes = (ctypes.c_int64 * 2).from_address(word(_ARRAY["A_SIZES"]))
+    strides = (ctypes.c_int64 * 2).from_address(word(_ARRAY["A_STRIDES"]))
+    if tuple(sizes) != probe.shape or tuple(strides) != probe.strides:
+        return False
+    if not _known_scalars():
+        return False
+    before = ctypes.c_int32.from_address(address + _ARRAY["A_FLAGS"]).value
+    probe.flags.writeable = False
+    after = ctypes.c_int32.from_address(address + _ARRAY["A_FLAGS"]).value
+    return before & _WRITEABLE == _WRITEABLE and after == before - _WRITEABLE
+
+
+def _known_scalars() -> bool:
+    """Whether the scalars of NumPy lie in memory as the machine code expects them."""
+    probes = [type(77) for type in (np.float32, np.float64, *_INTEGERS)]
+    return all(ctypes.string_at(id(one) + _SCALAR_VALUE, one.nbytes) == one.tobytes() for one in probes)
+
+
+def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
+    """The description of a parameter."""
+    type = spec.type
+    if isinstance(type, MemRef):
+        return _memref(spec, type, slot)
+    if isinstance(type, Group):
+        if type.offset != 0:
+            # Where the pointers are moved, the slow path finds out where each member ends.
+            return _sized("K_UNUSUAL", slot, [])
+        fields = [_or_minus_one(type.size), table_bytes(type.memref)]
+        return _sized("K_GROUP", slot, [*fields, *_memref(spec, type.memref, 0)])
+    if type == BOOL:
+        return _sized("K_BOOL", slot, [])
+    if not isinstance(type, Number):
+        raise TypeError(f"no parameter is of type {type}")
+    if type.family == "integer":
+        bounds = np.iinfo(DTYPES[type])
+        return _sized("K_INTEGER", slot, [int(bounds.min), int(bounds.max)])
+    bits = _MANTISSA_BITS.get(type)
+    if bits is None:
+        return _sized(_FLOATING[type], slot, [])
+    finfo: Any = ml_dtypes.finfo
+    limits = finfo(DTYPES[type])
+    ends = [_double_bits(float(limits.smallest_normal)), _double_bits(float(limits.max))]
+    return _sized("K_NARROW", slot, [*ends, 52 - bits])
+
+
+def _memref(spec: ParameterSpec, type: MemRef, slot: int) -> list[int]:
+    dtype = DTYPES[type.element]
+    modes: list[int] = []
+    for mode, (size, stride) in enumerate(zip(type.shape, type.strides, strict=True)):
+        divisors = [gcd[mode] if mode < len(gcd) else 1 for gcd in (spec.shape_gcd, spec.stride_gcd)]
+        modes += [_or_minus_one(size), _or_minus_one(stride), *divisors]
+    fields = [
+        id(np.ndarray),
+        id(dtype),
+        dtype.itemsize.bit_length() - 1,
+        lcm(dtype.alignment, spec.alignment or 1),
+        _WRITEABLE if spec.written else 0,
+        type.order,
+        type.shape.count(None),
+    ]
+    return _sized("K_MEMREF", slot, [*fields, *modes])
+
+
+def _sized(kind: str, slot: int, fields: list[int]) -> list[int]:
+    return [_KINDS[kind], slot, 8 * (len(_PARAMETER) + len(fields)), *fields]
+
+
+def _or_minus_one(extent: int | None) -> int:
+    return -1 if extent is None else extent
+
+
+def _double_bits(value: float) -> int:
+    return int(struct.unpack("=q", struct.pack("=d", value))[0])

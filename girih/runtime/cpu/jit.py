@@ -1,0 +1,148 @@
+"""Object files become code of this process.
+
+What is linked stays as long as its `Linked` is held. Linking resolves what the process exports: the C library and
+CPython. Two variables of the environment help tools: with `GIRIH_PERF_MAP=1` the names of functions are written to
+`/tmp/perf-PID.map`, where `perf` finds them; with `GIRIH_DEBUGGER=1` code is registered with the JIT interface of GDB
+and LLDB, lines of the program included (linking is slower then).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from girih.back.llvm.assemble.assembler import LLVM, llvm
+from girih.diagnostics import InternalError
+
+__all__ = ["Linked", "keep_forever", "link"]
+
+_NUMBERS = count()
+
+
+_GONE: list[Any] = []
+"""Code that nobody needs any more, until the next thread that may use LLVM unloads it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linked:
+    """Code in memory, and where its functions are. It is unloaded when this goes."""
+
+    addresses: dict[str, int]
+    tracker: Any
+
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the end of the process everything goes, names of modules among the first.
+        if finalizing():
+            return
+        # Whoever uses LLVM now may wait for this thread, which must therefore not wait.
+        _GONE.append(self.tracker)
+        if LLVM.acquire(blocking=False):
+            _unload()
+            LLVM.release()
+
+
+def _unload() -> None:
+    while _GONE:
+        _GONE.pop().close()
+
+
+@lru_cache(maxsize=1)
+def _linker() -> Any:
+    # The linker behind `use_jit_link` copes with any distance between code and libraries, the other one knows GDB.
+    debugger = os.environ.get("GIRIH_DEBUGGER") == "1"
+    linker = llvm().create_lljit_compiler(use_jit_link=not debugger, suppress_errors=True)
+    keep_forever(linker)
+    return linker
+
+
+def link(object: bytes, symbols: Iterable[str]) -> Linked:
+    """The code of an object file and the addresses of some of its functions.
+
+    Raises `InternalError` where it needs what the process has not got.
+    """
+    with LLVM:
+        _unload()
+        return _linked(object, list(symbols))
+
+
+def _linked(object: bytes, names: list[str]) -> Linked:
+    builder = llvm().JITLibraryBuilder().add_object_img(object).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    try:
+        tracker = builder.link(_linker(), f"girih-{next(_NUMBERS)}")
+    except RuntimeError as error:
+        reason = _missing(object) or str(error).strip()
+        raise InternalError(f"machine code cannot be linked: {reason}") from None
+    linked = Linked({name: int(tracker[name]) for name in names}, tracker)
+    if os.environ.get("GIRIH_PERF_MAP") == "1":
+        _write_perf_map(object, linked)
+    return linked
+
+
+def keep_forever(held: object) -> None:
+    """Keep something until the process ends, through the end of the interpreter too."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+
+
+def _missing(object: bytes) -> str:
+    """The functions that an object file needs and this process has not got, in words."""
+    needed = [symbol.name for symbol in _symbols(object) if symbol.name and symbol.section == 0]
+    missing = [name for name in needed if not llvm().address_of_symbol(name)]
+    return f"this process has no {', '.join(missing)}" if missing else ""
+
+
+def _write_perf_map(object: bytes, linked: Linked) -> None:
+    """One line per function, as `perf` reads them; a file that cannot be written is no reason to stop."""
+    sizes = {symbol.name: symbol.size for symbol in _symbols(object)}
+    lines = [f"{address:x} {sizes.get(name, 1):x} {name}\n" for name, address in linked.addresses.items()]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(f"/tmp/perf-{os.getpid()}.map", flags, 0o600)
+    except OSError:
+        return
+    with os.fdopen(descriptor, "w") as file:
+        file.writelines(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Symbol:
+    """An entry of a symbol table: its section is 0 for what others must define."""
+
+    name: str
+    section: int
+    size: int
+
+
+def _symbols(object: bytes) -> list[_Symbol]:
+    """The symbols of an object file of ELF; none for other formats."""
+    if object[:6] != b"\x7fELF\x02\x01":
+        return []
+    start, entry_bytes, number = _number(object, 40, 8), _number(object, 58, 2), _number(object, 60, 2)
+    headers = [object[start + k * entry_bytes :][:entry_bytes] for k in range(number)]
+    found: list[_Symbol] = []
+    for header in headers:
+        if _number(header, 4, 4) != _SYMBOL_TABLE:
+            continue
+        names = _number(headers[_number(header, 40, 4)], 24, 8)
+        at, size = _number(header, 24, 8), _number(header, 32, 8)
+        for place in range(at, at + size, _SYMBOL_BYTES):
+            begin = names + _number(object, place, 4)
+            name = object[begin : object.index(0, begin)].decode()
+            found.append(_Symbol(name, _number(object, place + 6, 2), _number(object, place + 16, 8)))
+    return found
+
+
+# ELF-64 Object File Format, version 1.5: tables 8 (section types) and figure 6 (symbol table entry).
+_SYMBOL_TABLE = 2
+_SYMBOL_BYTES = 24
+
+
+def _number(data: bytes, offset: int, size: int) -> int:
+    return int.from_bytes(data[offset : offset + size], "little")

@@ -1,0 +1,188 @@
+"""Compiled kernels on the processor of this machine: arguments in, findings out, arrays changed in place.
+
+Arguments that are wrong are refused before anything runs, exactly as by the interpreter. A check of the kernel that
+fails ends the launch: no further work-group is started, those that run are waited for, and `KernelError` says what was
+found. What the kernel had written by then stays written, unlike in the interpreter.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from girih.analysis.effects import written_parameters
+from girih.arguments import arrays
+from girih.arguments.report import Place, Report
+from girih.arguments.views import as_array
+from girih.back.llvm.cpu.machine import abi
+from girih.back.llvm.cpu.machine.abi import CompiledKernel, Site
+from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
+from girih.ir.core import Function
+from girih.ir.types import Group, MemRef, Type
+from girih.runtime.cpu import slots
+from girih.runtime.cpu.entry import Entry
+from girih.runtime.cpu.jit import link
+from girih.runtime.cpu.launcher import launcher
+from girih.runtime.cpu.pool import process_pool
+from girih.source import NOWHERE, Span
+
+__all__ = ["CpuKernel"]
+
+_NO_PLACE = Place("", 0, NOWHERE)
+
+
+class CpuKernel:
+    """A kernel that is linked and ready to be launched. Its code is unloaded when this goes.
+
+    `launch` does it all. Who is in a hurry asks `call(grid, *arguments)` first, and where that does not return None
+    passes what it returns to `settle`, with the grid and the arguments again.
+    Raises `InternalError` where the code cannot be linked, and `SettingError` for a wrong `GIRIH_NUM_THREADS`.
+    """
+
+    __slots__ = ("_entry", "_linked", "_specs", "_types", "call", "compiled", "function")
+
+    def __init__(self, function: Function, compiled: CompiledKernel) -> None:
+        self.function = function
+        self.compiled = compiled
+        written = written_parameters(function)
+        self._specs = [arrays.specification(p, written=p.value in written) for p in function.parameters]
+        self._types = [p.type for p in function.parameters]
+        self._linked = link(compiled.object, [compiled.symbol])
+        self._entry = Entry.make(
+            compiled.name,
+            self._specs,
+            kernel=self._linked.addresses[compiled.symbol],
+            code=self._linked,
+            pool=process_pool().address,
+            workspace_bytes=compiled.workspace_bytes,
+            serial_groups=compiled.serial_groups,
+            untimed_groups=compiled.untimed_groups,
+            addresses=launcher().address,
+        )
+        self.call = self._entry.call or _unknown
+
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """Run the kernel on a grid and wait for it; arrays are changed in place.
+
+        `grid` has three sizes between 0 and 2^31 - 1; nothing runs where one is 0. Raises `LaunchError` for wrong
+        arguments, where there is no memory, and in a child that a signal handler forked meanwhile; `KernelError` for
+        what a check of the kernel found; and what a signal handler raises, such as `KeyboardInterrupt`: then some
+        work-groups have run and others have not.
+        """
+        result = self.call(grid, *arguments)
+        if result is not None:
+            self.settle(result, grid, arguments)
+
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """What is left to do where `call(grid, *arguments)` did not return None; see `launch`."""
+        if result is Ellipsis:
+            self._start_pool()
+            return self.launch(grid, arguments)
+        if result is NotImplemented:
+            result = self._run_plain(grid, arguments)
+        if result is False:
+            self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
+                         f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
+        if result is True:
+            self._refuse("bind.fork", f"a signal handler forked this process while @{self.function.name} ran; in the "
+                         "child, work-groups that other threads had begun are lost",
+                         "the parent's launch goes on; launch again here, with arrays as they were before")  # fmt: skip
+        if isinstance(result, bytes):
+            raise KernelError([self._finding(result, grid)])
+        return None
+
+    def _run_plain(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+        """The fast way again with what is unusual made usual, such as tensors of torch; otherwise the slow way."""
+        if len(arguments) == len(self._types):
+            usual = [_usual(type, value) for type, value in zip(self._types, arguments, strict=True)]
+            result = self.call(grid, *usual)
+            if result is Ellipsis:
+                self._start_pool()
+                result = self.call(grid, *usual)
+            if result is not NotImplemented:
+                return result
+        return self._run_bound(grid, arguments)
+
+    def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+        """The slow way, which says what is wrong with arguments and takes all kinds of them."""
+        try:
+            filled = slots.fill(self._types, arrays.accept(self._specs, arguments))
+        except MemoryError:
+            return False
+        result = self._entry.run(grid, filled.address)
+        if result is Ellipsis:
+            self._start_pool()
+            result = self._entry.run(grid, filled.address)
+        if result is NotImplemented:
+            self._refuse("bind.grid", f"a grid of {grid} has more work-groups than can be counted, 2^63 - 1")
+        return result
+
+    def _start_pool(self) -> None:
+        process_pool().start(launcher().start)
+
+    def _refuse(self, code: str, message: str, hint: str | None = None) -> NoReturn:
+        raise LaunchError([Diagnostic(code, message, self.function.span, hint=hint)])
+
+    def _finding(self, record: bytes, grid: tuple[int, int, int]) -> Finding:
+        """What a failure record says, in the interpreter's words."""
+        _, number = struct.unpack_from("=ii", record)
+        if not 0 <= number < len(self.compiled.sites):
+            raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
+        group, subgroup, lane = struct.unpack_from("=qqq", record, abi.RECORD_GROUP)
+        return _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
+
+
+def _unknown(*arguments: object) -> object:
+    """What stands for the fast way where there is none."""
+    return NotImplemented
+
+
+def _usual(type: Type, value: object) -> object:
+    """An array of NumPy over the same memory, or a number of Python; what cannot be made one as it is."""
+    while isinstance(value, arrays.Uninitialized):
+        value = value.array
+    if isinstance(type, Group):
+        return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
+    if not isinstance(type, MemRef):
+        return value.item() if isinstance(value, np.generic) else value
+    if value is None or value.__class__ is np.ndarray:
+        return value
+    found = as_array(value, _NO_PLACE, Report())
+    return value if found is None else found
+
+
+def _finding_of(
+    site: Site,
+    function: Function,
+    record: bytes,
+    grid: tuple[int, int, int],
+    group: int,
+    subgroup: int,
+    lane: int,
+) -> Finding:
+    index = _values(record, 0, site.index_count)
+    shape = _values(record, site.index_count, site.shape_count)
+    message = site.message
+    if index is not None and shape is not None:
+        message = f"{message}: {in_words(site.place, index, shape)}"
+    x, y, _ = grid
+    return Finding(
+        site.code,
+        message,
+        Span(function.span.source, *site.span),
+        site.argument,
+        index,
+        shape,
+        (group % x, group // x % y, group // (x * y)),
+        subgroup if subgroup >= 0 else None,
+        lane if lane >= 0 and site.by_lane else None,
+    )
+
+
+def _values(record: bytes, first: int, count: int) -> tuple[int, ...] | None:
+    """Some values of a record, None for no values; of very many only those that were kept."""
+    kept = max(min(first + count, abi.RECORD_VALUES) - first, 0)
+    return struct.unpack_from(f"={kept}q", record, abi.RECORD_FIRST_VALUE + 8 * first) if count else None

@@ -1,0 +1,91 @@
+"""The code that launches kernels, compiled once for the processor and linked once per process.
+
+Its texts in LLVM IR lie beside this file; what differs between systems is filled in here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from string import Template
+
+from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
+from girih.runtime.cache import Cache, digest
+from girih.runtime.cpu import entry, pool
+from girih.runtime.cpu.jit import Linked, keep_forever, link
+
+SYMBOLS = ("girih_start", "girih_run", "girih_call")
+
+# The table of system calls of Linux: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+_SYSTEM_CALLS = {
+    "x86_64": {"FUTEX": 202, "GETTID": 186},
+    "aarch64": {"FUTEX": 98, "GETTID": 178},
+}
+_PAUSES = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+}
+# CLOCK_MONOTONIC: include/uapi/linux/time.h; time.h of macOS.
+_CLOCKS = {"linux": 1, "darwin": 6}
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """The linked code: addresses of what Python calls, and the function that starts threads."""
+
+    linked: Linked
+    start: Callable[[int, int], int]
+
+    def address(self, symbol: str) -> int:
+        """Where a function of `SYMBOLS` is."""
+        return self.linked.addresses[symbol]
+
+
+@lru_cache(maxsize=1)
+def launcher() -> Launcher:
+    """The code for this process, from the disk cache where it is there."""
+    cpu = Cpu.host()
+    text = launcher_text(cpu)
+    cache = Cache.standard()
+    key = digest("launcher", text, cpu.identity, llvm_version())
+    code = cache.get(key)
+    if code is None:
+        code = assemble(text, cpu, optimize=True)
+        cache.put(key, code)
+    linked = link(code, SYMBOLS)
+    keep_forever(linked)
+    start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(linked.addresses["girih_start"])
+    return Launcher(linked, start)
+
+
+def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
+    """The module in LLVM IR for a processor and an operating system (`sys.platform`)."""
+    declaration, pause = _PAUSES[cpu.family]
+    numbers = {
+        **pool.NUMBERS,
+        **entry.NUMBERS,
+        **_SYSTEM_CALLS[cpu.family],
+        "CLOCK": _CLOCKS.get(platform, 1),
+        "PAUSE_DECLARATION": declaration,
+        "PAUSE": pause,
+    }
+    texts = ["cpu_serial.ll", "cpu_threads.ll" if platform == "linux" else "cpu_alone.ll", "cpu_entry.ll"]
+    folder = files("girih.runtime.cpu")
+    whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in texts)
+    return _declared_once(Template(whole).substitute(numbers))
+
+
+def _declared_once(text: str) -> str:
+    """The text with each declaration once: every part declares what it needs, so that it can be read alone."""
+    seen: set[str] = set()
+    kept = []
+    for line in text.splitlines():
+        if line.startswith("declare ") and line in seen:
+            continue
+        seen.add(line)
+        kept.append(line)
+    return "\n".join(kept) + "\n"

@@ -1,0 +1,203 @@
+"""The threads that execute work-groups: one pool for the process, in which the thread that launches takes part.
+
+The threads are started by the first launch that is worth it, each bound to a CPU of its own, and stay. Between launches
+they spin for a fifth of a millisecond, then sleep. `GIRIH_NUM_THREADS` says how many threads a launch uses, the calling
+one included; otherwise as many as the CPUs that the process may use, by its affinity and the quota of its control
+group. While one Python thread uses the pool, launches of others run on their own threads alone. A forked child starts
+a pool of its own when it needs one. Outside Linux there are no such threads: a launch runs on the calling thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+from threading import Lock
+
+from girih.back.llvm.cpu.machine.abi import RECORD_SLOT, STOPPED, WORKSPACE_ALIGNMENT
+from girih.diagnostics import SettingError
+
+LAYOUT = {
+    # Words that different threads write lie in different pairs of cache lines.
+    "CLAIM": 0,
+    "GENERATION": 128,
+    "SLEEPERS": 256,
+    "DONE": 384,
+    "WAITING": 512,
+    "KERNEL": 640,
+    "ARGUMENTS": 648,
+    "GROUPS": 656,
+    "CHUNK": 664,
+    "CHUNKS": 672,
+    "WORKSPACE": 680,
+    "STRIDE": 688,
+    "WORKERS": 696,
+    "THREADS": 704,
+    "BUSY": 896,
+    "CALLER_CPU": 900,
+    "FREE_CPU": 904,
+    "FORKS": 912,
+    "SLOTS": 1024,
+    "SLOT_BYTES": 64,
+    "SLOT_INDEX": 8,
+    "SLOT_THREAD": 16,
+    "SLOT_CPU": 20,
+}
+"""Offsets in the memory of a pool, in bytes; a slot starts with the address of the pool."""
+
+RESULTS = {"FINISHED": 0, "NO_MEMORY": 1, "INTERRUPTED": 2, "NOT_STARTED": 3, "FORKED": 4}
+"""How a launch ends."""
+
+NUMBERS = {
+    **LAYOUT,
+    **RESULTS,
+    "RECORD_ARGUMENT": 8 * RECORD_SLOT,
+    "WORKSPACE_ALIGNMENT": WORKSPACE_ALIGNMENT,
+    "SPIN_NANOSECONDS": 200_000,
+    "CHECK_NANOSECONDS": 50_000_000,
+    "STOPPED": STOPPED,
+    "PACE_WORDS": 5,
+}
+"""What the texts in LLVM IR know by name."""
+
+# Documentation/admin-guide/cgroup-v2.rst and Documentation/scheduler/sched-bwc.rst of Linux: quota and period.
+_QUOTA_FILES: Sequence[str] = ("cpu.max",)
+_OLD_QUOTA_FILES: Sequence[str] = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+
+NOT_STARTED = -1
+MOST_THREADS = 1024
+
+
+class Pool:
+    """The memory of a pool, whose layout is `LAYOUT`; threads are started by `start`."""
+
+    def __init__(self, threads: int) -> None:
+        size = LAYOUT["SLOTS"] + LAYOUT["SLOT_BYTES"] * threads
+        self._buffer = ctypes.create_string_buffer(size + 128)
+        self._lock = Lock()
+        self.threads = threads
+        self.address = -(-ctypes.addressof(self._buffer) // 128) * 128
+        self._clear()
+        os.register_at_fork(after_in_child=self._forget)
+
+    @property
+    def workers(self) -> int:
+        """How many threads were started, `NOT_STARTED` before that."""
+        return self._word("WORKERS").value
+
+    def start(self, start: Callable[[int, int], int]) -> int:
+        """Start the threads, unless that was done, by the function `girih_start`; how many there are.
+
+        Fewer than asked for may start where the system has no more: that is no error.
+        """
+        with self._lock:
+            if self.workers == NOT_STARTED:
+                self._place()
+                start(self.address, self.threads - 1)
+            return self.workers
+
+    def _place(self) -> None:
+        """Fill the slots: a CPU for each thread, the one that the caller is on for nobody."""
+        cpus = usable_cpus()
+        caller = _current_cpu()
+        free = caller if caller in cpus else (cpus or [-1])[0]
+        others = [cpu for cpu in cpus if cpu != free]
+        ctypes.c_int32.from_address(self.address + LAYOUT["FREE_CPU"]).value = free
+        ctypes.c_int32.from_address(self.address + LAYOUT["CALLER_CPU"]).value = free
+        for number in range(self.threads - 1):
+            slot = self.address + LAYOUT["SLOTS"] + number * LAYOUT["SLOT_BYTES"]
+            ctypes.c_int64.from_address(slot).value = self.address
+            ctypes.c_int64.from_address(slot + LAYOUT["SLOT_INDEX"]).value = number + 1
+            cpu = others[number] if number < len(others) else -1
+            ctypes.c_int32.from_address(slot + LAYOUT["SLOT_CPU"]).value = cpu
+
+    def _word(self, name: str) -> ctypes.c_int64:
+        return ctypes.c_int64.from_address(self.address + LAYOUT[name])
+
+    def _clear(self) -> None:
+        ctypes.memset(self.address, 0, LAYOUT["SLOTS"] + LAYOUT["SLOT_BYTES"] * self.threads)
+        self._word("WORKERS").value = NOT_STARTED
+        self._word("THREADS").value = self.threads
+
+    def _forget(self) -> None:
+        """In a forked child: no thread but this one is there. Workspaces that may have been in use are left behind.
+
+        This thread may stand in the middle of a launch, in a signal handler; by `FORKS` it will know.
+        """
+        forks = self._word("FORKS").value
+        self._lock = Lock()
+        self._clear()
+        self._word("FORKS").value = forks + 1
+
+
+@lru_cache(maxsize=1)
+def process_pool() -> Pool:
+    """The pool of this process. Raises `SettingError` where `GIRIH_NUM_THREADS` is no number of threads."""
+    from girih.runtime.cpu.jit import keep_forever
+
+    pool = Pool(thread_count())
+    keep_forever(pool)
+    return pool
+
+
+def thread_count() -> int:
+    """How many threads a launch uses. Raises `SettingError` where `GIRIH_NUM_THREADS` is no number of threads."""
+    asked = os.environ.get("GIRIH_NUM_THREADS", "").strip()
+    if asked:
+        if not asked.isdecimal() or not 1 <= int(asked) <= MOST_THREADS:
+            raise SettingError(f"GIRIH_NUM_THREADS is a number of threads from 1 to {MOST_THREADS}; it is {asked!r}")
+        return int(asked)
+    cpus, quota = len(usable_cpus()), _quota(Path("/"))
+    return max(1, min(cpus, MOST_THREADS, cpus if quota is None else ceil(quota)))
+
+
+def usable_cpus() -> Sequence[int]:
+    """The CPUs that the process may run on."""
+    if sys.platform == "linux":
+        return sorted(os.sched_getaffinity(0))
+    return range(os.cpu_count() or 1)
+
+
+def _current_cpu() -> int:
+    try:
+        return int(ctypes.CDLL(None).sched_getcpu())
+    except (AttributeError, OSError):
+        return -1
+
+
+def _quota(root: Path) -> float | None:
+    """How many CPUs' worth of time the control groups allow the process; None for no limit."""
+    found: list[float] = []
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            base, names = root / "sys/fs/cgroup", _QUOTA_FILES
+        elif "cpu" in controllers.split(","):
+            base, names = root / "sys/fs/cgroup/cpu", _OLD_QUOTA_FILES
+        else:
+            continue
+        place = base / path.strip("/")
+        # A group is bounded by those around it too; inside a container its own path may not be there.
+        folders = [place, *(p for p in place.parents if p.is_relative_to(base))]
+        found += [limit for folder in folders if (limit := _limit(folder, names)) is not None]
+    return min(found, default=None)
+
+
+def _limit(folder: Path, names: Sequence[str]) -> float | None:
+    words = " ".join(_read(folder / name) for name in names).split()
+    if len(words) != 2 or not all(word.isdecimal() for word in words):
+        return None
+    quota, period = map(int, words)
+    return quota / period if quota > 0 and period > 0 else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,95 @@
+"""Accepted arguments as the slots that a compiled kernel reads (`girih.back.llvm.cpu.machine.abi`)."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.arguments import memory
+from girih.arguments.arrays import Accepted, GroupClaim
+from girih.arguments.memory import Claim
+from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
+from girih.ir.types import BF16, C32, C64, F16, F32, F64, Group, MemRef, Type
+
+_NARROW = (F16, BF16, F32)
+
+
+@dataclass(slots=True)
+class Slots:
+    """The slots of a launch, and the memory and arrays that they refer to, which must be held while it runs."""
+
+    words: NDArray[np.int64]
+    held: list[object] = field(default_factory=list)
+
+    @property
+    def address(self) -> int:
+        """Where the slots are."""
+        return int(self.words.ctypes.data)
+
+
+def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
+    """The slots for arguments that suit parameters of these types; those before the first parameter stay empty."""
+    words = [0] * FIRST_PARAMETER
+    held: list[object] = [accepted]
+    for type, item in zip(types, accepted, strict=True):
+        if isinstance(item, Claim):
+            assert isinstance(type, MemRef)
+            words += [_address(item), *_extents(type, item)]
+        elif isinstance(item, GroupClaim):
+            assert isinstance(type, Group)
+            table = _table(type, item)
+            held.append(table)
+            words += [0 if item.null else ctypes.addressof(table), *([item.size] if type.size is None else [])]
+        else:
+            words += _scalar(type, item)
+    return Slots(np.array(words, np.int64), held)
+
+
+def _address(claim: Claim) -> int:
+    if claim.array is None:
+        return 0
+    return memory.start(claim) + claim.offset * claim.dtype.itemsize
+
+
+def _extents(type: MemRef, claim: Claim) -> list[int]:
+    return [*_dynamic(type.shape, claim.shape), *_dynamic(type.strides, claim.strides)]
+
+
+def _dynamic(declared: Iterable[int | None], given: Iterable[int]) -> list[int]:
+    return [extent for known, extent in zip(declared, given, strict=True) if known is None]
+
+
+def _table(type: Group, group: GroupClaim) -> Any:
+    """The table of a group; one without members has a place too, as it is no null pointer."""
+    words: list[int] = []
+    for claim in group.members:
+        limit = max(claim.extent - claim.offset, 0) if group.offset else -1
+        words += [_address(claim), limit, *_extents(type.memref, claim)]
+    return (ctypes.c_int64 * max(len(words), 1))(*words)
+
+
+def _scalar(type: Type, value: NDArray[Any]) -> list[int]:
+    number = value[0, 0, 0]
+    if type in _NARROW:
+        return [_single(float(number))]
+    if type == F64:
+        return [_double(float(number))]
+    if type == C32:
+        return [_single(float(number.real)), _single(float(number.imag))]
+    if type == C64:
+        return [_double(float(number.real)), _double(float(number.imag))]
+    return [int(number)]
+
+
+def _single(value: float) -> int:
+    return int(struct.unpack("=q", struct.pack("=fi", value, 0))[0])
+
+
+def _double(value: float) -> int:
+    return int(struct.unpack("=q", struct.pack("=d", value))[0])
