@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, CompiledKernel
 from girih.back.llvm.cpu.machine.target import CpuTarget
-from girih.back.llvm.numbers.rounding import Features
 from girih.ir.core import Function
 from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
 
 Array = NDArray[Any]
 
-TARGET = CpuTarget(64, 32, Features(f16=True), dot_bf16=True)
+HOST = CpuTarget.of(Cpu.host())
+TARGET = CpuTarget(64, 32, HOST.features, dot_bf16=HOST.dot_bf16)
+"""Vectors of 64 bytes, which LLVM halves where there are none, and only the instructions that this machine has."""
 
 
 @dataclass
