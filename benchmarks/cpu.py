@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from girih.bench import session
-from girih.bench.events import Event, Request
+from girih.bench.events import Event, MeasuringRequest
 from girih.bench.machine import load, usable_cpus
 from girih.bench.measuring.rows import BUSY
 from girih.bench.report import Results, head, tail
@@ -44,7 +44,7 @@ FLAT = ((2, 2, 10000), (6, 6, 3000), (13, 13, 5000), (37, 29, 1000), (64, 64, 40
 CHECKS = {"off": ("off",), "bounds": ("bounds",), "both": ("off", "bounds")}
 
 
-def own_events(request: Request) -> Iterator[Event]:
+def own_events(request: MeasuringRequest) -> Iterator[Event]:
     """The groups of this file, in the measuring process."""
     from benchmarks.cpu_growth import growth
     from girih.bench.cases.case import Case
@@ -74,7 +74,7 @@ def child() -> None:
     from girih.bench.child import own_output, send
 
     stream = own_output()
-    send(own_events(Request.from_text(sys.stdin.readline())), stream)
+    send(own_events(MeasuringRequest.from_text(sys.stdin.readline())), stream)
 
 
 def measured(arguments: argparse.Namespace) -> Results:
@@ -93,12 +93,13 @@ def events(arguments: argparse.Namespace) -> Iterator[Event]:
     """What the measuring processes say: of the standard set, then of this file."""
     standard: tuple[str, ...] = tuple(group for group in arguments.group if group not in OWN)
     own = tuple(group for group in arguments.group if group in OWN) if arguments.group else OWN
-    request = Request("standard", standard, checks=CHECKS[arguments.checks], threads=arguments.threads,
-                      quick=arguments.quick)  # fmt: skip
+    request = MeasuringRequest(
+        "standard", standard, checks=CHECKS[arguments.checks], threads=arguments.threads, quick=arguments.quick
+    )
     if standard or not arguments.group:
         yield from session.measure(request)
     if own:
-        mine = Request("own", own, checks=request.checks, quick=arguments.quick)
+        mine = MeasuringRequest("own", own, checks=request.checks, quick=arguments.quick)
         yield from session.measure(mine, (str(Path(__file__).resolve()), "--child"))
 
 

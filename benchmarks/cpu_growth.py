@@ -18,8 +18,8 @@ from statistics import median
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble
 from girih.bench.cases.case import Case
-from girih.bench.measuring.context import Context
-from girih.bench.measuring.rows import Row
+from girih.bench.measuring.context import MeasuringContext
+from girih.bench.measuring.rows import Measurement
 from girih.program import compile_source, source_of_text
 from girih.runtime.executors import lowered
 
@@ -99,15 +99,15 @@ def parts(text: str, checks: str) -> dict[str, float]:
     return {name: 1e3 * (after - before) for name, before, after in zip(names, marks, marks[1:], strict=False)}
 
 
-def measured(context: Context, kind: str) -> list[Row]:
+def measured(context: MeasuringContext, kind: str) -> list[Measurement]:
     """One row for each size."""
-    rows: list[Row] = []
+    rows: list[Measurement] = []
     checks = context.checks[0]
     first: float | None = None
     for instructions in COUNTS[:3] if context.quick else COUNTS:
         if rows and (rows[-1].seconds or 0.0) > LONGEST:
             left_out = f"left out: {rows[-1].name} took {rows[-1].seconds:.0f} s"
-            rows.append(Row("growth", f"{instructions:,} instructions, {kind}", checks=checks, note=left_out))
+            rows.append(Measurement("growth", f"{instructions:,} instructions, {kind}", checks=checks, note=left_out))
             break
         text = MAKERS[kind](instructions)
         runs = [parts(text, checks)]
@@ -117,8 +117,16 @@ def measured(context: Context, kind: str) -> list[Row]:
         first = whole / instructions if first is None else first
         figures = {**found, "us_per_instruction": 1e3 * whole / instructions, "growth": whole / instructions / first,
                    **(_memory(kind, instructions, checks) if whole < 1e3 * LONGEST else {})}  # fmt: skip
-        rows.append(Row("growth", f"{instructions:,} instructions, {kind}", whole / 1e3, checks=checks, figures=figures,
-                        note=_note(figures)))  # fmt: skip
+        rows.append(
+            Measurement(
+                "growth",
+                f"{instructions:,} instructions, {kind}",
+                whole / 1e3,
+                checks=checks,
+                figures=figures,
+                note=_note(figures),
+            )
+        )
     return rows
 
 

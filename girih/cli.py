@@ -159,11 +159,11 @@ def run(
     format: str,
 ) -> None:
     """Run a kernel on arrays, every access checked."""
-    from girih.commands.run import Request, run_kernel
+    from girih.commands.run import RunRequest, run_kernel
 
     if target != "interpreter" and (choices is not None or max_steps is not None):
         raise click.UsageError("--choices and --max-steps are the interpreter's: leave out --target")
-    request = Request(
+    request = RunRequest(
         file, function, arguments, grid, definitions, saves, seed, choices, max_steps, target, checks, format == "json"
     )
     ctx.exit(run_kernel(request))
@@ -207,9 +207,9 @@ def emit(
     output: str | None,
 ) -> None:
     """Write a checked file, or one function of it, in another form."""
-    from girih.commands.emit import Request, emit_file
+    from girih.commands.emit import EmitRequest, emit_file
 
-    ctx.exit(emit_file(Request(file, function, form, target, checks, definitions, output)))
+    ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output)))
 
 
 @main.command()
@@ -290,10 +290,10 @@ above 1, girih is faster. Measured in turns; the table shows medians.
 @click.pass_context
 def bench(ctx: click.Context, /, grid: tuple[int, ...], json: bool, format: str, **given: Any) -> None:
     """Time a kernel, or the standard set, against NumPy, torch and libxsmm."""
-    from girih.commands.bench import Call
+    from girih.commands.bench import BenchCall
     from girih.commands.bench import bench as run_bench
 
-    ctx.exit(run_bench(Call(grid=grid, as_json=json or format == "json", **given)))
+    ctx.exit(run_bench(BenchCall(grid=grid, as_json=json or format == "json", **given)))
 
 
 main.add_command(address)

@@ -224,3 +224,33 @@ def test_the_package_itself_is_lazy() -> None:
     at_import = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = [name for node in at_import for _, name in imported(node)]
     assert [name for name in names if name.split(".")[0] not in sys.stdlib_module_names] == []
+
+
+SAME_NAME_ON_PURPOSE: frozenset[str] = frozenset()
+"""Class names that stand in several modules whose names tell them apart, as `ir.Module` and `spirv.Module` may."""
+
+
+def test_a_class_name_stands_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    several = {name: where for name, where in places.items() if len(where) > 1}
+    assert set(several) == SAME_NAME_ON_PURPOSE, several
+    assert len(places) > 300
+
+
+MOST_FILES, MOST_LINES = 18, 600
+"""A room has at most so many modules beside its face, a module so many lines (tables and generated ones aside)."""
+
+
+def test_rooms_and_files_stay_small() -> None:
+    rooms: dict[str, int] = {}
+    for path in FILES:
+        if path.name != "__init__.py":
+            room = path.parent.relative_to(ROOT).as_posix()
+            rooms[room] = rooms.get(room, 0) + 1
+    assert {room: count for room, count in rooms.items() if count > MOST_FILES} == {}
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert {path.name: count for path, count in lines.items() if count > MOST_LINES} == {}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.display import Drawn
-from girih.addressing.errors import Report, rule
+from girih.addressing.errors import RuleReport, rule
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -39,7 +39,7 @@ MOST_ELEMENTS = 1 << 28
 TOO_MANY = rule("access.elements", "an access lists at most 2^28 elements", "girih")
 
 
-def check_count(report: Report, shape: Sequence[int]) -> None:
+def check_count(report: RuleReport, shape: Sequence[int]) -> None:
     """Note a tile with more elements than an access lists; raises then."""
     if math.prod(shape) > MOST_ELEMENTS:
         times = " x ".join(str(size) for size in shape) + " = " if len(shape) > 1 else ""

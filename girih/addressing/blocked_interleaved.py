@@ -23,7 +23,7 @@ from girih.addressing.buffers import (
     in_memory_order,
 )
 from girih.addressing.display import Drawn
-from girih.addressing.errors import U32, Report, Rule, Violation, rule
+from girih.addressing.errors import U32, Rule, RuleReport, Violation, rule
 
 ORDER = rule("blocked_interleaved.order", 'blocks are in order "row" or "column"', "002 3.X Cooperative Matrix Layout")
 COMPONENT_SIZE = rule(
@@ -72,7 +72,7 @@ class BlockedInterleaved(Drawn):
     revision: int = 1
 
     def __post_init__(self) -> None:
-        report = Report("BlockedInterleaved")
+        report = RuleReport("BlockedInterleaved")
         order = report.word("order", self.order, ("row", "column"), ORDER)
         rows = report.integer("rows", self.rows, 1, U32, ROWS)
         columns = report.integer("columns", self.columns, 1, U32, COLUMNS)
@@ -125,7 +125,7 @@ class BlockedInterleaved(Drawn):
 
     def lints(self) -> tuple[Violation, ...]:
         """What the revision checked allows and the next one does not."""
-        report = Report("BlockedInterleaved")
+        report = RuleReport("BlockedInterleaved")
         if self.stride not in (1, 2, 4):
             report.add(STRIDE_LINT, f"stride = {self.stride} is legal in revision 1 only", "use 1, 2 or 4")
         return tuple(report.violations)
@@ -141,7 +141,7 @@ class BlockedInterleaved(Drawn):
         `element` counts components. Components of 8 bytes with a stride over 1 lie in two places: the access then has
         the shape `[rows, columns, 2]`, and `element` counts words of 4 bytes (`unit_bytes`).
         """
-        check_count(Report("BlockedInterleaved.access"), (self.rows, self.columns))
+        check_count(RuleReport("BlockedInterleaved.access"), (self.rows, self.columns))
         torn = self.unit_bytes != self.component_size
         parts = [part // self.unit_bytes for part in self._parts()]
         element = np.stack(parts, -1) if torn else parts[0]
@@ -172,7 +172,7 @@ class BlockedInterleaved(Drawn):
 
         Raises `AddressingError` for a buffer that is no contiguous array of components of this size or too small.
         """
-        report = Report("BlockedInterleaved.load")
+        report = RuleReport("BlockedInterleaved.load")
         memory = self._memory(report, buffer, store=False)
         words = np.stack([memory[part // self.unit_bytes] for part in self._parts()], -1)
         return words.reshape(self.rows, -1).view(buffer.dtype)
@@ -182,7 +182,7 @@ class BlockedInterleaved(Drawn):
 
         Raises `AddressingError` as `load`, for a read-only buffer, and for a matrix of another shape or type.
         """
-        report = Report("BlockedInterleaved.store")
+        report = RuleReport("BlockedInterleaved.store")
         check_matrix(report, matrix, (self.rows, self.columns))
         if isinstance(matrix, np.ndarray) and isinstance(buffer, np.ndarray):
             check_same_type(report, buffer, matrix.dtype)
@@ -191,7 +191,7 @@ class BlockedInterleaved(Drawn):
         for number, part in enumerate(self._parts()):
             memory[part // self.unit_bytes] = words[..., number]
 
-    def _memory(self, report: Report, buffer: AnyArray, store: bool) -> AnyArray:
+    def _memory(self, report: RuleReport, buffer: AnyArray, store: bool) -> AnyArray:
         """The buffer as a row of units; raises what `report` has and what is wrong with the buffer."""
         check_count(report, (self.rows, self.columns))
         if check_buffer(report, buffer, store):
@@ -219,7 +219,7 @@ def _grid(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.int
     return np.moveaxis(pairs, 0, -1)
 
 
-def _check_multiple(report: Report, broken: Rule, name: str, value: int, unit: int, stride: int = 1) -> None:
+def _check_multiple(report: RuleReport, broken: Rule, name: str, value: int, unit: int, stride: int = 1) -> None:
     """Note that `value` is no multiple of `unit * stride`."""
     step = unit * stride
     if value % step:

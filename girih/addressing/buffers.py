@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.access import Access
-from girih.addressing.errors import I64_HIGH, Report, rule, what_it_is
+from girih.addressing.errors import I64_HIGH, RuleReport, rule, what_it_is
 
 AnyArray = NDArray[np.generic]
 
@@ -49,7 +49,9 @@ def is_component(dtype: np.dtype[np.generic]) -> bool:
     return dtype.kind in "iuf"
 
 
-def check_matrix(report: Report, matrix: object, shape: tuple[int, int] | None = None, name: str = "matrix") -> bool:
+def check_matrix(
+    report: RuleReport, matrix: object, shape: tuple[int, int] | None = None, name: str = "matrix"
+) -> bool:
     """Note a matrix that is no array `[rows, columns]` of components; `shape` where it is given."""
     if not isinstance(matrix, np.ndarray):
         report.add(MATRIX, f"the {name} is {what_it_is(matrix)}", "pass a NumPy array")
@@ -62,7 +64,7 @@ def check_matrix(report: Report, matrix: object, shape: tuple[int, int] | None =
     return fits and is_component(matrix.dtype)
 
 
-def check_component(report: Report, dtype: np.dtype[np.generic], name: str) -> None:
+def check_component(report: RuleReport, dtype: np.dtype[np.generic], name: str) -> None:
     """Note a component type that no matrix has."""
     if not is_component(dtype):
         fix = "use an integer or float type of NumPy or ml_dtypes"
@@ -71,7 +73,7 @@ def check_component(report: Report, dtype: np.dtype[np.generic], name: str) -> N
         report.add(COMPONENT, f"the {name} has elements of type {dtype}", fix)
 
 
-def check_buffer(report: Report, buffer: object, store: bool) -> bool:
+def check_buffer(report: RuleReport, buffer: object, store: bool) -> bool:
     """Note what is no contiguous array, or not writable where it is stored to."""
     if isinstance(buffer, np.ma.MaskedArray):
         report.add(BUFFER, "the buffer is a masked array; masks say nothing to a load or store", "pass array.filled()")
@@ -94,7 +96,7 @@ def check_buffer(report: Report, buffer: object, store: bool) -> bool:
     return True
 
 
-def check_same_type(report: Report, buffer: AnyArray, dtype: np.dtype[np.generic]) -> None:
+def check_same_type(report: RuleReport, buffer: AnyArray, dtype: np.dtype[np.generic]) -> None:
     """Note a buffer whose elements are not the matrix's components."""
     if buffer.dtype != dtype:
         report.add(
@@ -104,7 +106,7 @@ def check_same_type(report: Report, buffer: AnyArray, dtype: np.dtype[np.generic
         )
 
 
-def check_base(report: Report, element_offset: object, size: int, unit: str) -> int:
+def check_base(report: RuleReport, element_offset: object, size: int, unit: str) -> int:
     """The element offset; notes what is no offset, and a base that is no multiple of 16 bytes."""
     offset = report.integer("element_offset", element_offset, 0, I64_HIGH // max(size, 1), ELEMENT_OFFSET)
     if offset * size % 16:
@@ -117,7 +119,7 @@ def check_base(report: Report, element_offset: object, size: int, unit: str) -> 
     return offset
 
 
-def check_room(report: Report, access: Access, offset: int, length: int, unit: str) -> None:
+def check_room(report: RuleReport, access: Access, offset: int, length: int, unit: str) -> None:
     """Note elements past the end of a buffer of `length` elements."""
     highest = int(access.element.max())
     if highest >= 0 and offset + highest >= length:

@@ -108,7 +108,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-class Report:
+class RuleReport:
     """Collects what is wrong with one model or call, so that one error lists everything.
 
     `what` starts the error: "TensorLayout.set_dimension", say.

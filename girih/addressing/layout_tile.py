@@ -11,7 +11,7 @@ from girih.addressing import tensor_rules as rules
 from girih.addressing.access import Access, check_count
 from girih.addressing.buffers import ELEMENT_OFFSET, AnyArray, check_buffer, check_component
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I64_HIGH, U32, Report, Violation, what_it_is
+from girih.addressing.errors import I64_HIGH, U32, RuleReport, Violation, what_it_is
 from girih.addressing.load_store import load_tensor, store_tensor
 from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
@@ -33,7 +33,7 @@ class LayoutTile(Drawn):
     element_offset: int = 0
 
     def __post_init__(self) -> None:
-        report = Report("LayoutTile")
+        report = RuleReport("LayoutTile")
         if not isinstance(self.layout, TensorLayout):
             report.add(rules.LAYOUT_TYPE, f"the layout is {what_it_is(self.layout)}", "pass a TensorLayout")
         if self.view is not None and not isinstance(self.view, TensorView):
@@ -53,7 +53,7 @@ class LayoutTile(Drawn):
 
         Raises `AddressingError` for what is no layout, one without dimensions, and over 2^32-1 rows.
         """
-        report = Report("LayoutTile.of_span")
+        report = RuleReport("LayoutTile.of_span")
         if not isinstance(layout, TensorLayout):
             report.add(rules.LAYOUT_TYPE, f"the layout is {what_it_is(layout)}", "pass a TensorLayout")
         elif not all(layout.span):
@@ -71,7 +71,7 @@ class LayoutTile(Drawn):
 
     def _check_last(self, highest: int) -> None:
         """Raise where the index of the last element, counted from the start of the buffer, leaves 64 bits."""
-        report = Report("LayoutTile.access")
+        report = RuleReport("LayoutTile.access")
         if self.element_offset + highest > I64_HIGH:
             message = f"element_offset = {self.element_offset} + {highest} is over 2^63-1"
             report.add(ELEMENT_OFFSET, message, "choose a smaller offset")
@@ -79,7 +79,7 @@ class LayoutTile(Drawn):
 
     def load(self, buffer: AnyArray) -> AnyArray:
         """The matrix that lies in `buffer`, an array of components; elements that are skipped are 0."""
-        report = Report("LayoutTile.load")
+        report = RuleReport("LayoutTile.load")
         check_count(report, (self.rows, self.columns))
         if check_buffer(report, buffer, store=False):
             check_component(report, buffer.dtype, "buffer")

@@ -22,7 +22,7 @@ from girih.addressing.buffers import (
     component_of_bits,
     in_memory_order,
 )
-from girih.addressing.errors import AddressingError, Report, plural, rule, what_it_is
+from girih.addressing.errors import AddressingError, RuleReport, plural, rule, what_it_is
 from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
 
@@ -93,7 +93,7 @@ def store_tensor(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _TransferPlan:
     """A load or store that breaks no rule: the buffer by element or block, the base in it, and what is touched."""
 
     memory: AnyArray
@@ -112,9 +112,9 @@ def _plan(
     *,
     store: bool = False,
     decode: object = None,
-) -> _Plan:
+) -> _TransferPlan:
     """Check everything, and raise one error with all that is wrong."""
-    report = Report(what)
+    report = RuleReport(what)
     good = [
         _check_models(report, layout, view),
         check_matrix(report, matrix),
@@ -141,10 +141,10 @@ def _plan(
     if access is None:
         raise AddressingError(what, report.violations)
     report.done()
-    return _Plan(memory, offset, access)
+    return _TransferPlan(memory, offset, access)
 
 
-def _check_models(report: Report, layout: object, view: object) -> bool:
+def _check_models(report: RuleReport, layout: object, view: object) -> bool:
     if not isinstance(layout, TensorLayout):
         report.add(rules.LAYOUT_TYPE, f"the layout is {what_it_is(layout)}", "pass a TensorLayout")
     if view is not None and not isinstance(view, TensorView):
@@ -152,7 +152,7 @@ def _check_models(report: Report, layout: object, view: object) -> bool:
     return not report.violations
 
 
-def _check_defined(report: Report, access: Access) -> None:
+def _check_defined(report: RuleReport, access: Access) -> None:
     outside = np.argwhere(access.is_kind(Kind.UNDEFINED))
     if len(outside):
         report.add(
@@ -167,7 +167,7 @@ def _decoded(decode: Decode, blocks: AnyArray, access: Access, taken: AnyArray, 
     """The components that `decode` returns, in the matrix's type."""
     coordinates = [one[taken].astype(np.int64) for one in (access.block, access.within) if one is not None]
     values = np.asarray(decode(blocks, coordinates[0], coordinates[1]))
-    report = Report("load_tensor")
+    report = RuleReport("load_tensor")
     if values.shape != (len(blocks),):
         report.add(
             DECODED,

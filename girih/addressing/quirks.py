@@ -7,7 +7,7 @@ of the span are filled (loads) or dropped (stores) where the text repeats the sp
 
 from __future__ import annotations
 
-from girih.addressing.errors import Report, rule
+from girih.addressing.errors import RuleReport, rule
 
 NVIDIA_580 = "nvidia-580"
 QUIRKS = (NVIDIA_580,)
@@ -16,7 +16,7 @@ QUIRKS = (NVIDIA_580,)
 UNKNOWN_QUIRKS = rule("quirks.name", "quirks are None or the name of a driver whose deviations were measured", "girih")
 
 
-def check_quirks(report: Report, quirks: object) -> None:
+def check_quirks(report: RuleReport, quirks: object) -> None:
     """Note a name that is not in `QUIRKS`; None stands for the text of the specification."""
     if quirks is not None:
         report.word("quirks", quirks, QUIRKS, UNKNOWN_QUIRKS)

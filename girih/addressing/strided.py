@@ -19,7 +19,7 @@ from girih.addressing.buffers import (
     in_memory_order,
 )
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I64_HIGH, Report, Violation, plural, rule, what_it_is
+from girih.addressing.errors import I64_HIGH, RuleReport, Violation, plural, rule, what_it_is
 
 SHAPE = rule("strided.shape", "sizes are 1 .. 2^63-1, and so is the number of elements", "003 Memref type")
 STRIDE = rule("strided.stride", "strides are 0 .. 2^63-1", "003 Memref type")
@@ -43,7 +43,7 @@ class Strided(Drawn):
     offset: int = 0
 
     def __post_init__(self) -> None:
-        report = Report("Strided")
+        report = RuleReport("Strided")
         shape = report.integers("shape", report.sequence("shape", self.shape, "sizes"), 1, I64_HIGH, SHAPE)
         packed = tuple(math.prod(shape[:mode]) for mode in range(len(shape)))
         given = packed if self.strides is None else report.sequence("strides", self.strides, "strides")
@@ -72,7 +72,7 @@ class Strided(Drawn):
 
         Raises `AddressingError` for empty arrays and for strides that are negative or no whole elements.
         """
-        report = Report("Strided.of")
+        report = RuleReport("Strided.of")
         if not isinstance(array, np.ndarray):
             report.add(MATRIX, f"the array is {what_it_is(array)}", "pass a NumPy array")
             report.done()
@@ -104,7 +104,7 @@ class Strided(Drawn):
 
         Raises `AddressingError` for a wrong count, an empty part, or one that leaves the memref.
         """
-        report = Report("Strided.subview")
+        report = RuleReport("Strided.subview")
         fix = "give one (offset, size) for each mode"
         if len(slices) != len(self.shape):
             count = plural(len(slices), "slice", ("is", "are"))
@@ -131,7 +131,7 @@ class Strided(Drawn):
 
         Raises `AddressingError` for more than 2^28 elements.
         """
-        check_count(Report("Strided.access"), self.shape)
+        check_count(RuleReport("Strided.access"), self.shape)
         element = np.full((1,) * len(self.shape), self.offset, np.int64)
         for mode, (size, stride) in enumerate(zip(self.shape, self.steps, strict=True)):
             line = np.arange(size, dtype=np.int64) * stride
@@ -143,7 +143,7 @@ class Strided(Drawn):
 
         Raises `AddressingError` for a buffer that is no contiguous array of components or too small.
         """
-        report = Report("Strided.load")
+        report = RuleReport("Strided.load")
         check_count(report, self.shape)
         memory = self._memory(report, buffer, store=False)
         return memory[self.access().element]
@@ -153,7 +153,7 @@ class Strided(Drawn):
 
         Raises `AddressingError` as `load`, for a read-only buffer, and for values of another shape or type.
         """
-        report = Report("Strided.store")
+        report = RuleReport("Strided.store")
         if not isinstance(values, np.ndarray) or values.shape != self.shape:
             is_array = isinstance(values, np.ndarray)
             came = f"have shape {list(values.shape)}" if is_array else f"are {what_it_is(values)}"
@@ -165,7 +165,7 @@ class Strided(Drawn):
 
     def lints(self) -> tuple[Violation, ...]:
         """Whether elements share a place, so that the result of storing depends on the order."""
-        report = Report("Strided")
+        report = RuleReport("Strided")
         if not _is_injective(self.shape, self.steps):
             report.add(
                 ALIAS,
@@ -174,7 +174,7 @@ class Strided(Drawn):
             )
         return tuple(report.violations)
 
-    def _memory(self, report: Report, buffer: AnyArray, store: bool) -> AnyArray:
+    def _memory(self, report: RuleReport, buffer: AnyArray, store: bool) -> AnyArray:
         if check_buffer(report, buffer, store):
             check_component(report, buffer.dtype, "buffer")
             if self.last >= buffer.size:

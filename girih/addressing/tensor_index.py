@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from girih.addressing import tensor_rules as rules
 from girih.addressing.access import Access, Kind, check_count
-from girih.addressing.errors import U32, Report, Violation, plural, what_it_is
+from girih.addressing.errors import U32, RuleReport, Violation, plural, what_it_is
 from girih.addressing.quirks import check_quirks
 from girih.addressing.tensor_view import TensorView
 
@@ -258,7 +258,7 @@ def _view_shape(view: TensorView, span: Sequence[int]) -> tuple[Sequence[int], S
 
 
 def _check(layout: TensorLayout, rows: int, columns: int, view: object, quirks: str | None) -> tuple[int, int]:
-    report = Report("TensorLayout.access")
+    report = RuleReport("TensorLayout.access")
     rows = report.integer("rows", rows, 1, U32, rules.MATRIX_SHAPE)
     columns = report.integer("columns", columns, 1, U32, rules.MATRIX_SHAPE)
     check_quirks(report, quirks)
@@ -276,7 +276,7 @@ def _check(layout: TensorLayout, rows: int, columns: int, view: object, quirks: 
     return rows, columns
 
 
-def _check_view(report: Report, layout_dim: int, view: TensorView) -> None:
+def _check_view(report: RuleReport, layout_dim: int, view: TensorView) -> None:
     if view.has_dimensions and not all(view.dimension):
         report.add(rules.VIEW_NO_DIMENSION, "the dimensions of the view were never set", "call set_dimension")
     if not view.has_dimensions and view.dim != layout_dim:
@@ -290,7 +290,7 @@ def _check_view(report: Report, layout_dim: int, view: TensorView) -> None:
 def _check_overflow(layout: TensorLayout, element: NDArray[np.int64]) -> None:
     if element.size and element.max() > U32:
         row, column = (int(one[0]) for one in np.nonzero(element > U32))
-        report = Report("TensorLayout.access")
+        report = RuleReport("TensorLayout.access")
         report.add(
             rules.INDEX_OVERFLOW,
             f"element [{row}, {column}] has an index beyond 2^32-1 with strides {layout.stride}",
@@ -304,7 +304,7 @@ def tensor_lints(
 ) -> list[Violation]:
     """What is legal and probably not meant in one access."""
     access = tensor_access(layout, rows, columns, view, store, None)
-    report = Report("TensorLayout.access")
+    report = RuleReport("TensorLayout.access")
     total = math.prod(layout.span)
     if view is None and rows * columns > total:
         report.add(

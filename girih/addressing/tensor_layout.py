@@ -15,7 +15,7 @@ from typing import Literal, Self, SupportsIndex
 from girih.addressing import tensor_rules as rules
 from girih.addressing.access import Access
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, plural
+from girih.addressing.errors import I32_HIGH, I32_LOW, U32, RuleReport, Violation, plural
 from girih.addressing.tensor_index import tensor_access, tensor_lints
 from girih.addressing.tensor_view import TensorView
 
@@ -51,7 +51,7 @@ class TensorLayout(Drawn):
     """Whether the block size was set when the strides had already followed from the dimensions."""
 
     def __post_init__(self) -> None:
-        report = Report("TensorLayout")
+        report = RuleReport("TensorLayout")
         dim = report.integer("dim", self.dim, 1, 5, rules.LAYOUT_DIM)
         report.word("clamp_mode", self.clamp_mode, rules.CLAMP_MODES, rules.CLAMP_MODE)
         report.done()
@@ -64,7 +64,7 @@ class TensorLayout(Drawn):
 
         Raises `AddressingError` unless there is one block size of 1 .. 2^32-1 per dimension.
         """
-        report = Report("TensorLayout.set_block_size")
+        report = RuleReport("TensorLayout.set_block_size")
         sizes = self._operands(report, "block_size", block_size, 1, U32)
         report.done()
         late = any(self.dimension) and not self.stride_is_explicit and sizes != self.block_size
@@ -77,7 +77,7 @@ class TensorLayout(Drawn):
         counts `ceiling(dimension / block size)`. Raises `AddressingError` unless there is one dimension of 1 .. 2^32-1
         each, and when a stride would exceed 32 bits.
         """
-        report = Report("TensorLayout.set_dimension")
+        report = RuleReport("TensorLayout.set_dimension")
         sizes = self._operands(report, "dimension", dimension, 1, U32)
         report.done()
         counts = [-(-size // block) for size, block in zip(sizes, self.block_size, strict=True)]
@@ -108,7 +108,7 @@ class TensorLayout(Drawn):
         Raises `AddressingError` unless there is one stride of 0 .. 2^32-1 per dimension, each at least the next one
         times the next dimension in blocks.
         """
-        report = Report("TensorLayout.set_stride")
+        report = RuleReport("TensorLayout.set_stride")
         steps = self._operands(report, "stride", stride, 0, U32)
         report.done()
         for position in range(self.dim - 1):
@@ -131,7 +131,7 @@ class TensorLayout(Drawn):
         Offsets are signed, add to those there and may point outside; spans replace those there.
         Raises `AddressingError` for a wrong count, a span outside 1 .. 2^32-1, or an offset that leaves 32 bits.
         """
-        report = Report("TensorLayout.slice")
+        report = RuleReport("TensorLayout.slice")
         self._count(report, "(offset, span) pair", slices)
         pairs = [_pair(report, position, one) for position, one in enumerate(slices)]
         report.done()
@@ -154,7 +154,7 @@ class TensorLayout(Drawn):
 
         Raises `AddressingError` outside -2^31 .. 2^32-1; negative values stand for their two's complement.
         """
-        report = Report("TensorLayout.set_clamp_value")
+        report = RuleReport("TensorLayout.set_clamp_value")
         fix = "pass the bit pattern, such as int(np.float32(x).view(np.uint32))"
         value = report.integer("bits", bits, I32_LOW, U32, rules.CLAMP_VALUE, fix)
         report.done()
@@ -183,7 +183,7 @@ class TensorLayout(Drawn):
 
         Raises `AddressingError` where `access` does.
         """
-        report = Report("TensorLayout")
+        report = RuleReport("TensorLayout")
         self._lint_strides(report)
         for position, (size, span, offset) in enumerate(zip(self.dimension, self.span, self.offset, strict=True)):
             if self.clamp_mode == "mirror_repeat" and size == 1 and (offset < 0 or offset + span > 1):
@@ -197,7 +197,7 @@ class TensorLayout(Drawn):
             found += tensor_lints(self, rows, columns, view, store)
         return tuple(found)
 
-    def _lint_strides(self, report: Report) -> None:
+    def _lint_strides(self, report: RuleReport) -> None:
         if self.block_size_is_late:
             report.add(
                 rules.BLOCK_SIZE_LATE,
@@ -219,11 +219,13 @@ class TensorLayout(Drawn):
                 f"add an innermost dimension of {self.stride[-1]} with stride 1, and slice one element of it",
             )
 
-    def _operands(self, report: Report, name: str, values: Sequence[object], low: int, high: int) -> tuple[int, ...]:
+    def _operands(
+        self, report: RuleReport, name: str, values: Sequence[object], low: int, high: int
+    ) -> tuple[int, ...]:
         self._count(report, name.replace("_", " "), values)
         return report.integers(name, values, low, high, _RANGES[name])
 
-    def _count(self, report: Report, name: str, values: Sequence[object]) -> None:
+    def _count(self, report: RuleReport, name: str, values: Sequence[object]) -> None:
         if len(values) != self.dim:
             report.add(
                 rules.LAYOUT_COUNT,
@@ -248,7 +250,7 @@ def _dense(counts: Sequence[int]) -> tuple[int, ...]:
     return tuple(math.prod(counts[position + 1 :]) for position in range(len(counts)))
 
 
-def _pair(report: Report, position: int, value: object) -> tuple[object, object]:
+def _pair(report: RuleReport, position: int, value: object) -> tuple[object, object]:
     if isinstance(value, tuple | list) and len(value) == 2:
         return value[0], value[1]
     report.add(rules.SLICE_PAIR, f"slice {position} is {value!r}", "pass (offset, span)")

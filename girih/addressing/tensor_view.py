@@ -12,7 +12,7 @@ import numpy as np
 
 from girih.addressing import tensor_rules as rules
 from girih.addressing.display import Drawn
-from girih.addressing.errors import U32, Report, Violation, plural
+from girih.addressing.errors import U32, RuleReport, Violation, plural
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TensorView(Drawn):
     clip: tuple[int, int, int, int] = field(init=False, default=(0, U32, 0, U32))
 
     def __post_init__(self) -> None:
-        report = Report("TensorView")
+        report = RuleReport("TensorView")
         dim = report.integer("dim", self.dim, 1, 5, rules.VIEW_DIM)
         if not isinstance(self.has_dimensions, bool | np.bool_):
             report.add(
@@ -67,7 +67,7 @@ class TensorView(Drawn):
         Raises `AddressingError` unless there is one dimension of 1 .. 2^32-1 each, and when a stride would exceed
         32 bits.
         """
-        report = Report("TensorView.set_dimension")
+        report = RuleReport("TensorView.set_dimension")
         self._count(report, "dimension", dimension)
         sizes = report.integers("dimension", dimension, 1, U32, rules.VIEW_DIMENSION)
         report.done()
@@ -88,7 +88,7 @@ class TensorView(Drawn):
 
         Raises `AddressingError` unless there is one stride of 0 .. 2^32-1 per dimension.
         """
-        report = Report("TensorView.set_stride")
+        report = RuleReport("TensorView.set_stride")
         self._count(report, "stride", stride)
         steps = report.integers("stride", stride, 0, U32, rules.VIEW_STRIDE)
         report.done()
@@ -106,7 +106,7 @@ class TensorView(Drawn):
         Elements outside are skipped. The matrix is read in rows of `min(columns, column_span)` elements.
         Raises `AddressingError` for a number outside 0 .. 2^32-1.
         """
-        report = Report("TensorView.set_clip")
+        report = RuleReport("TensorView.set_clip")
         names = ("row_offset", "row_span", "column_offset", "column_span")
         values = (row_offset, row_span, column_offset, column_span)
         clip = tuple(report.integer(name, value, 0, U32, rules.CLIP) for name, value in zip(names, values, strict=True))
@@ -115,7 +115,7 @@ class TensorView(Drawn):
 
     def lints(self) -> tuple[Violation, ...]:
         """What is legal and probably not meant in this view by itself."""
-        report = Report("TensorView")
+        report = RuleReport("TensorView")
         for axis, offset, span in (("row", *self.clip[:2]), ("column", *self.clip[2:])):
             if span == 0:
                 fix = f"clip to one {axis} or more, or leave the matrix whole"
@@ -134,7 +134,7 @@ class TensorView(Drawn):
             )
         return tuple(report.violations)
 
-    def _count(self, report: Report, name: str, values: Sequence[object]) -> None:
+    def _count(self, report: RuleReport, name: str, values: Sequence[object]) -> None:
         if len(values) != self.dim:
             count = plural(len(values), name, ("is", "are"))
             message = f"{count} given, the view has {plural(self.dim, 'dimension')}"

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from girih.ir.core import Function, Op, Value
 from girih.ir.define import Operand
-from girih.ir.types import Group, MemRef
+from girih.ir.types import GroupType, MemRef
 
 
 @dataclass(slots=True)
-class Use:
+class MemoryCounts:
     """Static counts: instructions that read or write a value's memory, and that name the value at all."""
 
     reads: int = 0
@@ -22,22 +22,22 @@ class Use:
 class MemoryUse:
     """By value: memory uses of what is allocated or passed in, and how often each value is named."""
 
-    memory: dict[Value, Use] = field(default_factory=dict)
+    memory: dict[Value, MemoryCounts] = field(default_factory=dict)
     uses: Counter[Value] = field(default_factory=Counter)
 
 
 def memory_use(function: Function) -> MemoryUse:
     """The reads and writes of every parameter and allocation of a function."""
-    found = MemoryUse({p.value: Use() for p in function.parameters if isinstance(p.type, MemRef | Group)})
+    found = MemoryUse({p.value: MemoryCounts() for p in function.parameters if isinstance(p.type, MemRef | GroupType)})
     roots = {value: value for value in found.memory}
     for op in function.walk():
         found.uses.update(op.operands)
         _count(op, roots, found)
         for result in op.results:
-            if isinstance(result.type, MemRef | Group):
+            if isinstance(result.type, MemRef | GroupType):
                 source = next((roots[v] for v in op.operands if v in roots), None)
                 roots[result] = result if source is None else source
-                found.memory.setdefault(roots[result], Use())
+                found.memory.setdefault(roots[result], MemoryCounts())
     return found
 
 

@@ -18,12 +18,11 @@ from girih.arguments import memory
 from girih.arguments.bound import BoundGroup, BoundMemRef, Memory
 from girih.arguments.layout import claim_array, null_claim
 from girih.arguments.memory import Claim
-from girih.arguments.report import BIND_CODES, Place, Report, numbers
+from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.diagnostics import InternalError, LaunchError
 from girih.ir.core import Parameter
-from girih.ir.types import Boolean, Extent, MemRef, Number, Type
-from girih.ir.types import Group as GroupType
+from girih.ir.types import Boolean, Extent, GroupType, MemRef, Number, Type
 from girih.source import NOWHERE, Span
 
 __all__ = [
@@ -143,7 +142,7 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
 
     Mode i of a memref is axis i of its array. Raises LaunchError with everything that is wrong; codes: `BIND_CODES`.
     """
-    report = Report()
+    report = ArgumentReport()
     accepted = _accept_all(parameters, arguments, report)
     claims = _claims(accepted)
     shared = memory.clusters(claims)
@@ -160,19 +159,23 @@ def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> 
 
     As `bind`, but nothing is copied, and marks of `uninitialized` do not count. Raises LaunchError.
     """
-    report = Report()
+    report = ArgumentReport()
     accepted = _accept_all(parameters, arguments, report)
     if report.diagnostics:
         raise LaunchError(report.diagnostics)
     return accepted
 
 
-def _accept_all(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: Report) -> list[Accepted]:
+def _accept_all(
+    parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: ArgumentReport
+) -> list[Accepted]:
     """The arguments that suit their parameters; of the others the report says what is wrong."""
     if len(parameters) != len(arguments):
         _report_count(parameters, arguments, report)
     pairs = enumerate(zip(parameters, arguments, strict=False), 1)
-    accepted = [_accept(spec, value, Place(spec.name, number, spec.span), report) for number, (spec, value) in pairs]
+    accepted = [
+        _accept(spec, value, ArgumentPlace(spec.name, number, spec.span), report) for number, (spec, value) in pairs
+    ]
     return [item for item in accepted if item is not None]
 
 
@@ -190,7 +193,7 @@ def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:
     return item.bound() if isinstance(item, Claim | GroupClaim) else item
 
 
-def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: Report) -> None:
+def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: ArgumentReport) -> None:
     wanted, given = len(parameters), len(arguments)
     listed = ", ".join(f"%{spec.name}: {spec.type}" for spec in parameters) or "none"
     span = parameters[min(given, wanted - 1)].span if parameters else NOWHERE
@@ -198,7 +201,7 @@ def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[objec
     report.add_at("bind.count", span, f"the kernel takes {wanted} {noun}, got {given}", f"its parameters: {listed}")
 
 
-def _accept(spec: ParameterSpec, value: object, place: Place, report: Report) -> Accepted | None:
+def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: ArgumentReport) -> Accepted | None:
     match spec.type:
         case Boolean() | Number():
             return bind_scalar(spec.type, value, place, report)
@@ -211,7 +214,14 @@ def _accept(spec: ParameterSpec, value: object, place: Place, report: Report) ->
 
 
 def _accept_memref(
-    spec: ParameterSpec, type: MemRef, value: object, place: Place, report: Report, *, offset: int, marked: bool
+    spec: ParameterSpec,
+    type: MemRef,
+    value: object,
+    place: ArgumentPlace,
+    report: ArgumentReport,
+    *,
+    offset: int,
+    marked: bool,
 ) -> Claim | None:
     value, marked = _unwrap(value, marked)
     if value is None:
@@ -231,7 +241,7 @@ def _unwrap(value: object, marked: bool) -> tuple[object, bool]:
 
 
 def _accept_group(
-    spec: ParameterSpec, type: GroupType, value: object, place: Place, report: Report
+    spec: ParameterSpec, type: GroupType, value: object, place: ArgumentPlace, report: ArgumentReport
 ) -> GroupClaim | None:
     value, marked = _unwrap(value, False)
     if value is None:
@@ -255,7 +265,7 @@ def _accept_group(
     return None if offset is None else GroupClaim(whole, False, len(value), offset)
 
 
-def _group_offset(type: GroupType, given: object, place: Place, report: Report) -> Extent:
+def _group_offset(type: GroupType, given: object, place: ArgumentPlace, report: ArgumentReport) -> Extent:
     if given is None:
         if type.offset is None:
             hint = f"pass girih.Group({place.name}, offset=...)"
@@ -275,7 +285,7 @@ def _group_offset(type: GroupType, given: object, place: Place, report: Report) 
     return offset
 
 
-def _check_promises(spec: ParameterSpec, claim: Claim, report: Report) -> None:
+def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -> None:
     """The attributes alignment, shape_gcd and stride_gcd (003 "Alignment attribute", "Greatest common divisor")."""
     if claim.array is None or not claim.extent:
         return
@@ -303,7 +313,7 @@ def _check_promises(spec: ParameterSpec, claim: Claim, report: Report) -> None:
         report.add("bind.stride_gcd", claim.place, f"{message}: {', '.join(strides)}", hint)
 
 
-def _check_tracking(cluster: memory.Cluster, report: Report) -> None:
+def _check_tracking(cluster: memory.Cluster, report: ArgumentReport) -> None:
     pair = cluster.unlike()
     if pair is None:
         return

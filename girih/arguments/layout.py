@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.arguments.memory import Claim
-from girih.arguments.report import Place, Report, numbers
+from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES
 from girih.arguments.views import address, as_array
 from girih.ir.types import Extent, MemRef, packed_strides
 
 
 def claim_array(
-    type: MemRef, value: object, place: Place, report: Report, *, offset: int, written: bool
+    type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, offset: int, written: bool
 ) -> Claim | None:
     """The array as the type addresses it; None where the type cannot address it. Everything wrong was reported."""
     array = as_array(value, place, report)
@@ -44,7 +44,7 @@ def claim_array(
     return Claim(place, dtype, array, array.shape, effective_strides(type, array), offset, written, False)
 
 
-def null_claim(type: MemRef, place: Place, offset: int) -> Claim:
+def null_claim(type: MemRef, place: ArgumentPlace, offset: int) -> Claim:
     """An unassociated memref; its dynamic modes have size 0."""
     shape = tuple(size or 0 for size in type.shape)
     return Claim(place, DTYPES[type.element], None, shape, _strides(type, shape, ()), offset, False, False)
@@ -72,7 +72,7 @@ def _significant(array: NDArray[Any]) -> list[int]:
     return [mode for mode, size in enumerate(array.shape) if size > 1] if array.size else []
 
 
-def _check_dtype(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> bool:
+def _check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
     expected, given = DTYPES[type.element], array.dtype
     if given == expected:
         return True
@@ -87,7 +87,7 @@ def _check_dtype(type: MemRef, array: NDArray[Any], place: Place, report: Report
     return False
 
 
-def _check_order(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> bool:
+def _check_order(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
     if array.ndim == type.order:
         return True
     hint = "pass a 0-d array, for instance np.zeros((), dtype), or the 0-d view A[0, ...]" if type.order == 0 else None
@@ -96,7 +96,7 @@ def _check_order(type: MemRef, array: NDArray[Any], place: Place, report: Report
     return False
 
 
-def _check_shape(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> None:
+def _check_shape(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> None:
     modes = [i for i, size in enumerate(type.shape) if size is not None and size != array.shape[i]]
     if not modes:
         return
@@ -107,7 +107,7 @@ def _check_shape(type: MemRef, array: NDArray[Any], place: Place, report: Report
     report.add("bind.shape", place, f"{type} takes shape {numbers(type.shape)}; got {_describe(array)}: {wrong}", hint)
 
 
-def _check_strides(type: MemRef, array: NDArray[Any], place: Place, report: Report) -> None:
+def _check_strides(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> None:
     problem = _stride_problem(type, array)
     if problem:
         code, needs, wrong = problem
@@ -165,7 +165,7 @@ def _overlap(shape: Sequence[int], strides: dict[int, int]) -> str:
     return ""
 
 
-def _layout_hint(type: MemRef, array: NDArray[Any], place: Place) -> str:
+def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str:
     """A way out that also brings results back."""
     modes = _significant(array)
     dtype = _dtype_name(DTYPES[type.element])

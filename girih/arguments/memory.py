@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundMemRef, Memory
-from girih.arguments.report import Place
+from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
 
 _PHASE = 128
@@ -28,7 +28,7 @@ _PHASE = 128
 class Claim:
     """An accepted array (None: a null pointer) that asks for memory. Strides and offset count elements."""
 
-    place: Place
+    place: ArgumentPlace
     dtype: np.dtype[Any]
     array: NDArray[Any] | None
     shape: tuple[int, ...]

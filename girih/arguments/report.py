@@ -41,28 +41,28 @@ BIND_CODES: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArgumentPlace:
     """The argument that is spoken of: its name without `%` (a member of a group is `G[3]`), counted from 1."""
 
     name: str
     position: int
     span: Span
 
-    def member(self, index: int) -> Place:
+    def member(self, index: int) -> ArgumentPlace:
         """The place of one member of a group argument."""
-        return Place(f"{self.name}[{index}]", self.position, self.span)
+        return ArgumentPlace(f"{self.name}[{index}]", self.position, self.span)
 
     def __str__(self) -> str:
         return f"argument {self.position}, %{self.name}"
 
 
 @dataclass(slots=True)
-class Report:
+class ArgumentReport:
     """The diagnostics of one launch, in the order of its arguments."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
-    def add(self, code: str, place: Place, message: str, hint: str | None = None) -> None:
+    def add(self, code: str, place: ArgumentPlace, message: str, hint: str | None = None) -> None:
         """Record one problem of one argument."""
         self.add_at(code, place.span, f"{place}: {message}", hint)
 

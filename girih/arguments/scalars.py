@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments.report import Place, Report
+from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.ir.types import BOOL, NUMBERS, Boolean, Number
 
 PythonNumber = bool | int | float | complex
@@ -55,7 +55,9 @@ _FROM_DTYPE: dict[str, Callable[[Any], PythonNumber]] = {
 }
 
 
-def bind_scalar(type: Number | Boolean, value: object, place: Place, report: Report) -> NDArray[Any] | None:
+def bind_scalar(
+    type: Number | Boolean, value: object, place: ArgumentPlace, report: ArgumentReport
+) -> NDArray[Any] | None:
     """The value as an array of shape (1, 1, 1) of the type's dtype; None after a problem was reported.
 
     Takes Python's bool, int, float and complex, NumPy scalars and 0-d arrays.

@@ -13,13 +13,13 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments.report import Place, Report
+from girih.arguments.report import ArgumentPlace, ArgumentReport
 
 _HOST_DEVICES = frozenset((1, 3, 11, 13))  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged of dlpack.h, version 1.0
 _FOREIGN_ERRORS = (BufferError, RuntimeError, TypeError, ValueError)
 
 
-def as_array(value: object, place: Place, report: Report) -> NDArray[Any] | None:
+def as_array(value: object, place: ArgumentPlace, report: ArgumentReport) -> NDArray[Any] | None:
     """An array over the memory of `value`; None after a problem was reported.
 
     Takes NumPy arrays, DLPack exporters in host memory, and anything with the buffer protocol (untyped bytes count as
@@ -61,7 +61,7 @@ def _from_buffer(value: object) -> NDArray[Any] | None:
     return array.view(np.int8) if array.dtype == np.uint8 else array
 
 
-def _from_dlpack(exporter: Any, place: Place, report: Report) -> NDArray[Any] | None:
+def _from_dlpack(exporter: Any, place: ArgumentPlace, report: ArgumentReport) -> NDArray[Any] | None:
     kind = exporter.__class__.__name__
     try:
         device = int(exporter.__dlpack_device__()[0])

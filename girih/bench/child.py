@@ -12,18 +12,18 @@ from typing import TextIO
 
 from girih.bench.cases import columns, costs, products
 from girih.bench.cases.case import MANY, Case
-from girih.bench.events import Event, Request
+from girih.bench.events import Event, MeasuringRequest
 from girih.bench.machine import environment, load
-from girih.bench.measuring.context import Context, MissingPeerError, find_peers
+from girih.bench.measuring.context import MeasuringContext, MissingPeerError, find_peers
 from girih.bench.measuring.peak import bandwidth, peak
-from girih.bench.measuring.rows import Row, Summary
+from girih.bench.measuring.rows import MeasuredSummary, Measurement
 from girih.bench.measuring.timing import clock_for, interleaved
 from girih.bench.measuring.work import WrongResultError
 from girih.diagnostics import CompileError, GirihError, KernelError, LaunchError
 
 SUMMARIES = (
-    Summary(products.CACHED, "libxsmm", (0.95, 1.05), (0.85, 0.98)),
-    Summary(products.STREAMED, "numpy", (1.2, 1.4), (0.75, 1.0)),
+    MeasuredSummary(products.CACHED, "libxsmm", (0.95, 1.05), (0.85, 0.98)),
+    MeasuredSummary(products.STREAMED, "numpy", (1.2, 1.4), (0.75, 1.0)),
 )
 
 
@@ -39,7 +39,7 @@ def groups() -> list[str]:
     return list(dict.fromkeys(case.group for case in standard()))
 
 
-def cases_of(request: Request) -> list[Case]:
+def cases_of(request: MeasuringRequest) -> list[Case]:
     """What a request is about."""
     if request.kind == "library":
         from girih.bench.cases.library import KERNELS
@@ -51,17 +51,19 @@ def cases_of(request: Request) -> list[Case]:
     ]
 
 
-def serve(request: Request, cases: Iterable[Case], summaries: Sequence[Summary] = SUMMARIES) -> Iterator[Event]:
+def serve(
+    request: MeasuringRequest, cases: Iterable[Case], summaries: Sequence[MeasuredSummary] = SUMMARIES
+) -> Iterator[Event]:
     """Measure the cases, one event after the other."""
     try:
         peers = find_peers(request.against, request.threads)
     except MissingPeerError as error:
         yield refused(2, str(error))
         return
-    context = Context(request.checks, request.threads, request.quick, peers)
+    context = MeasuringContext(request.checks, request.threads, request.quick, peers)
     yield {"event": "environment", "environment": environment(request.threads), "machine": limits(context)}
     for group, members in groupby(cases, key=lambda case: case.group):
-        rows: list[Row] = []
+        rows: list[Measurement] = []
         for case in members:
             yield {"event": "begin", "group": group, "name": case.name}
             try:
@@ -76,7 +78,7 @@ def serve(request: Request, cases: Iterable[Case], summaries: Sequence[Summary] 
     yield {"event": "end"}
 
 
-def limits(context: Context) -> dict[str, object]:
+def limits(context: MeasuringContext) -> dict[str, object]:
     """The peaks of one thread, and the bandwidth, as a table shows them."""
     meters = {type: peak(type) for type in ("f32", "f64", "bf16")}
     stream = bandwidth()
@@ -121,7 +123,7 @@ def own_output() -> TextIO:
 def main() -> None:
     """Serve the request on standard input."""
     stream = own_output()
-    request = Request.from_text(sys.stdin.readline())
+    request = MeasuringRequest.from_text(sys.stdin.readline())
     send(serve(request, cases_of(request)), stream)
 
 

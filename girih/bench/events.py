@@ -21,7 +21,7 @@ Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MeasuringRequest:
     """What to measure: the standard set or some of its groups, a kernel of the library, or one of a file.
 
     `checks` are the modes of checks, the first of which is compared with peers. `details` is for a kernel of a file.
@@ -44,8 +44,8 @@ class Request:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def from_text(text: str) -> Request:
+    def from_text(text: str) -> MeasuringRequest:
         """A request from what `to_text` made of it."""
         held = json.loads(text)
         lists: Sequence[str] = ("groups", "checks", "against")
-        return Request(**{**held, **{name: tuple(held[name]) for name in lists}})
+        return MeasuringRequest(**{**held, **{name: tuple(held[name]) for name in lists}})

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from girih.bench.measuring.rows import Row
+from girih.bench.measuring.rows import Measurement
 from girih.bench.report import TITLES, Results
 
 INK, FAINT, GRID = "#22272e", "#8a929c", "#e6e9ed"
@@ -94,17 +94,17 @@ def _metadata(path: Path) -> dict[str, None] | None:
     return {"Date": None} if path.suffix.lower() == ".svg" else None
 
 
-def _colours(rows: Sequence[Row]) -> dict[str, str]:
+def _colours(rows: Sequence[Measurement]) -> dict[str, str]:
     groups = list(dict.fromkeys(row.group for row in rows))
     return {group: GROUP_COLOURS[number % len(GROUP_COLOURS)] for number, group in enumerate(groups)}
 
 
-def intensity(row: Row) -> float:
+def intensity(row: Measurement) -> float:
     """Operations for each byte that must be moved."""
     return (row.flops or 0.0) / (row.bytes or 1.0)
 
 
-def _roofline(axes: Any, machine: Mapping[str, Any], rows: Sequence[Row], colours: Mapping[str, str]) -> None:
+def _roofline(axes: Any, machine: Mapping[str, Any], rows: Sequence[Measurement], colours: Mapping[str, str]) -> None:
     axes.set_title("Under the roof", loc="left", fontweight="bold", pad=12)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=10)
@@ -137,7 +137,7 @@ def _roofline(axes: Any, machine: Mapping[str, Any], rows: Sequence[Row], colour
     axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor=GRID, fontsize=8)
 
 
-def _ratios(axes: Any, rows: Sequence[Row], colours: Mapping[str, str]) -> None:
+def _ratios(axes: Any, rows: Sequence[Measurement], colours: Mapping[str, str]) -> None:
     axes.set_title("Times as fast as the peer", loc="left", fontweight="bold", pad=12)
     axes.set_xscale("log", base=2)
     axes.grid(True, axis="x", color=GRID, linewidth=0.8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih.bench.events import Event
-from girih.bench.measuring.rows import BUSY, CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Row
+from girih.bench.measuring.rows import BUSY, CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Measurement
 
 TITLES = {
     "gemm": "Large products, one instruction, one thread",
@@ -39,7 +39,7 @@ class Results:
 
     environment: dict[str, Any] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Measurement] = field(default_factory=list)
     problems: list[dict[str, str]] = field(default_factory=list)
     refusal: tuple[int, str] | None = None
 
@@ -49,7 +49,7 @@ class Results:
             case "environment" if not self.environment:
                 self.environment, self.machine = dict(event["environment"]), dict(event["machine"])
             case "row":
-                self.rows.append(Row.from_json(event["row"]))
+                self.rows.append(Measurement.from_json(event["row"]))
             case "problem":
                 self.problems.append({key: str(event[key]) for key in ("group", "name", "message")})
             case "refused":
@@ -101,17 +101,17 @@ def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _shown_goals(row: Row) -> list[Goal]:
+def _shown_goals(row: Measurement) -> list[Goal]:
     """The goals of a row; those for what checks cost only where that was measured."""
     return [goal for goal in row.goals if goal.figure != CHECKS or CHECKS in row.figures]
 
 
-def _moves(row: Row) -> bool:
+def _moves(row: Measurement) -> bool:
     """Whether bytes a second say something about a row: not where the peak of computing is what counts."""
     return OF_BANDWIDTH in row.figures or row.type is None or row.group == "own"
 
 
-Cell = Callable[[Row], str]
+Cell = Callable[[Measurement], str]
 
 _COLUMNS: Mapping[str, Cell] = {
     "time": lambda row: "" if row.seconds is None else duration(row.seconds),
@@ -129,7 +129,7 @@ _COLUMNS: Mapping[str, Cell] = {
 """Titles and contents; a column that is empty in a group is left out."""
 
 
-def verdict_in_words(row: Row) -> str:
+def verdict_in_words(row: Measurement) -> str:
     """The verdict, with the figures that fall short where there are several, and whether others were running."""
     verdict = row.verdict
     if verdict is None:
@@ -141,7 +141,7 @@ def verdict_in_words(row: Row) -> str:
     return f"short: {', '.join(lacking)}{under}"
 
 
-def cells(rows: Sequence[Row]) -> dict[str, list[str]]:
+def cells(rows: Sequence[Measurement]) -> dict[str, list[str]]:
     """The contents of a table by column, without columns that are empty for all rows."""
     found = {title: [cell(row) for row in rows] for title, cell in _COLUMNS.items()}
     return {title: texts for title, texts in found.items() if any(texts)}

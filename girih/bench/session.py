@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from girih.bench.events import Event, Request
+from girih.bench.events import Event, MeasuringRequest
 from girih.bench.machine import cpu_info
 from girih.bench.peers.openblas import ENVIRONMENT, fastest_core
 
@@ -22,7 +22,7 @@ CHILD = ("-m", "girih.bench.child")
 _THREADS = ("GIRIH_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def measure(request: Request, child: Sequence[str] = CHILD) -> Iterator[Event]:
+def measure(request: MeasuringRequest, child: Sequence[str] = CHILD) -> Iterator[Event]:
     """The events of a request; `child` is what Python is called with.
 
     The standard set takes two processes: one with one thread, and one with the threads that were asked for, for the
@@ -47,7 +47,7 @@ def child_environment(threads: int, core: str | None) -> dict[str, str]:
     return {**os.environ, **{name: str(threads) for name in _THREADS}, **chosen, "PYTHONPATH": path}
 
 
-def _process(request: Request, child: Sequence[str], core: str | None) -> Iterator[Event]:
+def _process(request: MeasuringRequest, child: Sequence[str], core: str | None) -> Iterator[Event]:
     last: Event = {"group": "", "name": "the measuring process"}
     with tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
@@ -68,7 +68,7 @@ def _process(request: Request, child: Sequence[str], core: str | None) -> Iterat
             yield {"event": "problem", "group": last["group"], "name": last["name"], "message": message}
 
 
-def _said(process: subprocess.Popen[str], request: Request) -> Iterator[Event]:
+def _said(process: subprocess.Popen[str], request: MeasuringRequest) -> Iterator[Event]:
     """What a process answers to a request."""
     if process.stdin is None or process.stdout is None:
         raise OSError("a process was started without pipes")

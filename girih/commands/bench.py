@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from girih.bench.events import Event, Request
-from girih.bench.measuring.rows import Row
+from girih.bench.events import Event, MeasuringRequest
+from girih.bench.measuring.rows import Measurement
 from girih.bench.report import COLOURS, TITLES, Results, cells, head, tail, verdict_in_words
 from girih.commands.parts.array_specifications import Specification, parse_argument
-from girih.commands.parts.arrays import ArrayMaker, InputError
+from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
 from girih.commands.parts.calls import read_program, unknown
 from girih.commands.parts.report import coloured, print_json
 from girih.diagnostics import GirihError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from girih.bench.measuring.context import Array, Context
+    from girih.bench.measuring.context import Array, MeasuringContext
 
 CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
@@ -43,7 +43,7 @@ TOLERANCES = {"f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32":
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class BenchCall:
     """A call of `girih bench`."""
 
     target: str | None
@@ -63,7 +63,7 @@ class Call:
     as_json: bool
 
 
-def bench(call: Call) -> int:
+def bench(call: BenchCall) -> int:
     """Measure and print; 1 if a result is wrong or something does not compile or run, 2 for a wrong call."""
     from girih.bench import plot, session
 
@@ -90,7 +90,7 @@ def bench(call: Call) -> int:
     return results.status
 
 
-def _request(call: Call) -> tuple[Request, Sequence[str]]:
+def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
     """What to measure, and the process that does."""
     from girih.bench.session import CHILD as STANDARD
 
@@ -115,7 +115,7 @@ def _request(call: Call) -> tuple[Request, Sequence[str]]:
     return _made(call, "own", details=details), CHILD
 
 
-def _refuse_words(call: Call, target: str, function: str) -> None:
+def _refuse_words(call: BenchCall, target: str, function: str) -> None:
     """What makes no sense for a kernel of a file."""
     from girih.kernels.table import TABLE
 
@@ -134,7 +134,7 @@ def _refuse_words(call: Call, target: str, function: str) -> None:
         raise click.UsageError(f"--grid {shown}: a grid without work-groups runs nothing that could be timed")
 
 
-def _library(call: Call, name: str) -> Request:
+def _library(call: BenchCall, name: str) -> MeasuringRequest:
     from girih.bench.choices import type_of
     from girih.kernels.table import TABLE
 
@@ -150,7 +150,7 @@ def _library(call: Call, name: str) -> Request:
     return _made(call, "library", name=name, type=type)
 
 
-def _refuse_options(call: Call, what: str, **asked: bool) -> None:
+def _refuse_options(call: BenchCall, what: str, **asked: bool) -> None:
     """Options that mean nothing for what is measured."""
     names = {"grid": "--grid", "definitions": "-D", "flops": "--flops", "groups": "--group"}
     for field in asked:
@@ -158,10 +158,17 @@ def _refuse_options(call: Call, what: str, **asked: bool) -> None:
             raise click.UsageError(f"{names[field]} is for a kernel of a file; {what} has sizes of its own")
 
 
-def _made(call: Call, kind: str, *, threads: int = 1, **given: Any) -> Request:
+def _made(call: BenchCall, kind: str, *, threads: int = 1, **given: Any) -> MeasuringRequest:
     groups = call.groups if kind == "standard" else ()
-    return Request(kind, groups, checks=CHECKS[call.checks], threads=call.threads or threads, quick=call.quick,
-                   against=call.against, **given)  # fmt: skip
+    return MeasuringRequest(
+        kind,
+        groups,
+        checks=CHECKS[call.checks],
+        threads=call.threads or threads,
+        quick=call.quick,
+        against=call.against,
+        **given,
+    )
 
 
 def _default_threads() -> int:
@@ -200,7 +207,7 @@ def _print_groups(console: Console, results: Results, shown: int) -> int:
     return len(results.rows)
 
 
-def table(group: str, rows: Sequence[Row]) -> Table:
+def table(group: str, rows: Sequence[Measurement]) -> Table:
     """The table of a group."""
     from rich import box
     from rich.table import Table
@@ -263,7 +270,7 @@ class _Status:
             self._shown.stop()
 
 
-def serve_own(request: Request) -> Iterator[Event]:
+def serve_own(request: MeasuringRequest) -> Iterator[Event]:
     """The events for a kernel of a file."""
     from girih.bench.cases.case import Case
     from girih.bench.child import in_words, refused, serve
@@ -276,14 +283,14 @@ def serve_own(request: Request) -> Iterator[Event]:
     except click.UsageError as error:
         yield refused(2, error.format_message())
         return
-    except InputError as error:
+    except ArrayInputError as error:
         yield refused(1, f"error: {error}")
         return
     except GirihError as error:
         yield refused(1, in_words(error))
         return
 
-    def run(context: Context) -> list[Row]:
+    def run(context: MeasuringContext) -> list[Measurement]:
         return [_own_row(context, request.details, function, given)]
 
     yield from serve(request, [Case("own", f"@{function.name}", run, request.threads)])
@@ -322,8 +329,8 @@ def _values(function: Function, given: Mapping[str, Specification], details: Map
 
 
 def _own_row(
-    context: Context, details: Mapping[str, Any], function: Function, given: Mapping[str, Specification]
-) -> Row:
+    context: MeasuringContext, details: Mapping[str, Any], function: Function, given: Mapping[str, Specification]
+) -> Measurement:
     from functools import partial
 
     from girih.api import compile_module, load
@@ -355,8 +362,18 @@ def _own_row(
         figures[OF_PEAK] = flops / meter.amount / context.threads * samples.ratio("peak", main)
     moved = sum(array.nbytes for value in values for array in arrays_of(value))
     note = "GB/s: the arguments, each counted once" + ("" if details["validate"] else "; the result was not checked")
-    return Row("own", f"@{function.name} on {' x '.join(map(str, grid))}", samples.median(main), context.threads, main,
-               flops, float(moved), type, figures=figures, note=note)  # fmt: skip
+    return Measurement(
+        "own",
+        f"@{function.name} on {' x '.join(map(str, grid))}",
+        samples.median(main),
+        context.threads,
+        main,
+        flops,
+        float(moved),
+        type,
+        figures=figures,
+        note=note,
+    )
 
 
 def _meter(type: str) -> Any:
@@ -398,9 +415,9 @@ def _wide(array: Array) -> Array:
 
 
 def _tolerance(type: object) -> float:
-    from girih.ir.types import Group, MemRef
+    from girih.ir.types import GroupType, MemRef
 
-    memref = type.memref if isinstance(type, Group) else type
+    memref = type.memref if isinstance(type, GroupType) else type
     return TOLERANCES.get(memref.element.name, 0.0) if isinstance(memref, MemRef) else 0.0
 
 
@@ -409,7 +426,7 @@ def main() -> None:
     from girih.bench.child import own_output, send
 
     stream = own_output()
-    send(serve_own(Request.from_text(sys.stdin.readline())), stream)
+    send(serve_own(MeasuringRequest.from_text(sys.stdin.readline())), stream)
 
 
 if __name__ == "__main__":

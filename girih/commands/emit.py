@@ -20,7 +20,7 @@ _NEEDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EmitRequest:
     """A call of `girih emit`."""
 
     path: str
@@ -32,7 +32,7 @@ class Request:
     output: str | None
 
 
-def emit_file(request: Request) -> int:
+def emit_file(request: EmitRequest) -> int:
     """Write a file in a form to standard output or a file; 1 if the program has an error, and nothing is written."""
     if request.form in _NEEDS:
         name, needs = _NEEDS[request.form]
@@ -64,7 +64,7 @@ def _chosen(module: Module, name: str | None) -> Module:
     return Module((found,))
 
 
-def _compiled(module: Module, request: Request) -> str:
+def _compiled(module: Module, request: EmitRequest) -> str:
     """LLVM IR or assembly, one kernel after the other; nothing is made ready to run."""
     from girih.runtime.executors import assembled, lowered, processor
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from girih.commands.parts.array_specifications import Specification, parse_argument
-from girih.commands.parts.arrays import ArrayMaker, InputError
+from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
 from girih.commands.parts.calls import read_program, unknown
 from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import counted, plural, print_items, print_json
 from girih.commands.parts.save import Save, checked_saves, save_all
-from girih.commands.parts.summary import Summary
+from girih.commands.parts.summary import LaunchSummary
 from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError
 from girih.ir.core import Function
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RunRequest:
     """A call of `girih run`."""
 
     file: str
@@ -41,7 +41,7 @@ class Request:
     as_json: bool
 
 
-def run_kernel(request: Request) -> int:
+def run_kernel(request: RunRequest) -> int:
     """Run a kernel and print a summary; 1 if the program or an argument is wrong, or the run found something."""
     try:
         return _run(request)
@@ -49,11 +49,11 @@ def run_kernel(request: Request) -> int:
         return _refused(request, error.diagnostics, [])
     except KernelError as error:
         return _refused(request, [], error.findings)
-    except InputError as error:
+    except ArrayInputError as error:
         return _refused(request, [], [], str(error))
 
 
-def _run(request: Request) -> int:
+def _run(request: RunRequest) -> int:
     kernel, warnings = _kernel(request)
     if not request.as_json:
         print_items(warnings, to_stderr=True)
@@ -62,7 +62,7 @@ def _run(request: Request) -> int:
     saves = checked_saves(function, given, request.saves)
     maker = ArrayMaker(request.seed)
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
-    summary = Summary(function, values)
+    summary = LaunchSummary(function, values)
     seconds = _launch(kernel, request, values)
     save_all(_arrays(saves, function, values))
     if request.as_json:
@@ -75,7 +75,7 @@ def _run(request: Request) -> int:
     return 0
 
 
-def _kernel(request: Request) -> tuple[Kernel, tuple[Diagnostic, ...]]:
+def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     from girih.api import compile_module
     from girih.program import compile_source
 
@@ -88,7 +88,7 @@ def _kernel(request: Request) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     return program[name][request.grid], program.warnings
 
 
-def _known_target(request: Request) -> None:
+def _known_target(request: RunRequest) -> None:
     """Refuse a call with a target, a processor or a combination with checks that there is not."""
     from girih.runtime.executors import executor_factory
 
@@ -116,7 +116,7 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
     return given
 
 
-def _launch(kernel: Kernel, request: Request, values: Sequence[object]) -> float:
+def _launch(kernel: Kernel, request: RunRequest, values: Sequence[object]) -> float:
     from girih.interpreter.machine.choices import Choices
 
     if kernel.target != "interpreter":
@@ -138,7 +138,7 @@ def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object])
 
 
 def _refused(
-    request: Request, diagnostics: Sequence[Diagnostic], findings: Sequence[Finding], message: str | None = None
+    request: RunRequest, diagnostics: Sequence[Diagnostic], findings: Sequence[Finding], message: str | None = None
 ) -> int:
     if request.as_json:
         print_json({

@@ -43,7 +43,7 @@ DARK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PictureRow:
     """An instruction, or the head of the function, at a height in pixels."""
 
     line: int
@@ -55,7 +55,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PictureBox:
     """A region, from top to bottom."""
 
     kind: str
@@ -78,45 +78,45 @@ class Jump:
 
 
 @dataclass(slots=True)
-class Plan:
+class PicturePlan:
     """What is drawn of a kernel, from a height down to `y`."""
 
     y: float
-    rows: list[Row] = field(default_factory=list)
-    boxes: list[Box] = field(default_factory=list)
+    rows: list[PictureRow] = field(default_factory=list)
+    boxes: list[PictureBox] = field(default_factory=list)
     jumps: list[Jump] = field(default_factory=list)
 
-    def row(self, line: int, text: str, depth: int, defines: Sequence[Value], uses: Sequence[Value]) -> Row:
+    def row(self, line: int, text: str, depth: int, defines: Sequence[Value], uses: Sequence[Value]) -> PictureRow:
         """Add a row."""
         shown = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-        made = Row(line, shown, depth, self.y + ROW / 2, tuple(defines), tuple(dict.fromkeys(uses)))
+        made = PictureRow(line, shown, depth, self.y + ROW / 2, tuple(defines), tuple(dict.fromkeys(uses)))
         self.rows.append(made)
         self.y += ROW
         return made
 
 
-def planned(function: Function, y: float) -> Plan:
+def planned(function: Function, y: float) -> PicturePlan:
     """A kernel below a height."""
-    plan = Plan(y)
+    plan = PicturePlan(y)
     attributes = f" attributes {show_dictionary(function.attributes)}" if function.attributes else ""
     plan.row(function.span.line, f"func @{function.name}{attributes}", 0, [p.value for p in function.parameters], ())
     _region(plan, function.body, f"{function.body.kind.value} region", 1)
     return plan
 
 
-def _region(plan: Plan, region: Region, title: str, depth: int) -> Box:
+def _region(plan: PicturePlan, region: Region, title: str, depth: int) -> PictureBox:
     top = plan.y
     plan.y += PAD + ROW * 0.7
     for op in region.ops:
         _op(plan, op, depth)
     plan.y += PAD
-    box = Box(region.kind.name.lower(), title, depth, top, plan.y)
+    box = PictureBox(region.kind.name.lower(), title, depth, top, plan.y)
     plan.boxes.append(box)
     plan.y += PAD / 2
     return box
 
 
-def _op(plan: Plan, op: Op, depth: int) -> None:
+def _op(plan: PicturePlan, op: Op, depth: int) -> None:
     from girih.commands.show import header
 
     mnemonic = op.spec.mnemonic
@@ -141,7 +141,7 @@ def _op(plan: Plan, op: Op, depth: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class PictureColumns:
     """Where columns begin, in pixels from the left."""
 
     text: float
@@ -150,7 +150,7 @@ class Columns:
     end: float
 
     @staticmethod
-    def of(plans: Sequence[Plan]) -> Columns:
+    def of(plans: Sequence[PicturePlan]) -> PictureColumns:
         """Columns wide enough for some kernels."""
         rows = [row for plan in plans for row in plan.rows]
         text = MARGIN + 76
@@ -158,21 +158,21 @@ class Columns:
         widest = max((row.depth * INDENT + len(row.text) * CHARACTER for row in rows), default=0.0)
         values = text + max(widest, deepest * INDENT + 260) + 2 * INDENT
         curves = values + max((len(_defined(row)) for row in rows), default=0) * CHARACTER + INDENT
-        return Columns(text, values, curves, curves + REACH + MARGIN)
+        return PictureColumns(text, values, curves, curves + REACH + MARGIN)
 
 
-def _defined(row: Row) -> str:
+def _defined(row: PictureRow) -> str:
     return ", ".join(f"%{value.name}: {value.type}" for value in row.defines)
 
 
 def svg(functions: Sequence[Function], file: str) -> str:
     """Some kernels of a file, one below the other, as an SVG picture."""
-    plans: list[Plan] = []
+    plans: list[PicturePlan] = []
     y = MARGIN
     for function in functions:
         plans.append(planned(function, y))
         y = plans[-1].y + 2 * MARGIN
-    columns = Columns.of(plans)
+    columns = PictureColumns.of(plans)
     height = max(y - MARGIN, 2 * MARGIN)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{columns.end:.0f}" height="{height:.0f}" '
@@ -225,11 +225,11 @@ def _style() -> str:
     return f"<style>{fixed}{colours(LIGHT)}@media (prefers-color-scheme:dark){{{colours(DARK)}}}</style>"
 
 
-def _left(columns: Columns, depth: int) -> float:
+def _left(columns: PictureColumns, depth: int) -> float:
     return columns.text + depth * INDENT
 
 
-def _boxes(plan: Plan, columns: Columns) -> Iterator[str]:
+def _boxes(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
     for box in sorted(plan.boxes, key=lambda box: box.depth):
         left = _left(columns, box.depth) - INDENT / 2
         width = columns.values - INDENT - left - (box.depth - 1) * 3
@@ -240,7 +240,7 @@ def _boxes(plan: Plan, columns: Columns) -> Iterator[str]:
         yield f'<text class="title soft" x="{left + INDENT / 2:.1f}" y="{box.top + 14:.1f}">{box.title}</text>'
 
 
-def _jumps(plan: Plan, columns: Columns) -> Iterator[str]:
+def _jumps(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
     for jump in plan.jumps:
         right = _left(columns, jump.depth) - 3
         left = right - 8 - jump.apart
@@ -251,7 +251,7 @@ def _jumps(plan: Plan, columns: Columns) -> Iterator[str]:
         )
 
 
-def _rows(plan: Plan, columns: Columns) -> Iterator[str]:
+def _rows(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
     for row in plan.rows:
         base = row.y + 4
         look = "ink head" if row.depth == 0 else "ink"
@@ -262,9 +262,9 @@ def _rows(plan: Plan, columns: Columns) -> Iterator[str]:
         )
 
 
-def _curves(plan: Plan, columns: Columns) -> Iterator[str]:
+def _curves(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
     """The values, and the curves from each to its uses."""
-    uses: dict[Value, list[Row]] = {}
+    uses: dict[Value, list[PictureRow]] = {}
     for row in plan.rows:
         for value in row.uses:
             uses.setdefault(value, []).append(row)
@@ -276,7 +276,9 @@ def _curves(plan: Plan, columns: Columns) -> Iterator[str]:
             left += len(label) * CHARACTER
 
 
-def _value(value: Value, label: str, left: float, row: Row, users: Sequence[Row], columns: Columns) -> Iterator[str]:
+def _value(
+    value: Value, label: str, left: float, row: PictureRow, users: Sequence[PictureRow], columns: PictureColumns
+) -> Iterator[str]:
     lines = ", ".join(str(user.line) for user in users) or "never"
     yield f'<g class="value"><title>{_text(f"%{value.name}: {value.type}, used in line {lines}")}</title>'
     yield f'<text class="soft" x="{left:.1f}" y="{row.y + 4:.1f}" xml:space="preserve">{_text(label)}</text>'

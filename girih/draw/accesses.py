@@ -8,14 +8,23 @@ from numpy.typing import NDArray
 from girih.addressing import Access, Kind, Strided
 from girih.draw.options import Limits, Options
 from girih.draw.picture import ACCESS_LOOKS, DrawingError, Panel, Picture, counts_of, times
-from girih.draw.tile import MOST_ELEMENTS, Tile, as_matrix, chosen, drawn_lines, memory_panel, memory_width, tile_panel
+from girih.draw.tile import (
+    MOST_ELEMENTS,
+    TilePicture,
+    as_matrix,
+    chosen,
+    drawn_lines,
+    memory_panel,
+    memory_width,
+    tile_panel,
+)
 
 
 def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
     """The tile, and the memory that it touches, in rows as long as the tile's row pitch."""
     if not access.element.size:
         raise DrawingError(f"an access of {times(access.shape)} elements has nothing to draw")
-    tile = Tile.of(access, options.window, limits)
+    tile = TilePicture.of(access, options.window, limits)
     fill = (f"fill {access.fill:#x}",) if access.is_kind(Kind.FILLED).any() else ()
     groups = _tile_and_memory(tile, memory_width(tile), 0, options, limits)
     return Picture(f"Access of a tile, {times(access.shape)}", fill, groups, counts_of(access))
@@ -30,7 +39,7 @@ def strided_picture(memref: Strided, options: Options, limits: Limits) -> Pictur
     part = (down, across) if is_part else (np.arange(rows), np.arange(columns))
     element = _elements(memref, *part)
     code = np.full(element.shape, Kind.IN_BOUNDS, np.uint8)
-    tile = Tile(element, code, down, across, memref.shape, corner)
+    tile = TilePicture(element, code, down, across, memref.shape, corner)
     pitches = [step for step, size in zip(memref.steps, memref.shape, strict=True) if size > 1 and step > 1]
     width = min(pitches) if pitches else min(limits.columns, memref.last + 1)
     groups = _tile_and_memory(tile, width, memref.last + 1, options, limits)
@@ -51,7 +60,7 @@ def _elements(memref: Strided, rows: NDArray[np.int64], columns: NDArray[np.int6
 
 
 def _tile_and_memory(
-    tile: Tile, width: int, extent: int, options: Options, limits: Limits
+    tile: TilePicture, width: int, extent: int, options: Options, limits: Limits
 ) -> tuple[tuple[Panel, ...], ...]:
     made = {
         "tile": lambda: tile_panel(tile),

@@ -10,7 +10,7 @@ from girih.addressing import BlockedInterleaved
 from girih.addressing.blocked_interleaved import BLOCK_BYTES, BLOCK_ROWS, ROW_BYTES, WORD_BYTES
 from girih.draw.options import Limits, Options
 from girih.draw.picture import ACCESS_LOOKS, FREE, Look, Panel, Picture, plural, times
-from girih.draw.tile import MOST_ELEMENTS, Tile, chosen, drawn_lines, memory_panel, tile_panel
+from girih.draw.tile import MOST_ELEMENTS, TilePicture, chosen, drawn_lines, memory_panel, tile_panel
 
 _TINTS = (
     ("#a6cfee", ""),
@@ -35,7 +35,7 @@ def blocked_picture(matrix: BlockedInterleaved, options: Options, limits: Limits
     member = byte[..., 0] // WORD_BYTES % matrix.stride if matrix.stride > 1 else byte[..., 0] // BLOCK_BYTES % 2
     corner = (int(rows[0]), int(columns[0])) if is_part else (0, 0)
     element, code = byte // matrix.unit_bytes, (member % len(_TINTS)).astype(np.uint8)
-    tile = Tile(element, code, rows, columns, shape, corner)
+    tile = TilePicture(element, code, rows, columns, shape, corner)
     looks = _looks(matrix.stride)
     natural = ROW_BYTES * matrix.stride // matrix.unit_bytes
     folds = -(-natural // (2 * limits.columns)) if natural % 2 == 0 else 1

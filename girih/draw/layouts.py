@@ -12,7 +12,7 @@ from girih.addressing.errors import U32
 from girih.draw.options import Limits, Options
 from girih.draw.picture import DrawingError, Panel, Picture, counts_of, times
 from girih.draw.space import Space, planes
-from girih.draw.tile import MOST_ELEMENTS, PART, Tile, chosen, memory_panel, moved, tile_panel
+from girih.draw.tile import MOST_ELEMENTS, PART, TilePicture, chosen, memory_panel, moved, tile_panel
 
 
 def layout_picture(layout: TensorLayout, options: Options, limits: Limits) -> Picture:
@@ -47,7 +47,7 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
     layout = tile.layout
     part = _part(tile, options)
     access = moved(layout.access(part[0], part[1], tile.view, options.store), tile.element_offset)
-    drawn = Tile.of(access, options.window, limits, (tile.rows, tile.columns))
+    drawn = TilePicture.of(access, options.window, limits, (tile.rows, tile.columns))
     asked = options.panels or _panels(layout, access)
     groups: list[tuple[Panel, ...]] = []
     for name in chosen(asked, ("tile", "tensor", "memory")):
@@ -118,7 +118,7 @@ def _panels(layout: TensorLayout, access: Access) -> tuple[str, ...]:
     return ("tile", "tensor", "memory") if leaves or blocked else ("tile", "memory")
 
 
-def _space(layout: TensorLayout, tile: Tile, view: TensorView | None) -> Space:
+def _space(layout: TensorLayout, tile: TilePicture, view: TensorView | None) -> Space:
     """Where the elements of the tile lie in the tensor, before clamping; those that are skipped have no place.
 
     In a layout whose span is one block, accessed the same way, the places in the block are the coordinates.
@@ -142,7 +142,7 @@ def _space(layout: TensorLayout, tile: Tile, view: TensorView | None) -> Space:
     )
 
 
-def _memory(tile: LayoutTile, drawn: Tile, options: Options, limits: Limits) -> Panel:
+def _memory(tile: LayoutTile, drawn: TilePicture, options: Options, limits: Limits) -> Panel:
     layout = tile.layout
     blocks = tuple(-(-size // block) for size, block in zip(layout.dimension, layout.block_size, strict=True))
     extent = 1 + sum((count - 1) * step for count, step in zip(blocks, layout.stride, strict=True))

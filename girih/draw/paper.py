@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from girih.draw.compact import compact
-from girih.draw.picture import INK, PAPER, Axis, Frame, Look, Panel, Picture
+from girih.draw.picture import INK, PAPER, Axis, Look, Panel, Picture, PictureFrame
 
 # By name: matplotlib is an extra, without which the types are checked too.
 _matplotlib = import_module("matplotlib")
@@ -65,7 +65,7 @@ Box = tuple[float, float, float, float]
 
 def figure(picture: Picture) -> Any:
     """The picture as a figure, as large as it needs to be."""
-    plan = _Plan(picture)
+    plan = _PagePlan(picture)
     with _matplotlib.rc_context(SETTINGS):
         made = _figure.Figure(figsize=(plan.width, plan.height), facecolor=PAPER)
         _canvas.FigureCanvasAgg(made)
@@ -181,7 +181,7 @@ def _rows_of(groups: Sequence[_Group]) -> list[list[_Group]]:
     return rows
 
 
-class _Plan:
+class _PagePlan:
     """Where everything stands: panels from left to right, then below; title above, legend below."""
 
     def __init__(self, picture: Picture) -> None:
@@ -206,7 +206,7 @@ class _Plan:
                 x, bottom = x + _width(group) + BETWEEN, max(bottom, below)
             y = bottom
         self.legend: list[tuple[Look, str, float, float]] = []
-        self.frames: list[tuple[Frame, float, float]] = []
+        self.frames: list[tuple[PictureFrame, float, float]] = []
         self._place_legend(picture, y)
 
     def _place_legend(self, picture: Picture, y: float) -> None:
@@ -257,7 +257,7 @@ def _box(sized: _Sized, row: int, column: int, left: float, top: float) -> Box:
     return left + x0, top + y0, x1 - x0, y1 - y0
 
 
-def _around(sized: _Sized, frame: Frame, left: float, top: float) -> Box:
+def _around(sized: _Sized, frame: PictureFrame, left: float, top: float) -> Box:
     y0, y1 = sized.rows[frame.top][0], sized.rows[frame.bottom - 1][1]
     x0, x1 = sized.columns[frame.left][0], sized.columns[frame.right - 1][1]
     return left + x0, top + y0, x1 - x0, y1 - y0
@@ -318,7 +318,7 @@ def _ticks(axes: Axes, sized: _Sized, left: float, top: float) -> None:
         _text(axes, left, top - 0.08 - TICK * LINE, f"{panel.columns.name} →", TICK, INK, "left")
 
 
-def _frame(axes: Axes, frame: Frame, box: Box) -> None:
+def _frame(axes: Axes, frame: PictureFrame, box: Box) -> None:
     """The sides of a frame that there are."""
     northwest, northeast, southeast, southwest = _corners(box)
     lines = [(northwest, northeast), (northwest, southwest), (southwest, southeast), (northeast, southeast)]
@@ -334,7 +334,7 @@ def _frame(axes: Axes, frame: Frame, box: Box) -> None:
     )
 
 
-def _draw_legend(axes: Axes, plan: _Plan) -> None:
+def _draw_legend(axes: Axes, plan: _PagePlan) -> None:
     for look, words, x, y in plan.legend:
         box = (x, y, 0.26, 0.18)
         _fill(axes, look, [box])

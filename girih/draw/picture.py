@@ -70,7 +70,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PictureFrame:
     """A frame around cells `top` to `bottom - 1`, `left` to `right - 1`, with its meaning for the legend.
 
     `sides` says which of top, left, bottom and right are there; what goes on where nothing is drawn has no side there.
@@ -99,7 +99,7 @@ class Panel:
     code: NDArray[np.uint8]
     labels: tuple[tuple[str, ...], ...]
     looks: tuple[Look, ...] = ACCESS_LOOKS
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[PictureFrame, ...] = ()
     notes: tuple[str, ...] = ()
     column_width: float = 0.0
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from girih.draw.grid import Cells, Lines, axis, left_out, shown_lines
 from girih.draw.options import RING, Limits
-from girih.draw.picture import FREE, OUTSIDE, Frame, Panel, plural, times
+from girih.draw.picture import FREE, OUTSIDE, Panel, PictureFrame, plural, times
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def _what(name: str) -> str:
     return f"{name}: line" if name else "line"
 
 
-def _frames(space: Space, rows: Lines, columns: Lines, exists: bool) -> tuple[Frame, ...]:
+def _frames(space: Space, rows: Lines, columns: Lines, exists: bool) -> tuple[PictureFrame, ...]:
     """The edge of the tensor, where something outside is drawn too, and the box."""
     frames = []
     ring = rows[0] < 0 or columns[0] < 0 or rows[-1] >= space.size[-2] or columns[-1] >= space.size[-1]
@@ -122,8 +122,8 @@ def _frames(space: Space, rows: Lines, columns: Lines, exists: bool) -> tuple[Fr
     return tuple(frame for frame in frames if frame.bottom > frame.top and frame.right > frame.left)
 
 
-def _frame(rows: Lines, columns: Lines, down: tuple[int, int], across: tuple[int, int], name: str) -> Frame:
+def _frame(rows: Lines, columns: Lines, down: tuple[int, int], across: tuple[int, int], name: str) -> PictureFrame:
     top, bottom = np.searchsorted(rows, down[0]), np.searchsorted(rows, down[1], side="right")
     left, right = np.searchsorted(columns, across[0]), np.searchsorted(columns, across[1], side="right")
     sides = (down[0] in rows, across[0] in columns, down[1] in rows, across[1] in columns)
-    return Frame(int(top), int(left), int(bottom), int(right), name, sides=sides)
+    return PictureFrame(int(top), int(left), int(bottom), int(right), name, sides=sides)

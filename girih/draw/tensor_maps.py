@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing import Access, ConvolutionPlan, Kind, MapTile, TensorMap
-from girih.addressing.errors import Report
+from girih.addressing.errors import RuleReport
 from girih.addressing.tensor_map.copies import inner_bytes, shared_bytes
 from girih.addressing.tensor_map.im2col import corners, walk
 from girih.addressing.tensor_map.operands import check_shared_address
@@ -19,7 +19,7 @@ from girih.draw.picture import ACCESS_LOOKS, DISCARDED, FILLED, IN_BOUNDS, Look,
 from girih.draw.shared import COPIED, IMAGE_LOOKS, LANE_BYTES, PARTLY, UNWRITTEN, Reads, image_panel, number_range
 from girih.draw.shared import FILLED as FILLED_BYTES
 from girih.draw.space import Space, planes
-from girih.draw.tile import Tile, chosen, memory_panel, moved, tile_panel
+from girih.draw.tile import TilePicture, chosen, memory_panel, moved, tile_panel
 
 LOAD_LOOKS = (ACCESS_LOOKS[IN_BOUNDS], IMAGE_LOOKS[PARTLY], ACCESS_LOOKS[FILLED], IMAGE_LOOKS[UNWRITTEN])
 _PARTLY_STORED = Look("partly discarded", "#96d9c0", "P", "....")
@@ -45,7 +45,7 @@ def map_tile_picture(box: MapTile, options: Options, limits: Limits) -> Picture:
     """One copy: where its elements lie in the tensor, and where in shared memory."""
     given = box.tensor_map
     copy = _Copy.of(box, options)
-    tile = Tile.of(copy.access, options.window, limits)
+    tile = TilePicture.of(copy.access, options.window, limits)
     makers: dict[str, Callable[[], tuple[Panel, ...]]] = {
         "tile": lambda: (tile_panel(tile),),
         "tensor": lambda: planes(copy.space(tile, options.window is not None), limits),
@@ -75,7 +75,7 @@ class _Copy:
         given = box.tensor_map
         store = options.store or given.element.direction == "store"
         access = _with_whole_elements(given).access(box.coordinates, box.offsets, store)
-        report = Report("TensorMap")
+        report = RuleReport("TensorMap")
         check_shared_address(given, given.rows, options.shared_address, report)
         report.done()
         return cls(given, box.coordinates, box.offsets, options.shared_address, store, access, box.element_offset)
@@ -121,7 +121,7 @@ class _Copy:
         """Whether pixels or slices are numbered rather than elements."""
         return self.given.mode == "im2col" or self.given.slice_bytes > 0
 
-    def space(self, tile: Tile, has_window: bool) -> Space:
+    def space(self, tile: TilePicture, has_window: bool) -> Space:
         """Where the elements, pixels or slices lie in the tensor."""
         given = self.given
         kind = self.access.kind.reshape(-1, self.row_elements)
@@ -139,7 +139,7 @@ class _Copy:
     def memory(self, options: Options, limits: Limits) -> Panel:
         """Global memory. Raises `AddressingError` where rows do not start at whole elements."""
         access = self.given.access(self.coordinates, self.offsets, self.store)
-        tile = Tile.of(moved(access, self.base), options.window, limits)
+        tile = TilePicture.of(moved(access, self.base), options.window, limits)
         return memory_panel(tile, options.memory_columns or self.row_pitch, 0, limits)
 
     def shared(self, limits: Limits) -> Panel:

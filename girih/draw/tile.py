@@ -26,7 +26,7 @@ FOLD = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Tile:
+class TilePicture:
     """A tile as a matrix, the part of it that was worked out, and the part that is drawn.
 
     - `element`: memory element, -1 for none, `[rows, columns]` from `corner` on; `[rows, columns, units]` where an
@@ -43,7 +43,9 @@ class Tile:
     corner: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, access: Access, window: Window | None, limits: Limits, shape: tuple[int, ...] | None = None) -> Tile:
+    def of(
+        cls, access: Access, window: Window | None, limits: Limits, shape: tuple[int, ...] | None = None
+    ) -> TilePicture:
         """The tile of an access; `shape` is that of the whole tile, of which `access` may be the first part only;
         it has what a window names.
 
@@ -114,7 +116,7 @@ def _legible(size: int, limit: int, differs: NDArray[np.bool_]) -> Lines:
     return np.sort(np.concatenate([np.unique(around), first])[:limit])
 
 
-def tile_panel(tile: Tile, looks: tuple[Look, ...] = ACCESS_LOOKS, block: tuple[int, int] = (0, 0)) -> Panel:
+def tile_panel(tile: TilePicture, looks: tuple[Look, ...] = ACCESS_LOOKS, block: tuple[int, int] = (0, 0)) -> Panel:
     """The tile by itself, numbered in order; `block` is after how many rows and columns a rule is drawn."""
     cells = Cells(tile.rows, tile.columns, FREE)
     rows, width = as_matrix(tile.shape)
@@ -134,7 +136,7 @@ def tile_panel(tile: Tile, looks: tuple[Look, ...] = ACCESS_LOOKS, block: tuple[
 
 
 def memory_panel(
-    tile: Tile,
+    tile: TilePicture,
     width: int,
     extent: int,
     limits: Limits,
@@ -180,7 +182,7 @@ def moved(access: Access, base: int) -> Access:
     return Access(np.where(access.element >= 0, access.element + base, -1), access.kind, access.fill)
 
 
-def memory_width(tile: Tile) -> int:
+def memory_width(tile: TilePicture) -> int:
     """Elements of a row of memory that make the tile look like itself: the most usual step from row to row of it.
 
     In column-major order that is 1, and the step from column to column counts.

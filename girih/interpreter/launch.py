@@ -14,7 +14,7 @@ from girih.arguments.bound import BoundGroup, BoundMemRef
 from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, KernelError, LaunchError
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
-from girih.interpreter.machine.machine import Geometry
+from girih.interpreter.machine.machine import LaunchGeometry
 from girih.interpreter.machine.values import (
     Array,
     GroupValue,
@@ -26,13 +26,13 @@ from girih.interpreter.machine.values import (
 )
 from girih.interpreter.run import (
     DEFAULT_STEPS,
+    Execution,
     Progress,
-    Run,
     execute,
 )
 from girih.ir.core import Function
 from girih.ir.facts import DeviceLimits
-from girih.ir.types import Group, MemRef
+from girih.ir.types import GroupType, MemRef
 from girih.recursion import recursion_room
 
 __all__ = ["Progress", "launch"]
@@ -59,7 +59,7 @@ def launch(
         values, scatters = _values(function, bound)
     except MemoryError:
         raise _no_memory(function) from None
-    run = Run(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
+    run = Execution(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
     findings = _execute(run, progress)
     if findings:
         raise KernelError(findings)
@@ -69,7 +69,7 @@ def launch(
     bound.commit()
 
 
-def _execute(run: Run, progress: Progress | None) -> Sequence[Finding]:
+def _execute(run: Execution, progress: Progress | None) -> Sequence[Finding]:
     """Run the plan; whatever the caller's own `progress` raises goes back to the caller as it is."""
     raised: list[BaseException] = []
 
@@ -99,14 +99,14 @@ def _no_memory(function: Function) -> LaunchError:
     return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 
 
-def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) -> Geometry:
+def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) -> LaunchGeometry:
     limits = DeviceLimits()
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
         raise LaunchError([no_subgroup_size(function, limits)])
     subgroup_size = choices.subgroup_size(possible)
     work_group_size = function.work_group_size or choices.work_group_size(subgroup_size, limits.work_group_items)
-    return Geometry(grid, work_group_size, subgroup_size)
+    return LaunchGeometry(grid, work_group_size, subgroup_size)
 
 
 def _values(
@@ -123,7 +123,7 @@ def _values(
                 values.append(memref_value(held, parameter.name, numbers.dtype(parameter.type.element)))
             case BoundGroup():
                 type_ = parameter.type
-                assert isinstance(type_, Group)
+                assert isinstance(type_, GroupType)
                 memref = type_.memref
                 group, members = group_value(held, parameter.name, memref.order, numbers.dtype(memref.element))
                 values.append(group)

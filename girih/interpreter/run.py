@@ -22,7 +22,7 @@ from girih.diagnostics import Finding
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
-from girih.interpreter.machine.machine import BudgetSpent, Geometry, Machine
+from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine
 from girih.interpreter.machine.values import Array, GroupValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
@@ -43,17 +43,17 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Execution:
     """What a launch executes, once its arguments are bound."""
 
     function: Function
-    geometry: Geometry
+    geometry: LaunchGeometry
     arguments: Sequence[Array | MemRefValue | GroupValue]
     choices: Choices
     max_steps: int
 
 
-def execute(run: Run, progress: Progress | None = None) -> Sequence[Finding]:
+def execute(run: Execution, progress: Progress | None = None) -> Sequence[Finding]:
     """Run all work-groups and return what was found; changes the memories behind the arguments."""
     findings = Findings()
     constants: dict[core.Value, object] = {}
@@ -74,7 +74,7 @@ def execute(run: Run, progress: Progress | None = None) -> Sequence[Finding]:
     return findings.all()
 
 
-def _batches(run: Run, total: int) -> Iterator[Array]:
+def _batches(run: Execution, total: int) -> Iterator[Array]:
     most = batch_size(run.function, run.geometry)
     for first in range(0, total, _ORDERED):
         order = first + run.choices.order(min(_ORDERED, total - first))
@@ -85,7 +85,7 @@ def _batches(run: Run, total: int) -> Iterator[Array]:
             begin = end
 
 
-def batch_size(function: Function, geometry: Geometry) -> int:
+def batch_size(function: Function, geometry: LaunchGeometry) -> int:
     """How many work-groups fit a batch, so that what they hold stays within a few megabytes."""
     lanes = geometry.subgroups * geometry.subgroup_size
     held = lanes * sum(_scalar_bytes(value) for op in function.walk() for value in op.results)
@@ -114,7 +114,7 @@ def _scalar_bytes(value: core.Value) -> int:
     return value.type.size if isinstance(value.type, Number) else 1
 
 
-def _budget(run: Run, machine: Machine) -> Finding:
+def _budget(run: Execution, machine: Machine) -> Finding:
     message = (
         f"@{run.function.name} executed more than {run.max_steps} instructions; "
         "if it is meant to, launch it with a larger max_steps"

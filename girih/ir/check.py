@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Module, Op, Region, Value
 from girih.ir.define import RULES
-from girih.ir.facts import Constant, DeviceLimits, Facts
+from girih.ir.facts import Constant, DeviceLimits, Surroundings
 from girih.ir.predicates import Row, Subject, Undetermined
 from girih.ir.types import ErrorType, Type
 from girih.recursion import recursion_room
@@ -39,7 +39,7 @@ class _Checker:
         self.sound_types: set[Type] = set()
 
     def function(self, function: Function) -> None:
-        facts = Facts(function, self.limits)
+        facts = Surroundings(function, self.limits)
         self._rows("func", function, facts, function.span)
         visible: set[Value] = set()
         for parameter in function.parameters:
@@ -48,7 +48,7 @@ class _Checker:
             visible.add(parameter.value)
         self._region(function.body, facts, visible)
 
-    def _region(self, region: Region, facts: Facts, visible: set[Value]) -> None:
+    def _region(self, region: Region, facts: Surroundings, visible: set[Value]) -> None:
         outer, outer_last = facts.region, facts.last
         facts.region = region
         added: list[Value] = []
@@ -63,7 +63,7 @@ class _Checker:
         visible.difference_update(added)
         facts.region, facts.last = outer, outer_last
 
-    def _op(self, op: Op, facts: Facts, visible: set[Value]) -> None:
+    def _op(self, op: Op, facts: Surroundings, visible: set[Value]) -> None:
         for value in op.operands:
             if value not in visible and not isinstance(value.type, ErrorType):
                 self._invisible(op, value)
@@ -83,12 +83,12 @@ class _Checker:
         visible.difference_update(bindings)
         facts.parents.pop()
 
-    def _result_types(self, op: Op, name: str, facts: Facts) -> None:
+    def _result_types(self, op: Op, name: str, facts: Surroundings) -> None:
         spans = op.uses.get(name, ())
         for number, value in enumerate(op.results):
             self._type(value.type, spans[number] if number < len(spans) else op.span, facts)
 
-    def _type(self, type: Type, span: Span, facts: Facts) -> None:
+    def _type(self, type: Type, span: Span, facts: Surroundings) -> None:
         if type in self.sound_types:
             return
         before = len(self.problems)
@@ -101,7 +101,7 @@ class _Checker:
         labels = ((op.span, "used here"), (value.span, "defined here"))
         self.problems.append(Diagnostic("name.undefined", message, op.span, labels=labels))
 
-    def _rows(self, mnemonic: str, subject: object, facts: Facts, span: Span) -> None:
+    def _rows(self, mnemonic: str, subject: object, facts: Surroundings, span: Span) -> None:
         applied = Subject(subject, facts)
         wrong: set[str] = set()
         for row in RULES[mnemonic]:

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from girih.ir.core import EMPTY, Entry, Op, RegionKind
-from girih.ir.predicates import Holds, InRegion, IsKind, Kind, Row, Subject
+from girih.ir.predicates import Holds, InRegion, IsKind, Row, Subject, TypeKind
 from girih.ir.types import Type
 
 
@@ -49,7 +49,7 @@ class Modifier(Role):
 class Operand(Role):
     """A value that is read; `literal` where an integer may stand for it, `many` for a list."""
 
-    kind: Kind | None = None
+    kind: TypeKind | None = None
     many: bool = False
     literal: bool = False
     optional: bool = False
@@ -125,7 +125,7 @@ class Body(Role):
 class Result(Role):
     """A value that the instruction returns; `many` for a list of types in the text."""
 
-    kind: Kind | None = None
+    kind: TypeKind | None = None
     many: bool = False
 
 
@@ -143,13 +143,13 @@ def modifier(choices: Mapping[str, object], default: object = None, *, required:
     return _field(Modifier(doc=doc, choices=choices, default=default, required=required))
 
 
-def operand(kind: Kind, doc: str = "", *, reads: bool = False, writes: bool = False, optional: bool = False) -> Any:
+def operand(kind: TypeKind, doc: str = "", *, reads: bool = False, writes: bool = False, optional: bool = False) -> Any:
     """A value; `reads` and `writes` say what happens to the memory behind it."""
     role = Operand(doc=doc, kind=kind, reads=reads, writes=writes, optional=optional)
     return _field(role, **({"default": None} if optional else {}))
 
 
-def operands(kind: Kind, doc: str = "", *, literal: bool = False, separator: str = ",") -> Any:
+def operands(kind: TypeKind, doc: str = "", *, literal: bool = False, separator: str = ",") -> Any:
     """A list of values, or of literals too."""
     return _field(Operand(doc=doc, kind=kind, many=True, literal=literal, separator=separator))
 
@@ -195,12 +195,12 @@ def body(kind: RegionKind | None = None, doc: str = "", *, optional: bool = Fals
     return _field(Body(doc=doc, kind=kind, optional=optional), **({"default": None} if optional else {}))
 
 
-def result(kind: Kind, doc: str = "") -> Any:
+def result(kind: TypeKind, doc: str = "") -> Any:
     """The value that is returned."""
     return _field(Result(doc=doc, kind=kind))
 
 
-def results(kind: Kind, doc: str = "") -> Any:
+def results(kind: TypeKind, doc: str = "") -> Any:
     """The values that are returned."""
     return _field(Result(doc=doc, kind=kind, many=True))
 

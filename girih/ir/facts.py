@@ -20,7 +20,7 @@ class DeviceLimits:
 
 
 @dataclass(slots=True)
-class Facts:
+class Surroundings:
     """The function, the constants defined so far, and the place of the instruction in hand."""
 
     function: Function

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.facts import Facts
+from girih.ir.facts import Surroundings
 from girih.ir.types import (
     INDEX,
     Boolean,
     CoopMatrix,
     ErrorType,
-    Group,
+    GroupType,
     MatrixScope,
     MemRef,
     Number,
-    TensorLayout,
-    TensorView,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Use,
     element_type,
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
     """What a row is applied to: an instruction (or a function, parameter or type) and what is known around it."""
 
     op: Any
-    facts: Facts
+    facts: Surroundings
 
 
 class Predicate(Protocol):
@@ -82,7 +82,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TypeKind:
     """A set of types, with the words for it."""
 
     words: str
@@ -93,34 +93,34 @@ def _scalar_in(*families: str) -> Callable[[Type], bool]:
     return lambda t: isinstance(t, Number) and t.family in families
 
 
-NUMBER = Kind("a number", lambda t: isinstance(t, Number))
-BOOLEAN = Kind("of type bool", lambda t: isinstance(t, Boolean))
-INTEGER = Kind("an integer", _scalar_in("integer"))
-INDEXES = Kind("of index type", lambda t: t == INDEX)
-MEMREF = Kind("a memref", lambda t: isinstance(t, MemRef))
-MEMREF_OR_GROUP = Kind("a memref or a group", lambda t: isinstance(t, MemRef | Group))
-NUMBER_OR_MEMREF = Kind("a number or a memref", lambda t: isinstance(t, Number | MemRef))
-COOPMATRIX = Kind("a cooperative matrix", lambda t: isinstance(t, CoopMatrix))
-NUMBER_OR_COOPMATRIX = Kind("a number or a cooperative matrix", lambda t: isinstance(t, Number | CoopMatrix))
-TENSOR_LAYOUT = Kind("a tensor layout", lambda t: isinstance(t, TensorLayout))
-TENSOR_VIEW = Kind("a tensor view", lambda t: isinstance(t, TensorView))
-CARRIED = Kind("a number, bool or cooperative matrix", lambda t: isinstance(t, Number | Boolean | CoopMatrix))
+NUMBER = TypeKind("a number", lambda t: isinstance(t, Number))
+BOOLEAN = TypeKind("of type bool", lambda t: isinstance(t, Boolean))
+INTEGER = TypeKind("an integer", _scalar_in("integer"))
+INDEXES = TypeKind("of index type", lambda t: t == INDEX)
+MEMREF = TypeKind("a memref", lambda t: isinstance(t, MemRef))
+MEMREF_OR_GROUP = TypeKind("a memref or a group", lambda t: isinstance(t, MemRef | GroupType))
+NUMBER_OR_MEMREF = TypeKind("a number or a memref", lambda t: isinstance(t, Number | MemRef))
+COOPMATRIX = TypeKind("a cooperative matrix", lambda t: isinstance(t, CoopMatrix))
+NUMBER_OR_COOPMATRIX = TypeKind("a number or a cooperative matrix", lambda t: isinstance(t, Number | CoopMatrix))
+TENSOR_LAYOUT = TypeKind("a tensor layout", lambda t: isinstance(t, TensorLayoutType))
+TENSOR_VIEW = TypeKind("a tensor view", lambda t: isinstance(t, TensorViewType))
+CARRIED = TypeKind("a number, bool or cooperative matrix", lambda t: isinstance(t, Number | Boolean | CoopMatrix))
 
 
-def memref_of_order(*orders: int) -> Kind:
+def memref_of_order(*orders: int) -> TypeKind:
     """A memref whose order is one of a few."""
     words = " or ".join(map(str, orders))
-    return Kind(f"a memref of order {words}", lambda t: isinstance(t, MemRef) and t.order in orders)
+    return TypeKind(f"a memref of order {words}", lambda t: isinstance(t, MemRef) and t.order in orders)
 
 
-def exactly(type: Type) -> Kind:
+def exactly(type: Type) -> TypeKind:
     """Just one type."""
-    return Kind(f"of type {type}", lambda t: t == type)
+    return TypeKind(f"of type {type}", lambda t: t == type)
 
 
-def matrix(use: Use) -> Kind:
+def matrix(use: Use) -> TypeKind:
     """A cooperative matrix of one use."""
-    return Kind(f"a cooperative matrix with use {use.value}", lambda t: isinstance(t, CoopMatrix) and t.use is use)
+    return TypeKind(f"a cooperative matrix with use {use.value}", lambda t: isinstance(t, CoopMatrix) and t.use is use)
 
 
 # --- terms ---------------------------------------------------------------------------
@@ -505,7 +505,7 @@ class IsKind:
     """An operand or result (each of a list) has a type of one kind."""
 
     name: str
-    kind: Kind
+    kind: TypeKind
 
     @property
     def text(self) -> str:

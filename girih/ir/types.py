@@ -139,7 +139,7 @@ class MemRef(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Type):
+class GroupType(Type):
     """`group<memref x size, offset: n>`: pointers to memrefs, each moved by `offset` elements (003 "Group type")."""
 
     memref: MemRef
@@ -201,7 +201,7 @@ class ClampMode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class TensorLayout(Type):
+class TensorLayoutType(Type):
     """`tensor_layout<...>`: the place of a tensor in memory and the region of it that is accessed (001 4.1.X)."""
 
     dim: int
@@ -213,7 +213,7 @@ class TensorLayout(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class TensorView(Type):
+class TensorViewType(Type):
     """`tensor_view<...>`: another reading of the region that is accessed (001 4.1.X).
 
     Without a permutation the dimensions keep their order.

@@ -43,7 +43,7 @@ WIDER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LibraryEntry:
     """A kernel: one line on it, what its definitions may be, how its grid follows from sizes, its functions."""
 
     says: str
@@ -72,30 +72,30 @@ def _padded(dim: int) -> tuple[str, ...]:
     return tuple(f"tensor_layout<{dim},{mode}>" for mode in PADDING.values())
 
 
-TABLE: dict[str, Entry] = {
-    "ader_dg": Entry(
+TABLE: dict[str, LibraryEntry] = {
+    "ader_dg": LibraryEntry(
         "a chain of small products fused in one kernel: the predictor of an ADER-DG scheme",
         {"type": ("f32", "f64"), "order": range(2, 8)},
         (("elements", 1),),
     ),
-    "argmax": Entry(
+    "argmax": LibraryEntry(
         "where each column has its largest element, by subgroup reductions",
         {"type": (*INTEGER, *FLOATING)},
         _COLUMNS,
     ),
-    "attention": Entry(
+    "attention": LibraryEntry(
         "flash attention, forward, with a causal mask and grouped heads",
         {"type": ("f16", "bf16", "f32"), "headdim": range(1, 1025), "causal": TRUTH, "fast": TRUTH},
         (("queries", 32), ("heads", 1)),
     ),
-    "axpby": Entry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
-    "blocked_interleaved": Entry(
+    "axpby": LibraryEntry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
+    "blocked_interleaved": LibraryEntry(
         "a matrix in interleaved blocks of 4 rows of 16 bytes, and back",
         {"type": tuple(BLOCK_COLUMNS), "block": (2, 4, 8, 16), "stride": (1, 2, 4)},
         (("rows", 16),),
         ("pack_rows", "unpack_rows", "pack_columns", "unpack_columns"),
     ),
-    "convolution": Entry(
+    "convolution": LibraryEntry(
         "images convolved with filters: strides, dilation, and padding of zeros, of the nearest pixel, or mirrored",
         {
             "type": PIXEL,
@@ -107,95 +107,97 @@ TABLE: dict[str, Entry] = {
         },
         (("output channels", 64), ("columns of the result", 28), ("rows of all results", 1)),
     ),
-    "gemm": Entry(
+    "gemm": LibraryEntry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
         {**_SUMMED, **_TRANSPOSED},
         _tiles(32),
     ),
-    "gemm_batched": Entry(
+    "gemm_batched": LibraryEntry(
         "many small products of one size, side by side along the third mode",
         {**_TYPED, "M": SIZE, "N": SIZE, "K": SIZE},
         _PRODUCTS,
         ("gemm_batched_nn", "gemm_batched_nt", "gemm_batched_tn", "gemm_batched_tt"),
     ),
-    "gemm_batched_group": Entry(
+    "gemm_batched_group": LibraryEntry(
         "many small products whose matrices lie anywhere and may differ in size",
         {**_TYPED, **_TRANSPOSED},
         _PRODUCTS,
     ),
-    "gemm_collective": Entry(
+    "gemm_collective": LibraryEntry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with the collective instruction",
         {**_TYPED, **_TRANSPOSED},
         _tiles(128),
     ),
-    "gemm_mixed": Entry(
+    "gemm_mixed": LibraryEntry(
         "C := A B with products of narrow and sums of wide numbers",
         {"type": ("i8", "i16", "f16", "bf16"), "accumulator": ("i32", "i64", "f32")},
         _tiles(32),
     ),
-    "gemm_q4_0": Entry(
+    "gemm_q4_0": LibraryEntry(
         "C := W X with 4-bit weights in blocks of 32 with a common scale",
         _ACTIVATIONS,
         (("rows of the result", 64), ("columns of the result", 32)),
     ),
-    "gemm_q8_0": Entry(
+    "gemm_q8_0": LibraryEntry(
         "C := W X with 8-bit weights in blocks of 32 with a common scale",
         _ACTIVATIONS,
         (("rows of the result", 64), ("columns of the result", 32)),
     ),
-    "gemm_tall_skinny": Entry(
+    "gemm_tall_skinny": LibraryEntry(
         "C := alpha A B + beta C for a tall A with few columns",
         {**_TYPED, "N": SIZE, "K": SIZE},
         (("rows of the result", 128),),
     ),
-    "gemv": Entry("y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)),
-    "gemv_q4_0": Entry(
+    "gemv": LibraryEntry(
+        "y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)
+    ),
+    "gemv_q4_0": LibraryEntry(
         "y := W x with 4-bit weights in blocks of 32 with a common scale",
         _ACTIVATIONS,
         (("elements of the result", 64),),
     ),
-    "gemv_q8_0": Entry(
+    "gemv_q8_0": LibraryEntry(
         "y := W x with 8-bit weights in blocks of 32 with a common scale",
         _ACTIVATIONS,
         (("elements of the result", 64),),
     ),
-    "ger": Entry("C := alpha x y^T + beta C", _TYPED, _tiles(64)),
-    "hadamard": Entry("z := alpha x * y + beta z, element by element", _TYPED, (("elements", 1024),)),
-    "histogram": Entry(
+    "ger": LibraryEntry("C := alpha x y^T + beta C", _TYPED, _tiles(64)),
+    "hadamard": LibraryEntry("z := alpha x * y + beta z, element by element", _TYPED, (("elements", 1024),)),
+    "histogram": LibraryEntry(
         "how often each number occurs, with atomic updates",
         {"type": INTEGER, "bins": range(1, 16385)},
         (("elements", 4096),),
     ),
-    "layernorm": Entry("LayerNorm of each column", _COLUMN, _COLUMNS),
-    "patches": Entry(
+    "layernorm": LibraryEntry("LayerNorm of each column", _COLUMN, _COLUMNS),
+    "patches": LibraryEntry(
         "an image cut into square patches",
         {"type": PIXEL, "size": range(1, 33), "channels": range(1, 65), "layout": _padded(3)},
         (("rows of patches", 1),),
     ),
-    "rms_norm": Entry("RMSNorm of each column", _COLUMN, _COLUMNS),
-    "scan": Entry(
+    "rms_norm": LibraryEntry("RMSNorm of each column", _COLUMN, _COLUMNS),
+    "scan": LibraryEntry(
         "the inclusive scan of a long vector, in two launches",
         {"type": (*INTEGER, *FLOATING)},
         (("elements", 1024),),
         ("scan_totals", "scan"),
     ),
-    "softmax": Entry("softmax of each column", _COLUMN, _COLUMNS),
-    "space_to_depth": Entry(
+    "softmax": LibraryEntry("softmax of each column", _COLUMN, _COLUMNS),
+    "space_to_depth": LibraryEntry(
         "squares of 2 x 2 pixels become pixels with four times as many channels",
         {"type": PIXEL, "channels": range(1, 257)},
         (("rows of the result", 1),),
     ),
-    "stencil": Entry(
+    "stencil": LibraryEntry(
         "a star-shaped stencil in three dimensions, of order 8",
         {"type": ("f32", "f64")},
         (("elements along x", 32), ("elements along y", 8), ("elements along z", 1)),
     ),
-    "transpose": Entry(
+    "transpose": LibraryEntry(
         "the transpose of a matrix through local memory",
         _TYPED,
         (("rows of A", 32), ("columns of A", 32)),
     ),
-    "transposed_load": Entry(
+    "transposed_load": LibraryEntry(
         "the transpose of a matrix through a view that swaps its dimensions",
         _TYPED,
         (("rows of A", 32), ("columns of A", 32)),
@@ -203,7 +205,7 @@ TABLE: dict[str, Entry] = {
 }
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> LibraryEntry:
     """The row of a kernel. Raises `KeyError` for a name that is not there."""
     if name not in TABLE:
         raise KeyError(f"there is no kernel {name!r}; there are {', '.join(TABLE)}")

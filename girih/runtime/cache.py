@@ -41,7 +41,7 @@ class CacheWarning(UserWarning):
     """Something is wrong with the cache of compiled code; programs run as without it."""
 
 
-class _Refused(Exception):
+class _EntryRefused(Exception):
     """An entry, or the folder, is not to be believed."""
 
 
@@ -67,7 +67,7 @@ class Cache:
                 return self._read(folder, key)
         except FileNotFoundError:
             return None
-        except (OSError, _Refused) as error:
+        except (OSError, _EntryRefused) as error:
             _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
             return None
 
@@ -77,11 +77,11 @@ class Cache:
             return _verified(folder, name, key, self.limit)
         except FileNotFoundError:
             return None
-        except (OSError, _Refused) as error:
+        except (OSError, _EntryRefused) as error:
             self._drop(folder, name, error)
             return None
 
-    def _drop(self, folder: int, name: str, error: OSError | _Refused) -> None:
+    def _drop(self, folder: int, name: str, error: OSError | _EntryRefused) -> None:
         """Remove an entry that cannot be believed, and say so; where it stays, it is said once."""
         place = self.folder and self.folder / name
         try:
@@ -102,7 +102,7 @@ class Cache:
                 # Looking through the folder takes longer than writing: most entries leave it to others.
                 if key[0] == "0" or len(code) > self.limit // 64:
                     _shrink(folder, self.limit)
-        except (OSError, _Refused) as error:
+        except (OSError, _EntryRefused) as error:
             _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
 
 
@@ -187,9 +187,11 @@ def _opened(folder: Path) -> Iterator[int]:
 
 def _refuse_foreign(status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
-        raise _Refused(f"it belongs to user {status.st_uid}, not to us")
+        raise _EntryRefused(f"it belongs to user {status.st_uid}, not to us")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise _Refused(f"others may write to it (mode {stat.S_IMODE(status.st_mode):o}); `chmod go-w` would mend that")
+        raise _EntryRefused(
+            f"others may write to it (mode {stat.S_IMODE(status.st_mode):o}); `chmod go-w` would mend that"
+        )
 
 
 def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
@@ -200,7 +202,7 @@ def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise _Refused("it is no plain file")
+            raise _EntryRefused("it is no plain file")
         _refuse_foreign(status)
         data = file.read(min(status.st_size, limit + len(_MAGIC) + _CHECKSUM_BYTES + 1))
         # Where it cannot be noted that it was used, it is as good.
@@ -209,10 +211,10 @@ def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
                 os.utime(descriptor)
     start = len(_MAGIC) + _CHECKSUM_BYTES
     if len(data) < start or not data.startswith(_MAGIC):
-        raise _Refused("it is no entry of this version")
+        raise _EntryRefused("it is no entry of this version")
     code = data[start:]
     if data[len(_MAGIC) : start] != _checksum(key, code):
-        raise _Refused("its checksum does not agree")
+        raise _EntryRefused("its checksum does not agree")
     return code
 
 

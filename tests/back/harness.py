@@ -17,7 +17,7 @@ from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, CompiledKernel
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.ir.core import Function
-from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
+from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
 
 Array = NDArray[Any]
 
@@ -110,7 +110,7 @@ def _slots(type: Any, value: Any, keep: list[Any]) -> list[int]:
     match type:
         case MemRef():
             return _memref(type, value, keep)
-        case Group():
+        case GroupType():
             return _group(type, value, keep)
         case Boolean():
             return [int(value)]
@@ -137,7 +137,7 @@ def _memref(type: MemRef, value: Array | None, keep: list[Any]) -> list[int]:
     return [value.ctypes.data, *shape, *strides]
 
 
-def _group(type: Group, value: Any, keep: list[Any]) -> list[int]:
+def _group(type: GroupType, value: Any, keep: list[Any]) -> list[int]:
     size = [] if type.size is not None else [0 if value is None else len(value)]
     if value is None:
         return [0, *size]

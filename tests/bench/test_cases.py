@@ -11,15 +11,15 @@ from girih.bench import child
 from girih.bench.cases import columns, costs, products
 from girih.bench.cases.library import KERNELS
 from girih.bench.choices import type_of, types_of
-from girih.bench.events import Request
+from girih.bench.events import MeasuringRequest
 from girih.bench.measuring import peak, work
-from girih.bench.measuring.context import Context
+from girih.bench.measuring.context import MeasuringContext
 from girih.bench.measuring.timing import Call, Clock, Effort, Samples
 from girih.bench.report import TITLES
 from girih.cli import BENCH_GROUPS
 from girih.kernels.table import TABLE
 
-CONTEXT = Context(quick=True, peers={"numpy": np})
+CONTEXT = MeasuringContext(quick=True, peers={"numpy": np})
 
 
 def once(functions: Mapping[str, Call], _effort: Effort, _clock: Clock) -> Samples:
@@ -42,9 +42,9 @@ def test_the_groups_are_those_of_the_command() -> None:
 
 
 def test_a_request_chooses_cases() -> None:
-    assert {case.group for case in child.cases_of(Request("standard", ("rows", "threads")))} == {"rows"}
-    assert {case.group for case in child.cases_of(Request("standard", many=True))} == {"threads", "calls"}
-    assert [case.name for case in child.cases_of(Request("library", name="ger", type="f32"))] == ["ger"]
+    assert {case.group for case in child.cases_of(MeasuringRequest("standard", ("rows", "threads")))} == {"rows"}
+    assert {case.group for case in child.cases_of(MeasuringRequest("standard", many=True))} == {"threads", "calls"}
+    assert [case.name for case in child.cases_of(MeasuringRequest("library", name="ger", type="f32"))] == ["ger"]
 
 
 def test_every_kernel_of_the_library_is_measured() -> None:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from girih.bench.measuring.rows import Goal, Row, Versus
+from girih.bench.measuring.rows import Goal, Measurement, Versus
 from girih.bench.report import Results, cells, duration, goal_in_words, head, tail, verdict_in_words
 
 PEAK = Goal("of_peak", 0.85, 0.92)
 ROWS = [
-    Row("gemm", "gemm f32 n=512", 2e-3, flops=2e8, bytes=1e6, type="f32", against={"numpy": Versus(2e-3, 1.01)},
+    Measurement("gemm", "gemm f32 n=512", 2e-3, flops=2e8, bytes=1e6, type="f32", against={"numpy": Versus(2e-3, 1.01)},
         figures={"of_peak": 0.9}, goals=(PEAK, Goal("numpy", 0.95, 1.0))),
-    Row("gemm", "gemm f64 n=512", 4e-3, flops=2e8, bytes=1e6, type="f64", against={"numpy": Versus(3e-3, 0.75)},
+    Measurement("gemm", "gemm f64 n=512", 4e-3, flops=2e8, bytes=1e6, type="f64", against={"numpy": Versus(3e-3, 0.75)},
         figures={"of_peak": 0.95}, goals=(PEAK, Goal("numpy", 0.95, 1.0))),
-    Row("calls", "call", 4e-7, figures={"us": 0.4}, goals=(Goal("us", 1.5, 0.5),)),
+    Measurement("calls", "call", 4e-7, figures={"us": 0.4}, goals=(Goal("us", 1.5, 0.5),)),
 ]  # fmt: skip
 ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "llvm": "22.1.0", "numpy": "2.4", "openblas_kernels": "SkylakeX",
                "torch": None, "libxsmm": None, "load": 0.1}  # fmt: skip
 MACHINE = {"gflops": {"f32": 110.4, "f64": 55.0}, "gigabytes_per_second": 40.0}
 
 
-def results(*rows: Row) -> Results:
+def results(*rows: Measurement) -> Results:
     made = Results()
     made.take({"event": "environment", "environment": ENVIRONMENT, "machine": MACHINE})
     for row in rows:
@@ -51,14 +51,14 @@ def test_a_table_has_the_columns_that_say_something() -> None:
 
 
 def test_other_processes_are_said_beside_the_verdict() -> None:
-    busy = Row("calls", "call", 4e-7, figures={"us": 0.4}, goals=(Goal("us", 1.5, 0.5),), load=3.44)
+    busy = Measurement("calls", "call", 4e-7, figures={"us": 0.4}, goals=(Goal("us", 1.5, 0.5),), load=3.44)
     assert verdict_in_words(busy) == "world class, load 3.4"
     assert "1 of 4 rows were measured while other processes ran" in tail(results(*ROWS, busy))
 
 
 def test_what_no_peer_was_there_for_is_said() -> None:
-    assert verdict_in_words(Row("rows", "softmax", 1.0, goals=(Goal("torch", 1.2, 2.0),))) == "not measured"
-    assert verdict_in_words(Row("rows", "softmax", 1.0, goals=(Goal("checks", 1.1, 1.02),))) == ""
+    assert verdict_in_words(Measurement("rows", "softmax", 1.0, goals=(Goal("torch", 1.2, 2.0),))) == "not measured"
+    assert verdict_in_words(Measurement("rows", "softmax", 1.0, goals=(Goal("checks", 1.1, 1.02),))) == ""
 
 
 def test_head_and_tail() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from girih.bench import session
-from girih.bench.events import Request
+from girih.bench.events import MeasuringRequest
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +23,10 @@ def child(folder: Path, text: str) -> tuple[str]:
 
 
 def test_a_request_survives_the_pipe() -> None:
-    request = Request("own", ("gemm",), checks=("off", "bounds"), threads=2, against=("torch",), details={"grid": [1]})
-    assert Request.from_text(request.to_text()) == request
+    request = MeasuringRequest(
+        "own", ("gemm",), checks=("off", "bounds"), threads=2, against=("torch",), details={"grid": [1]}
+    )
+    assert MeasuringRequest.from_text(request.to_text()) == request
 
 
 def test_threads_and_kernels_are_set_before_numpy_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,9 +46,11 @@ request = json.loads(sys.stdin.readline())
 print(json.dumps({"event": "seen", "many": request["many"], "threads": os.environ["GIRIH_NUM_THREADS"]}))
 """,
     )
-    seen = [(event["many"], event["threads"]) for event in session.measure(Request("standard", threads=2), echo)]
+    seen = [
+        (event["many"], event["threads"]) for event in session.measure(MeasuringRequest("standard", threads=2), echo)
+    ]
     assert seen == [(False, "1"), (True, "2")]
-    assert len(list(session.measure(Request("library", threads=2), echo))) == 1
+    assert len(list(session.measure(MeasuringRequest("library", threads=2), echo))) == 1
 
 
 def test_a_process_that_dies_is_a_problem_of_the_case_it_was_at(tmp_path: Path) -> None:
@@ -59,12 +63,12 @@ print("about to go", file=sys.stderr, flush=True)
 os.kill(os.getpid(), signal.SIGABRT)
 """,
     )
-    begin, problem = list[Any](session.measure(Request("own"), dies))
+    begin, problem = list[Any](session.measure(MeasuringRequest("own"), dies))
     assert begin["event"] == "begin"
     assert (problem["event"], problem["group"], problem["name"]) == ("problem", "gemm", "n=512")
     assert problem["message"] == "the measuring process was ended by SIGABRT\nabout to go"
 
 
 def test_a_process_that_fails_is_a_problem(tmp_path: Path) -> None:
-    (problem,) = session.measure(Request("own"), child(tmp_path, "raise SystemExit(3)"))
+    (problem,) = session.measure(MeasuringRequest("own"), child(tmp_path, "raise SystemExit(3)"))
     assert problem["message"] == "the measuring process ended with status 3"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from girih.bench.measuring.context import Array, Context, MissingPeerError, find_peers
+from girih.bench.measuring.context import Array, MeasuringContext, MissingPeerError, find_peers
 from girih.bench.measuring.work import Peer, Work, WrongResultError, compare, measure, verify
 
-QUICK = Context(quick=True, peers={"numpy": np})
+QUICK = MeasuringContext(quick=True, peers={"numpy": np})
 EXPECTED: Array = np.array([[1.0, 2.0], [3.0, 4.0]])
 
 

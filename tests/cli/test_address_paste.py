@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from girih.commands.address.c_source import Source, Unreadable
+from girih.commands.address.c_source import CSource, Unreadable
 from girih.commands.address.paste import TYPES, Pasted, read
 from tests.cli.helpers import girih
 
@@ -210,7 +210,7 @@ def test_the_first_of_several_calls() -> None:
      ("sizeof(half) * 4", 8), ("Traits::kTile * 2", 16), ("uint32_t(9)", 9)],
 )  # fmt: skip
 def test_expressions(text: str, value: int) -> None:
-    assert Source("", {"kTile": "8"}).integer(text) == value
+    assert CSource("", {"kTile": "8"}).integer(text) == value
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_expressions(text: str, value: int) -> None:
 )
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(Unreadable):
-        Source("", {}).integer(text)
+        CSource("", {}).integer(text)
 
 
 def test_the_command() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from girih.bench import plot, session
-from girih.bench.events import Event, Request
-from girih.bench.measuring.rows import Goal, Row, Versus
+from girih.bench.events import Event, MeasuringRequest
+from girih.bench.measuring.rows import Goal, Measurement, Versus
 from tests.cli.helpers import AXPBY, Done, girih, write
 
 PROGRAM = (
@@ -121,17 +121,25 @@ def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--plot a.svg: a picture needs matplotlib" in done.message
 
 
-SHORT = Row("gemm", "gemm f32 n=512", 0.01, flops=1e9, bytes=1e6, type="f32", against={"numpy": Versus(0.01, 0.8)},
-            goals=(Goal("numpy", 0.95, 1.0),))  # fmt: skip
+SHORT = Measurement(
+    "gemm",
+    "gemm f32 n=512",
+    0.01,
+    flops=1e9,
+    bytes=1e6,
+    type="f32",
+    against={"numpy": Versus(0.01, 0.8)},
+    goals=(Goal("numpy", 0.95, 1.0),),
+)
 ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "llvm": "22", "numpy": "2", "openblas_kernels": None, "torch": "2",
                "libxsmm": "1.17 interface", "load": 0.0}  # fmt: skip
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch, *events: Event) -> list[Request]:
+def pretend(monkeypatch: pytest.MonkeyPatch, *events: Event) -> list[MeasuringRequest]:
     """Events instead of a measuring process; the requests that were made."""
-    requests: list[Request] = []
+    requests: list[MeasuringRequest] = []
 
-    def measure(request: Request, _child: object) -> Iterator[Event]:
+    def measure(request: MeasuringRequest, _child: object) -> Iterator[Event]:
         requests.append(request)
         machine = {"gflops": {"f32": 100.0}, "gigabytes_per_second": 40.0}
         yield {"event": "environment", "environment": ENVIRONMENT, "machine": machine}

@@ -17,7 +17,7 @@ from girih.ir.build import RegionBuilder
 from girih.ir.check import constant_of
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.define import OPS, RULES, Binding, Body, Integer, Operand, Result
-from girih.ir.facts import Facts
+from girih.ir.facts import Surroundings
 from girih.ir.predicates import Subject, Undetermined
 from girih.ir.types import (
     I8,
@@ -25,11 +25,11 @@ from girih.ir.types import (
     INDEX,
     AddressSpace,
     CoopMatrix,
-    Group,
+    GroupType,
     MemRef,
     Number,
-    TensorLayout,
-    TensorView,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Use,
 )
@@ -100,8 +100,8 @@ class Stage:
             return self.inner.add("constant", type, value=zero)[0]
         if isinstance(type, MemRef) and type.space is AddressSpace.LOCAL:
             return self.outer.add("alloca", type)[0]
-        if isinstance(type, TensorLayout | TensorView):
-            what = "layout" if isinstance(type, TensorLayout) else "view"
+        if isinstance(type, TensorLayoutType | TensorViewType):
+            what = "layout" if isinstance(type, TensorLayoutType) else "view"
             return self.inner.add(f"tensor_{what}_create", type)[0]
         value = Value(f"p{len(self.parameters)}", type)
         self.parameters.append(Parameter(value))
@@ -211,7 +211,7 @@ def _wrapped(stage: Stage, place: str, attributes: Dictionary) -> Function:
 
 def broken_rows(function: Function) -> list[str]:
     """The codes of all rows that do not hold in a function, each row asked for itself."""
-    facts = Facts(function)
+    facts = Surroundings(function)
     found = _failing("func", function, facts)
     seen: set[Type] = set()
     for parameter in function.parameters:
@@ -219,7 +219,7 @@ def broken_rows(function: Function) -> list[str]:
     return found + _region(function.body, facts, seen)
 
 
-def _types(values: list[Value], facts: Facts, seen: set[Type]) -> list[str]:
+def _types(values: list[Value], facts: Surroundings, seen: set[Type]) -> list[str]:
     found: list[str] = []
     for value in values:
         if value.type not in seen:
@@ -228,7 +228,7 @@ def _types(values: list[Value], facts: Facts, seen: set[Type]) -> list[str]:
     return found
 
 
-def _failing(mnemonic: str, subject: object, facts: Facts) -> list[str]:
+def _failing(mnemonic: str, subject: object, facts: Surroundings) -> list[str]:
     """The rows that do not hold; an operand that one of them blames causes no further ones."""
     found: list[str] = []
     wrong: set[str] = set()
@@ -246,7 +246,7 @@ def _failing(mnemonic: str, subject: object, facts: Facts) -> list[str]:
     return found
 
 
-def _region(region: Region, facts: Facts, seen: set[Type]) -> list[str]:
+def _region(region: Region, facts: Surroundings, seen: set[Type]) -> list[str]:
     found: list[str] = []
     outer, last = facts.region, facts.last
     facts.region = region
@@ -403,8 +403,8 @@ def _headers(source: random.Random) -> list[Dictionary]:
 _NO_PARAMETERS = (
     CoopMatrix(I8, 8, 8, Use.A),
     MemRef.packed(I8, (4,), AddressSpace.LOCAL),
-    TensorLayout(2),
-    TensorView(2, False, (1, 0)),
+    TensorLayoutType(2),
+    TensorViewType(2, False, (1, 0)),
 )
 
 
@@ -415,7 +415,7 @@ def _promising(function: Function, source: random.Random) -> Function:
         return replace(function, parameters=(*function.parameters, extra))
     number = source.randrange(len(function.parameters))
     old = function.parameters[number]
-    type = old.type.memref if isinstance(old.type, Group) else old.type
+    type = old.type.memref if isinstance(old.type, GroupType) else old.type
     size = type.element.size if isinstance(type, MemRef) else 1
     entry = source.choice(
         (

@@ -39,12 +39,12 @@ from girih.ir.types import (
     ClampMode,
     CoopMatrix,
     Extent,
-    Group,
+    GroupType,
     MatrixScope,
     MemRef,
     Number,
-    TensorLayout,
-    TensorView,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Use,
     element_type,
@@ -263,26 +263,26 @@ def _types(type: Type, source: random.Random) -> Iterator[Type]:
             yield from (t for t in (*NUMBERS, BOOL) if t != type)
         case MemRef():
             yield from _memrefs(type)
-        case Group(memref=memref, size=size, offset=offset):
-            yield from (Group(other, size, offset) for other in source.sample(list(_memrefs(memref)), 3))
-            yield from (Group(memref, n, offset) for n in (None, -1, 5))
-            yield from (Group(memref, size, n) for n in (None, -1, 2))
+        case GroupType(memref=memref, size=size, offset=offset):
+            yield from (GroupType(other, size, offset) for other in source.sample(list(_memrefs(memref)), 3))
+            yield from (GroupType(memref, n, offset) for n in (None, -1, 5))
+            yield from (GroupType(memref, size, n) for n in (None, -1, 2))
         case CoopMatrix():
             yield from (replace(type, component=t) for t in NUMBERS)
             yield from (replace(type, use=use) for use in Use)
             yield from (replace(type, rows=n) for n in (0, 1, type.rows + 1, type.rows * 2, 64, 96))
             yield from (replace(type, columns=n) for n in (0, -1, type.columns + 1, type.columns * 2))
             yield from (replace(type, scope=scope) for scope in MatrixScope)
-        case TensorLayout():
+        case TensorLayoutType():
             yield from (replace(type, dim=n) for n in (0, type.dim + 1, 6))
             yield from (replace(type, clamp_mode=mode) for mode in ClampMode)
-        case TensorView(dim=dim, permutation=order):
-            yield from (TensorView(n, type.has_dimensions, tuple(range(n))) for n in (0, dim + 1, 6))
+        case TensorViewType(dim=dim, permutation=order):
+            yield from (TensorViewType(n, type.has_dimensions, tuple(range(n))) for n in (0, dim + 1, 6))
             yield replace(type, has_dimensions=not type.has_dimensions)
             yield from (replace(type, permutation=other) for other in (order[::-1], order[:-1], (0,) * dim))
-    yield from (TensorLayout(2), TensorView(2, True, (1, 0)))
+    yield from (TensorLayoutType(2), TensorViewType(2, True, (1, 0)))
     if not isinstance(type, MemRef):
-        yield from (MemRef.packed(F32, (4,)), Group(MemRef.packed(F32, (4,)), 2), CoopMatrix(F32, 64, 4, Use.ACC))
+        yield from (MemRef.packed(F32, (4,)), GroupType(MemRef.packed(F32, (4,)), 2), CoopMatrix(F32, 64, 4, Use.ACC))
 
 
 def _memrefs(type: MemRef) -> Iterator[MemRef]:

@@ -34,7 +34,7 @@ from girih.ir.types import (
     INDEX,
     Boolean,
     Extent,
-    Group,
+    GroupType,
     MemRef,
     Number,
     Type,
@@ -344,7 +344,7 @@ class Generator:
         """A new group of inputs."""
         sizes, strides, said = self.layout(shape)
         count = self.source.randint(1, 3)
-        type = Group(MemRef(element, sizes, said), None if self.chance(0.3) else count)
+        type = GroupType(MemRef(element, sizes, said), None if self.chance(0.3) else count)
         held = Memory(f"p{len(self.parameters)}", element, False, magnitude=INPUT_MAGNITUDE)
         value = self._parameter(type, Argument(type, held, shape, strides, members=count))
         reference = GroupReference(value, held, count, shape, strides)

@@ -15,7 +15,7 @@ import girih
 from girih.diagnostics import errors
 from girih.interpreter.machine.findings import RUN_CODES
 from girih.interpreter.machine.numbers import dtype
-from girih.ir.types import Boolean, Group, MemRef, Number, Type
+from girih.ir.types import Boolean, GroupType, MemRef, Number, Type
 from tests.fuzz.mutate import mutated, programs, tokens
 from tests.fuzz.programs import program
 from tests.fuzz.properties import Violation, checked
@@ -52,7 +52,7 @@ def argument(type: Type, source: random.Random) -> Any:
             return source.choice((-1, 0, 1, 2, 7)) if type.family == "integer" else source.choice((-1.5, 0.0, 2.0))
         case MemRef():
             return None if source.random() < 0.03 else _array(type, source)
-        case Group(memref=memref, size=size, offset=offset):
+        case GroupType(memref=memref, size=size, offset=offset):
             arrays = [_array(memref, source) for _ in range(2 if size is None else min(size, 100))]
             return girih.Group(arrays, 0) if offset is None else arrays
         case _:

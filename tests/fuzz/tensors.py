@@ -39,7 +39,7 @@ def create_layout(g: Generator, scope: Scope) -> bool:
 def _new_layout(g: Generator, scope: Scope, least: int) -> Laid:
     """A layout of at least so many elements."""
     dim, mode = g.source.randint(1, 5), g.source.choice(tuple(ClampMode))
-    type = types.TensorLayout(dim, mode)
+    type = types.TensorLayoutType(dim, mode)
     (value,) = scope.builder.add("tensor_layout_create", type)
     laid = Laid(value, LayoutModel(dim, mode.value))
     if g.chance(0.3):
@@ -136,7 +136,7 @@ def create_view(g: Generator, scope: Scope) -> bool:
     own = g.chance(0.5)
     dim = g.source.randint(1, 5) if own or not scope.layouts else g.source.choice(scope.layouts).model.dim
     order = tuple(g.source.sample(range(dim), dim))
-    type = types.TensorView(dim, own, order)
+    type = types.TensorViewType(dim, own, order)
     (value,) = scope.builder.add("tensor_view_create", type)
     viewed = Viewed(value, TensorView(dim, own, order))
     if own or g.chance(0.1):

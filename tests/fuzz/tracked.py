@@ -13,7 +13,7 @@ from enum import IntEnum
 from girih.addressing import TensorLayout, TensorView
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value
-from girih.ir.types import BF16, C32, C64, F16, F32, F64, CoopMatrix, Group, MemRef, Number, Type
+from girih.ir.types import BF16, C32, C64, F16, F32, F64, CoopMatrix, GroupType, MemRef, Number, Type
 
 LARGEST = {F16: 60000.0, BF16: 1e38, F32: 1e38, F64: 1e300, C32: 1e37, C64: 1e300}
 """Magnitudes that leave room below the largest value of a type."""
@@ -108,9 +108,9 @@ class GroupReference:
     strides: tuple[int, ...]
 
     @property
-    def type(self) -> Group:
+    def type(self) -> GroupType:
         found = self.value.type
-        assert isinstance(found, Group)
+        assert isinstance(found, GroupType)
         return found
 
 

@@ -13,7 +13,7 @@ import girih
 from girih.api import Grid
 from girih.interpreter import launch, run
 from girih.interpreter.machine.choices import Choices
-from girih.interpreter.machine.machine import Geometry
+from girih.interpreter.machine.machine import LaunchGeometry
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.types import NUMBERS
 from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
@@ -312,6 +312,6 @@ def test_a_long_kernel_runs_in_smaller_batches() -> None:
     short = spmd("%A: memref<f32x?>", "%x = load %A[%c0] : f32")
     many = "\n".join(f"%x{i} = load %A[%c0] : f32" for i in range(5000))
     long = spmd("%A: memref<f32x?>", many)
-    geometry = Geometry((1, 1, 1), (16, 1), 8)
+    geometry = LaunchGeometry((1, 1, 1), (16, 1), 8)
     assert run.batch_size(long.ir, geometry) * 16 * 5000 * 4 <= 16 * 2**20
     assert run.batch_size(long.ir, geometry) < run.batch_size(short.ir, geometry) // 10

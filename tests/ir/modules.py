@@ -35,11 +35,11 @@ from girih.ir.types import (
     AddressSpace,
     ClampMode,
     CoopMatrix,
-    Group,
+    GroupType,
     MatrixScope,
     MemRef,
-    TensorLayout,
-    TensorView,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Use,
 )
@@ -66,9 +66,9 @@ def memrefs(draw: Draw) -> MemRef:
 MATRICES = st.builds(
     CoopMatrix, ELEMENTS, st.integers(1, 64), st.integers(1, 64), st.sampled_from(Use), st.sampled_from(MatrixScope)
 )
-GROUPS = st.builds(Group, memrefs(), EXTENTS, EXTENTS)
-LAYOUTS = st.builds(TensorLayout, st.integers(0, 6), st.sampled_from(ClampMode))
-VIEWS = st.builds(TensorView, st.integers(0, 9), st.booleans(), st.lists(st.integers(-1, 5), max_size=6).map(tuple))
+GROUPS = st.builds(GroupType, memrefs(), EXTENTS, EXTENTS)
+LAYOUTS = st.builds(TensorLayoutType, st.integers(0, 6), st.sampled_from(ClampMode))
+VIEWS = st.builds(TensorViewType, st.integers(0, 9), st.booleans(), st.lists(st.integers(-1, 5), max_size=6).map(tuple))
 TYPES: st.SearchStrategy[Type] = (
     st.sampled_from(list(SCALARS.values())) | memrefs() | GROUPS | MATRICES | LAYOUTS | VIEWS
 )

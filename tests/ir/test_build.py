@@ -22,8 +22,8 @@ from girih.ir.types import (
     CoopMatrix,
     MatrixScope,
     MemRef,
-    TensorLayout,
-    TensorView,
+    TensorLayoutType,
+    TensorViewType,
     Use,
 )
 from girih.ops.tile.coopmatrix_regions import Combined
@@ -90,11 +90,11 @@ def test_what_may_be_left_out_in_the_text_may_be_left_out_here() -> None:
     array, n = parameter("A", MemRef.packed(I8, (None,))), parameter("n", INDEX)
     body = RegionBuilder(RegionKind.COLLECTIVE)
     inner = body.inner(RegionKind.SPMD)
-    type = TensorLayout(1, ClampMode.REPEAT)
+    type = TensorLayoutType(1, ClampMode.REPEAT)
     matrix = CoopMatrix(I8, 4, 4, Use.ACC, MatrixScope.WORK_GROUP)
     (empty,) = inner.add("tensor_layout_create", type)
     (layout,) = inner.add("tensor_layout_set_dimension", type, layout=empty, numbers=(n.value,))
-    (view,) = inner.add("tensor_view_create", TensorView(1))
+    (view,) = inner.add("tensor_view_create", TensorViewType(1))
     (zero,) = inner.add("constant", matrix, value=0)
     place: dict[str, Any] = {"memory": array.value, "offset": n.value, "layout": layout}
     (plain,) = inner.add("cooperative_matrix_load_tensor", matrix, init=zero, **place)

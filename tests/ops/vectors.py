@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import girih
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
-from girih.ir.types import BF16, F16, F32, F64, PARTS, Group, MemRef, Number, Type
+from girih.ir.types import BF16, F16, F32, F64, PARTS, GroupType, MemRef, Number, Type
 
 Array = NDArray[Any]
 
@@ -173,7 +173,7 @@ def argument(type: Type, value: object) -> object:
         return None
     if isinstance(type, MemRef):
         return laid_out(type, value)
-    if isinstance(type, Group):
+    if isinstance(type, GroupType):
         members = value if isinstance(value, Members) else Members(tuple(_listed(value)), None)
         arrays = [argument(type.memref, member) for member in members.held]
         return arrays if members.offset is None else girih.Group(arrays, offset=members.offset)
@@ -248,7 +248,7 @@ def unmark(value: object) -> object:
 
 def difference(type: Type, found: object, wanted: object, expected: Expected) -> str | None:
     """How an argument differs from what a vector expects of it; None where it does not."""
-    if isinstance(type, Group):
+    if isinstance(type, GroupType):
         pairs = zip(_listed(found), _listed(wanted), strict=True)
         told = [difference(type.memref, f, w, expected) for f, w in pairs]
         return next((t for t in told if t is not None), None)

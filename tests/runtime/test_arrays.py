@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from girih.arguments import arrays
 from girih.arguments.arrays import BIND_CODES, Bound, BoundGroup, BoundMemRef, Group, ParameterSpec, bind, uninitialized
-from girih.arguments.report import Report
+from girih.arguments.report import ArgumentReport
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.ir.types import (
     BF16,
@@ -29,11 +29,11 @@ from girih.ir.types import (
     I64,
     INDEX,
     ErrorType,
+    GroupType,
     MemRef,
     Number,
     Type,
 )
-from girih.ir.types import Group as GroupType
 from girih.source import NOWHERE, Source, Span
 
 VECTOR = MemRef.packed(F32, (None,))
@@ -137,7 +137,7 @@ def test_the_table_of_codes_is_complete() -> None:
     of_launches = {"bind.grid", "bind.subgroup_size", "bind.memory", "bind.overlap", "bind.target", "bind.fork"}
     assert set(BIND_CODES) == {"bind.count", *BROKEN} | of_launches
     with pytest.raises(InternalError):
-        Report().add_at("bind.unheard_of", NOWHERE, "")
+        ArgumentReport().add_at("bind.unheard_of", NOWHERE, "")
 
 
 def test_no_hint_tells_to_copy() -> None:

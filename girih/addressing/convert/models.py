@@ -1,8 +1,8 @@
 """From one address model to another that says the same, proved element by element, or every reason why there is none.
 
 Every model is read as the sequence of memory elements that its tile runs through, row by row. If that sequence is a
-nest of loops with fixed steps (`Mode`), other models may have it too. What a target makes of it is compared with the
-source before it is returned. A target is a row of `TARGETS`.
+nest of loops with fixed steps (`LoopMode`), other models may have it too. What a target makes of it is compared with
+the source before it is returned. A target is a row of `TARGETS`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,17 @@ from typing import Literal, TypeGuard
 
 from girih.addressing.access import Kind
 from girih.addressing.blocked_interleaved import BlockedInterleaved
-from girih.addressing.convert.tiles import Mode, Model, Reason, Tile, all_in_bounds, modes_of, other_kinds, own_modes
-from girih.addressing.errors import U32, AddressingError, Report, one_of, rule, what_it_is
+from girih.addressing.convert.tiles import (
+    LinearTile,
+    LoopMode,
+    Model,
+    Reason,
+    all_in_bounds,
+    modes_of,
+    other_kinds,
+    own_modes,
+)
+from girih.addressing.errors import U32, AddressingError, RuleReport, one_of, rule, what_it_is
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.strided import Strided
 from girih.addressing.tensor_layout import TensorLayout
@@ -61,7 +70,7 @@ def convert(
     Raises `AddressingError` where there is none: with rule `convert.equivalent`, or the rules of the target that the
     tile breaks, every reason that is known.
     """
-    report = Report(f"convert to {to}")
+    report = RuleReport(f"convert to {to}")
     report.word("to", to, TARGETS, NO_TARGET)
     if (
         component_size is not None
@@ -116,7 +125,7 @@ def _has_tile(model: object) -> TypeGuard[Model]:
     )
 
 
-def _component_size(model: Model, given: int | None, dtype: str | None, to: str, report: Report) -> int | None:
+def _component_size(model: Model, given: int | None, dtype: str | None, to: str, report: RuleReport) -> int | None:
     """Bytes of a component as far as the model and the caller say; None for elements smaller than a byte too.
 
     Notes an unknown type, two different sizes, and none at all where a tensor map needs one.
@@ -141,7 +150,7 @@ def _own_type(model: Model) -> str | int | None:
     return dtype if isinstance(dtype, str) else None
 
 
-def _bits_of(dtype: str | None, report: Report) -> int | None:
+def _bits_of(dtype: str | None, report: RuleReport) -> int | None:
     if dtype is None:
         return None
     from girih.addressing.tensor_map.element_type import ELEMENT_TYPES
@@ -158,15 +167,15 @@ def _tile_of(
     dtype: str | None = None,
     global_address: int = 0,
     architecture: str = "sm_90a",
-) -> Tile:
+) -> LinearTile:
     if isinstance(model, BlockedInterleaved) and model.unit_bytes != model.component_size:
         raise Reason("components of 8 bytes are torn into two words by the interleaving")
     own = _own_type(model)
     chosen = own if dtype is None and isinstance(own, str) else dtype
-    return Tile(model, model.access(), component_size, chosen, global_address, architecture)
+    return LinearTile(model, model.access(), component_size, chosen, global_address, architecture)
 
 
-def _check_map(tile: Tile, to: str) -> None:
+def _check_map(tile: LinearTile, to: str) -> None:
     """Raises `Reason` for a tensor copy that no other kind of model can say."""
     if to == "tensor_map" or tile.dtype is None:
         return
@@ -177,7 +186,7 @@ def _check_map(tile: Tile, to: str) -> None:
         raise Reason(*obstacles)
 
 
-def _is_equivalent(model: Model, tile: Tile) -> bool:
+def _is_equivalent(model: Model, tile: LinearTile) -> bool:
     """The proof: the same memory elements in the same order, the same kinds, the same fill.
 
     What the source leaves undefined may be anything.
@@ -196,7 +205,7 @@ def _is_equivalent(model: Model, tile: Tile) -> bool:
     return same and not (filled and (came.fill ^ wanted.fill) & ((1 << bits) - 1))
 
 
-def _strided(tile: Tile) -> Iterator[Strided]:
+def _strided(tile: LinearTile) -> Iterator[Strided]:
     """With the tile's own shape where it has fixed strides, with the loops of the nest otherwise."""
     all_in_bounds(tile)
     own = own_modes(tile)
@@ -206,7 +215,7 @@ def _strided(tile: Tile) -> Iterator[Strided]:
     yield Strided(tuple(mode.size for mode in modes), tuple(mode.stride for mode in modes), tile.base)
 
 
-def _tensor_layout(tile: Tile) -> Iterator[LayoutTile]:
+def _tensor_layout(tile: LinearTile) -> Iterator[LayoutTile]:
     """The layout that a tensor map reads; else dimensions in order of their strides, permuted by a view; else one
     dimension that a view with strides walks.
     """
@@ -216,7 +225,7 @@ def _tensor_layout(tile: Tile) -> Iterator[LayoutTile]:
         if other_kinds(tile.access):
             raise
     all_in_bounds(tile)
-    own, modes = own_modes(tile), modes_of(tile.element) or (Mode(1, 1),)
+    own, modes = own_modes(tile), modes_of(tile.element) or (LoopMode(1, 1),)
     last = int(tile.element.max()) - tile.base
     if len(modes) > 5:
         raise Reason(f"it is a nest of {len(modes)} loops; layouts and views have at most 5 dimensions")
@@ -231,11 +240,11 @@ def _tensor_layout(tile: Tile) -> Iterator[LayoutTile]:
     yield LayoutTile(layout, tile.rows, tile.columns, view, tile.base - rest)
 
 
-def _by_stride(modes: Sequence[Mode]) -> list[int]:
+def _by_stride(modes: Sequence[LoopMode]) -> list[int]:
     return sorted(range(len(modes)), key=lambda number: -modes[number].stride)
 
 
-def _is_layout(modes: Sequence[Mode]) -> bool:
+def _is_layout(modes: Sequence[LoopMode]) -> bool:
     """Whether there are 1 to 5, each stride at least the next one times its size (000 OpTensorLayoutSetStrideNV)."""
     if not 1 <= len(modes) <= 5 or any(mode.size == 1 for mode in modes):
         return len(modes) == 1
@@ -243,7 +252,7 @@ def _is_layout(modes: Sequence[Mode]) -> bool:
     return all(outer.stride >= inner.stride * inner.size for outer, inner in pairwise(inward))
 
 
-def _sorted_layout(tile: Tile, modes: Sequence[Mode]) -> LayoutTile:
+def _sorted_layout(tile: LinearTile, modes: Sequence[LoopMode]) -> LayoutTile:
     order = _by_stride(modes)
     layout = TensorLayout(len(modes)).set_dimension(*(modes[number].size for number in order))
     layout = layout.set_stride(*(modes[number].stride for number in order))
@@ -254,7 +263,7 @@ def _sorted_layout(tile: Tile, modes: Sequence[Mode]) -> LayoutTile:
     return LayoutTile(dense if same else layout, tile.rows, tile.columns, view, tile.base)
 
 
-def _blocked_interleaved(tile: Tile) -> Iterator[BlockedInterleaved]:
+def _blocked_interleaved(tile: LinearTile) -> Iterator[BlockedInterleaved]:
     """Every legal blocked layout of a matrix that the tile may be: both orders, every stride, every component size."""
     all_in_bounds(tile)
     if tile.base or tile.element.max() + 1 != tile.element.size:
@@ -279,7 +288,7 @@ def _blocked_matrices(rows: int, columns: int, size: int) -> Iterator[BlockedInt
                 yield BlockedInterleaved(order, rows, columns, size, stride)
 
 
-def _layouts_of_map(tile: Tile) -> Iterator[LayoutTile]:
+def _layouts_of_map(tile: LinearTile) -> Iterator[LayoutTile]:
     """The same tensor and box as a layout, where the model is a tensor copy."""
     if tile.dtype is None:
         return
@@ -288,14 +297,14 @@ def _layouts_of_map(tile: Tile) -> Iterator[LayoutTile]:
     yield from layout_tiles(tile)
 
 
-def _tensor_map(tile: Tile) -> Iterator[Model]:
+def _tensor_map(tile: LinearTile) -> Iterator[Model]:
     """One tensor copy. Imported here: tensor maps load when they are first used (see `girih.addressing`)."""
     from girih.addressing.convert.tensor_maps import map_tiles
 
     yield from map_tiles(tile)
 
 
-TARGETS: dict[str, Callable[[Tile], Iterator[Model]]] = {
+TARGETS: dict[str, Callable[[LinearTile], Iterator[Model]]] = {
     "strided": _strided,
     "tensor_layout": _tensor_layout,
     "blocked_interleaved": _blocked_interleaved,

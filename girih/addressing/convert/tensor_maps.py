@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from girih.addressing.access import Kind
-from girih.addressing.convert.tiles import NO_EQUIVALENT, Reason, Tile, modes_of, other_kinds, own_modes
+from girih.addressing.convert.tiles import NO_EQUIVALENT, LinearTile, Reason, modes_of, other_kinds, own_modes
 from girih.addressing.errors import AddressingError, Violation
 from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.strided import Strided
@@ -35,7 +35,7 @@ NAN_COPIES = {2: "f16", 4: "f32", 8: "f64"}
 
 
 @dataclass(frozen=True)
-class Axis:
+class MapAxis:
     """One dimension: `size` and `stride` in elements, and the part that is copied, `box` positions from `start` on."""
 
     size: int
@@ -57,7 +57,7 @@ def fill_of_nan(bits: int) -> int:
 # --- from any model to a tensor map ----------------------------------------------------------
 
 
-def map_tiles(tile: Tile) -> Iterator[MapTile]:
+def map_tiles(tile: LinearTile) -> Iterator[MapTile]:
     """Candidates, best first: the copy itself, the tensor of a layout, the axes of the tile, the loops of the tile.
 
     Raises `Reason` with every reason after the last of them.
@@ -80,7 +80,7 @@ def map_tiles(tile: Tile) -> Iterator[MapTile]:
         raise refused[0]
 
 
-def _dtype(tile: Tile) -> str:
+def _dtype(tile: LinearTile) -> str:
     """The element type: what was asked for, or one that copies the bits of the components."""
     if tile.dtype is not None:
         return tile.dtype
@@ -90,11 +90,11 @@ def _dtype(tile: Tile) -> str:
     return (NAN_COPIES if is_nan else BIT_COPIES)[size]
 
 
-def _fill(tile: Tile, bits: int) -> int:
+def _fill(tile: LinearTile, bits: int) -> int:
     return tile.access.fill & ((1 << bits) - 1)
 
 
-def _of_layout(tile: Tile, model: LayoutTile, dtype: str) -> MapTile:
+def _of_layout(tile: LinearTile, model: LayoutTile, dtype: str) -> MapTile:
     """The box that the span of a layout is (000, 001), fills included."""
     layout, element = model.layout, ELEMENT_TYPES[dtype]
     reasons: list[str | Violation] = [*_kind_reasons(tile, element, layout.clamp_mode), *_view_reasons(tile, model)]
@@ -110,7 +110,7 @@ def _of_layout(tile: Tile, model: LayoutTile, dtype: str) -> MapTile:
         reasons.append(f"the matrix has {count}, of the span {layout.span} that is no box")
         boxes = tuple(spans)
     axes = [
-        Axis(layout.dimension[number], layout.stride[number], layout.offset[number], box)
+        MapAxis(layout.dimension[number], layout.stride[number], layout.offset[number], box)
         for number, box in zip(order, boxes, strict=True)
     ]
     return _map_of(tile, element, axes[::-1], model.element_offset, reasons)
@@ -122,7 +122,7 @@ def _order(model: LayoutTile) -> tuple[int, ...]:
     return tuple(range(model.layout.dim)) if view is None or view.has_dimensions else view.order
 
 
-def _kind_reasons(tile: Tile, element: ElementType, clamp_mode: str) -> Iterator[str]:
+def _kind_reasons(tile: LinearTile, element: ElementType, clamp_mode: str) -> Iterator[str]:
     """Elements that a tensor map cannot bring."""
     kinds = other_kinds(tile.access)
     if Kind.CLAMPED.word in kinds:
@@ -141,7 +141,7 @@ def _kind_reasons(tile: Tile, element: ElementType, clamp_mode: str) -> Iterator
         yield f"the clip skips {kinds[Kind.SKIPPED.word]} elements; a tensor copy writes its whole box"
 
 
-def _view_reasons(tile: Tile, model: LayoutTile) -> Iterator[str]:
+def _view_reasons(tile: LinearTile, model: LayoutTile) -> Iterator[str]:
     """A view with dimensions of its own that is no plain reshape of the span: proved by comparing every element."""
     view = model.view
     if view is None or not view.has_dimensions or tile.access.is_kind(Kind.SKIPPED).any():
@@ -167,7 +167,7 @@ def _box_of_matrix(span: Sequence[int], count: int) -> tuple[int, ...] | None:
     return tuple(reversed(boxes)) if count == 1 else None
 
 
-def _of_loops(tile: Tile, dtype: str) -> Iterator[MapTile]:
+def _of_loops(tile: LinearTile, dtype: str) -> Iterator[MapTile]:
     """A box for the axes of the tile, and one for the shortest nest of loops that it is; raises the shorter reason."""
     if other_kinds(tile.access):
         raise Reason(*_kind_reasons(tile, ELEMENT_TYPES[dtype], "undefined"), *_outside_words(tile))
@@ -175,7 +175,7 @@ def _of_loops(tile: Tile, dtype: str) -> Iterator[MapTile]:
     reasons: list[Reason] = []
     for modes in (own_modes(tile), nest):
         try:
-            axes = [Axis(mode.size, mode.stride, 0, mode.size) for mode in reversed(modes)] or [Axis(1, 1, 0, 1)]
+            axes = [MapAxis(mode.size, mode.stride, 0, mode.size) for mode in reversed(modes)] or [MapAxis(1, 1, 0, 1)]
             if all(mode.stride >= 0 for mode in modes):
                 yield _map_of(tile, ELEMENT_TYPES[dtype], axes, tile.base, [])
         except Reason as reason:
@@ -184,13 +184,13 @@ def _of_loops(tile: Tile, dtype: str) -> Iterator[MapTile]:
         raise min(reversed(reasons), key=lambda one: len(one.reasons))
 
 
-def _outside_words(tile: Tile) -> Iterator[str]:
+def _outside_words(tile: LinearTile) -> Iterator[str]:
     words = " and ".join(f"{count} {word}" for word, count in other_kinds(tile.access).items())
     yield f"the tile has {words} elements, and no layout that says where its tensor ends"
 
 
 def _map_of(
-    tile: Tile, element: ElementType, axes: Sequence[Axis], base: int, reasons: list[str | Violation]
+    tile: LinearTile, element: ElementType, axes: Sequence[MapAxis], base: int, reasons: list[str | Violation]
 ) -> MapTile:
     """The copy of this box, its axes innermost first, `base` elements into the buffer; raises every reason at once."""
     if axes[0].stride != 1 and axes[0].box > 1:
@@ -224,7 +224,7 @@ def _map_of(
     raise Reason(*reasons)
 
 
-def _inner_reason(tile: Tile, stride: int) -> str:
+def _inner_reason(tile: LinearTile, stride: int) -> str:
     """Why no box starts with such a step; raises it alone for a memref whose modes are only in the other order."""
     words = f"neighbours in the last axis of the tile are {stride} elements apart, in a box they are contiguous"
     model = tile.model
@@ -235,39 +235,39 @@ def _inner_reason(tile: Tile, stride: int) -> str:
     return words
 
 
-def _fills_with_nan(tile: Tile, element: ElementType) -> bool:
+def _fills_with_nan(tile: LinearTile, element: ElementType) -> bool:
     filled = bool(tile.access.is_kind(Kind.FILLED).any())
     return filled and element.is_float and _fill(tile, element.bits) == fill_of_nan(element.bits)
 
 
-def _steady(axes: Sequence[Axis], base: int, bits: int) -> tuple[list[Axis], int]:
+def _steady(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis], int]:
     """The same box where steps that are never taken are whole 16 bytes: of one position inside, of a size of 1."""
     steady = [axes[0]]
     for axis in axes[1:]:
         if axis.stride * bits % ALIGNMENT_BITS and axis.box == 1 and axis.is_inside:
-            base, axis = base + axis.start * axis.stride, Axis(1, 0, 0, 1)
+            base, axis = base + axis.start * axis.stride, MapAxis(1, 0, 0, 1)
         elif axis.size == 1:
-            axis = Axis(1, 0, axis.start, axis.box)
+            axis = MapAxis(1, 0, axis.start, axis.box)
         steady.append(axis)
     return steady, base
 
 
-def _fitted(axes: Sequence[Axis], base: int, bits: int) -> tuple[list[Axis], int]:
+def _fitted(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis], int]:
     """The same box with aligned starts, and extents of at most 256, where the base and more dimensions allow it."""
     axes, base = _steady(axes, base, bits)
-    fitted: list[Axis] = []
+    fitted: list[MapAxis] = []
     for number, axis in enumerate(axes):
         is_off = number == 0 and (axis.start * bits % ALIGNMENT_BITS or base * bits % ALIGNMENT_BITS)
         if axis.is_inside and (axis.box > MOST or is_off):
             base += axis.start * axis.stride
-            axis = Axis(axis.size - axis.start, axis.stride, 0, axis.box)
+            axis = MapAxis(axis.size - axis.start, axis.stride, 0, axis.box)
         unit = math.lcm(bits, ALIGNMENT_BITS) // bits if number == 0 else 1
         while axis.is_inside and axis.box > MOST:
             part = max((one for one in range(1, MOST + 1) if axis.box % one == 0 and one % unit == 0), default=1)
             if part == 1:
                 break
-            fitted.append(Axis(part, axis.stride, 0, part))
-            axis, unit = Axis(axis.box // part, axis.stride * part, 0, axis.box // part), 1
+            fitted.append(MapAxis(part, axis.stride, 0, part))
+            axis, unit = MapAxis(axis.box // part, axis.stride * part, 0, axis.box // part), 1
         fitted.append(axis)
     return fitted, base
 
@@ -275,7 +275,7 @@ def _fitted(axes: Sequence[Axis], base: int, bits: int) -> tuple[list[Axis], int
 # --- from a tensor map to the others ----------------------------------------------------------
 
 
-def map_obstacles(tile: Tile, to: str) -> list[str]:
+def map_obstacles(tile: LinearTile, to: str) -> list[str]:
     """Why a tensor copy is not what a layout, a memref or a blocked matrix can say, whatever its elements are."""
     if not isinstance(tile.model, MapTile):
         return []
@@ -302,7 +302,7 @@ def map_obstacles(tile: Tile, to: str) -> list[str]:
     return reasons
 
 
-def layout_tiles(tile: Tile) -> Iterator[LayoutTile]:
+def layout_tiles(tile: LinearTile) -> Iterator[LayoutTile]:
     """The layout of the tensor that a map describes, its slice the box; nothing for other models.
 
     Dimensions are ordered by their strides, as a layout asks, and a view restores the order of the copy. With a
@@ -323,7 +323,7 @@ def layout_tiles(tile: Tile) -> Iterator[LayoutTile]:
     yield _layout_of(tile, [outer[number] for number in order], base, permutation)
 
 
-def _layout_of(tile: Tile, axes: Sequence[Axis], base: int, permutation: tuple[int, ...]) -> LayoutTile:
+def _layout_of(tile: LinearTile, axes: Sequence[MapAxis], base: int, permutation: tuple[int, ...]) -> LayoutTile:
     """The layout of these dimensions, outermost first, read in the order of the copy."""
     strides = [1]
     for inner, axis in pairwise(reversed(axes)):
@@ -342,13 +342,13 @@ def _layout_of(tile: Tile, axes: Sequence[Axis], base: int, permutation: tuple[i
     return LayoutTile(layout, tile.rows, tile.columns, view, base)
 
 
-def _visited(model: MapTile) -> tuple[list[Axis], int]:
+def _visited(model: MapTile) -> tuple[list[MapAxis], int]:
     """The dimensions of a tiled map as the copy visits them, innermost first, and where they start."""
     given, base = model.tensor_map, model.element_offset
     bits, slices = given.element.bits, given.slice_bytes
-    inner = Axis(given.global_dim[0], 1, model.coordinates[0], given.counts[0])
+    inner = MapAxis(given.global_dim[0], 1, model.coordinates[0], given.counts[0])
     if slices:
-        inner = Axis(slices * 8 // bits, 1, 0, slices * 8 // bits)
+        inner = MapAxis(slices * 8 // bits, 1, 0, slices * 8 // bits)
     axes = [inner]
     for dimension in range(0 if slices else 1, given.rank):
         step, start = given.element_strides[dimension], model.coordinates[dimension]
@@ -358,5 +358,5 @@ def _visited(model: MapTile) -> tuple[list[Axis], int]:
         if size < 1:
             number, rest, size = 1, 0, 1
         base += rest * stride
-        axes.append(Axis(size, stride * step, number, given.counts[dimension]))
+        axes.append(MapAxis(size, stride * step, number, given.counts[dimension]))
     return axes, base

@@ -25,7 +25,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Mode:
+class LoopMode:
     """One loop of the nest: so many times, so many memory elements apart."""
 
     size: int
@@ -33,7 +33,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Tile:
+class LinearTile:
     """What a model says, apart from how it says it; `model` itself is there for targets that know it."""
 
     model: Model
@@ -94,7 +94,7 @@ def other_kinds(access: Access) -> dict[str, int]:
     return {word: count for word, count in access.counts().items() if word != Kind.IN_BOUNDS.word}
 
 
-def all_in_bounds(tile: Tile) -> None:
+def all_in_bounds(tile: LinearTile) -> None:
     """Raises `Reason` for a tile with elements that are not plainly in memory: most targets have no others."""
     others = other_kinds(tile.access)
     if others:
@@ -102,12 +102,12 @@ def all_in_bounds(tile: Tile) -> None:
         raise Reason(f"the tile has {words} elements, which belong to its layout alone")
 
 
-def modes_of(element: NDArray[np.int64]) -> tuple[Mode, ...]:
+def modes_of(element: NDArray[np.int64]) -> tuple[LoopMode, ...]:
     """The shortest nest of loops, outermost first, that gives this sequence less its first number.
 
     Raises `Reason` where there is none, or a step is negative.
     """
-    modes: list[Mode] = []
+    modes: list[LoopMode] = []
     while element.size > 1:
         stride = int(element[1] - element[0])
         breaks = np.flatnonzero(np.diff(element) != stride)
@@ -117,13 +117,13 @@ def modes_of(element: NDArray[np.int64]) -> tuple[Mode, ...]:
         rows = element.reshape(-1, size) if element.size % size == 0 else None
         if rows is None or not np.array_equal(rows - rows[:, :1], np.broadcast_to(rows[0] - rows[0, 0], rows.shape)):
             raise Reason(f"its elements are no nest of loops with fixed steps: the first {size} are {stride} apart")
-        modes.insert(0, Mode(size, stride))
+        modes.insert(0, LoopMode(size, stride))
         element = rows[:, 0]
     return tuple(modes)
 
 
-def own_modes(tile: Tile) -> list[Mode]:
+def own_modes(tile: LinearTile) -> list[LoopMode]:
     """The axes of the tile with the steps that its first elements are apart, 0 along axes of one element."""
     grid = tile.element.reshape(tile.shape)
     firsts = [grid[(0,) * axis + (slice(2),) + (0,) * (grid.ndim - axis - 1)].tolist() for axis in range(grid.ndim)]
-    return [Mode(size, first[-1] - first[0]) for size, first in zip(tile.shape, firsts, strict=True)]
+    return [LoopMode(size, first[-1] - first[0]) for size, first in zip(tile.shape, firsts, strict=True)]

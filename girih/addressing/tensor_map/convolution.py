@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.display import Drawn
-from girih.addressing.errors import AddressingError, Report, plural, rule
+from girih.addressing.errors import AddressingError, RuleReport, plural, rule
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES
 from girih.addressing.tensor_map.model import TensorMap
 from girih.addressing.tensor_map.operands import OFFSET_LIMITS
@@ -77,7 +77,7 @@ class ConvolutionPlan(Drawn):
 
     def offsets(self, tap: Sequence[int]) -> tuple[int, ...]:
         """The im2col offsets of a tap: tap times dilation. Raises `AddressingError` for a tap outside the filter."""
-        report = Report("ConvolutionPlan.offsets")
+        report = RuleReport("ConvolutionPlan.offsets")
         values = as_tuple(tap)
         if values not in self.taps:
             report.add(
@@ -93,7 +93,7 @@ class ConvolutionPlan(Drawn):
 
         Raises `AddressingError` for a pixel that does not exist.
         """
-        report = Report("ConvolutionPlan.coordinates")
+        report = RuleReport("ConvolutionPlan.coordinates")
         pixel = report.integer("first_pixel", first_pixel, 0, self.pixels - 1, PIXEL)
         report.done()
         base = []
@@ -166,7 +166,7 @@ def plan_convolution(
     `global_strides` are bytes, dense where None. Padding is filled with zeros. Raises one `AddressingError` with every
     rule of the convolution that is broken, and those of the map.
     """
-    report = Report("plan_convolution")
+    report = RuleReport("plan_convolution")
     sizes = report.integers("global_dim", as_tuple(global_dim), 1, 2**32, SIZE)
     if not 3 <= len(sizes) <= 5:
         report.add(
@@ -200,7 +200,7 @@ def plan_convolution(
 
 
 def _lists(
-    spatial: int, filter: object, stride: object, dilation: object, padding: object, report: Report
+    spatial: int, filter: object, stride: object, dilation: object, padding: object, report: RuleReport
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
     """Filter, stride, dilation and padding, an entry for each spatial dimension."""
     taps = report.integers("filter", as_tuple(filter), 1, _LARGEST, FILTER)
@@ -220,7 +220,7 @@ def _ones(values: object, count: int) -> tuple[int, ...]:
     return (1,) * count if values is None else as_tuple(values)
 
 
-def _padding(padding: object, count: int, report: Report) -> tuple[tuple[int, int], ...]:
+def _padding(padding: object, count: int, report: RuleReport) -> tuple[tuple[int, int], ...]:
     """Padding as (before, after) for each dimension."""
     pairs = []
     for position, value in enumerate((0,) * count if padding is None else as_tuple(padding)):
@@ -240,7 +240,7 @@ def _output(
     margins: Sequence[tuple[int, int]],
     reach: Sequence[int],
     steps: Sequence[int],
-    report: Report,
+    report: RuleReport,
 ) -> tuple[int, ...]:
     """Output pixels in W, H, D; notes what leaves none, and taps beyond the range of the offsets."""
     output = []

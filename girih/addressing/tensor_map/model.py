@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from girih.addressing.access import Access, Kind
 from girih.addressing.display import Drawn
-from girih.addressing.errors import AddressingError, Report, Violation, rule, what_it_is
+from girih.addressing.errors import AddressingError, RuleReport, Violation, rule, what_it_is
 from girih.addressing.tensor_map import operands
 from girih.addressing.tensor_map.copies import (
     ADDRESS_LIMIT,
@@ -165,7 +165,7 @@ class TensorMap(Drawn, MapParameters):
         `box` is innermost first, like every list here: the box of `box=(64, 16)` has 16 rows of 64 elements. `dtype`
         chooses another type of the same size, `tf32` for float32 say. Raises `AddressingError`.
         """
-        report = Report("TensorMap.of")
+        report = RuleReport("TensorMap.of")
         if not isinstance(array, np.ndarray) or array.dtype.name not in FROM_NUMPY or not array.dtype.isnative:
             what = f"of {array.dtype}" if isinstance(array, np.ndarray) else what_it_is(array)
             report.add(ARRAY_TYPE, f"the array is {what}", f"use one of {', '.join(FROM_NUMPY)} in native byte order")
@@ -199,7 +199,7 @@ class TensorMap(Drawn, MapParameters):
         """
         if coordinates is None:
             return map_lints(self)
-        report = Report("TensorMap.lints")
+        report = RuleReport("TensorMap.lints")
         start = operands.check_coordinates(self, coordinates, report)
         operands.check_offsets(self, offsets, report)
         if store:
@@ -223,7 +223,7 @@ class TensorMap(Drawn, MapParameters):
         `memory` starts at the map's address. `coordinates` are innermost first and may lie outside in tiled mode;
         `offsets` are W, H, D in im2col mode, None being zeros. Raises `AddressingError` for illegal operands.
         """
-        report = Report("TensorMap.load")
+        report = RuleReport("TensorMap.load")
         start = operands.check_coordinates(self, coordinates, report)
         moved = operands.check_offsets(self, offsets, report)
         operands.check_load(self, report)
@@ -239,7 +239,7 @@ class TensorMap(Drawn, MapParameters):
 
         Rows outside the matrix are filled. Raises `AddressingError` for illegal operands.
         """
-        report = Report("TensorMap.gather4")
+        report = RuleReport("TensorMap.gather4")
         start, *chosen = operands.check_gather(self, column, rows, False, report)
         operands.check_load(self, report)
         address = operands.check_shared_address(self, 4, shared_address, report)
@@ -262,7 +262,7 @@ class TensorMap(Drawn, MapParameters):
         wins. What is doubtful about it says `lints(..., store=True)`. Raises `AddressingError` for illegal operands,
         before `memory` changes.
         """
-        report = Report("TensorMap.store")
+        report = RuleReport("TensorMap.store")
         start, address = self._check_store(shared, memory, coordinates, shared_address, report)
         rows = self._rows(start, (0,) * (self.rank - 2))
         target, payload = self._stored(shared, memory, rows, start[0], address, report)
@@ -281,7 +281,7 @@ class TensorMap(Drawn, MapParameters):
 
         Rows past the end are dropped; of equal rows the last wins. Raises `AddressingError` before `memory` changes.
         """
-        report = Report("TensorMap.scatter4")
+        report = RuleReport("TensorMap.scatter4")
         start, *chosen = operands.check_gather(self, column, rows, True, report)
         operands.check_store(self, (start, *chosen), report, operands.SCATTERED)
         address = operands.check_shared_address(self, 4, shared_address, report)
@@ -304,7 +304,7 @@ class TensorMap(Drawn, MapParameters):
         `operation` is add, min, max, inc, dec, and, or, xor, as the element type allows. Clipping as in `store`; sums
         round to nearest even, element by element. Raises `AddressingError` before `memory` changes.
         """
-        report = Report("TensorMap.reduce")
+        report = RuleReport("TensorMap.reduce")
         operands.check_reduction(self, operation, report)
         start, address = self._check_store(shared, memory, coordinates, shared_address, report)
         rows = self._rows(start, (0,) * (self.rank - 2))
@@ -321,7 +321,7 @@ class TensorMap(Drawn, MapParameters):
         with interleave. Outside the tensor a load fills and a store discards. Raises `AddressingError` for illegal
         operands, and where rows do not start at whole elements.
         """
-        report = Report("TensorMap.access")
+        report = RuleReport("TensorMap.access")
         start = operands.check_coordinates(self, coordinates, report)
         moved = operands.check_offsets(self, offsets, report)
         if store:
@@ -334,7 +334,7 @@ class TensorMap(Drawn, MapParameters):
 
     def gather4_access(self, column: int, rows: Sequence[int], store: bool = False) -> Access:
         """`access` of a `gather4`, or with `store` of a `scatter4`: four rows of the box, in the order of `rows`."""
-        report = Report("TensorMap.gather4_access")
+        report = RuleReport("TensorMap.gather4_access")
         start, *chosen = operands.check_gather(self, column, rows, store, report)
         if store:
             operands.check_store(self, (start, *chosen), report, operands.SCATTERED)
@@ -343,7 +343,7 @@ class TensorMap(Drawn, MapParameters):
         report.done()
         return self._access(gathered_rows(self, chosen), start, (len(chosen),), store, report)
 
-    def _access(self, rows: Rows, start: int, outer: Sequence[int], store: bool, report: Report) -> Access:
+    def _access(self, rows: Rows, start: int, outer: Sequence[int], store: bool, report: RuleReport) -> Access:
         """The access of these rows as a tile `[*outer, inner]` whose inner axis begins at `start`."""
         bits = self.element.bits
         if bits == 6 and (rows.offset[rows.inside] % 3).any():
@@ -372,7 +372,7 @@ class TensorMap(Drawn, MapParameters):
     def _rows(self, start: Sequence[int], moved: Sequence[int]) -> Rows:
         return tiled_rows(self, start) if self.mode == "tiled" else im2col_rows(self, start, moved)
 
-    def _load(self, memory: NDArray[np.uint8], rows: Rows, start: int, address: int, report: Report) -> SharedImage:
+    def _load(self, memory: NDArray[np.uint8], rows: Rows, start: int, address: int, report: RuleReport) -> SharedImage:
         """The image of these rows; the operands are checked but for the size of `memory`."""
         inner = inner_bytes(self, start)
         source = self._touched(memory, rows, inner, False, report)
@@ -404,7 +404,7 @@ class TensorMap(Drawn, MapParameters):
         return np.zeros(size, np.uint8)
 
     def _touched(
-        self, memory: NDArray[np.uint8], rows: Rows, inner: RowBytes, store: bool, report: Report
+        self, memory: NDArray[np.uint8], rows: Rows, inner: RowBytes, store: bool, report: RuleReport
     ) -> NDArray[np.int64]:
         """The bytes of `memory` that are touched, -1 for none; raises where they lie behind its end."""
         if rows.reach >= ADDRESS_LIMIT:
@@ -416,7 +416,7 @@ class TensorMap(Drawn, MapParameters):
         return found
 
     def _check_store(
-        self, shared: object, memory: object, coordinates: object, shared_address: object, report: Report
+        self, shared: object, memory: object, coordinates: object, shared_address: object, report: RuleReport
     ) -> tuple[tuple[int, ...], int]:
         """What stores and reductions check before they look at bytes; coordinates and shared address as integers."""
         start = operands.check_coordinates(self, coordinates, report)
@@ -433,7 +433,7 @@ class TensorMap(Drawn, MapParameters):
         rows: Rows,
         start: int,
         address: int,
-        report: Report,
+        report: RuleReport,
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Where each byte of the box goes (-1: nowhere) and what it is; the last checks before `memory` changes."""
         inner = inner_bytes(self, start)

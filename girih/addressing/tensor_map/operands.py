@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing.errors import I32_HIGH, I32_LOW, U32, Report, Violation, plural, rule, what_it_is
+from girih.addressing.errors import I32_HIGH, I32_LOW, U32, RuleReport, Violation, plural, rule, what_it_is
 from girih.addressing.tensor_map.copies import ADDRESS_LIMIT, STORE_GRANULE
 from girih.addressing.tensor_map.element_type import REDUCTIONS
 from girih.addressing.tensor_map.im2col import corners
@@ -75,7 +75,7 @@ IMAGE_LIMIT = 256 * 1024
 """More bytes than any block has shared memory."""
 
 
-def check_coordinates(given: MapParameters, coordinates: object, report: Report) -> tuple[int, ...]:
+def check_coordinates(given: MapParameters, coordinates: object, report: RuleReport) -> tuple[int, ...]:
     """The coordinates as integers, one for each dimension; the rules that stores and loads share."""
     values = wholes(report, "coordinates", coordinates, I32_LOW, I32_HIGH, COORDINATE_RANGE)
     if len(values) != given.rank:
@@ -89,7 +89,7 @@ def check_coordinates(given: MapParameters, coordinates: object, report: Report)
     return values
 
 
-def check_start(given: MapParameters, name: str, start: int, report: Report) -> None:
+def check_start(given: MapParameters, name: str, start: int, report: RuleReport) -> None:
     """Dimension 0 starts at a multiple of 16 bytes; with interleave it counts whole slices."""
     element = given.element
     if given.slice_bytes:
@@ -105,7 +105,7 @@ def check_start(given: MapParameters, name: str, start: int, report: Report) -> 
         report.add(COORDINATE_ALIGNED, message, f"start at a multiple of {step} elements, {start // step * step} say")
 
 
-def _check_base(given: MapParameters, values: Sequence[int], report: Report) -> None:
+def _check_base(given: MapParameters, values: Sequence[int], report: RuleReport) -> None:
     spatial = given.spatial
     box = corners(given.global_dim[spatial], given.lower_corner, given.upper_corner)
     for position, (dimension, (low, high)) in enumerate(zip(range(spatial.start, spatial.stop), box, strict=True)):
@@ -115,7 +115,7 @@ def _check_base(given: MapParameters, values: Sequence[int], report: Report) -> 
             report.add(BASE_IN_BOX, message, "start inside the box; offsets move the pixels that are read")
 
 
-def check_offsets(given: MapParameters, offsets: object, report: Report) -> tuple[int, ...]:
+def check_offsets(given: MapParameters, offsets: object, report: RuleReport) -> tuple[int, ...]:
     """The im2col offsets of a load, W, H, D; None is zeros in im2col mode."""
     wanted = given.rank - 2 if given.mode == "im2col" else 0
     if offsets is None:
@@ -136,7 +136,7 @@ def check_offsets(given: MapParameters, offsets: object, report: Report) -> tupl
 
 
 def check_store(
-    given: MapParameters, coordinates: Sequence[int], report: Report, names: Sequence[str] | None = None
+    given: MapParameters, coordinates: Sequence[int], report: RuleReport, names: Sequence[str] | None = None
 ) -> None:
     """What only stores and reductions ask: start, pixel box, type and swizzle; `names` are those of the coordinates."""
     for position, value in enumerate(coordinates):
@@ -158,13 +158,13 @@ def check_store(
         report.add(STORE_SWIZZLE, f"swizzle {given.swizzle} is for loads only", "use 128B_atom_32B")
 
 
-def check_load(given: MapParameters, report: Report) -> None:
+def check_load(given: MapParameters, report: RuleReport) -> None:
     """What only loads ask: an element type with loads."""
     if given.element.direction == "store":
         report.add(LOAD_TYPE, f"{given.dtype} is stored only", "load b6x16_p32")
 
 
-def check_reduction(given: MapParameters, operation: object, report: Report) -> None:
+def check_reduction(given: MapParameters, operation: object, report: RuleReport) -> None:
     """The reduction exists, and exists for the element type."""
     if not isinstance(operation, str) or operation not in REDUCTIONS:
         report.add(REDUCTION, f"{operation!r} is no reduction", f"choose one of {', '.join(REDUCTIONS)}")
@@ -177,7 +177,9 @@ SCATTERED = ("column", "rows[0]", "rows[1]", "rows[2]", "rows[3]")
 """The operands of a scatter4 in words."""
 
 
-def check_gather(given: MapParameters, column: object, rows: object, scatter: bool, report: Report) -> tuple[int, ...]:
+def check_gather(
+    given: MapParameters, column: object, rows: object, scatter: bool, report: RuleReport
+) -> tuple[int, ...]:
     """Column and four rows of gather4 and scatter4 as integers (004 5.5.3.4)."""
     if given.mode != "tiled" or given.rank != 2:
         report.add(
@@ -207,7 +209,7 @@ def check_gather(given: MapParameters, column: object, rows: object, scatter: bo
     return (start, *values)
 
 
-def check_shared_address(given: MapParameters, rows: int, shared_address: object, report: Report) -> int:
+def check_shared_address(given: MapParameters, rows: int, shared_address: object, report: RuleReport) -> int:
     """The shared address as an integer, aligned, with room for the box."""
     address = whole(report, "shared_address", shared_address, 0, U32, SHARED_RANGE)
     multiple = LINE if given.swizzle != "none" else 16
@@ -219,7 +221,7 @@ def check_shared_address(given: MapParameters, rows: int, shared_address: object
     return address
 
 
-def check_image_size(given: MapParameters, rows: int, report: Report) -> None:
+def check_image_size(given: MapParameters, rows: int, report: RuleReport) -> None:
     """A box of so many rows is no larger than any shared memory."""
     size = rows * given.row_pitch
     if size > IMAGE_LIMIT:
@@ -228,7 +230,7 @@ def check_image_size(given: MapParameters, rows: int, report: Report) -> None:
 
 def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
     """What is legal about a shared address and probably not meant."""
-    report = Report("shared_address")
+    report = RuleReport("shared_address")
     repeat = given.swizzling.repeat
     if address % LINE:
         report.add(
@@ -244,7 +246,7 @@ def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
 
 def padding_lints(given: MapParameters, start: int) -> tuple[Violation, ...]:
     """Bytes behind the end of dimension 0 that a store from `start` on overwrites."""
-    report = Report("coordinates")
+    report = RuleReport("coordinates")
     end = given.element.bytes_of(start + given.inner_elements)
     last = min(end, round_up(given.row_extent, STORE_GRANULE))
     if not given.slice_bytes and last > given.row_extent:
@@ -264,7 +266,7 @@ def _described(value: object) -> str:
     return what_it_is(value)
 
 
-def check_memory(memory: object, store: bool, report: Report) -> None:
+def check_memory(memory: object, store: bool, report: RuleReport) -> None:
     """Global memory is a byte array, writable for stores."""
     if not is_bytes(memory):
         report.add(MEMORY_BUFFER, f"memory is {_described(memory)}", "pass array.reshape(-1).view('u1')")
@@ -272,7 +274,7 @@ def check_memory(memory: object, store: bool, report: Report) -> None:
         report.add(MEMORY_WRITABLE, "memory is read-only", "pass a writable array")
 
 
-def check_buffers(shared: object, memory: object, report: Report) -> None:
+def check_buffers(shared: object, memory: object, report: RuleReport) -> None:
     """What a store reads and writes are byte arrays."""
     if not is_bytes(shared):
         report.add(
@@ -281,13 +283,13 @@ def check_buffers(shared: object, memory: object, report: Report) -> None:
     check_memory(memory, True, report)
 
 
-def check_shared_size(needed: int, shared: NDArray[np.uint8], report: Report) -> None:
+def check_shared_size(needed: int, shared: NDArray[np.uint8], report: RuleReport) -> None:
     """Shared memory holds the whole box."""
     if shared.size < needed:
         report.add(SHARED_SIZE, f"shared has {shared.size} bytes, the box takes {needed}", f"pass {needed} bytes")
 
 
-def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], report: Report) -> None:
+def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], report: RuleReport) -> None:
     """Every byte that is touched lies in `memory`; `found` is their offsets, or a bound past 64 bits."""
     last = found if isinstance(found, int) else int(found.max(initial=-1))
     if last >= memory.size:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal, SupportsIndex, cast
 
-from girih.addressing.errors import NOT_AN_INTEGER, Report, Rule
+from girih.addressing.errors import NOT_AN_INTEGER, Rule, RuleReport
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES, ElementType
 from girih.addressing.tensor_map.swizzle import LINE, Swizzle
 
@@ -148,7 +148,7 @@ class MapParameters:
         return (self.slice_bytes, *self.global_strides)
 
 
-def whole(report: Report, name: str, value: object, low: int, high: int, range_rule: Rule) -> int:
+def whole(report: RuleReport, name: str, value: object, low: int, high: int, range_rule: Rule) -> int:
     """`value` as an `int`, also where it is out of range, so that later rules speak of the number that came.
 
     Notes what is no integer, for which it returns 0, or outside `low` .. `high`.
@@ -160,7 +160,7 @@ def whole(report: Report, name: str, value: object, low: int, high: int, range_r
         return 0
 
 
-def wholes(report: Report, name: str, values: object, low: int, high: int, range_rule: Rule) -> tuple[int, ...]:
+def wholes(report: RuleReport, name: str, values: object, low: int, high: int, range_rule: Rule) -> tuple[int, ...]:
     """`whole` for each of `name[0]`, `name[1]`, ..."""
     return tuple(
         whole(report, f"{name}[{position}]", value, low, high, range_rule)
@@ -168,7 +168,7 @@ def wholes(report: Report, name: str, values: object, low: int, high: int, range
     )
 
 
-def is_integral(report: Report) -> bool:
+def is_integral(report: RuleReport) -> bool:
     """Whether nothing was noted that is no integer, so that rules about numbers make sense."""
     return all(one.rule != NOT_AN_INTEGER.id for one in report.violations)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from girih.addressing.errors import I32_HIGH, I32_LOW, Report, Rule, Violation, plural, rule
+from girih.addressing.errors import I32_HIGH, I32_LOW, Rule, RuleReport, Violation, plural, rule
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES, ElementType
 from girih.addressing.tensor_map.im2col import corners
 from girih.addressing.tensor_map.parameters import (
@@ -164,7 +164,7 @@ def checked(given: MapParameters) -> dict[str, Any]:
     Raises one `AddressingError` with every rule of this module that is broken. What depends on a broken name or on
     what is no integer is not checked, nor is a pixel box whose corners have the wrong length.
     """
-    report = Report(f"TensorMap.{given.mode}")
+    report = RuleReport(f"TensorMap.{given.mode}")
     if given.mode not in _MODE_CHECKS:
         report.add(CHOICE, f"mode = {given.mode!r} is unknown", f"choose one of {', '.join(_MODE_CHECKS)}")
         report.done()
@@ -178,7 +178,7 @@ def checked(given: MapParameters) -> dict[str, Any]:
     return values
 
 
-def _numbers(given: MapParameters, report: Report) -> dict[str, Any]:
+def _numbers(given: MapParameters, report: RuleReport) -> dict[str, Any]:
     """Every field, numbers as `int`, names as `str`; notes what is no integer or out of range."""
     values: dict[str, Any] = {name: getattr(given, name) for name in MapParameters.__dataclass_fields__}
     used = [name for name in values if name not in UNUSED[given.mode]]
@@ -193,7 +193,7 @@ def _numbers(given: MapParameters, report: Report) -> dict[str, Any]:
     return values
 
 
-def _names(given: MapParameters, came: MapParameters, report: Report) -> bool:
+def _names(given: MapParameters, came: MapParameters, report: RuleReport) -> bool:
     """Whether every name is one that exists; `came` holds what was given for them, which may be no text."""
     before = len(report.violations)
     for field, choices in _CHOICES:
@@ -205,7 +205,7 @@ def _names(given: MapParameters, came: MapParameters, report: Report) -> bool:
     return len(report.violations) == before
 
 
-def _lengths(given: MapParameters, report: Report) -> bool:
+def _lengths(given: MapParameters, report: RuleReport) -> bool:
     """Whether there is a legal number of dimensions and every list has as many entries as it needs."""
     before = len(report.violations)
     lowest = 3 if given.mode == "im2col" else 1
@@ -229,7 +229,7 @@ def _lengths(given: MapParameters, report: Report) -> bool:
     return len(report.violations) == before
 
 
-def _check_dimensions(given: MapParameters, report: Report) -> None:
+def _check_dimensions(given: MapParameters, report: RuleReport) -> None:
     element, size = given.element, given.global_dim[0]
     multiple = _packed_multiple(element)
     if size % multiple:
@@ -252,7 +252,7 @@ def _alignment(given: MapParameters) -> tuple[int, str]:
     return 16, ""
 
 
-def _check_strides(given: MapParameters, report: Report) -> None:
+def _check_strides(given: MapParameters, report: RuleReport) -> None:
     multiple, why = _alignment(given)
     for position, stride in enumerate(given.global_strides):
         if stride % multiple:
@@ -265,7 +265,7 @@ def _check_strides(given: MapParameters, report: Report) -> None:
         report.add(ADDRESS_ALIGNED, message, f"move the tensor to a multiple of {multiple} bytes")
 
 
-def _check_inner(given: MapParameters, report: Report) -> None:
+def _check_inner(given: MapParameters, report: RuleReport) -> None:
     element, count = given.element, given.inner_elements
     name = "box_dim[0]" if given.mode == "tiled" else "channels_per_pixel"
     bits = count * element.bits
@@ -282,7 +282,7 @@ def _check_inner(given: MapParameters, report: Report) -> None:
         report.add(SWIZZLE_SPAN, message, f"copy at most {most} elements a row, in several copies")
 
 
-def _check_fill(given: MapParameters, report: Report) -> None:
+def _check_fill(given: MapParameters, report: RuleReport) -> None:
     if given.oob_fill == "nan" and not given.element.is_float:
         report.add(
             NAN_FILL,
@@ -291,7 +291,7 @@ def _check_fill(given: MapParameters, report: Report) -> None:
         )
 
 
-def _check_architecture(given: MapParameters, report: Report) -> None:
+def _check_architecture(given: MapParameters, report: RuleReport) -> None:
     if ARCHITECTURES[given.architecture].capability >= 10:
         return
     if given.element.family == "packed":
@@ -302,7 +302,7 @@ def _check_architecture(given: MapParameters, report: Report) -> None:
         report.add(BLACKWELL_SWIZZLE, message, "use sm_100a or later, or one of the swizzles 32B, 64B and 128B")
 
 
-def _check_packed(given: MapParameters, report: Report) -> None:
+def _check_packed(given: MapParameters, report: RuleReport) -> None:
     if not given.element.is_padded:
         return
     swizzles = _PADDED_SWIZZLES[given.dtype]
@@ -315,7 +315,7 @@ def _check_packed(given: MapParameters, report: Report) -> None:
         )
 
 
-def _check_pixel_box(given: MapParameters, report: Report) -> None:
+def _check_pixel_box(given: MapParameters, report: RuleReport) -> None:
     low, high = CORNERS[given.rank]
     before = len(report.violations)
     for field in ("lower_corner", "upper_corner"):
@@ -332,7 +332,7 @@ def _check_pixel_box(given: MapParameters, report: Report) -> None:
             report.add(EMPTY_BOX, message, f"raise upper_corner[{position}] to {first - sizes[position] + 1} or more")
 
 
-_Check = Callable[[MapParameters, Report], None]
+_Check = Callable[[MapParameters, RuleReport], None]
 _CHECKS: tuple[_Check, ...] = (
     _check_dimensions,
     _check_strides,
@@ -346,19 +346,19 @@ _MODE_CHECKS: dict[str, tuple[_Check, ...]] = {"tiled": (), "im2col": (_check_pi
 
 def lints(given: MapParameters) -> tuple[Violation, ...]:
     """What is legal about a map and probably not meant."""
-    report = Report(f"TensorMap.{given.mode}")
+    report = RuleReport(f"TensorMap.{given.mode}")
     for lint in (_lint_traversal, _lint_transaction, _lint_interleave, _lint_overlap, _lint_shared):
         lint(given, report)
     return tuple(report.violations)
 
 
-def _lint_traversal(given: MapParameters, report: Report) -> None:
+def _lint_traversal(given: MapParameters, report: RuleReport) -> None:
     if given.element_strides[0] != 1 and not given.slice_bytes:
         message = f"element_strides[0] = {given.element_strides[0]} is ignored without interleave"
         report.add(LINT_TRAVERSAL, message, "write 1")
 
 
-def _lint_transaction(given: MapParameters, report: Report) -> None:
+def _lint_transaction(given: MapParameters, report: RuleReport) -> None:
     box = given.box_dim if given.mode == "tiled" else (given.channels_per_pixel, given.pixels_per_column)
     size = prod(box) * given.element.bits // 8
     if size != given.transaction_bytes:
@@ -367,13 +367,13 @@ def _lint_transaction(given: MapParameters, report: Report) -> None:
         report.add(LINT_TRANSACTION, message, f"expect {given.transaction_bytes} bytes")
 
 
-def _lint_interleave(given: MapParameters, report: Report) -> None:
+def _lint_interleave(given: MapParameters, report: RuleReport) -> None:
     if given.interleave == "32B" and given.swizzle != "32B":
         message = f"interleave 32B comes with swizzle {given.swizzle}, which an H200 accepts"
         report.add(LINT_INTERLEAVE, message, "choose swizzle 32B")
 
 
-def _lint_overlap(given: MapParameters, report: Report) -> None:
+def _lint_overlap(given: MapParameters, report: RuleReport) -> None:
     sizes = [given.slice_bytes * given.global_dim[0] if given.slice_bytes else given.row_extent, *given.global_strides]
     order = sorted(range(1, given.rank), key=lambda dimension: given.strides[dimension])
     needed = sizes[0]
@@ -388,7 +388,7 @@ def _lint_overlap(given: MapParameters, report: Report) -> None:
         needed = max(needed, stride * given.global_dim[dimension])
 
 
-def _lint_shared(given: MapParameters, report: Report) -> None:
+def _lint_shared(given: MapParameters, report: RuleReport) -> None:
     limit = ARCHITECTURES[given.architecture].shared_bytes
     if given.image_bytes > limit:
         message = (

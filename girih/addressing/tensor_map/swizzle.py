@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from girih.addressing.display import Drawn
-from girih.addressing.errors import Report, rule
+from girih.addressing.errors import RuleReport, rule
 
 LINE = 128
 """Bytes of one line of shared memory: all banks once."""
@@ -32,7 +32,7 @@ ACCESS_BYTES = rule("swizzle.access_bytes", "a lane accesses 1, 2, 4, 8 or 16 by
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class SwizzleMode:
     """One swizzle mode: each (mask, left shift) of `steps` takes bits of the line number and flips address bits."""
 
     span: int
@@ -43,14 +43,14 @@ class Mode:
 
 
 # CUDA driver API 13.0, CUtensorMapSwizzle. The span is the widest inner box; the pattern repeats after `lines` lines.
-MODES: dict[str, Mode] = {
-    "none": Mode(0, 16, 1, ()),
-    "32B": Mode(32, 16, 2, ((1, 4),)),
-    "64B": Mode(64, 16, 4, ((3, 4),)),
-    "128B": Mode(128, 16, 8, ((7, 4),)),
-    "128B_atom_32B": Mode(128, 32, 4, ((3, 5),), blackwell=True),
-    "128B_atom_32B_flip_8B": Mode(128, 8, 4, ((3, 5), (1, 3)), blackwell=True),
-    "128B_atom_64B": Mode(128, 64, 2, ((1, 6),), blackwell=True),
+MODES: dict[str, SwizzleMode] = {
+    "none": SwizzleMode(0, 16, 1, ()),
+    "32B": SwizzleMode(32, 16, 2, ((1, 4),)),
+    "64B": SwizzleMode(64, 16, 4, ((3, 4),)),
+    "128B": SwizzleMode(128, 16, 8, ((7, 4),)),
+    "128B_atom_32B": SwizzleMode(128, 32, 4, ((3, 5),), blackwell=True),
+    "128B_atom_32B_flip_8B": SwizzleMode(128, 8, 4, ((3, 5), (1, 3)), blackwell=True),
+    "128B_atom_64B": SwizzleMode(128, 64, 2, ((1, 6),), blackwell=True),
 }
 """Every swizzle mode by its name."""
 
@@ -84,13 +84,13 @@ class Swizzle(Drawn):
     name: str = "none"
 
     def __post_init__(self) -> None:
-        report = Report("Swizzle")
+        report = RuleReport("Swizzle")
         if self.name not in MODES:
             report.add(UNKNOWN, f"swizzle = {self.name!r} is no swizzle", f"choose one of {', '.join(MODES)}")
         report.done()
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> SwizzleMode:
         """The row of `MODES`."""
         return MODES[self.name]
 
@@ -128,7 +128,7 @@ class Swizzle(Drawn):
         misaligned addresses.
         """
         rows = np.atleast_2d(_addresses(byte_addresses))
-        report = Report("Swizzle.conflicts")
+        report = RuleReport("Swizzle.conflicts")
         if access_bytes not in (1, 2, 4, 8, 16):
             report.add(ACCESS_BYTES, f"no lane accesses access_bytes = {access_bytes}", "choose 1, 2, 4, 8 or 16")
         elif rows.size and (rows % access_bytes).any():
@@ -159,7 +159,7 @@ class Swizzle(Drawn):
 
 def _addresses(byte_addresses: ArrayLike) -> NDArray[np.int64]:
     """Shared byte addresses as int64; raises `AddressingError` for what is none."""
-    report = Report("Swizzle")
+    report = RuleReport("Swizzle")
     found = np.asarray(byte_addresses)
     if found.size and not np.issubdtype(found.dtype, np.integer):
         report.add(ADDRESSES, f"the addresses are {found.dtype}", "pass integers")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from girih.addressing.access import Access
 from girih.addressing.display import Drawn
-from girih.addressing.errors import I64_HIGH, Report, Violation, rule, what_it_is
+from girih.addressing.errors import I64_HIGH, RuleReport, Violation, rule, what_it_is
 from girih.addressing.tensor_map.model import TensorMap
 from girih.addressing.tensor_map.operands import check_memory
 from girih.addressing.tensor_map.parameters import as_tuple
@@ -34,7 +34,7 @@ class MapTile(Drawn):
     element_offset: int = 0
 
     def __post_init__(self) -> None:
-        report = Report("MapTile")
+        report = RuleReport("MapTile")
         if not isinstance(self.tensor_map, TensorMap):
             report.add(MAP, f"the map is {what_it_is(self.tensor_map)}", "pass a TensorMap")
             report.done()
@@ -62,7 +62,7 @@ class MapTile(Drawn):
 
     def load(self, memory: NDArray[np.uint8], shared_address: int = 0) -> SharedImage:
         """The box in shared memory; `memory` holds the bytes of the buffer. `source` counts from the map's address."""
-        report = Report("MapTile.load")
+        report = RuleReport("MapTile.load")
         check_memory(memory, False, report)
         report.done()
         start = self.element_offset * self.tensor_map.element.bits // 8
@@ -70,7 +70,7 @@ class MapTile(Drawn):
 
     def store(self, shared: NDArray[np.uint8], memory: NDArray[np.uint8], shared_address: int = 0) -> None:
         """Copy the box back into `memory`, the bytes of the buffer, as `TensorMap.store`."""
-        report = Report("MapTile.store")
+        report = RuleReport("MapTile.store")
         check_memory(memory, True, report)
         report.done()
         start = self.element_offset * self.tensor_map.element.bits // 8

@@ -1,12 +1,12 @@
-"""The standard set as a table of cases; each is a function of a `Context` that gives rows."""
+"""The standard set as a table of cases; each is a function of a `MeasuringContext` that gives rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from girih.bench.measuring.context import Context
-from girih.bench.measuring.rows import Row
+from girih.bench.measuring.context import MeasuringContext
+from girih.bench.measuring.rows import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Case:
 
     group: str
     name: str
-    run: Callable[[Context], Sequence[Row]]
+    run: Callable[[MeasuringContext], Sequence[Measurement]]
     threads: int = 1
 
 

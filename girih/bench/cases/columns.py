@@ -10,8 +10,8 @@ import numpy as np
 
 from girih.bench.cases.case import Case
 from girih.bench.cases.products import torch_matrix, torch_result
-from girih.bench.measuring.context import EPSILON, Array, Context, random, text, wide, zeros
-from girih.bench.measuring.rows import CHECKS, OF_PEAK, Goal, Row
+from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, text, wide, zeros
+from girih.bench.measuring.rows import CHECKS, OF_PEAK, Goal, Measurement
 from girih.bench.measuring.work import Peer, Work, measure
 from girih.bench.peers import openblas
 from girih.kernels.texts import grid_for, path
@@ -52,7 +52,7 @@ def typed(type: str) -> dict[str, object]:
     return {"type": type, "accumulator": "f64" if type == "f64" else "f32"}
 
 
-def softmax(context: Context, n: int, type: str = "f32") -> list[Row]:
+def softmax(context: MeasuringContext, n: int, type: str = "f32") -> list[Measurement]:
     """Columns of `n` elements."""
     columns = ELEMENTS // n
     a, b = random(type, n, columns), zeros(type, n, columns)
@@ -66,7 +66,7 @@ def softmax(context: Context, n: int, type: str = "f32") -> list[Row]:
     return [measure(context, "rows", f"softmax {type} {n} x {columns}", work, (_TORCH, _SCALAR_CHECKS))]
 
 
-def layernorm(context: Context, n: int, type: str = "f32") -> list[Row]:
+def layernorm(context: MeasuringContext, n: int, type: str = "f32") -> list[Measurement]:
     """Columns of `n` elements."""
     columns = ELEMENTS // n
     x, gamma, beta = random(type, n, columns), random(type, n), random(type, n, seed=1)
@@ -85,7 +85,7 @@ def layernorm(context: Context, n: int, type: str = "f32") -> list[Row]:
     return [measure(context, "rows", f"layernorm {type} {n} x {columns}", work, (_TORCH, _SCALAR_CHECKS))]
 
 
-def attention(context: Context, length: int, type: str = "f32", headdim: int = 64) -> list[Row]:
+def attention(context: MeasuringContext, length: int, type: str = "f32", headdim: int = 64) -> list[Measurement]:
     """One head; only the two products are counted as work, the time includes all."""
     q, k, v = (random(type, headdim, length, 1, seed=seed) for seed in range(3))
     o, scale = zeros(type, headdim, length, 1), headdim**-0.5
@@ -105,7 +105,7 @@ def attention(context: Context, length: int, type: str = "f32", headdim: int = 6
     return [measure(context, "attention", f"attention {type} {length} x {length}, head dim {headdim}", work, goals)]
 
 
-def axpby(context: Context, elements: int = MILLION, type: str = "f32") -> list[Row]:
+def axpby(context: MeasuringContext, elements: int = MILLION, type: str = "f32") -> list[Measurement]:
     """One instruction for all elements of two vectors, against OpenBLAS's function of the same name."""
     x, y = random(type, elements), random(type, elements, seed=1)
     before = y.copy()
@@ -126,7 +126,7 @@ def _axpby_in_numpy(x: Array, y: Array) -> None:
     y += np.float32(0.5) * x
 
 
-def gemv(context: Context, n: int, transpose: bool, type: str = "f32") -> list[Row]:
+def gemv(context: MeasuringContext, n: int, transpose: bool, type: str = "f32") -> list[Measurement]:
     """One instruction for a square matrix of `n` rows."""
     a, x, y = random(type, n, n), random(type, n, seed=1), zeros(type, n)
     used = a.T if transpose else a

@@ -20,8 +20,8 @@ import numpy as np
 from girih.back.llvm.assemble.assembler import Cpu, assemble
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.bench.cases.case import MANY, Case
-from girih.bench.measuring.context import Context, text
-from girih.bench.measuring.rows import Goal, Row
+from girih.bench.measuring.context import MeasuringContext, text
+from girih.bench.measuring.rows import Goal, Measurement
 from girih.bench.measuring.timing import clock_for, interleaved
 from girih.ir.core import Function
 from girih.kernels.texts import path
@@ -58,8 +58,8 @@ def milliseconds(call: Callable[[], object], runs: int) -> float:
 
 
 def compiling(
-    context: Context, what: str, file: Path, name: str, definitions: dict[str, object], goal: Goal
-) -> list[Row]:
+    context: MeasuringContext, what: str, file: Path, name: str, definitions: dict[str, object], goal: Goal
+) -> list[Measurement]:
     """LLVM's part of a compilation, which the goal is about, and the parts before it."""
     cpu, checks, runs = Cpu.host(), context.checks[0], 3 if context.quick else 7
     function = function_of(file, name, definitions)
@@ -73,8 +73,17 @@ def compiling(
         "code_bytes": float(len(code)),
     }
     note = f"before it: front {figures['front_ms']:.1f} ms, lowering {figures['lower_ms']:.1f} ms"
-    return [Row("compile", f"compile {what}, LLVM", figures["ms"] / 1e3, checks=checks, figures=figures, goals=(goal,),
-                note=note)]  # fmt: skip
+    return [
+        Measurement(
+            "compile",
+            f"compile {what}, LLVM",
+            figures["ms"] / 1e3,
+            checks=checks,
+            figures=figures,
+            goals=(goal,),
+            note=note,
+        )
+    ]
 
 
 _START = """
@@ -122,7 +131,7 @@ print(json.dumps(spent))
 """
 
 
-def start(context: Context) -> list[Row]:
+def start(context: MeasuringContext) -> list[Measurement]:
     """A fresh process up to the first result of attention, with an empty cache of compiled code and with a full one."""
     script = _START.format(path=str(path("attention")), checks=context.checks[0])
     cold, warm = [], []
@@ -148,13 +157,13 @@ def _process(script: str, folder: str) -> dict[str, float]:
     return {"ms": whole, "python": whole - sum(marks.values()), **marks}
 
 
-def _start_row(name: str, runs: Sequence[dict[str, float]], goals: tuple[Goal, ...]) -> Row:
+def _start_row(name: str, runs: Sequence[dict[str, float]], goals: tuple[Goal, ...]) -> Measurement:
     figures = {key: median(run.get(key, 0.0) for run in runs) for key in runs[0]}
     split = ", ".join(f"{key} {value:.0f}" for key, value in figures.items() if key != "ms" and value >= 1)
-    return Row("start", name, figures["ms"] / 1e3, figures=figures, goals=goals, note=split)
+    return Measurement("start", name, figures["ms"] / 1e3, figures=figures, goals=goals, note=split)
 
 
-def from_cache(context: Context) -> list[Row]:
+def from_cache(context: MeasuringContext) -> list[Measurement]:
     """From a file of the cache to something that can be called, in a process that has compiled before."""
     cpu, checks = Cpu.host(), context.checks[0]
     function = function_of(path("attention"), "attention", {"headdim": 64})
@@ -174,8 +183,17 @@ def from_cache(context: Context) -> list[Row]:
             "link_ms": milliseconds(lambda: held.append(CpuKernel(function, compiled)), 9),
         }
     note = ", ".join(f"{name.removesuffix('_ms')} {figures[name]:.2f} ms" for name in ("key_ms", "read_ms", "link_ms"))
-    return [Row("cache", "disk cache to callable, attention", figures["ms"] / 1e3, checks=checks, figures=figures,
-                goals=(Goal("ms", 2, 0.5),), note=note)]  # fmt: skip
+    return [
+        Measurement(
+            "cache",
+            "disk cache to callable, attention",
+            figures["ms"] / 1e3,
+            checks=checks,
+            figures=figures,
+            goals=(Goal("ms", 2, 0.5),),
+            note=note,
+        )
+    ]
 
 
 def _cached(function: Function, cache: Cache, checks: str, cpu: Cpu, held: list[CpuKernel]) -> None:
@@ -185,7 +203,7 @@ def _cached(function: Function, cache: Cache, checks: str, cpu: Cpu, held: list[
     held.append(CpuKernel(function, CompiledKernel.from_bytes(kept)))
 
 
-def call(context: Context) -> list[Row]:
+def call(context: MeasuringContext) -> list[Measurement]:
     """A call with four arrays and four numbers of a kernel that does nothing."""
     arrays: list[Any] = [np.zeros(4, np.float32), np.zeros(4, np.float32), *(np.zeros((4, 4), np.float32, "F"),) * 2]
     arguments = (0.5, 1.5, 3, 4, *arrays)
@@ -203,16 +221,18 @@ def call(context: Context) -> list[Row]:
     ]  # fmt: skip
 
 
-def empty_grid(context: Context) -> list[Row]:
+def empty_grid(context: MeasuringContext) -> list[Measurement]:
     """A grid of a work-group for each thread, with nothing to do."""
     calls = context.calls(text("calls"), "nothing", context.threads, ())
     return [_call_row(context, f"empty grid, {context.threads} threads", calls, Goal("us", 3, 0.5))]
 
 
-def _call_row(context: Context, name: str, calls: dict[str, Callable[[], object]], goal: Goal, note: str = "") -> Row:
+def _call_row(
+    context: MeasuringContext, name: str, calls: dict[str, Callable[[], object]], goal: Goal, note: str = ""
+) -> Measurement:
     main = next(iter(calls))
     seconds = interleaved({"girih": calls[main]}, context.effort, clock_for(context.threads)).median("girih")
-    return Row("calls", name, seconds, context.threads, main, figures={"us": 1e6 * seconds}, goals=(goal,),
+    return Measurement("calls", name, seconds, context.threads, main, figures={"us": 1e6 * seconds}, goals=(goal,),
                note=note)  # fmt: skip
 
 

@@ -9,20 +9,20 @@ from math import factorial
 import numpy as np
 
 from girih.bench.cases import columns, products, tensors
-from girih.bench.measuring.context import EPSILON, Array, Context, random, wide, zeros
-from girih.bench.measuring.rows import Row
+from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, wide, zeros
+from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import Call
 from girih.bench.measuring.work import Peer, Work, measure
 from girih.kernels.texts import grid_for, path
 
-Measured = Callable[[Context, str], list[Row]]
+Measured = Callable[[MeasuringContext, str], list[Measurement]]
 
 
-def _single(name: str) -> Callable[[Callable[[Context, str], tuple[str, Work]]], Measured]:
+def _single(name: str) -> Callable[[Callable[[MeasuringContext, str], tuple[str, Work]]], Measured]:
     """A kernel that is one row: the function gives its sizes in words, and the work."""
 
-    def made(prepare: Callable[[Context, str], tuple[str, Work]]) -> Measured:
-        def run(context: Context, type: str) -> list[Row]:
+    def made(prepare: Callable[[MeasuringContext, str], tuple[str, Work]]) -> Measured:
+        def run(context: MeasuringContext, type: str) -> list[Measurement]:
             sizes, work = prepare(context, type)
             return [measure(context, "library", f"{name} {type} {sizes}", work)]
 
@@ -41,7 +41,7 @@ def _in_numpy(function: Callable[..., Array], *arguments: object) -> dict[str, P
 
 
 @_single("ader_dg")
-def _ader_dg(context: Context, type: str) -> tuple[str, Work]:
+def _ader_dg(context: MeasuringContext, type: str) -> tuple[str, Work]:
     order, elements, quantities = 4, 1024, 9
     p = order * (order + 1) * (order + 2) // 6
     k, a = random(type, p, p, 3), random(type, quantities, quantities, 3, elements, seed=1)
@@ -76,19 +76,19 @@ def _predictor(order: int, dt: float, k: Array, a: Array, q: Array) -> Array:
 
 
 @_single("argmax")
-def _argmax(context: Context, type: str) -> tuple[str, Work]:
+def _argmax(context: MeasuringContext, type: str) -> tuple[str, Work]:
     a, found = random(type, 1024, 64), zeros("i64", 64)
     calls = context.calls(path("argmax"), "argmax", 64, (a, found), type=type)
     peers = _in_numpy(np.argmax, a, 0)
     return "1024 x 64", Work(calls, found, np.argmax(wide(a), 0), 0.0, None, peers, None, float(a.nbytes))
 
 
-def _attention(context: Context, type: str) -> list[Row]:
+def _attention(context: MeasuringContext, type: str) -> list[Measurement]:
     return columns.attention(context, 512, type)
 
 
 @_single("axpby")
-def _axpby(context: Context, type: str) -> tuple[str, Work]:
+def _axpby(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = columns.MILLION
     x, y = random(type, n), random(type, n, seed=1)
     before = y.copy()
@@ -100,12 +100,12 @@ def _axpby(context: Context, type: str) -> tuple[str, Work]:
                                  3.0 * x.nbytes, None, streams=True)  # fmt: skip
 
 
-def _gemm(context: Context, type: str) -> list[Row]:
+def _gemm(context: MeasuringContext, type: str) -> list[Measurement]:
     return products.tiles(context, type, 512)
 
 
 @_single("gemm_batched")
-def _gemm_batched(context: Context, type: str) -> tuple[str, Work]:
+def _gemm_batched(context: MeasuringContext, type: str) -> tuple[str, Work]:
     a, b, c = (random(type, 16, 16, 64, seed=seed) for seed in range(3))
     calls = context.calls(path("gemm_batched"), "gemm_batched_nn", 64, (1.0, a, b, 0.0, c), type=type, M=16, N=16, K=16)
     expected = np.matmul(wide(b).T, wide(a).T).T
@@ -119,7 +119,7 @@ def _product_bound(type: str, depth: int, expected: Array) -> Array:
 
 
 @_single("gemm_batched_group")
-def _gemm_batched_group(context: Context, type: str) -> tuple[str, Work]:
+def _gemm_batched_group(context: MeasuringContext, type: str) -> tuple[str, Work]:
     whole = [random(type, 16, 16, 64, seed=seed) for seed in range(3)]
     a, b, c = ([x[:, :, i] for i in range(64)] for x in whole)
     calls = context.calls(path("gemm_batched_group"), "gemm_batched_group", 64, (1.0, a, b, 0.0, c), type=type)
@@ -131,7 +131,7 @@ def _gemm_batched_group(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("gemm_collective")
-def _gemm_collective(context: Context, type: str) -> tuple[str, Work]:
+def _gemm_collective(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 512
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(type, n, n)
     calls = context.calls(path("gemm_collective"), "gemm_collective", grid_for("gemm_collective", n, n),
@@ -143,7 +143,7 @@ def _gemm_collective(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("gemm_mixed")
-def _gemm_mixed(context: Context, type: str) -> tuple[str, Work]:
+def _gemm_mixed(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 512
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros("f32", n, n)
     calls = context.calls(path("gemm_mixed"), "gemm_mixed", grid_for("gemm_mixed", n, n), (a, b, c),
@@ -157,7 +157,7 @@ def _gemm_mixed(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("gemm_tall_skinny")
-def _gemm_tall_skinny(context: Context, type: str) -> tuple[str, Work]:
+def _gemm_tall_skinny(context: MeasuringContext, type: str) -> tuple[str, Work]:
     m, n, k = 1 << 16, 8, 8
     a, b, c = random(type, m, k), random(type, k, n, seed=1), zeros(type, m, n)
     calls = context.calls(path("gemm_tall_skinny"), "gemm_tall_skinny", grid_for("gemm_tall_skinny", m),
@@ -169,7 +169,7 @@ def _gemm_tall_skinny(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("gemv")
-def _gemv(context: Context, type: str) -> tuple[str, Work]:
+def _gemv(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 1024
     a, x, y = random(type, n, n), random(type, n, seed=1), zeros(type, n)
     calls = context.calls(path("gemv"), "gemv", grid_for("gemv", n), (1.0, a, x, 0.0, y), type=type)
@@ -180,7 +180,7 @@ def _gemv(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("ger")
-def _ger(context: Context, type: str) -> tuple[str, Work]:
+def _ger(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 512
     x, y, c = random(type, n), random(type, n, seed=1), zeros(type, n, n)
     calls = context.calls(path("ger"), "ger", grid_for("ger", n, n), (1.0, x, y, 0.0, c), type=type)
@@ -190,7 +190,7 @@ def _ger(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("hadamard")
-def _hadamard(context: Context, type: str) -> tuple[str, Work]:
+def _hadamard(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = columns.MILLION
     x, y, z = random(type, n), random(type, n, seed=1), zeros(type, n)
     calls = context.calls(path("hadamard"), "hadamard", grid_for("hadamard", n), (1.0, x, y, 0.0, z), type=type)
@@ -201,7 +201,7 @@ def _hadamard(context: Context, type: str) -> tuple[str, Work]:
 
 
 @_single("histogram")
-def _histogram(context: Context, type: str) -> tuple[str, Work]:
+def _histogram(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n, bins = 1 << 18, 256
     x: Array = np.random.default_rng(0).integers(0, bins, n).astype(np.int32)
     h = zeros("i32", bins)
@@ -210,12 +210,12 @@ def _histogram(context: Context, type: str) -> tuple[str, Work]:
     return f"{n} elements", Work(calls, h, np.bincount(x, minlength=bins), 0.0, None, peers, None, float(x.nbytes))
 
 
-def _layernorm(context: Context, type: str) -> list[Row]:
+def _layernorm(context: MeasuringContext, type: str) -> list[Measurement]:
     return columns.layernorm(context, 1024, type)
 
 
 @_single("rms_norm")
-def _rms_norm(context: Context, type: str) -> tuple[str, Work]:
+def _rms_norm(context: MeasuringContext, type: str) -> tuple[str, Work]:
     x, gamma, y = random(type, 1024, 64), random(type, 1024, seed=1), zeros(type, 1024, 64)
     calls = context.calls(path("rms_norm"), "rms_norm", 64, (x, gamma, 1e-5, y), **columns.typed(type))
     expected = _rms_norm_in_numpy(wide(x), wide(gamma))
@@ -229,7 +229,7 @@ def _rms_norm_in_numpy(x: Array, gamma: Array) -> Array:
 
 
 @_single("scan")
-def _scan(context: Context, type: str) -> tuple[str, Work]:
+def _scan(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 1 << 16
     groups = grid_for("scan", n)
     x, t, y = random(type, n), zeros(type, *groups), zeros(type, n)
@@ -247,12 +247,12 @@ def _both(first: Call, second: Call) -> None:
     second()
 
 
-def _softmax(context: Context, type: str) -> list[Row]:
+def _softmax(context: MeasuringContext, type: str) -> list[Measurement]:
     return columns.softmax(context, 1024, type)
 
 
 @_single("stencil")
-def _stencil(context: Context, type: str) -> tuple[str, Work]:
+def _stencil(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 64
     w, u, v = random(type, 5), random(type, n + 8, n + 8, n + 8, seed=1), zeros(type, n, n, n)
     calls = context.calls(path("stencil"), "stencil", grid_for("stencil", n, n, n), (w, u, v), type=type)
@@ -275,7 +275,7 @@ def _stencil_in_numpy(w: Array, u: Array, n: int) -> Array:
 
 
 @_single("transpose")
-def _transpose(context: Context, type: str) -> tuple[str, Work]:
+def _transpose(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 1024
     a, b = random(type, n, n), zeros(type, n, n)
     calls = context.calls(path("transpose"), "transpose", grid_for("transpose", n, n), (a, b), type=type)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from girih.bench.cases.case import MANY, Case
-from girih.bench.measuring.context import EPSILON, Array, Context, random, text, wide, zeros
-from girih.bench.measuring.rows import CHECKS, OF_PEAK, Goal, Row
+from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, text, wide, zeros
+from girih.bench.measuring.rows import CHECKS, OF_PEAK, Goal, Measurement
 from girih.bench.measuring.timing import interleaved
 from girih.bench.measuring.work import Peer, Work, measure
 from girih.kernels.texts import grid_for, path
@@ -63,7 +63,7 @@ def torch_result(tensor: Any) -> Array:
     return found
 
 
-def product_peers(context: Context, a: Array, b: Array, expected: Array) -> dict[str, Peer]:
+def product_peers(context: MeasuringContext, a: Array, b: Array, expected: Array) -> dict[str, Peer]:
     """A B in NumPy, for the types that its BLAS has, and in torch, on the same memory."""
     peers: dict[str, Peer] = {}
     if a.dtype in (np.float32, np.float64):
@@ -80,7 +80,9 @@ def product_peers(context: Context, a: Array, b: Array, expected: Array) -> dict
     return peers
 
 
-def large(context: Context, type: str, n: int, width: int | None = None, goals: tuple[Goal, ...] = ()) -> list[Row]:
+def large(
+    context: MeasuringContext, type: str, n: int, width: int | None = None, goals: tuple[Goal, ...] = ()
+) -> list[Measurement]:
     """One `gemm` for all columns, or for `width` of them to a work-group."""
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
@@ -94,7 +96,7 @@ def large(context: Context, type: str, n: int, width: int | None = None, goals: 
     return [measure(context, "gemm", f"gemm {type} n={n}", work, goals)]
 
 
-def parallel(context: Context, type: str, n: int) -> list[Row]:
+def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
     """The same work on one thread and on several: how much faster."""
     threads = context.threads
     summed = SUMMED_IN.get(type, type)
@@ -114,7 +116,7 @@ def parallel(context: Context, type: str, n: int) -> list[Row]:
     return [replace(row, figures={**row.figures, "speedup": samples.ratio("one", "all")})]
 
 
-def tiles(context: Context, type: str, n: int) -> list[Row]:
+def tiles(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
     """The library's kernel with cooperative matrices."""
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
@@ -126,7 +128,7 @@ def tiles(context: Context, type: str, n: int) -> list[Row]:
     return [measure(context, "tiles", f"tile gemm {type} n={n}", work, (_TILE_CHECKS,))]
 
 
-def small(context: Context, group: str, type: str, shape: tuple[int, int, int]) -> list[Row]:
+def small(context: MeasuringContext, group: str, type: str, shape: tuple[int, int, int]) -> list[Measurement]:
     """Many products of one size with the library's kernel, against libxsmm and `numpy.matmul`."""
     m, n, k = shape
     width = 4 if type == "f32" else 8
@@ -143,7 +145,7 @@ def small(context: Context, group: str, type: str, shape: tuple[int, int, int]) 
     return [measure(context, group, f"{m}x{n}x{k} {type}", work, note=f"{count} products")]
 
 
-def small_peers(context: Context, a: Array, b: Array) -> dict[str, Peer]:
+def small_peers(context: MeasuringContext, a: Array, b: Array) -> dict[str, Peer]:
     """The products of a batch in NumPy and, where it offers a kernel, in libxsmm."""
     out = np.zeros((a.shape[0], *b.shape[1:]), a.dtype, order="F")
     peers = {"numpy": Peer(partial(np.matmul, b.T, a.T, out=out.T), lambda: out)}
@@ -156,7 +158,7 @@ def small_peers(context: Context, a: Array, b: Array) -> dict[str, Peer]:
     return peers
 
 
-def shapes(context: Context, type: str, m: int, n: int, k: int, way: str = "nn") -> list[Row]:
+def shapes(context: MeasuringContext, type: str, m: int, n: int, k: int, way: str = "nn") -> list[Measurement]:
     """A product of a shape that nobody chose, with one `gemm`; `way` says which factor is stored transposed."""
     a, b, c = random(type, m, k), random(type, k, n, seed=1), zeros(type, m, n)
     stored = [np.asfortranarray(x.T) if turned == "t" else x for x, turned in zip((a, b), way, strict=True)]

@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from girih.bench.measuring.context import EPSILON, Array, Context, random, wide, zeros
+from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, wide, zeros
 from girih.bench.measuring.timing import Call
 from girih.bench.measuring.work import Peer, Work
 from girih.kernels.quantized import FORMATS, WEIGHTS, dequantize
 from girih.kernels.table import BLOCK_COLUMNS
 from girih.kernels.texts import grid_for, path
 
-Prepared = Callable[[Context, str], tuple[str, Work]]
+Prepared = Callable[[MeasuringContext, str], tuple[str, Work]]
 
 
 def _blocks(format: str, rows: int, columns: int) -> Array:
@@ -33,7 +33,7 @@ def _decoded_product(blocks: Array, format: str, x: Array) -> Array:
 def gemv(format: str) -> Prepared:
     """Quantised weights times a vector; in NumPy they are decoded first."""
 
-    def prepare(context: Context, type: str) -> tuple[str, Work]:
+    def prepare(context: MeasuringContext, type: str) -> tuple[str, Work]:
         m = k = 4096
         name = f"gemv_{format}"
         w, x, y = _blocks(format, m, k), random(type, k), zeros("f32", m)
@@ -50,7 +50,7 @@ def gemv(format: str) -> Prepared:
 def gemm(format: str) -> Prepared:
     """Quantised weights times a matrix; in NumPy they are decoded first."""
 
-    def prepare(context: Context, type: str) -> tuple[str, Work]:
+    def prepare(context: MeasuringContext, type: str) -> tuple[str, Work]:
         m, n, k = 512, 256, 2048
         name = f"gemm_{format}"
         w, x, c = _blocks(format, m, k), random(type, k, n), zeros("f32", m, n)
@@ -64,7 +64,7 @@ def gemm(format: str) -> Prepared:
     return prepare
 
 
-def convolution(context: Context, type: str) -> tuple[str, Work]:
+def convolution(context: MeasuringContext, type: str) -> tuple[str, Work]:
     """3 x 3 taps, with a rim of zeros."""
     size, channels, filters = 56, 64, 64
     summed = "f64" if type == "f64" else "f32"
@@ -89,7 +89,7 @@ def _convolution_in_numpy(x: Array, f: Array) -> Array:
     return np.asarray(total).T
 
 
-def patches(context: Context, type: str) -> tuple[str, Work]:
+def patches(context: MeasuringContext, type: str) -> tuple[str, Work]:
     """Patches of 8 x 8 pixels with three channels."""
     size, count = 512, 64
     a, p = random(type, 3, size, size), zeros(type, 3, 8, 8, count * count)
@@ -98,7 +98,7 @@ def patches(context: Context, type: str) -> tuple[str, Work]:
     return f"{size} x {size}", _moved(calls, p, np.asarray(squares.reshape(-1, 8, 8, 3)).T, squares.copy, a)
 
 
-def space_to_depth(context: Context, type: str) -> tuple[str, Work]:
+def space_to_depth(context: MeasuringContext, type: str) -> tuple[str, Work]:
     """An image with three channels."""
     size = 512
     half = size // 2
@@ -108,7 +108,7 @@ def space_to_depth(context: Context, type: str) -> tuple[str, Work]:
     return f"{size} x {size}", _moved(calls, b, np.asarray(squares.reshape(half, half, 12)).T, squares.copy, a)
 
 
-def transposed_load(context: Context, type: str) -> tuple[str, Work]:
+def transposed_load(context: MeasuringContext, type: str) -> tuple[str, Work]:
     """A square matrix."""
     n = 1024
     a, b = random(type, n, n), zeros(type, n, n)
@@ -118,7 +118,7 @@ def transposed_load(context: Context, type: str) -> tuple[str, Work]:
     return f"{n} x {n}", _moved(calls, b, a.T, lambda: np.asfortranarray(a.T), a)
 
 
-def blocked_interleaved(context: Context, type: str) -> tuple[str, Work]:
+def blocked_interleaved(context: MeasuringContext, type: str) -> tuple[str, Work]:
     """Packing in row order, blocks not interleaved."""
     n = 1024
     block = BLOCK_COLUMNS[type]

@@ -38,7 +38,7 @@ def text(name: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Context:
+class MeasuringContext:
     """How to measure: the modes of checks, the first of which is what is compared; threads; peers that are there."""
 
     checks: tuple[str, ...] = ("off",)

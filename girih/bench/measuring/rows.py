@@ -57,7 +57,7 @@ class Versus:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Measurement:
     """One line of the table.
 
     `seconds` is a call's median time, None where the row summarises others. `flops` and `bytes` are what a call
@@ -156,9 +156,9 @@ class Row:
         }
 
     @staticmethod
-    def from_json(held: Mapping[str, Any]) -> Row:
+    def from_json(held: Mapping[str, Any]) -> Measurement:
         """A row from what `to_json` made of it."""
-        return Row(
+        return Measurement(
             group=held["group"],
             name=held["name"],
             seconds=held["seconds"],
@@ -189,7 +189,7 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MeasuredSummary:
     """The geometric mean and the worst of the ratios of a group to a peer, and the goals for both."""
 
     group: str
@@ -197,7 +197,7 @@ class Summary:
     mean: tuple[float, float]
     worst: tuple[float, float]
 
-    def rows(self, measured: Iterable[Row]) -> list[Row]:
+    def rows(self, measured: Iterable[Measurement]) -> list[Measurement]:
         """Two rows; none where the peer was not there."""
         ratios = {
             row.name: row.against[self.peer].ratio
@@ -212,6 +212,6 @@ class Summary:
             self._row("worst", ratios[last], self.worst, last),
         ]
 
-    def _row(self, name: str, ratio: float, goal: tuple[float, float], note: str) -> Row:
+    def _row(self, name: str, ratio: float, goal: tuple[float, float], note: str) -> Measurement:
         goals = (Goal(self.peer, *goal),)
-        return Row(self.group, name, figures={self.peer: ratio}, goals=goals, note=note)
+        return Measurement(self.group, name, figures={self.peer: ratio}, goals=goals, note=note)

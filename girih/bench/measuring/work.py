@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from girih.bench.measuring.context import Array, Context, wide
+from girih.bench.measuring.context import Array, MeasuringContext, wide
 from girih.bench.measuring.peak import Meter, bandwidth, peak
-from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Goal, Row, Versus
+from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Goal, Measurement, Versus
 from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved
 
 OURS = "girih"
@@ -55,7 +55,9 @@ class Work:
     streams: bool = False
 
 
-def measure(context: Context, group: str, name: str, work: Work, goals: tuple[Goal, ...] = (), note: str = "") -> Row:
+def measure(
+    context: MeasuringContext, group: str, name: str, work: Work, goals: tuple[Goal, ...] = (), note: str = ""
+) -> Measurement:
     """Check, time, and make a row of it. Raises `WrongResultError`, and what launches raise."""
     for checks, call in work.calls.items():
         verify(work, call, f"girih with checks {checks}")
@@ -71,7 +73,7 @@ def measure(context: Context, group: str, name: str, work: Work, goals: tuple[Go
     meters = _meters(work)
     functions |= {key: meter.call for key, meter in meters.items()}
     samples = interleaved(functions, context.effort, clock_for(context.threads))
-    return Row(
+    return Measurement(
         group=group,
         name=name,
         seconds=samples.median(OURS),

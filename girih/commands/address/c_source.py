@@ -68,7 +68,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-class Source:
+class CSource:
     """A text without its comments, and what its names stand for."""
 
     def __init__(self, text: str, symbols: Mapping[str, str]) -> None:

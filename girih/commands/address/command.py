@@ -81,11 +81,11 @@ def _command(model: str) -> click.Command:
 
 def _callback(model: str) -> Callable[..., None]:
     def call(file: str | None, draw: str | None, picture: bool, json: bool, format: str, **given: Any) -> None:
-        from girih.commands.address.report import Call
+        from girih.commands.address.report import AddressCall
         from girih.commands.address.report import address as run
 
         paste, symbols, to = given.pop("paste", None), given.pop("symbols", None), given.pop("to", None)
-        made = Call(model, given, file, paste, symbols or {}, to, draw, picture, json or format == "json")
+        made = AddressCall(model, given, file, paste, symbols or {}, to, draw, picture, json or format == "json")
         click.get_current_context().exit(run(made))
 
     return call

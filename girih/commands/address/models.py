@@ -23,7 +23,7 @@ from girih.addressing import (
     convert,
     plan_convolution,
 )
-from girih.addressing.errors import Report
+from girih.addressing.errors import RuleReport
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES
 from girih.addressing.tensor_map.operands import COORDINATE_COUNT, GATHER_MODE, check_reduction
 from girih.addressing.tensor_map.parameters import SLICE_BYTES, ceil_div
@@ -135,7 +135,7 @@ def _view(answer: Answer, values: Values, layout: TensorLayout) -> TensorView | 
         return None
     clip = tuple(number for pair in values.get("clip", ()) for number in pair)
     if clip and len(clip) != 4:
-        report = Report("TensorView.set_clip")
+        report = RuleReport("TensorView.set_clip")
         report.add(VIEW_COUNT, f"clip has {len(clip) // 2} pairs", "give ROW:ROWS,COLUMN:COLUMNS")
         answer.attempt(report.done)
         clip = ()
@@ -247,7 +247,7 @@ def _copy(answer: Answer, given: TensorMap, values: Values) -> None:
     answer.numbers |= {"coordinates": list(coordinates), "rows": given.rows, **_sizes(given, given.rows)}
     if "reduce" in values:
         answer.numbers["reduction"] = values["reduce"]
-        report = Report("TensorMap.reduce")
+        report = RuleReport("TensorMap.reduce")
         check_reduction(given, values["reduce"], report)
         answer.attempt(report.done)
     shape = (given.rows, given.slice_bytes * 8 // given.element.bits if given.slice_bytes else given.inner_elements)

@@ -81,7 +81,7 @@ def _flag(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ParameterKind:
     """How a parameter is written; `of` reads it and raises `ValueError` with what was expected."""
 
     metavar: str
@@ -89,17 +89,17 @@ class Kind:
 
 
 KINDS = {
-    "integer": Kind("N", _integer),
-    "integers": Kind("N,N,...", _integers),
-    "pairs": Kind("OFFSET:SPAN,...", _pairs),
-    "margins": Kind("N|BEFORE:AFTER,...", _margins),
-    "word": Kind("NAME", _word),
-    "flag": Kind("", _flag),
+    "integer": ParameterKind("N", _integer),
+    "integers": ParameterKind("N,N,...", _integers),
+    "pairs": ParameterKind("OFFSET:SPAN,...", _pairs),
+    "margins": ParameterKind("N|BEFORE:AFTER,...", _margins),
+    "word": ParameterKind("NAME", _word),
+    "flag": ParameterKind("", _flag),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ModelParameter:
     """One parameter of a model: its name, its kind, and its help."""
 
     name: str
@@ -113,8 +113,8 @@ class Parameter:
         return "--" + self.name.replace("_", "-")
 
 
-def _p(name: str, kind: str, help: str, is_needed: bool = False) -> Parameter:
-    return Parameter(name, kind, help, is_needed)
+def _p(name: str, kind: str, help: str, is_needed: bool = False) -> ModelParameter:
+    return ModelParameter(name, kind, help, is_needed)
 
 
 _DTYPE_TO = _p("dtype", "word", "With --to tensor-map: the element type.")
@@ -129,7 +129,7 @@ _MAP_REST = (
     _p("global_address", "integer", "Address of the tensor, for its alignment."),
     _p("architecture", "word", "sm_90a if left out."),
 )
-PARAMETERS: dict[str, tuple[Parameter, ...]] = {
+PARAMETERS: dict[str, tuple[ModelParameter, ...]] = {
     "tensor-layout": (
         _p("dimension", "integers", "Elements in each dimension, outermost first.", True),
         _p("block_size", "integers", "Elements of a block in each dimension."),
@@ -198,7 +198,7 @@ PARAMETERS: dict[str, tuple[Parameter, ...]] = {
 """The parameters of every model that `girih address` knows."""
 
 
-class InputError(Exception):
+class ParameterError(Exception):
     """An input file that cannot be read as parameters: every problem, with the name of the file."""
 
     def __init__(self, name: str, problems: Sequence[Problem]) -> None:
@@ -220,8 +220,8 @@ def gathered(
 ) -> Given:
     """The parameters of a model: those of a dump, replaced by those of a JSON file, replaced by options.
 
-    Raises `InputError` for files that say something else, and `click.UsageError` for options that do, for files that
-    cannot be opened, and where a parameter is missing.
+    Raises `ParameterError` for files that say something else, and `click.UsageError` for options that do, for files
+    that cannot be opened, and where a parameter is missing.
     """
     if file == "-" and paste == "-":
         raise click.UsageError("standard input, `-`, can be read once only")
@@ -229,7 +229,7 @@ def gathered(
     if paste is not None:
         found = read(_text(paste), symbols)
         if found.problems:
-            raise InputError(_shown(paste), found.problems)
+            raise ParameterError(_shown(paste), found.problems)
         given.values |= found.parameters
         given.notes += found.notes
     if file is not None:
@@ -244,7 +244,7 @@ def gathered(
     return given
 
 
-def _of_option(parameter: Parameter, value: object) -> object:
+def _of_option(parameter: ModelParameter, value: object) -> object:
     try:
         return KINDS[parameter.kind].of(value)
     except ValueError as error:
@@ -255,13 +255,15 @@ def _from_json(model: str, text: str, name: str) -> dict[str, object]:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(name, [Problem(error.lineno, error.msg, 'JSON such as {"rows": 4}')]) from None
+        raise ParameterError(name, [Problem(error.lineno, error.msg, 'JSON such as {"rows": 4}')]) from None
     except (RecursionError, ValueError):
         problem = Problem(0, "the JSON is nested too deeply, or a number too long", "an object of numbers and lists")
-        raise InputError(name, [problem]) from None
+        raise ParameterError(name, [problem]) from None
     content = content.get("parameters", content) if isinstance(content, dict) else content
     if not isinstance(content, dict):
-        raise InputError(name, [Problem(0, f"it holds a {type(content).__name__}", 'an object such as {"rows": 4}')])
+        raise ParameterError(
+            name, [Problem(0, f"it holds a {type(content).__name__}", 'an object such as {"rows": 4}')]
+        )
     known = {one.name: one for one in PARAMETERS[model]}
     problems, values = [], {}
     for key, value in content.items():
@@ -273,7 +275,7 @@ def _from_json(model: str, text: str, name: str) -> dict[str, object]:
         except ValueError as error:
             problems.append(Problem(_line_of(text, key), f"{key} = {json.dumps(value)[:60]}", str(error)))
     if problems:
-        raise InputError(name, problems)
+        raise ParameterError(name, problems)
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -297,9 +299,9 @@ def _text(path: str) -> str:
     except (OSError, ValueError) as error:
         refuse_file(path, error)
     if len(data) > LARGEST_TEXT:
-        raise InputError(_shown(path), [Problem(0, "the file has more than 8 MiB", "the parameters of one model")])
+        raise ParameterError(_shown(path), [Problem(0, "the file has more than 8 MiB", "the parameters of one model")])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(_shown(path), [Problem(line, "the file is not UTF-8", "text")]) from None
+        raise ParameterError(_shown(path), [Problem(line, "the file is not UTF-8", "text")]) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from girih.commands.address.c_source import LONGEST, Source, Unreadable
+from girih.commands.address.c_source import LONGEST, CSource, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def driver_name(parameter: str) -> str:
 
 def read(text: str, symbols: Mapping[str, str]) -> Pasted:
     """The parameters in a dump; `symbols` are values for names that it does not define."""
-    source, found = Source(text, symbols), Pasted()
+    source, found = CSource(text, symbols), Pasted()
     calls = list(_CALL.finditer(source.text))
     if calls:
         _read_call(source, calls, found)
@@ -140,7 +140,7 @@ def read(text: str, symbols: Mapping[str, str]) -> Pasted:
 # --- the call ---------------------------------------------------------------------------------
 
 
-def _read_call(source: Source, calls: Sequence[re.Match[str]], found: Pasted) -> None:
+def _read_call(source: CSource, calls: Sequence[re.Match[str]], found: Pasted) -> None:
     call = calls[0]
     line = source.line(call.start())
     if len(calls) > 1:
@@ -164,7 +164,7 @@ def _read_call(source: Source, calls: Sequence[re.Match[str]], found: Pasted) ->
         _take(source, found, name, text, source.line(place))
 
 
-def _is_type(source: Source, text: str) -> bool:
+def _is_type(source: CSource, text: str) -> bool:
     """Whether an argument is an element type."""
     try:
         return bool(_word(source, "dtype", text))
@@ -172,7 +172,7 @@ def _is_type(source: Source, text: str) -> bool:
         return False
 
 
-def _take(source: Source, found: Pasted, name: str, text: str, line: int) -> None:
+def _take(source: CSource, found: Pasted, name: str, text: str, line: int) -> None:
     """One parameter: its value or a problem."""
     if name in _IGNORED:
         return
@@ -192,7 +192,7 @@ def _take(source: Source, found: Pasted, name: str, text: str, line: int) -> Non
         )
 
 
-def _value(source: Source, name: str, text: str) -> object:
+def _value(source: CSource, name: str, text: str) -> object:
     if name in _LISTS:
         return source.integers(text)
     if name in _NUMBERS:
@@ -202,7 +202,7 @@ def _value(source: Source, name: str, text: str) -> object:
     return _word(source, name, text)
 
 
-def _word(source: Source, name: str, text: str) -> str:
+def _word(source: CSource, name: str, text: str) -> str:
     """A name of an enumeration, of its elements or their numbers, as this package calls it."""
     prefix, words = _ENUMERATIONS[name]
     text = source.resolved(text)
@@ -223,7 +223,7 @@ def _word(source: Source, name: str, text: str) -> str:
 # --- lines -------------------------------------------------------------------------------------
 
 
-def _read_lines(source: Source, found: Pasted) -> None:
+def _read_lines(source: CSource, found: Pasted) -> None:
     source.define_until(len(source.text))
     for pair, text, line in _pairs(source):
         name = _parameter(pair[0]) if pair else None
@@ -238,7 +238,7 @@ def _read_lines(source: Source, found: Pasted) -> None:
         _take(source, found, name, pair[1], line)
 
 
-def _pairs(source: Source) -> Iterator[tuple[tuple[str, str] | None, str, int]]:
+def _pairs(source: CSource) -> Iterator[tuple[tuple[str, str] | None, str, int]]:
     """Every logical line with its name and value, several times where it holds several parameters side by side."""
     for text, line in source.statements():
         matches = [one for one in _SIDE_BY_SIDE.finditer(text[:LONGEST]) if _parameter(one["name"])]

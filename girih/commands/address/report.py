@@ -11,7 +11,7 @@ import click
 
 from girih.addressing import Access, Violation
 from girih.commands.address.models import MODELS, Answer, converted, describe
-from girih.commands.address.parameters import Given, InputError, gathered
+from girih.commands.address.parameters import Given, ParameterError, gathered
 from girih.commands.parts.report import coloured, paint, plural, print_json
 
 TABLE = 16
@@ -23,7 +23,7 @@ LETTERS = "_FCSDU"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AddressCall:
     """One call of the command."""
 
     model: str
@@ -51,11 +51,11 @@ class Equivalent:
         return {"model": self.kind, "parameters": parameters, "violations": [asdict(one) for one in self.reasons]}
 
 
-def address(call: Call) -> int:
+def address(call: AddressCall) -> int:
     """Print what there is to say; 1 where a rule is broken, an input says nothing, or there is no equivalent."""
     try:
         given = gathered(call.model, call.options, call.file, call.paste, call.symbols)
-    except InputError as error:
+    except ParameterError as error:
         _print_problems(call, error)
         return 1
     answer = MODELS[call.model](given.values)
@@ -72,7 +72,7 @@ def address(call: Call) -> int:
     return int(not answer.is_legal or bool(equivalent.reasons))
 
 
-def _print_problems(call: Call, error: InputError) -> None:
+def _print_problems(call: AddressCall, error: ParameterError) -> None:
     if call.as_json:
         problems = [problem.to_json() | {"file": error.name} for problem in error.problems]
         print_json({"model": call.model, "legal": False, "problems": problems})
@@ -90,7 +90,7 @@ def _echo(text: str) -> None:
 # --- JSON ------------------------------------------------------------------------------------------
 
 
-def _to_json(call: Call, given: Given, answer: Answer, equivalent: Equivalent) -> dict[str, object]:
+def _to_json(call: AddressCall, given: Given, answer: Answer, equivalent: Equivalent) -> dict[str, object]:
     access = answer.access
     is_small = access is not None and access.element.size <= MOST_JSON
     found: dict[str, object] = {
@@ -111,7 +111,7 @@ def _to_json(call: Call, given: Given, answer: Answer, equivalent: Equivalent) -
 # --- text ------------------------------------------------------------------------------------------
 
 
-def _print(call: Call, answer: Answer, equivalent: Equivalent) -> None:
+def _print(call: AddressCall, answer: Answer, equivalent: Equivalent) -> None:
     for one in answer.violations:
         _echo(_violation(one) + "\n")
     errors = sum(one.severity == "error" for one in answer.violations)
@@ -209,7 +209,7 @@ def _picture(answer: Answer) -> str:
         return f"no picture: {error}\n"
 
 
-def _save(answer: Answer, call: Call) -> None:
+def _save(answer: Answer, call: AddressCall) -> None:
     from girih import draw
 
     assert call.draw is not None

@@ -17,7 +17,7 @@ from girih.commands.parts.array_specifications import FromFile, Made, Members, P
 from girih.commands.parts.calls import refuse_file
 from girih.diagnostics import LaunchError
 from girih.ir.core import Parameter
-from girih.ir.types import Group, MemRef, Number
+from girih.ir.types import GroupType, MemRef, Number
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ _ALIGNMENT = 128
 _LARGEST_BYTES = 2**40
 
 
-class InputError(Exception):
+class ArrayInputError(Exception):
     """A file does not hold what it should."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArrayLayout:
     """What a parameter asks of an array: its type and promises."""
 
     name: str
@@ -46,13 +46,13 @@ class Layout:
     stride_gcd: tuple[int, ...] = ()
 
     @staticmethod
-    def of(parameter: Parameter, position: int, type: MemRef) -> Layout:
+    def of(parameter: Parameter, position: int, type: MemRef) -> ArrayLayout:
         """The layout that a parameter asks for; `position` counts parameters from 1."""
         given = parameter.attributes.get("alignment")
         alignment = math.lcm(given, _ALIGNMENT) if isinstance(given, int) else _ALIGNMENT
         promised = parameter.attributes.get("stride_gcd")
         divisors = tuple(d for d in promised if isinstance(d, int)) if isinstance(promised, tuple) else ()
-        return Layout(parameter.name, type, position, parameter.span, alignment, divisors)
+        return ArrayLayout(parameter.name, type, position, parameter.span, alignment, divisors)
 
     def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Strides in elements for a shape of the type's order."""
@@ -77,17 +77,17 @@ class ArrayMaker:
     def value(self, parameter: Parameter, position: int, given: Specification) -> object:
         """The Python argument for a parameter, counted from 1.
 
-        Raises `InputError` for what a file holds, `LaunchError` for a number that does not fit.
+        Raises `ArrayInputError` for what a file holds, `LaunchError` for a number that does not fit.
         """
         match parameter.type:
             case MemRef() as type:
-                return self._memref(Layout.of(parameter, position, type), given)
-            case Group(memref=memref):
-                return self._group(Layout.of(parameter, position, memref), given)
+                return self._memref(ArrayLayout.of(parameter, position, type), given)
+            case GroupType(memref=memref):
+                return self._group(ArrayLayout.of(parameter, position, memref), given)
             case type:
                 return _scalar(parameter.name, type, given)
 
-    def _memref(self, layout: Layout, given: Specification) -> object:
+    def _memref(self, layout: ArrayLayout, given: Specification) -> object:
         match given:
             case None:
                 return None
@@ -99,7 +99,7 @@ class ArrayMaker:
                 return _element(layout, given)
         raise click.UsageError(f"{layout.name}={given}: {layout.type} takes an array, FILE.npy or zeros:f32:4x4")
 
-    def _group(self, layout: Layout, given: Specification) -> object:
+    def _group(self, layout: ArrayLayout, given: Specification) -> object:
         from girih.arguments.arrays import Group as GroupArgument
 
         if given is None:
@@ -109,7 +109,7 @@ class ArrayMaker:
         arrays = [None if item is None else self._array(layout, item) for item in given.items]
         return GroupArgument(arrays, given.offset)
 
-    def _array(self, layout: Layout, given: FromFile | Made) -> object:
+    def _array(self, layout: ArrayLayout, given: FromFile | Made) -> object:
         from girih.arguments.arrays import uninitialized
 
         if isinstance(given, FromFile):
@@ -151,7 +151,7 @@ class ArrayMaker:
         return self.random.random(shape) + 1j * self.random.random(shape)
 
 
-def laid_out(layout: Layout, array: Array) -> Array:
+def laid_out(layout: ArrayLayout, array: Array) -> Array:
     """A copy of an array with the strides and the alignment that the layout asks for."""
     import numpy as np
     from numpy.lib.stride_tricks import as_strided
@@ -187,7 +187,7 @@ def _load(path: str, type: MemRef) -> Array:
         refuse_file(path, error)
     except (ValueError, EOFError) as error:
         reason = str(error).split("\n")[0]
-        raise InputError(f"{path}: this is no .npy file with an array of numbers ({reason})") from None
+        raise ArrayInputError(f"{path}: this is no .npy file with an array of numbers ({reason})") from None
     array: Array = found
     # .npy has no name for bf16: NumPy writes two raw bytes.
     if type.element.name == "bf16" and array.dtype.kind == "V" and array.dtype.itemsize == 2:
@@ -195,13 +195,13 @@ def _load(path: str, type: MemRef) -> Array:
     return array
 
 
-def _element(layout: Layout, number: PythonNumber) -> Array:
+def _element(layout: ArrayLayout, number: PythonNumber) -> Array:
     """A 0-d array of a number. Raises `LaunchError` where the element type cannot hold it."""
-    from girih.arguments.report import Place, Report
+    from girih.arguments.report import ArgumentPlace, ArgumentReport
     from girih.arguments.scalars import bind_scalar
 
-    report = Report()
-    found = bind_scalar(layout.type.element, number, Place(layout.name, layout.position, layout.span), report)
+    report = ArgumentReport()
+    found = bind_scalar(layout.type.element, number, ArgumentPlace(layout.name, layout.position, layout.span), report)
     if found is None:
         raise LaunchError(report.diagnostics)
     return found.reshape(()).copy()

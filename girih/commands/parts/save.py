@@ -14,7 +14,7 @@ import click
 from girih.commands.parts.array_specifications import Members, Specification, save_paths
 from girih.commands.parts.calls import refuse_file, unknown
 from girih.ir.core import Function
-from girih.ir.types import Group, MemRef
+from girih.ir.types import GroupType, MemRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def checked_saves(function: Function, given: Mapping[str, Specification], texts:
             raise click.UsageError(f"--save {text!r} is not NAME=FILE.npy")
         if name not in types:
             unknown("argument", name, types)
-        if not isinstance(types[name], MemRef | Group):
+        if not isinstance(types[name], MemRef | GroupType):
             raise click.UsageError(f"--save {name}: its type is {types[name]}; only arrays can be saved")
         saves.append(_checked(name, target.strip(), given[name]))
     paths = [os.path.abspath(path) for save in saves for path in save.paths]

@@ -23,7 +23,7 @@ def arrays_of(value: object) -> list[Any]:
             return [value] if hasattr(value, "dtype") else []
 
 
-class Summary:
+class LaunchSummary:
     """Remembers the arrays that a kernel writes, to tell afterwards what changed."""
 
     def __init__(self, function: Function, values: Sequence[object]) -> None:

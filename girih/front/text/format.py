@@ -46,7 +46,7 @@ _SHAPE_PART = re.compile(rf"{_SCALAR}|x|[0-9]+")
 _COMMENT = re.compile(r";[^\n]*")
 
 
-class Context(Enum):
+class FormatContext(Enum):
     """What the innermost open bracket is."""
 
     TOP = "the top of the file"
@@ -59,10 +59,10 @@ class Context(Enum):
 
 
 _CLOSES = {
-    "}": (Context.REGION, Context.DICTIONARY),
-    ")": (Context.PARAMETERS, Context.PAREN),
-    "]": (Context.BRACKET,),
-    ">": (Context.TYPE,),
+    "}": (FormatContext.REGION, FormatContext.DICTIONARY),
+    ")": (FormatContext.PARAMETERS, FormatContext.PAREN),
+    "]": (FormatContext.BRACKET,),
+    ">": (FormatContext.TYPE,),
 }
 
 
@@ -180,7 +180,7 @@ class _Layout:
         self.code = [t for t in tokens if t.kind != COMMENT]
         self.lines: list[str] = []
         self.line = ""
-        self.contexts = [Context.TOP]
+        self.contexts = [FormatContext.TOP]
         self.columns = [0]
         self.spaced = [False]
         self.last = _NOTHING
@@ -206,7 +206,7 @@ class _Layout:
 
     @property
     def indent(self) -> int:
-        return INDENT * self.contexts.count(Context.REGION)
+        return INDENT * self.contexts.count(FormatContext.REGION)
 
     def _flush(self) -> None:
         if self.line:
@@ -215,7 +215,7 @@ class _Layout:
 
     def _new_line(self, column: int, token: Token, *, statement: bool) -> None:
         self._flush()
-        opens = bool(self.lines) and self.last.at("{") and self.contexts[-1] is Context.REGION
+        opens = bool(self.lines) and self.last.at("{") and self.contexts[-1] is FormatContext.REGION
         wanted = self.function_ended or token.breaks > 1
         if statement and self.lines and wanted and not opens and not token.at("}"):
             self.lines.append("")
@@ -224,7 +224,7 @@ class _Layout:
 
     def _comment(self, token: Token, position: int) -> None:
         following = self.code[position] if position < len(self.code) else _NOTHING
-        closes = following.at("}") and self.contexts[-1] is Context.REGION
+        closes = following.at("}") and self.contexts[-1] is FormatContext.REGION
         statement = closes or following.kind == END or self._begins(position)
         if token.breaks == 0 and self.line:
             self.line += " " + token.text
@@ -242,7 +242,7 @@ class _Layout:
     # --- tokens --------------------------------------------------------------------------
 
     def _place(self, token: Token, position: int) -> None:
-        closes_region = token.at("}") and self.contexts[-1] is Context.REGION
+        closes_region = token.at("}") and self.contexts[-1] is FormatContext.REGION
         if closes_region:
             self._new_line(self.indent - INDENT, token, statement=True)
         elif self._begins(position):
@@ -261,7 +261,7 @@ class _Layout:
 
     def _begins(self, position: int) -> bool:
         """Whether a definition, a function or an instruction begins here."""
-        if position >= len(self.code) or self.contexts[-1] not in (Context.TOP, Context.REGION):
+        if position >= len(self.code) or self.contexts[-1] not in (FormatContext.TOP, FormatContext.REGION):
             return False
         token = self.code[position]
         before = self.code[position - 1] if position else _NOTHING
@@ -290,41 +290,41 @@ class _Layout:
         """Note the bracket that a token opens or closes."""
         if token.kind != PUNCTUATION:
             return
-        if token.at(">") and self.contexts[-1] is not Context.TYPE:
+        if token.at(">") and self.contexts[-1] is not FormatContext.TYPE:
             return
         if token.text in _CLOSES:
             closed = self.contexts.pop()
             self.columns.pop()
             self.spaced.pop()
-            if closed is Context.REGION:
+            if closed is FormatContext.REGION:
                 self.ended = self.between = True
-                self.function_ended = self.contexts[-1] is Context.TOP
+                self.function_ended = self.contexts[-1] is FormatContext.TOP
             return
         opened = self._opened(token, position)
         if opened is None:
             return
         self.contexts.append(opened)
-        self.spaced.append(opened is Context.TYPE and (self.spaced[-1] or self._has_definition(position)))
+        self.spaced.append(opened is FormatContext.TYPE and (self.spaced[-1] or self._has_definition(position)))
         broken = position + 1 < len(self.code) and self.code[position + 1].breaks > 0
-        self.columns.append(0 if broken or opened in (Context.REGION, Context.TYPE) else len(self.line))
-        if opened is Context.REGION:
+        self.columns.append(0 if broken or opened in (FormatContext.REGION, FormatContext.TYPE) else len(self.line))
+        if opened is FormatContext.REGION:
             self.ended = self.between = True
 
-    def _opened(self, token: Token, position: int) -> Context | None:
+    def _opened(self, token: Token, position: int) -> FormatContext | None:
         match token.text:
             case "(":
-                return Context.PARAMETERS if self.last.kind == GLOBAL else Context.PAREN
+                return FormatContext.PARAMETERS if self.last.kind == GLOBAL else FormatContext.PAREN
             case "[":
-                return Context.BRACKET
+                return FormatContext.BRACKET
             case "<" if self.last.at(*_SHAPED):
-                return Context.TYPE
+                return FormatContext.TYPE
             case "{":
-                return Context.REGION if self._is_region(position) else Context.DICTIONARY
+                return FormatContext.REGION if self._is_region(position) else FormatContext.DICTIONARY
             case _:
                 return None
 
     def _is_region(self, position: int) -> bool:
-        if self.contexts[-1] not in (Context.TOP, Context.REGION) or self.last.at("attributes"):
+        if self.contexts[-1] not in (FormatContext.TOP, FormatContext.REGION) or self.last.at("attributes"):
             return False
         following = self.code[position + 1 : position + 3]
         if len(following) < 2:
@@ -345,7 +345,7 @@ class _Layout:
     # --- blanks --------------------------------------------------------------------------
 
     def _may_break(self, token: Token, position: int) -> bool:
-        if self.contexts[-1] is Context.TYPE or token.kind == MODIFIER or token.at(",", ")", "]", "<", "else"):
+        if self.contexts[-1] is FormatContext.TYPE or token.kind == MODIFIER or token.at(",", ")", "]", "<", "else"):
             return False
         if token.at("{") and self._is_region(position):
             return False
@@ -356,20 +356,20 @@ class _Layout:
     def _space(self, token: Token) -> str:
         """What stands between the last token and this one, on one line."""
         last, context = self.last, self.contexts[-1]
-        if context is Context.TYPE:
+        if context is FormatContext.TYPE:
             words = token.kind in (WORD, DEFINITION) and last.kind in (WORD, DEFINITION)
             apart = words and not token.at("x") and not last.at("x")
             return " " if apart or (self.spaced[-1] and (token.at("x") or last.at("x", ",", ":"))) else ""
         if token.kind == MODIFIER or token.at(",", ")", "]", "<") or last.at("(", "["):
             return ""
         if token.at("["):
-            return "" if last.kind == LOCAL or (last.at("=") and context is Context.DICTIONARY) else " "
+            return "" if last.kind == LOCAL or (last.at("=") and context is FormatContext.DICTIONARY) else " "
         if token.at("("):
             return "" if last.kind in (GLOBAL, CALC) else " "
-        if context is Context.DICTIONARY and (token.at("}", "=") or last.at("{", "=")):
+        if context is FormatContext.DICTIONARY and (token.at("}", "=") or last.at("{", "=")):
             return ""
-        if context is Context.PAREN and (token.at("=") or last.at("=")):
+        if context is FormatContext.PAREN and (token.at("=") or last.at("=")):
             return ""
         if token.at(":"):
-            return "" if context in (Context.PARAMETERS, Context.BRACKET, Context.PAREN) else " "
-        return "" if last.at(":") and context is Context.BRACKET else " "
+            return "" if context in (FormatContext.PARAMETERS, FormatContext.BRACKET, FormatContext.PAREN) else " "
+        return "" if last.at(":") and context is FormatContext.BRACKET else " "

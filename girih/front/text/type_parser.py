@@ -18,12 +18,12 @@ from girih.ir.types import (
     ClampMode,
     CoopMatrix,
     Extent,
-    Group,
+    GroupType,
     MatrixScope,
     MemRef,
     Number,
-    TensorLayout,
-    TensorView,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Use,
     packed_strides,
@@ -197,7 +197,7 @@ class TypeParser(Cursor):
                 return space
         self.expected("`global` or `local`", _ORDER)
 
-    def _group(self) -> Group:
+    def _group(self) -> GroupType:
         lexer = self.lexer
         span = lexer.span
         if lexer.kind == WORD and lexer.text != "memref":
@@ -213,7 +213,7 @@ class TypeParser(Cursor):
             self.expect(":")
             offset = self.extent("an offset")
         self.expect(">")
-        return Group(memref, size, offset)
+        return GroupType(memref, size, offset)
 
     def _coopmatrix(self) -> CoopMatrix:
         component = self.element()
@@ -229,15 +229,15 @@ class TypeParser(Cursor):
         self.expect(">", _MATRIX_ORDER if self.at(",") else None)
         return CoopMatrix(component, rows, columns, use, scope)
 
-    def _tensor_layout(self) -> TensorLayout:
+    def _tensor_layout(self) -> TensorLayoutType:
         dim = self.integer("the number of dimensions")
         mode = ClampMode.UNDEFINED
         if self.accept(","):
             mode = self._one_of(ClampMode, f"a clamp mode, one of {', '.join(m.value for m in ClampMode)}")
         self.expect(">", "the order is number of dimensions, clamp mode" if self.at(",") else None)
-        return TensorLayout(dim, mode)
+        return TensorLayoutType(dim, mode)
 
-    def _tensor_view(self) -> TensorView:
+    def _tensor_view(self) -> TensorViewType:
         dim = self.integer("the number of dimensions")
         has_dimensions = False
         permutation: list[int] = []
@@ -248,7 +248,7 @@ class TypeParser(Cursor):
             while self.accept(","):
                 permutation.append(self.integer("a dimension's number"))
         self.expect(">")
-        return TensorView(dim, has_dimensions, tuple(permutation))
+        return TensorViewType(dim, has_dimensions, tuple(permutation))
 
     def _one_of(self, choices: Iterable[Choice], what: str, hint: str | None = None) -> Choice:
         """A word that stands for a member of an enumeration."""

@@ -18,7 +18,7 @@ _UNSIGNED = np.uint64
 
 
 @dataclass(slots=True)
-class Place:
+class MemoryPlace:
     """Flat positions in a memory, and where they may be used: None for everywhere."""
 
     flat: Array
@@ -85,7 +85,7 @@ def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) 
     return MemRefValue(memref.memory, offset, shape, strides, null, broken, memref.lifetime)
 
 
-def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> Place:
+def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> MemoryPlace:
     """The flat positions of the elements that work-items access."""
     arrays = tuple(index_array(machine, i) for i in indices)
     flat: Varying = memref.offset
@@ -106,8 +106,8 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
                      argument=memref.name, index=arrays, shape=memref.shape)  # fmt: skip
         bad = wrong if bad is None else bad | wrong
     if bad is None:
-        return Place(position, None, arrays)
-    return Place(np.where(bad, 0, position), ~bad, arrays)
+        return MemoryPlace(position, None, arrays)
+    return MemoryPlace(np.where(bad, 0, position), ~bad, arrays)
 
 
 def _outside_memory(memref: MemRefValue, flat: Array) -> Mask | None:
@@ -120,7 +120,7 @@ def _outside_memory(memref: MemRefValue, flat: Array) -> Mask | None:
     return over if over.any() else None
 
 
-def read(machine: Machine, op: Op, memref: MemRefValue, place: Place) -> Array:
+def read(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> Array:
     """The elements at positions; 0 where they must not be touched."""
     memory = memref.memory
     if memory.data.size == 0:
@@ -133,7 +133,7 @@ def read(machine: Machine, op: Op, memref: MemRefValue, place: Place) -> Array:
     return found
 
 
-def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: Place) -> None:
+def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> None:
     assert memref.memory.written is not None
     missing = ~memref.memory.written[place.flat]
     if place.usable is not None:
@@ -143,7 +143,7 @@ def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: Place) 
                      argument=memref.name, index=place.index, shape=memref.shape)  # fmt: skip
 
 
-def targets(machine: Machine, place: Place, *values: Array) -> tuple[Array, list[Array], Mask | None]:
+def targets(machine: Machine, place: MemoryPlace, *values: Array) -> tuple[Array, list[Array], Mask | None]:
     """Flat positions and values of the active work-items one by one, and which of them they are.
 
     Without a mask and with usable positions everywhere, arrays keep their axes.
@@ -165,7 +165,7 @@ def targets(machine: Machine, place: Place, *values: Array) -> tuple[Array, list
     )
 
 
-def write(machine: Machine, memref: MemRefValue, place: Place, value: Array) -> None:
+def write(machine: Machine, memref: MemRefValue, place: MemoryPlace, value: Array) -> None:
     """Store values at positions; of several work-items that store to one place, one wins, by default the last."""
     memory = memref.memory
     if memory.data.size == 0:

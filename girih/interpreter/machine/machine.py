@@ -43,7 +43,7 @@ class BudgetSpent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Geometry:
+class LaunchGeometry:
     """Sizes of a launch: the grid in work-groups, the work-group in work-items, the subgroup."""
 
     grid: tuple[int, int, int]
@@ -61,7 +61,7 @@ class Machine:
     def __init__(
         self,
         function: Function,
-        geometry: Geometry,
+        geometry: LaunchGeometry,
         groups: Array,
         findings: Findings,
         choices: Choices,

@@ -36,7 +36,7 @@ from girih.ops.tile.coopmatrix import (
     MatrixAtomicUpdate,
     Reduce,
 )
-from girih.ops.tile.coopmatrix_layout import Layout, layout_of
+from girih.ops.tile.coopmatrix_layout import ComponentLayout, layout_of
 
 
 def matrix_type(value: Value) -> CoopMatrix:
@@ -324,7 +324,7 @@ def transpose(machine: Machine, op: CooperativeMatrixTranspose) -> None:
 # --- components ----------------------------------------------------------------------
 
 
-def _layout(machine: Machine, type: CoopMatrix) -> Layout:
+def _layout(machine: Machine, type: CoopMatrix) -> ComponentLayout:
     """The layout for the subgroup size of the launch, which was chosen so that there is one."""
     found = layout_of(type, machine.geometry.subgroup_size)
     assert found is not None

@@ -36,7 +36,7 @@ def _access(layout: TensorLayout, view: TensorView | None, rows: int, columns: i
     return layout.access(rows, columns, view, store)
 
 
-class Tensor:
+class TensorOperand:
     """Where the components of a matrix lie, for each subgroup: `element`, `kind`, and the `base` in the memory."""
 
     def __init__(self, machine: Machine, op: TensorAccess, type: CoopMatrix, *, store: bool, unit: int) -> None:
@@ -188,7 +188,9 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
     type_ = matrix_type(op.result)
     dtype = numbers.dtype(type_.component)
     block = op.block_type if isinstance(op.block_type, MemRef) else None
-    tensor = Tensor(machine, op, type_, store=False, unit=dtype.itemsize if block is None else block_bytes(block))
+    tensor = TensorOperand(
+        machine, op, type_, store=False, unit=dtype.itemsize if block is None else block_bytes(block)
+    )
     flat, usable = tensor.touched()
     memory = tensor.memref.memory
     if block is not None:
@@ -206,7 +208,7 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
 def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
     """Components to memory; of several that go to one place one wins, which is found all the same."""
     type_ = matrix_type(op.matrix)
-    tensor = Tensor(machine, op, type_, store=True, unit=type_.component.size)
+    tensor = TensorOperand(machine, op, type_, store=True, unit=type_.component.size)
     _check_aliasing(tensor)
     flat, usable = tensor.touched()
     values = machine.array(op.matrix)
@@ -222,7 +224,7 @@ def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
         memory.written[places] = True
 
 
-def _check_aliasing(tensor: Tensor) -> None:
+def _check_aliasing(tensor: TensorOperand) -> None:
     """Find elements of memory that several components of a matrix are stored to."""
     for position, access in enumerate(tensor.accesses):
         aliased = access.aliased()
@@ -245,7 +247,7 @@ class Blocks:
     number: Array
 
 
-def _blocks(tensor: Tensor, block: MemRef, name: str, flat: Array, usable: Mask) -> Blocks:
+def _blocks(tensor: TensorOperand, block: MemRef, name: str, flat: Array, usable: Mask) -> Blocks:
     memory = tensor.memref.memory
     size = memory.data.itemsize
     per_block = block_bytes(block) // size
@@ -264,7 +266,7 @@ def _blocks(tensor: Tensor, block: MemRef, name: str, flat: Array, usable: Mask)
 
 
 def _decode(
-    machine: Machine, op: CooperativeMatrixLoadTensor, tensor: Tensor, block: MemRef, flat: Array, usable: Mask
+    machine: Machine, op: CooperativeMatrixLoadTensor, tensor: TensorOperand, block: MemRef, flat: Array, usable: Mask
 ) -> Array:
     """The region for every component that lies in a block."""
     assert op.block is not None
@@ -286,7 +288,7 @@ def _decode(
     return np.broadcast_to(result, as_items(usable).shape).reshape(shape)
 
 
-def _coordinates(tensor: Tensor) -> list[Array]:
+def _coordinates(tensor: TensorOperand) -> list[Array]:
     """The coordinates of the blocks, then those inside them, as index values."""
     missing = np.empty((0, 0), np.int64)
     found: list[Array] = []

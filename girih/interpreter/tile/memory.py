@@ -14,7 +14,7 @@ from girih.interpreter.machine.boxes import span_of
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
-from girih.ir.types import Group, MemRef
+from girih.ir.types import GroupType, MemRef
 from girih.ops.tile.memory import (
     Alloca,
     Associated,
@@ -58,7 +58,7 @@ def lifetime_stop(machine: Machine, op: LifetimeStop) -> None:
 @meaning(Load)
 def load(machine: Machine, op: Load) -> None:
     """An element of a memref, or a memref of a group."""
-    if isinstance(op.tensor.type, Group):
+    if isinstance(op.tensor.type, GroupType):
         machine.set(op.result, _member(machine, op, machine.group(op.tensor)))
         return
     memref = machine.memref(op.tensor)

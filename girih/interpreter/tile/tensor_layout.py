@@ -43,7 +43,7 @@ _FIRST = np.zeros((1, 1, 1), np.int64)
 def create_layout(machine: Machine, op: TensorLayoutCreate) -> None:
     """One layout for all."""
     type = op.result.type
-    assert isinstance(type, types.TensorLayout)
+    assert isinstance(type, types.TensorLayoutType)
     machine.set(op.result, ModelValue((TensorLayout(type.dim, type.clamp_mode.value),), _FIRST))
 
 
@@ -51,7 +51,7 @@ def create_layout(machine: Machine, op: TensorLayoutCreate) -> None:
 def create_view(machine: Machine, op: TensorViewCreate) -> None:
     """One view for all."""
     type = op.result.type
-    assert isinstance(type, types.TensorView)
+    assert isinstance(type, types.TensorViewType)
     machine.set(op.result, ModelValue((TensorView(type.dim, type.has_dimensions, type.permutation),), _FIRST))
 
 
@@ -116,7 +116,7 @@ def _set(machine: Machine, op: Op, before: Value, operands: Sequence[Value | int
             models.append(None)
             bad = restrict(machine, which == position)
             found = "; ".join(str(v) for v in error.violations)
-            what = NO_LAYOUT if isinstance(result.type, types.TensorLayout) else NO_VIEW
+            what = NO_LAYOUT if isinstance(result.type, types.TensorLayoutType) else NO_VIEW
             machine.find("run.tensor_layout", op, bad, f"{what}: {found}")
     machine.set(result, ModelValue(tuple(models), which))
 

@@ -80,7 +80,7 @@ def _checked() -> Any:
 
 
 @node
-class Access(Op):
+class MatrixAccess(Op):
     """The base of everything that touches a tile of a memref."""
 
     transpose: bool = _transpose()
@@ -88,7 +88,7 @@ class Access(Op):
 
 
 @node
-class AtomicAccess(Access):
+class AtomicAccess(MatrixAccess):
     """The base of the atomic ones."""
 
     scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
@@ -96,7 +96,7 @@ class AtomicAccess(Access):
 
 
 @node
-class MatrixLoad(Access):
+class MatrixLoad(MatrixAccess):
     """The base of the loads."""
 
     memory: Value = operand(MATRIX, "memref", reads=True)
@@ -106,7 +106,7 @@ class MatrixLoad(Access):
 
 
 @node
-class MatrixStore(Access):
+class MatrixStore(MatrixAccess):
     """The base of the stores."""
 
     matrix: Value = operand(COOPMATRIX, "the tile")

@@ -15,7 +15,7 @@ from girih.ir.types import CoopMatrix, Use
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ComponentLayout:
     """The numbers of the layout."""
 
     subgroup_size: int
@@ -41,7 +41,7 @@ class Layout:
         return row + (inner + self.interleaved_blocks * outer) * self.block_rows, column
 
 
-def layout_of(type: CoopMatrix, subgroup_size: int) -> Layout | None:
+def layout_of(type: CoopMatrix, subgroup_size: int) -> ComponentLayout | None:
     """The layout of a matrix type, None where it has more rows than the subgroup size and no multiple of it."""
     block_rows = min(type.rows, subgroup_size)
     if type.rows % block_rows:
@@ -50,6 +50,6 @@ def layout_of(type: CoopMatrix, subgroup_size: int) -> Layout | None:
     blocks = type.rows // block_rows
     paired = type.use is Use.B and type.component.size == 1 and type.rows > subgroup_size and blocks % 2 == 0
     interleaved = 2 if paired else 1
-    return Layout(
+    return ComponentLayout(
         subgroup_size, type.rows, type.columns, block_rows, -(-type.columns // step) * step, blocks, interleaved
     )

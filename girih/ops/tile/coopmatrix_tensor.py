@@ -45,7 +45,7 @@ from girih.ir.types import (
     CoopMatrix,
     MemRef,
     Number,
-    TensorView,
+    TensorViewType,
     Type,
     element_type,
     packed_strides,
@@ -76,9 +76,9 @@ STORE = '001 8.X "coopMatStoreTensorNV"'
 
 
 def _view_fits(s: Subject) -> bool:
-    if s.op.view is None or not isinstance(s.op.view.type, TensorView):
+    if s.op.view is None or not isinstance(s.op.view.type, TensorViewType):
         raise Undetermined
-    view: TensorView = s.op.view.type
+    view: TensorViewType = s.op.view.type
     return view.has_dimensions or view.dim == dim("layout").value(s)
 
 
@@ -245,7 +245,7 @@ class BlockOrder(Enum):
 
 
 @node
-class BlockedInterleaved(Op):
+class BlockedAccess(Op):
     """The base of what moves a matrix in interleaved blocks; the matrix is dense at `&memory[offset]`."""
 
     order: BlockOrder = modifier({o.value: o for o in BlockOrder}, required=True, doc="the order of the blocks")
@@ -316,7 +316,7 @@ def _interleaved(name: str) -> tuple[Row, ...]:
     tangled=True,
     word="cooperative_matrix_load",
 )
-class CooperativeMatrixLoadBlockedInterleaved(BlockedInterleaved):
+class CooperativeMatrixLoadBlockedInterleaved(BlockedAccess):
     """Load a matrix from interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
 
     memory: Value = operand(BUFFER, "the memory of the blocks", reads=True)
@@ -336,7 +336,7 @@ rules(CooperativeMatrixLoadBlockedInterleaved, *_interleaved("result"))
     tangled=True,
     word="cooperative_matrix_store",
 )
-class CooperativeMatrixStoreBlockedInterleaved(BlockedInterleaved):
+class CooperativeMatrixStoreBlockedInterleaved(BlockedAccess):
     """Store a matrix as interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
 
     matrix: Value = operand(COOPMATRIX, "the matrix")

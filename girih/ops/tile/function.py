@@ -8,7 +8,7 @@ from girih.ir.core import Parameter, Region
 from girih.ir.define import Attributes, Expect, attributes_row, rules
 from girih.ir.facts import DeviceLimits
 from girih.ir.predicates import Holds, Row, Subject, Undetermined, show
-from girih.ir.types import CoopMatrix, Extent, Group, MemRef, packed_strides
+from girih.ir.types import CoopMatrix, Extent, GroupType, MemRef, packed_strides
 from girih.ops.tile.memory import Alloca, LifetimeStop
 from girih.source import Span
 
@@ -120,7 +120,7 @@ def _memory_type(parameter: Parameter) -> MemRef | None:
     match parameter.type:
         case MemRef() as found:
             return found
-        case Group(memref=found):
+        case GroupType(memref=found):
             return found
         case _:
             return None
@@ -205,7 +205,7 @@ rules(
 
 
 def _memref_of(s: Subject) -> MemRef:
-    found = s.op.memref if isinstance(s.op, Group) else s.op
+    found = s.op.memref if isinstance(s.op, GroupType) else s.op
     if not isinstance(found, MemRef):
         raise Undetermined
     return found
@@ -234,8 +234,8 @@ def _ordered(s: Subject) -> bool:
     return True
 
 
-def _group(s: Subject) -> Group:
-    if not isinstance(s.op, Group):
+def _group(s: Subject) -> GroupType:
+    if not isinstance(s.op, GroupType):
         raise Undetermined
     return s.op
 

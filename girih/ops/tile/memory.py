@@ -42,7 +42,7 @@ from girih.ir.predicates import (
     show,
     type_of,
 )
-from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, Group, MemRef
+from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, GroupType, MemRef
 
 ALLOCA = '003 "Alloca"'
 LOAD = '003 "Load"'
@@ -156,14 +156,14 @@ rules(
 
 def _expected_indices(s: Subject) -> int:
     found = s.op.tensor.type
-    if isinstance(found, Group):
+    if isinstance(found, GroupType):
         return 1
     return memref(s, "tensor").order
 
 
 def _literals_in_bounds(s: Subject) -> bool:
     found = s.op.tensor.type
-    shape: tuple[Extent, ...] = (found.size,) if isinstance(found, Group) else memref(s, "tensor").shape
+    shape: tuple[Extent, ...] = (found.size,) if isinstance(found, GroupType) else memref(s, "tensor").shape
     pairs = zip(s.op.indices, shape, strict=False)
     return all(not isinstance(i, int) or (i >= 0 and (n is None or i < n)) for i, n in pairs)
 
@@ -199,7 +199,7 @@ class Load(Op):
 
 def _loaded(s: Subject) -> object:
     found = s.op.tensor.type
-    return found.memref if isinstance(found, Group) else memref(s, "tensor").element
+    return found.memref if isinstance(found, GroupType) else memref(s, "tensor").element
 
 
 rules(

@@ -12,7 +12,7 @@ from math import prod
 from girih.ir.core import Op, Region, Value
 from girih.ir.define import rules
 from girih.ir.predicates import Holds, Row, Subject, Undetermined
-from girih.ir.types import CoopMatrix, TensorLayout
+from girih.ir.types import CoopMatrix, TensorLayoutType
 from girih.ops.tile.coopmatrix_tensor import STORE, CooperativeMatrixStoreTensor
 from girih.ops.tile.tensor_layout import (
     BLOCK_SIZE,
@@ -49,7 +49,7 @@ def _history(s: Subject, layout: Value) -> Iterator[Op]:
 def _numbers(s: Subject, op: Op) -> Numbers:
     """What an instruction sets for each dimension; of a slice, the spans."""
     held = [one.size for one in op.slices] if isinstance(op, TensorLayoutSlice) else getattr(op, "numbers", ())
-    if not isinstance(s.op.layout.type, TensorLayout) or len(held) != s.op.layout.type.dim:
+    if not isinstance(s.op.layout.type, TensorLayoutType) or len(held) != s.op.layout.type.dim:
         raise Undetermined
     return tuple(known(s, one) for one in held)
 

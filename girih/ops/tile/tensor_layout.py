@@ -16,14 +16,14 @@ from girih.ir.predicates import (
     TENSOR_VIEW,
     Equal,
     Holds,
-    Kind,
     Row,
     Subject,
     Term,
+    TypeKind,
     Undetermined,
     type_of,
 )
-from girih.ir.types import I32, INDEX, ErrorType, TensorLayout, TensorView, Type
+from girih.ir.types import I32, INDEX, ErrorType, TensorLayoutType, TensorViewType, Type
 from girih.source import Span
 
 MOST_DIMENSIONS = 5
@@ -53,7 +53,7 @@ def dim(name: str) -> Term:
 
     def value(s: Subject) -> int:
         held = getattr(s.op, name)
-        if not isinstance(held, Value) or not isinstance(held.type, TensorLayout | TensorView):
+        if not isinstance(held, Value) or not isinstance(held.type, TensorLayoutType | TensorViewType):
             raise Undetermined
         if not 1 <= held.type.dim <= MOST_DIMENSIONS:
             raise Undetermined
@@ -229,7 +229,7 @@ rules(
 )  # fmt: skip
 
 
-BITS = Kind("of type i32, a pattern of bits such as a `bitcast` gives", lambda t: t == I32)
+BITS = TypeKind("of type i32, a pattern of bits such as a `bitcast` gives", lambda t: t == I32)
 
 
 @op("tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
@@ -307,20 +307,20 @@ rules(
 # --- types ----------------------------------------------------------------------------------
 
 
-def _tensor_type(s: Subject) -> TensorLayout | TensorView:
-    if not isinstance(s.op, TensorLayout | TensorView):
+def _tensor_type(s: Subject) -> TensorLayoutType | TensorViewType:
+    if not isinstance(s.op, TensorLayoutType | TensorViewType):
         raise Undetermined
     return s.op
 
 
-def _view_type(s: Subject) -> TensorView:
-    if not isinstance(s.op, TensorView) or not 1 <= s.op.dim <= MOST_DIMENSIONS:
+def _view_type(s: Subject) -> TensorViewType:
+    if not isinstance(s.op, TensorViewType) or not 1 <= s.op.dim <= MOST_DIMENSIONS:
         raise Undetermined
     return s.op
 
 
 def _is_tensor(type: Type) -> bool:
-    return isinstance(type, TensorLayout | TensorView)
+    return isinstance(type, TensorLayoutType | TensorViewType)
 
 
 rules(

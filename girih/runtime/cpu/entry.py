@@ -31,9 +31,9 @@ import numpy as np
 
 from girih.arguments.arrays import DTYPES, ParameterSpec
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, RECORD_BYTES
-from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, Group, MemRef, Number, Type
+from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, GroupType, MemRef, Number, Type
 
-__all__ = ["NUMBERS", "Entry", "slot_count", "table_bytes"]
+__all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]
 
 _KINDS = {
     name: number
@@ -91,7 +91,7 @@ def slot_count(type: Type) -> int:
     """How many slots a parameter takes."""
     if isinstance(type, MemRef):
         return 1 + _dynamic(type)
-    if isinstance(type, Group):
+    if isinstance(type, GroupType):
         return 1 + (type.size is None)
     return 2 if type in (C32, C64) else 1
 
@@ -106,7 +106,7 @@ def _dynamic(type: MemRef) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class KernelEntry:
     """The functions that launch one kernel."""
 
     call: Callable[..., object] | None
@@ -124,7 +124,7 @@ class Entry:
         serial_groups: int,
         untimed_groups: int,
         addresses: Callable[[str], int],
-    ) -> Entry:
+    ) -> KernelEntry:
         """The functions for a kernel at an address in `code`, which stays as long as one of them.
 
         `addresses` tells where the launcher's own functions are.
@@ -141,7 +141,7 @@ class Entry:
         words += [len(parameters), 8 * slots, *described]
         functions = [addresses("girih_run"), addresses("girih_call")]
         run, call = _functions(name.encode(), functions, words, code)
-        return Entry(call if known_layout() else None, run)
+        return KernelEntry(call if known_layout() else None, run)
 
 
 def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
@@ -209,7 +209,7 @@ def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
     type = spec.type
     if isinstance(type, MemRef):
         return _memref(spec, type, slot)
-    if isinstance(type, Group):
+    if isinstance(type, GroupType):
         if type.offset != 0:
             # Where the pointers are moved, the slow path finds out where each member ends.
             return _sized("K_UNUSUAL", slot, [])

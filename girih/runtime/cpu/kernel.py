@@ -15,15 +15,15 @@ import numpy as np
 
 from girih.analysis.effects import written_parameters
 from girih.arguments import arrays
-from girih.arguments.report import Place, Report
+from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
 from girih.back.llvm.cpu.machine import abi
 from girih.back.llvm.cpu.machine.abi import CompiledKernel, Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
 from girih.ir.core import Function
-from girih.ir.types import Group, MemRef, Type
+from girih.ir.types import GroupType, MemRef, Type
 from girih.runtime.cpu import slots
-from girih.runtime.cpu.entry import Entry
+from girih.runtime.cpu.entry import KernelEntry
 from girih.runtime.cpu.jit import link
 from girih.runtime.cpu.launcher import launcher
 from girih.runtime.cpu.pool import process_pool
@@ -31,7 +31,7 @@ from girih.source import NOWHERE, Span
 
 __all__ = ["CpuKernel"]
 
-_NO_PLACE = Place("", 0, NOWHERE)
+_NO_PLACE = ArgumentPlace("", 0, NOWHERE)
 
 
 class CpuKernel:
@@ -51,7 +51,7 @@ class CpuKernel:
         self._specs = [arrays.specification(p, written=p.value in written) for p in function.parameters]
         self._types = [p.type for p in function.parameters]
         self._linked = link(compiled.object, [compiled.symbol])
-        self._entry = Entry.make(
+        self._entry = KernelEntry.make(
             compiled.name,
             self._specs,
             kernel=self._linked.addresses[compiled.symbol],
@@ -144,13 +144,13 @@ def _usual(type: Type, value: object) -> object:
     """An array of NumPy over the same memory, or a number of Python; what cannot be made one as it is."""
     while isinstance(value, arrays.Uninitialized):
         value = value.array
-    if isinstance(type, Group):
+    if isinstance(type, GroupType):
         return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
     if not isinstance(type, MemRef):
         return value.item() if isinstance(value, np.generic) else value
     if value is None or value.__class__ is np.ndarray:
         return value
-    found = as_array(value, _NO_PLACE, Report())
+    found = as_array(value, _NO_PLACE, ArgumentReport())
     return value if found is None else found
 
 

@@ -15,7 +15,7 @@ from girih.arguments import memory
 from girih.arguments.arrays import Accepted, GroupClaim
 from girih.arguments.memory import Claim
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
-from girih.ir.types import BF16, C32, C64, F16, F32, F64, Group, MemRef, Type
+from girih.ir.types import BF16, C32, C64, F16, F32, F64, GroupType, MemRef, Type
 
 _NARROW = (F16, BF16, F32)
 
@@ -42,7 +42,7 @@ def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
             assert isinstance(type, MemRef)
             words += [_address(item), *_extents(type, item)]
         elif isinstance(item, GroupClaim):
-            assert isinstance(type, Group)
+            assert isinstance(type, GroupType)
             table = _table(type, item)
             held.append(table)
             words += [0 if item.null else ctypes.addressof(table), *([item.size] if type.size is None else [])]
@@ -65,7 +65,7 @@ def _dynamic(declared: Iterable[int | None], given: Iterable[int]) -> list[int]:
     return [extent for known, extent in zip(declared, given, strict=True) if known is None]
 
 
-def _table(type: Group, group: GroupClaim) -> Any:
+def _table(type: GroupType, group: GroupClaim) -> Any:
     """The table of a group; one without members has a place too, as it is no null pointer."""
     words: list[int] = []
     for claim in group.members:

@@ -25,12 +25,12 @@ from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import Geometry, Lowering, Place
+from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, Lowering
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.diagnostics import CompileError
 from girih.ir.core import Function, Op, Parameter, Region, Value
 from girih.ir.facts import DeviceLimits
-from girih.ir.types import PARTS, Boolean, Group, MemRef, Number
+from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowe
         last_uses=last_uses(function),
         checks=checks,
         debug=debug,
-        place=Place(lanes=geometry.subgroups * geometry.subgroup_size),
+        place=ExecutionPlace(lanes=geometry.subgroups * geometry.subgroup_size),
         arguments=arguments,
         workspace=Val("%workspace", "ptr"),
         record=record,
@@ -100,13 +100,13 @@ def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowe
     return Lowered(kernel, text, "presplitcoroutine" in text)
 
 
-def geometry_of(function: Function) -> Geometry:
+def geometry_of(function: Function) -> KernelGeometry:
     """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size suits it."""
     possible = possible_subgroup_sizes(function, DeviceLimits())
     if not possible:
         raise CompileError([no_subgroup_size(function, DeviceLimits())])
     size = preferred_subgroup_size(possible)
-    return Geometry(function.work_group_size or (size, 1), size)
+    return KernelGeometry(function.work_group_size or (size, 1), size)
 
 
 def _slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
@@ -154,7 +154,7 @@ class _Slots:
         match parameter.type:
             case MemRef() as type:
                 return self._memref(parameter, type)
-            case Group() as type:
+            case GroupType() as type:
                 return self._group(parameter, type)
             case Boolean():
                 return uniform(parameter.type, self._l.w.convert("trunc", self.take(), "i1"))
@@ -177,7 +177,7 @@ class _Slots:
         strides = tuple(index(self.take()) if n is None else n for n in type.strides)
         return MemRefHeld(type, pointer, index(0), shape, strides, parameter.name, _alignment(parameter, type))
 
-    def _group(self, parameter: Parameter, type: Group) -> GroupHeld:
+    def _group(self, parameter: Parameter, type: GroupType) -> GroupHeld:
         table = self.take("ptr")
         size = self.take() if type.size is None else type.size
         fields = 2 + type.memref.shape.count(None) + type.memref.strides.count(None)

@@ -11,7 +11,7 @@ from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, integer, lanes, scalar, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.capture import Capture, rewritten
-from girih.back.llvm.lower.code import Frame, Lowering, Place
+from girih.back.llvm.lower.code import ExecutionPlace, Lowering, WorkspaceFrame
 from girih.ir.core import RegionKind
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Parallel
@@ -85,9 +85,9 @@ def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[st
         code,
         w=w,
         debug=debug,
-        frame=Frame(),
+        frame=WorkspaceFrame(),
         workspace=Val("%workspace", "ptr"),
-        place=Place(
+        place=ExecutionPlace(
             kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
         ),
         suspend=lambda: _suspend(w),

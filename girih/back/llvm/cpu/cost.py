@@ -28,16 +28,16 @@ _FLOPS = 50.0
 
 def serial_groups(function: Function, constants: dict[Value, int], lanes: int) -> int:
     """How many work-groups are done before another thread would have begun."""
-    return _affordable(function, Facts(constants, lanes, _LIKELY))
+    return _affordable(function, CostFacts(constants, lanes, _LIKELY))
 
 
 def untimed_groups(function: Function, constants: dict[Value, int], lanes: int) -> int:
     """How many work-groups are certainly done before anybody could ask for an end; 1 where nothing is certain."""
-    return _affordable(function, Facts(constants, lanes, _BOUNDLESS))
+    return _affordable(function, CostFacts(constants, lanes, _BOUNDLESS))
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CostFacts:
     """What is known of a kernel, and what stands for each number that is not."""
 
     constants: dict[Value, int]
@@ -45,15 +45,15 @@ class Facts:
     unknown: float
 
 
-def _affordable(function: Function, facts: Facts) -> int:
+def _affordable(function: Function, facts: CostFacts) -> int:
     return max(1, int(_WORTH / max(_region(function.body, facts), 1.0)))
 
 
-def _region(region: Region, facts: Facts) -> float:
+def _region(region: Region, facts: CostFacts) -> float:
     return sum(_op(op, facts) for op in region.ops)
 
 
-def _op(op: Op, facts: Facts) -> float:
+def _op(op: Op, facts: CostFacts) -> float:
     inner = sum(_region(r, facts) for r in op.regions)
     match op:
         case For():
@@ -71,13 +71,13 @@ def _op(op: Op, facts: Facts) -> float:
             return max((_size(v, facts) for v in op.operands), default=1.0) / 8 + 1.0 + inner
 
 
-def _trips(start: Value, stop: Value, facts: Facts) -> float:
+def _trips(start: Value, stop: Value, facts: CostFacts) -> float:
     if start in facts.constants and stop in facts.constants:
         return max(0, facts.constants[stop] - facts.constants[start])
     return facts.unknown
 
 
-def _size(value: Value, facts: Facts) -> float:
+def _size(value: Value, facts: CostFacts) -> float:
     """The elements of what an instruction works on as a whole."""
     match value.type:
         case MemRef(shape=shape):

@@ -22,7 +22,7 @@ from girih.ir.types import PARTS, Number
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ElementPlace:
     """Where the elements are: from a pointer, or one pointer per lane, so many elements on.
 
     With `near`, each lane's element is a known number of elements from one offset that all share.
@@ -55,7 +55,7 @@ def part_count(element: Number) -> int:
     return 2 if element in PARTS else 1
 
 
-def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> Place:
+def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> ElementPlace:
     """The elements that work-items access; every index is checked."""
     found = [code.index(i) for i in indices]
     check_null(code, op, memref)
@@ -65,7 +65,7 @@ def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Va
         offset = addresses.add(code.w, offset, step, code.lanes)
     if code.checks:
         _check_bounds(code, op, memref, found, as_scalar(offset))
-    return Place(memref.pointer, as_scalar(offset), memref.element, _near(code, memref, found))
+    return ElementPlace(memref.pointer, as_scalar(offset), memref.element, _near(code, memref, found))
 
 
 _LONGEST_RUN = 128
@@ -240,7 +240,7 @@ def _is_below(below: Val | None, extent: Scalar) -> bool:
 # --- loads and stores --------------------------------------------------------------------------
 
 
-def address(code: Lowering, place: Place, part: int = 0) -> Val:
+def address(code: Lowering, place: ElementPlace, part: int = 0) -> Val:
     """The address of a part of the elements: one, or one per lane where they are not neighbours."""
     size = place.element.size
     offset = place.offset
@@ -249,7 +249,7 @@ def address(code: Lowering, place: Place, part: int = 0) -> Val:
     return code.w.at(moved, part * part_type(place.element).size)
 
 
-def first_address(code: Lowering, place: Place) -> Val:
+def first_address(code: Lowering, place: ElementPlace) -> Val:
     """The address of the first lane's element, of neighbouring ones."""
     if place.offset.linear is None:
         return address(code, place)
@@ -261,7 +261,7 @@ def full_mask(code: Lowering) -> Val:
     return code.mask if code.mask is not None else integer(1, wide("i1", code.lanes))
 
 
-def read(code: Lowering, place: Place) -> Scalar:
+def read(code: Lowering, place: ElementPlace) -> Scalar:
     """The elements at a place."""
     one = part_type(place.element)
     type, size = memory_type(one), one.size
@@ -279,12 +279,12 @@ def read(code: Lowering, place: Place) -> Scalar:
     return Scalar(place.element, tuple(from_memory(code.w, code.target.features, one, x) for x in loaded))
 
 
-def _pointers(code: Lowering, place: Place, part: int) -> Val:
+def _pointers(code: Lowering, place: ElementPlace, part: int) -> Val:
     held = address(code, place, part)
     return code.w.splat(held, code.lanes)
 
 
-def _read_neighbours(code: Lowering, place: Place, type: str, size: int, count: int) -> list[Val]:
+def _read_neighbours(code: Lowering, place: ElementPlace, type: str, size: int, count: int) -> list[Val]:
     w = code.w
     vector = wide(type, code.lanes * count)
     pointer = first_address(code, place)
@@ -296,14 +296,14 @@ def _read_neighbours(code: Lowering, place: Place, type: str, size: int, count: 
     return [w.masked_load(vector, pointer, code.mask, size, zero(vector))]
 
 
-def _read_near(code: Lowering, place: Place, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
+def _read_near(code: Lowering, place: ElementPlace, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
     """What lies between the elements of all lanes as one vector, and of it the elements."""
     w = code.w
     vector = wide(type, max(2, max(steps) + 1))
     return w.shuffle(w.load(vector, w.at(place.pointer, w.mul(first, size)), size), None, steps)
 
 
-def write(code: Lowering, place: Place, value: Scalar) -> None:
+def write(code: Lowering, place: ElementPlace, value: Scalar) -> None:
     """Store one element per active work-item; of several that store to one place, the last wins."""
     one = part_type(place.element)
     count = part_count(place.element)
@@ -323,7 +323,7 @@ def write(code: Lowering, place: Place, value: Scalar) -> None:
         code.w.scatter(x, _pointers(code, place, number), mask, one.size)
 
 
-def _write_neighbours(code: Lowering, place: Place, parts: list[Val], size: int) -> None:
+def _write_neighbours(code: Lowering, place: ElementPlace, parts: list[Val], size: int) -> None:
     w = code.w
     pointer = first_address(code, place)
     if len(parts) == 2:

@@ -44,7 +44,7 @@ def lowering(*targets: type[Op]) -> Callable[[R], R]:
 
 
 @dataclass(slots=True)
-class Frame:
+class WorkspaceFrame:
     """Bytes of the workspace, given out like a stack; `most` is the largest extent it had."""
 
     used: int = 0
@@ -59,7 +59,7 @@ class Frame:
 
 
 @dataclass(slots=True)
-class Place:
+class ExecutionPlace:
     """Where the code being written is executed: by which work-items, and with what at hand."""
 
     kind: RegionKind = RegionKind.COLLECTIVE
@@ -71,7 +71,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Geometry:
+class KernelGeometry:
     """The sizes that the kernel is compiled for."""
 
     work_group_size: tuple[int, int]
@@ -94,20 +94,20 @@ class Lowering:
     module: ModuleText
     function: Function
     target: CpuTarget
-    geometry: Geometry
+    geometry: KernelGeometry
     constants: dict[core.Value, int]
     varying: set[core.Value]
     last_uses: dict[core.Value, Op]
     checks: bool
     debug: DebugInfo
-    place: Place
+    place: ExecutionPlace
     arguments: Val
     workspace: Val
     record: Val
     group: tuple[Val, Val, Val]
     grid: tuple[Val, Val, Val]
     linear_group: Val
-    frame: Frame = field(default_factory=Frame)
+    frame: WorkspaceFrame = field(default_factory=WorkspaceFrame)
     env: dict[core.Value, Held] = field(default_factory=dict)
     sites: dict[Site, int] = field(default_factory=dict)
     leave: Callable[[], None] = lambda: None

@@ -10,7 +10,7 @@ from girih.back.llvm.lower.code import Lowering, lowering, memref_type
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
-from girih.ir.types import BOOL, Group, MemRef
+from girih.ir.types import BOOL, GroupType, MemRef
 from girih.ops.tile.memory import (
     Alloca,
     Associated,
@@ -47,7 +47,7 @@ def lifetime_stop(code: Lowering, op: LifetimeStop) -> None:
 @lowering(Load)
 def load(code: Lowering, op: Load) -> None:
     """An element of a memref, or a memref of a group."""
-    if isinstance(op.tensor.type, Group):
+    if isinstance(op.tensor.type, GroupType):
         code.set(op.result, _member(code, op, code.group_of(op.tensor)))
         return
     code.set(op.result, read(code, locate(code, op, code.memref(op.tensor), op.indices)))

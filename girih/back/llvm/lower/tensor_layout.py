@@ -16,7 +16,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import uniform
 from girih.ir.core import Op, Slice, Value
-from girih.ir.types import I32, TensorLayout, TensorView
+from girih.ir.types import I32, TensorLayoutType, TensorViewType
 from girih.ops.tile.tensor_layout import (
     NO_LAYOUT,
     NO_VIEW,
@@ -116,7 +116,7 @@ def _unsigned(code: Lowering, predicate: str, a: Extent, b: Extent) -> Val:
 def create_layout(code: Lowering, op: TensorLayoutCreate) -> None:
     """Block sizes of 1, and zeros."""
     type = op.result.type
-    assert isinstance(type, TensorLayout)
+    assert isinstance(type, TensorLayoutType)
     zeros: tuple[Extent, ...] = (0,) * type.dim
     code.set(op.result, LayoutHeld(type, (1,) * type.dim, zeros, zeros, zeros, zeros, uniform(I32, zero("i32"))))
 
@@ -220,7 +220,7 @@ def _sizes(slices: Sequence[Slice]) -> list[Value | int | None]:
 def create_view(code: Lowering, op: TensorViewCreate) -> None:
     """Zeros, and no clip."""
     type = op.result.type
-    assert isinstance(type, TensorView)
+    assert isinstance(type, TensorViewType)
     zeros: tuple[Extent, ...] = (0,) * type.dim
     code.set(op.result, ViewHeld(type, zeros, zeros, (0, U32, 0, U32)))
 

@@ -14,7 +14,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import Scalar, index, uniform
 from girih.ir.core import Op
-from girih.ir.types import ClampMode, TensorLayout, TensorView
+from girih.ir.types import ClampMode, TensorLayoutType, TensorViewType
 
 U32 = 2**32 - 1
 I32_LOW, I32_HIGH = -(2**31), 2**31 - 1
@@ -24,7 +24,7 @@ I32_LOW, I32_HIGH = -(2**31), 2**31 - 1
 class LayoutHeld:
     """A tensor layout; numbers are outermost first, strides count blocks, `clamp_value` is an i32."""
 
-    type: TensorLayout
+    type: TensorLayoutType
     block_size: tuple[Extent, ...]
     dimension: tuple[Extent, ...]
     stride: tuple[Extent, ...]
@@ -47,7 +47,7 @@ class LayoutHeld:
 class ViewHeld:
     """A tensor view; `clip` is (row offset, row span, column offset, column span)."""
 
-    type: TensorView
+    type: TensorViewType
     dimension: tuple[Extent, ...]
     stride: tuple[Extent, ...]
     clip: tuple[Extent, ...]

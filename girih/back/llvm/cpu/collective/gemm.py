@@ -18,7 +18,7 @@ from itertools import groupby
 
 from girih.back.llvm.cpu.collective import gemm_packed, gemm_tiles, gemm_vector
 from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
-from girih.back.llvm.cpu.collective.gemm_product import Piece, Product, block
+from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
 from girih.back.llvm.cpu.collective.microkernel import most_accumulators
 from girih.back.llvm.cpu.collective.panels import Panels
 from girih.back.llvm.cpu.collective.scaling import Scaling
@@ -246,7 +246,7 @@ def _known(p: Product) -> None:
     pieces = _pieces(p.e, m)
     narrow = pieces[-1].count < pieces[0].count
     vectors, together = choose(len(pieces), n, k, p.parts, most_accumulators(p.e.target), narrow=narrow)
-    groups: list[list[Piece]] = []
+    groups: list[list[ProductPiece]] = []
     start = column = 0
     for count, times in split(len(pieces), vectors):
         groups += [pieces[k : k + count] for k in range(start, start + count * times, count)]
@@ -256,7 +256,7 @@ def _known(p: Product) -> None:
         column += count * times
 
 
-def _known_columns(p: Product, groups: list[list[Piece]], column: int, count: int, times: int) -> None:
+def _known_columns(p: Product, groups: list[list[ProductPiece]], column: int, count: int, times: int) -> None:
     w = p.e.w
     if times == 1:
         _known_rows(p, groups, column, count)
@@ -265,7 +265,7 @@ def _known_columns(p: Product, groups: list[list[Piece]], column: int, count: in
         _known_rows(p, groups, loop.index, count)
 
 
-def _known_rows(p: Product, groups: list[list[Piece]], column: Operand, count: int) -> None:
+def _known_rows(p: Product, groups: list[list[ProductPiece]], column: Operand, count: int) -> None:
     """All rows for some columns; equal groups of whole vectors are a loop."""
     w = p.e.w
     for (size, whole), run in groupby(groups, lambda group: (len(group), _whole(p.e, group))):
@@ -276,15 +276,15 @@ def _known_rows(p: Product, groups: list[list[Piece]], column: Operand, count: i
             continue
         start, step = alike[0][0].start, size * p.e.count
         with w.loop(start, w.add(start, len(alike) * step), step) as loop:
-            moved = [Piece(w.add(loop.index, number * p.e.count), p.e.count) for number in range(size)]
+            moved = [ProductPiece(w.add(loop.index, number * p.e.count), p.e.count) for number in range(size)]
             _known_block(p, moved, column, count)
 
 
-def _whole(e: Elements, group: Sequence[Piece]) -> bool:
+def _whole(e: Elements, group: Sequence[ProductPiece]) -> bool:
     return all(piece.count == e.count and piece.mask is None for piece in group)
 
 
-def _known_block(p: Product, pieces: Sequence[Piece], column: Operand, count: int) -> None:
+def _known_block(p: Product, pieces: Sequence[ProductPiece], column: Operand, count: int) -> None:
     w = p.e.w
     columns = [p.b.address(w, 0, w.add(column, j)) for j in range(count)]
 
@@ -296,16 +296,16 @@ def _known_block(p: Product, pieces: Sequence[Piece], column: Operand, count: in
     block(p.e, p.a, p.b, pieces, columns, finish, padded=padded)
 
 
-def _pieces(e: Elements, rows: int) -> list[Piece]:
+def _pieces(e: Elements, rows: int) -> list[ProductPiece]:
     """Rows by vectors; what remains is masked, or goes by smaller vectors where there are no masks."""
     width = e.count
-    found = [Piece(start, width) for start in range(0, rows - width + 1, width)]
+    found = [ProductPiece(start, width) for start in range(0, rows - width + 1, width)]
     start = rows - rows % width
     while start < rows:
         left = rows - start
         count = 1 << (left - 1).bit_length() if e.masked else 1 << left.bit_length() - 1
         count = max(count, min(4, width)) if e.masked and left > 1 else count
-        found.append(Piece(start, count, e.first(count, left)))
+        found.append(ProductPiece(start, count, e.first(count, left)))
         start += min(count, left)
     return found
 

@@ -20,7 +20,7 @@ from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import Frame
+from girih.back.llvm.lower.code import WorkspaceFrame
 from girih.ir.types import BF16, F32, PARTS, Number
 
 _VECTORS = 2
@@ -40,7 +40,7 @@ _HELD_BYTES = 400 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PackingPlan:
     """The sizes of tiles and blocks, in elements."""
 
     target: CpuTarget
@@ -67,7 +67,7 @@ def takes_pairs(target: CpuTarget, compute: Number, a: View, b: View) -> bool:
     return target.dot_bf16 and compute == F32 and a.element == b.element == BF16
 
 
-def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Plan:
+def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> PackingPlan:
     """Sizes that suit the caches; no larger than matrices whose sizes are known."""
     parts = 2 if compute in PARTS else 1
     pairs = takes_pairs(target, compute, a, b)
@@ -81,10 +81,16 @@ def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Pl
     if held:
         block_columns = max(_HELD_BYTES // (block_rows * compute.size) // columns, 1) * columns
     (m, k), n = a.shape, b.shape[1]
-    return Plan(
-        target, compute, pairs, rows, columns,
-        _clamped(depth, k, 2), _clamped(block_rows, m, rows), _clamped(block_columns, n, columns),
-    )  # fmt: skip
+    return PackingPlan(
+        target,
+        compute,
+        pairs,
+        rows,
+        columns,
+        _clamped(depth, k, 2),
+        _clamped(block_rows, m, rows),
+        _clamped(block_columns, n, columns),
+    )
 
 
 def _clamped(size: int, extent: Operand, step: int) -> int:
@@ -95,20 +101,28 @@ def _clamped(size: int, extent: Operand, step: int) -> int:
     return min(size, max(-(-extent // (count * step)) * step, step))
 
 
-def multiply(e: Elements, end: Scaling, a: View, b: View, target: View, frame: Frame, workspace: Val) -> None:
+def multiply(e: Elements, end: Scaling, a: View, b: View, target: View, frame: WorkspaceFrame, workspace: Val) -> None:
     """target := alpha a b + beta target, for matrices of any types and strides."""
     depth = a.shape[1]
     holds = end.element == e.compute and not end.atomic
     sizes = plan(e.target, e.compute, a, b, held=not holds)
     single = isinstance(depth, int) and depth <= sizes.depth
-    _Product(e, end, a, b, target, sizes, frame, workspace).write(hold=not (holds or single))
+    _PackedProduct(e, end, a, b, target, sizes, frame, workspace).write(hold=not (holds or single))
 
 
-class _Product:
+class _PackedProduct:
     """The loops of a product, in the making."""
 
     def __init__(
-        self, e: Elements, end: Scaling, a: View, b: View, target: View, sizes: Plan, frame: Frame, workspace: Val
+        self,
+        e: Elements,
+        end: Scaling,
+        a: View,
+        b: View,
+        target: View,
+        sizes: PackingPlan,
+        frame: WorkspaceFrame,
+        workspace: Val,
     ) -> None:
         self.e, self.w, self.end, self.sizes = e, e.w, end, sizes
         self.a, self.b, self.target = a, b, target
@@ -227,7 +241,7 @@ def _part(w: Writer, held: View, start: Sequence[Operand], shape: tuple[Operand,
     return replace(held, pointer=held.address(w, *start), shape=shape)
 
 
-def product_function(module: ModuleText, sizes: Plan) -> str:
+def product_function(module: ModuleText, sizes: PackingPlan) -> str:
     """The name of the function that multiplies a panel by a panel into a tile; written if it is not there."""
     name = f"girih.product.{sizes.compute}{'.pairs' if sizes.pairs else ''}.{sizes.rows}x{sizes.columns}"
     factors = "i64 %depth, ptr noalias readonly %a, ptr noalias readonly %b"
@@ -241,7 +255,7 @@ def product_function(module: ModuleText, sizes: Plan) -> str:
     return name
 
 
-def _write_product(e: Elements, sizes: Plan) -> None:
+def _write_product(e: Elements, sizes: PackingPlan) -> None:
     """Two vectors of the first panel by as many numbers of the second as the registers allow."""
     w, columns = e.w, sizes.columns * sizes.parts
     a, b, tile, goal = (Val(f"%{name}", "ptr") for name in ("a", "b", "tile", "goal"))
@@ -278,7 +292,7 @@ def _pairs(w: Writer, a: Sequence[Val], b: Sequence[Val], values: Sequence[Val])
     return found
 
 
-def _complete(e: Elements, sizes: Plan, found: list[Val]) -> list[Val]:
+def _complete(e: Elements, sizes: PackingPlan, found: list[Val]) -> list[Val]:
     """The vectors of the tile: for complex numbers, products of parts are put together."""
     if sizes.parts == 1:
         return found
@@ -289,7 +303,7 @@ def _complete(e: Elements, sizes: Plan, found: list[Val]) -> list[Val]:
     return held
 
 
-def _prefetch(e: Elements, sizes: Plan, goal: Val, pitch: Val) -> None:
+def _prefetch(e: Elements, sizes: PackingPlan, goal: Val, pitch: Val) -> None:
     """Ask for the target's lines, which are needed after the product."""
     w = e.w
     w.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))

@@ -9,11 +9,11 @@ from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
 from girih.back.llvm.cpu.collective.microkernel import accumulate, multiply_add
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, wide, zero
-from girih.back.llvm.lower.code import Frame
+from girih.back.llvm.lower.code import WorkspaceFrame
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ProductPiece:
     """Neighbouring rows that a vector holds: where they start, how many lanes, and which of them count."""
 
     start: Operand
@@ -30,7 +30,7 @@ class Product:
     a: View
     b: View
     target: View
-    frame: Frame
+    frame: WorkspaceFrame
     workspace: Val
 
     @property
@@ -52,7 +52,7 @@ def block(
     e: Elements,
     a: View,
     b: View,
-    pieces: Sequence[Piece],
+    pieces: Sequence[ProductPiece],
     columns: Sequence[Val],
     finish: Callable[[int, int, Parts], None],
     *,

@@ -17,7 +17,7 @@ from itertools import pairwise, product
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
 from girih.back.llvm.cpu.collective.elementwise import sweep
-from girih.back.llvm.cpu.collective.gemm_product import Piece, Product, block
+from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
 from girih.back.llvm.cpu.collective.panels import ATTRIBUTES
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
@@ -109,7 +109,7 @@ def _rows_body(shape: Shape, pitch: int) -> Writing:
     def write(e: Elements, a: View, b: View) -> None:
         tall = Val("%tall", "i64")
         mask = e.first(shape.lanes, tall) if shape.least_rows < shape.rows else None
-        pieces = [Piece(k * shape.lanes, shape.lanes, mask) for k in range(shape.vectors)]
+        pieces = [ProductPiece(k * shape.lanes, shape.lanes, mask) for k in range(shape.vectors)]
 
         def finish(j: int, i: int, parts: Parts) -> None:
             e.store(e.compute, _in_tile(e, j * pitch + i * shape.lanes), parts)

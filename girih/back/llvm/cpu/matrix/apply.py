@@ -13,8 +13,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     in_registers,
     length,
     new_tile,
@@ -67,7 +67,7 @@ def _deferred(
 ) -> Deferred:
     """The region, line by line."""
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return _body(code, op, at, parts, shared)
 
     return Deferred(type, tuple(matrices), compute, 3 + 3 * weight_of_region(op.body), _reads_memory(op.body))
@@ -150,7 +150,7 @@ def _shared_values(code: Lowering, op: CooperativeMatrixApply) -> dict[Value, He
 
 
 def _body(
-    code: Lowering, op: CooperativeMatrixApply, at: Piece, elements: Sequence[Parts], shared: dict[Value, Held]
+    code: Lowering, op: CooperativeMatrixApply, at: MatrixPiece, elements: Sequence[Parts], shared: dict[Value, Held]
 ) -> Parts:
     """The region for a piece of a line of each matrix: the components that it yields."""
     w = code.w
@@ -177,7 +177,7 @@ def _one_by_one(
 ) -> None:
     """A row, component by component, as the column is one number in the region."""
     with code.w.loop(0, length(target.type)) as loop:
-        at = Piece(0, loop.index, 1)
+        at = MatrixPiece(0, loop.index, 1)
         write_tile(code, target, at, _body(code, op, at, [read_tile(code, s, at) for s in sources], shared))
 
 

@@ -13,7 +13,7 @@ from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
     Matrix,
-    Piece,
+    MatrixPiece,
     Reference,
     Unloaded,
     known,
@@ -100,10 +100,10 @@ def _pack(code: Lowering, m: Matrix, tile: InMemory) -> None:
     w = code.w
     walk = Walk(code, m)
 
-    def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+    def line(at: MatrixPiece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
         pair = []
         for k in range(2):
-            place = Piece(w.add(w.mul(w.value(at.line), 2), k), at.start, at.count)
+            place = MatrixPiece(w.add(w.mul(w.value(at.line), 2), k), at.start, at.count)
             pair.append(to_memory(w, code.target.features, BF16, walk.piece(m, place)[0]))
         count = at.count
         mixed = w.shuffle(pair[0], pair[1], [k // 2 + (k % 2) * count for k in range(2 * count)])

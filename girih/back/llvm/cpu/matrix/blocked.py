@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
-from girih.back.llvm.cpu.matrix.states import InMemory, Piece, address, new_tile, operand, part, part_count
+from girih.back.llvm.cpu.matrix.states import InMemory, MatrixPiece, address, new_tile, operand, part, part_count
 from girih.back.llvm.emit.text import Val, poison, wide
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.code import Lowering, lowering
@@ -160,7 +160,7 @@ def _lines(code: Lowering, tile: InMemory, row: Val, column: Val) -> list[Val]:
     w, type = code.w, tile.type
     width = ROW_BYTES // type.component.size
     start, first = w.mul(row, BLOCK_ROWS), w.mul(column, width)
-    places = [Piece(w.add(first, k), start, 1) for k in range(width)]
+    places = [MatrixPiece(w.add(first, k), start, 1) for k in range(width)]
     return [address(code, tile, at, number) for at in places for number in range(part_count(type))]
 
 

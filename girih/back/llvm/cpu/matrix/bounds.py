@@ -18,7 +18,7 @@ from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, index
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
-from girih.ops.tile.coopmatrix import Access
+from girih.ops.tile.coopmatrix import MatrixAccess
 
 
 class Elsewhere(Protocol):
@@ -105,7 +105,7 @@ def shared_operand(code: Lowering, op: Op, name: str) -> Parts:
 # --- windows -----------------------------------------------------------------------------------
 
 
-def window_of(code: Lowering, op: Access, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
+def window_of(code: Lowering, op: MatrixAccess, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
     """The tile that an instruction accesses, checked."""
     together(code, op)
     memref = shared_memref(code, op, "memory", code.memref(memory))
@@ -124,7 +124,7 @@ class _Bounds:
     def __init__(
         self,
         code: Lowering,
-        op: Access,
+        op: MatrixAccess,
         memref: MemRefHeld,
         position: list[Val],
         sizes: list[Val],

@@ -18,8 +18,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     SameColumns,
     Splat,
     in_registers,
@@ -82,7 +82,9 @@ def _spread_line(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix,
             code.set(op.result, SameColumns(type, parts))
         return
     line = combination.of_many_places()
-    put_off(code, op.result, Deferred(type, (), lambda at, _: read_tile(code, line, Piece(0, at.start, at.count))))
+    put_off(
+        code, op.result, Deferred(type, (), lambda at, _: read_tile(code, line, MatrixPiece(0, at.start, at.count)))
+    )
 
 
 def _spread_numbers(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix, row: InMemory) -> None:
@@ -91,8 +93,8 @@ def _spread_numbers(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatr
         code.set(op.result, loaded(code, InMemory(type, row.pointer)))
         return
 
-    def compute(at: Piece, _: list[Parts]) -> Parts:
-        return tuple(code.w.splat(p, at.count) for p in read_tile(code, row, Piece(0, at.line, 1)))
+    def compute(at: MatrixPiece, _: list[Parts]) -> Parts:
+        return tuple(code.w.splat(p, at.count) for p in read_tile(code, row, MatrixPiece(0, at.line, 1)))
 
     put_off(code, op.result, Deferred(type, (), compute))
 
@@ -140,7 +142,7 @@ class _Combination:
         return self._fold([held, *odd])
 
     def _piece(self, line: Operand, start: Operand, count: int) -> Parts:
-        return self.walk.piece(self.m, Piece(line, start, count))
+        return self.walk.piece(self.m, MatrixPiece(line, start, count))
 
     def _across(self, start: Operand, count: int) -> Parts:
         """What lies at the same place of all lines. Several sums run side by side, because each waits for the last."""
@@ -192,7 +194,7 @@ class _Combination:
         tile = new_tile(self.code, CoopMatrix(self.type.component, length(self.type), 1, Use.ACC))
 
         def piece(start: Operand, count: int) -> None:
-            write_tile(self.code, tile, Piece(0, start, count), self._across(start, count))
+            write_tile(self.code, tile, MatrixPiece(0, start, count), self._across(start, count))
 
         self.walk.starts(self.type, piece)
         self.walk.close()
@@ -204,7 +206,7 @@ class _Combination:
 
         def one(line: Operand) -> None:
             found = self._line(lambda start, count: self._piece(line, start, count))
-            write_tile(self.code, tile, Piece(0, line, 1), found)
+            write_tile(self.code, tile, MatrixPiece(0, line, 1), found)
 
         self._each(line_count(self.type), one)
         self.walk.close()
@@ -228,7 +230,7 @@ class _Combination:
             first = start // 2 if isinstance(start, int) else w.binary("lshr", start, 1)
 
             def block(number: Operand) -> None:
-                at = Piece(0, number, 1) if turned(type) else Piece(number, first, count // 2)
+                at = MatrixPiece(0, number, 1) if turned(type) else MatrixPiece(number, first, count // 2)
                 write_tile(self.code, tile, at, self._block(number, start, count))
 
             self._each(line_count(self.type) // 2, block)

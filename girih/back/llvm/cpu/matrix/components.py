@@ -14,8 +14,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     Reference,
     Unloaded,
     consume,
@@ -36,7 +36,7 @@ from girih.ops.tile.coopmatrix_layout import layout_of
 
 
 @dataclass(slots=True)
-class Run:
+class ComponentRun:
     """Components of a line from `start` on, held by the work-items from `lane` on; past the matrix for line None."""
 
     line: int | None
@@ -45,11 +45,11 @@ class Run:
     count: int
 
 
-def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[Run]:
+def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[ComponentRun]:
     """What the work-items of a subgroup hold as a component."""
     layout = layout_of(type, code.geometry.subgroup_size)
     assert layout is not None
-    found: list[Run] = []
+    found: list[ComponentRun] = []
     for lane in range(layout.subgroup_size):
         row, column = layout.position(lane, component)
         line, start = (row, column) if turned(type) else (column, row)
@@ -58,7 +58,7 @@ def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[Run]:
         if last and last.line == here and (here is None or last.start + last.count == start):
             last.count += 1
         else:
-            found.append(Run(here, start, lane, 1))
+            found.append(ComponentRun(here, start, lane, 1))
     return found
 
 
@@ -75,7 +75,7 @@ def extract(code: Lowering, op: CooperativeMatrixExtract) -> None:
         consume(m)
     walk = Walk(code, held)
     pieces = [
-        zero_parts(type, r.count) if r.line is None else walk.piece(held, Piece(r.line, r.start, r.count))
+        zero_parts(type, r.count) if r.line is None else walk.piece(held, MatrixPiece(r.line, r.start, r.count))
         for r in runs_of(code, type, op.index)
     ]
     code.set(op.result, uniform(type.component, *joined(code, pieces)))
@@ -96,7 +96,7 @@ def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
     tile = own_copy(code, m)
     for r in runs:
         write_tile(
-            code, tile, Piece(r.line or 0, r.start, r.count), tuple(code.w.part(p, r.lane, r.count) for p in new)
+            code, tile, MatrixPiece(r.line or 0, r.start, r.count), tuple(code.w.part(p, r.lane, r.count) for p in new)
         )
     code.set(op.result, tile)
 
@@ -110,7 +110,7 @@ def own_copy(code: Lowering, m: Matrix) -> InMemory:
     return to_tile(code, InMemory(tile.type, tile.pointer, owned=False), new_tile(code, tile.type))
 
 
-def _into_registers(code: Lowering, m: Columns, runs: list[Run], new: Parts) -> Columns:
+def _into_registers(code: Lowering, m: Columns, runs: list[ComponentRun], new: Parts) -> Columns:
     columns = list(m.columns)
     for r in runs:
         assert r.line is not None
@@ -118,7 +118,7 @@ def _into_registers(code: Lowering, m: Columns, runs: list[Run], new: Parts) -> 
     return Columns(m.type, columns)
 
 
-def _replaced(code: Lowering, old: Val, new: Val, run: Run) -> Val:
+def _replaced(code: Lowering, old: Val, new: Val, run: ComponentRun) -> Val:
     """A line with a run of its components replaced."""
     count, end = lanes(old.type), run.start + run.count
     pieces = [code.w.part(new, run.lane, run.count) if run.count < lanes(new.type) else new]

@@ -15,8 +15,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     Reference,
     Splat,
     consume,
@@ -61,7 +61,7 @@ def binary(code: Lowering, op: Binary) -> None:
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
     checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         if checked:
             _check_second(code, op, parts[1], at)
         return arith.binary(code.w, code.target.features, mnemonic, type, parts[0], parts[1])
@@ -72,7 +72,7 @@ def binary(code: Lowering, op: Binary) -> None:
 _WEIGHTS = {"div": 4, "rem": 40, "max": 3, "min": 3}
 
 
-def _check_second(code: Lowering, op: Binary, second: Parts, at: Piece) -> None:
+def _check_second(code: Lowering, op: Binary, second: Parts, at: MatrixPiece) -> None:
     """Find divisions by zero and shifts that are too wide."""
     w, (b,) = code.w, second
     width = bits(b.type)
@@ -90,7 +90,7 @@ def unary(code: Lowering, op: Unary) -> None:
     """Component by component (003 "Arithmetic (unary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return arith.unary(code.w, code.target.features, mnemonic, type, parts[0])
 
     elementwise(code, op.result, (operand(code, op.a),), compute)
@@ -100,7 +100,7 @@ def cast(code: Lowering, op: Cast) -> None:
     """Component by component (003 "Cast"); a cast to another use alone changes nothing."""
     source, target = component_type(op.a), component_type(op.result)
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return casts.cast(code.w, code.target.features, source, target, parts[0])
 
     elementwise(code, op.result, (operand(code, op.a),), compute, 0 if source == target else 3)
@@ -128,7 +128,7 @@ def scale(code: Lowering, op: CooperativeMatrixScale) -> None:
     assert isinstance(op.result.type, CoopMatrix)
     number: Matrix = Splat(op.result.type, shared_operand(code, op, "a"))
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return arith.binary(code.w, code.target.features, "mul", type, parts[0], parts[1])
 
     elementwise(code, op.result, (number, operand(code, op.matrix)), compute)
@@ -154,7 +154,7 @@ def transpose(code: Lowering, op: CooperativeMatrixTranspose) -> None:
     m = operand(code, op.matrix)
     if source.component != type.component:
 
-        def compute(at: Piece, parts: list[Parts]) -> Parts:
+        def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
             return casts.cast(code.w, code.target.features, source.component, type.component, parts[0])
 
         m = Deferred(replace(source, component=type.component), (m,), compute, 3, remaining=1, bound=True)

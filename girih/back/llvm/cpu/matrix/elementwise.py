@@ -15,8 +15,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     SameColumns,
     Splat,
     consume,
@@ -41,13 +41,13 @@ def elementwise(code: Lowering, result: Value, operands: Sequence[Matrix], compu
     assert isinstance(type, CoopMatrix)
     forms = [settled(m) for m in operands]
     if all(isinstance(m, Splat) for m in forms):
-        parts = compute(Piece(0, 0, 1), [m.parts for m in forms if isinstance(m, Splat)])
+        parts = compute(MatrixPiece(0, 0, 1), [m.parts for m in forms if isinstance(m, Splat)])
         _done(code, result, Splat(type, parts), operands)
         return
     if all(isinstance(m, Splat | SameColumns) for m in forms) and not in_registers(code, type):
         count = length(type)
         spread = [tuple(code.w.splat(p, count) for p in m.parts) for m in forms if isinstance(m, Splat | SameColumns)]
-        _done(code, result, SameColumns(type, compute(Piece(0, 0, count), spread)), operands)
+        _done(code, result, SameColumns(type, compute(MatrixPiece(0, 0, count), spread)), operands)
         return
     put_off(code, result, Deferred(type, tuple(operands), compute, weight))
 

@@ -12,8 +12,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     Reference,
     SameColumns,
     Splat,
@@ -55,7 +55,7 @@ class Walk:
         self.code = code
         self.roots = roots
         self._sinks: dict[Deferred, InMemory] = {}
-        self._known: dict[tuple[Matrix, Piece], Parts] = {}
+        self._known: dict[tuple[Matrix, MatrixPiece], Parts] = {}
         self._moved: dict[Matrix, InMemory] = {}
         self._same: dict[SameColumns, InMemory] = {}
         self._bytes = 1
@@ -64,7 +64,7 @@ class Walk:
         self.static = static or any(r.static for r in roots)
         if not self.static:
             for same, line in self._same.items():
-                write_tile(code, line, Piece(0, 0, length(line.type)), same.parts)
+                write_tile(code, line, MatrixPiece(0, 0, length(line.type)), same.parts)
 
     def _prepare(self, m: Matrix) -> None:
         self._bytes = max(self._bytes, register_bytes(m.type))
@@ -92,21 +92,21 @@ class Walk:
         step = PIECE_BYTES // max(self._bytes, register_bytes(type))
         return [(s, min(step, length(type) - s)) for s in range(0, length(type), step)]
 
-    def piece(self, m: Matrix, at: Piece) -> Parts:
+    def piece(self, m: Matrix, at: MatrixPiece) -> Parts:
         """The components of a piece."""
         known = self._known.get((m, at))
         if known is None:
             known = self._known[m, at] = self._compute(settled(m), at)
         return known
 
-    def _compute(self, m: Matrix, at: Piece) -> Parts:
+    def _compute(self, m: Matrix, at: MatrixPiece) -> Parts:
         w = self.code.w
         match m:
             case Splat():
                 return tuple(w.splat(p, at.count) for p in m.parts)
             case SameColumns():
                 if isinstance(at.start, Val):
-                    return read_tile(self.code, self._same[m], Piece(0, at.start, at.count))
+                    return read_tile(self.code, self._same[m], MatrixPiece(0, at.start, at.count))
                 return tuple(w.part(p, constant_of(at.start), at.count) for p in m.parts)
             case Columns():
                 held = m.columns[constant_of(at.line)]
@@ -136,7 +136,7 @@ class Walk:
     def lines(
         self,
         type: CoopMatrix,
-        body: Callable[[Piece, int, Sequence[Val]], Sequence[Val]],
+        body: Callable[[MatrixPiece, int, Sequence[Val]], Sequence[Val]],
         start: Operand,
         count: int,
         carried: Sequence[Val] = (),
@@ -146,17 +146,17 @@ class Walk:
         total, values = line_count(type), carried
         if self.static or total <= unroll:
             for line in range(total):
-                values = body(Piece(line, start, count), line % unroll, values)
+                values = body(MatrixPiece(line, start, count), line % unroll, values)
             return values
         whole = total - total % unroll
         with self.code.w.loop(0, whole, unroll, list(values)) as loop:
             following: Sequence[Val] = loop.values
             for turn in range(unroll):
-                following = body(Piece(self.code.w.add(loop.index, turn), start, count), turn, following)
+                following = body(MatrixPiece(self.code.w.add(loop.index, turn), start, count), turn, following)
             loop.following = following
         values = loop.results
         for line in range(whole, total):
-            values = body(Piece(line, start, count), line % unroll, values)
+            values = body(MatrixPiece(line, start, count), line % unroll, values)
         return values
 
     def starts(self, type: CoopMatrix, body: Callable[[Operand, int], None]) -> None:
@@ -173,10 +173,10 @@ class Walk:
         if whole < length(type):
             body(whole, length(type) - whole)
 
-    def everywhere(self, type: CoopMatrix, body: Callable[[Piece], None], unroll: int = 1) -> None:
+    def everywhere(self, type: CoopMatrix, body: Callable[[MatrixPiece], None], unroll: int = 1) -> None:
         """Go over all pieces once."""
 
-        def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+        def line(at: MatrixPiece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
             body(at)
             return values
 
@@ -190,7 +190,7 @@ def _part(code: Lowering, held: Val, start: int, count: int) -> Val:
     return held if count == lanes(held.type) else code.w.part(held, start, count)
 
 
-def _read_reference(code: Lowering, m: Reference, at: Piece) -> Parts:
+def _read_reference(code: Lowering, m: Reference, at: MatrixPiece) -> Parts:
     """A piece of neighbouring components in memory."""
     w, one = code.w, part(m.type)
     stride = m.row_stride if turned(m.type) else m.column_stride
@@ -230,7 +230,7 @@ def to_tile(code: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory
     unroll = 1 if weight_of(m) > 12 else max(1, 4 // vectors)
     kept = tile is walk.kept(m)
 
-    def body(at: Piece) -> None:
+    def body(at: MatrixPiece) -> None:
         parts = walk.piece(m, at)
         if not kept:
             write_tile(code, tile, at, parts)
@@ -249,7 +249,7 @@ def to_columns(code: Lowering, m: Matrix) -> list[Parts]:
     walk = Walk(code, m, static=True)
     columns = []
     for line in range(line_count(m.type)):
-        pieces = [walk.piece(m, Piece(line, start, count)) for start, count in walk.pieces_of(m.type)]
+        pieces = [walk.piece(m, MatrixPiece(line, start, count)) for start, count in walk.pieces_of(m.type)]
         columns.append(joined(code, pieces))
     walk.close()
     return columns

@@ -10,7 +10,7 @@ from girih.back.llvm.cpu.matrix.bounds import Window, shared_operand, together, 
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
-    Piece,
+    MatrixPiece,
     address,
     new_tile,
     operand,
@@ -156,7 +156,7 @@ def atomic_update(code: Lowering, op: MatrixAtomicUpdate) -> None:
     fence(code, op.semantics)
 
     def one(line: Val, start: Val) -> None:
-        at = Piece(line, start, 1)
+        at = MatrixPiece(line, start, 1)
         pointer = transfers.element_address(code, window, line, start)
         for number in range(part_count(type)):
             value = w.load(memory_type(element), address(code, source, at, number), element.size)

@@ -18,8 +18,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     Reference,
     SameColumns,
     Splat,
@@ -71,7 +71,7 @@ def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c
         found = _spread(code, type, total, a, b, c)
         if found is not None:
             return found
-    return _Product(code, type, total, a, b, c).result()
+    return _MatrixProduct(code, type, total, a, b, c).result()
 
 
 def _spread(code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
@@ -81,7 +81,7 @@ def _spread(code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matri
     walk = Walk(code, a, b, c, static=True)
     pieces = []
     for start, count in walk.pieces_of(type):
-        at = Piece(0, start, count)
+        at = MatrixPiece(0, start, count)
         x, y, z = (_cast(code, m.type.component, total, walk.piece(m, at)) for m in (a, b, c))
         pieces.append(_cast(code, total, type.component, multiply_add(code, x, y, z)))
     walk.close()
@@ -117,7 +117,7 @@ def _transposed(factor: Factor) -> Factor:
     return replace(factor, type=type, row_stride=factor.column_stride, column_stride=factor.row_stride)
 
 
-class _Product:
+class _MatrixProduct:
     def __init__(self, code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.code, self.type, self.total = code, type, total
         self.depth = a.type.columns
@@ -253,7 +253,7 @@ class _Product:
         """Go over the lines of the blocks that begin at a component."""
 
         def block(line: Operand, lines: int) -> None:
-            places = [Piece(self.code.w.add(line, j), start, count) for j in range(lines)]
+            places = [MatrixPiece(self.code.w.add(line, j), start, count) for j in range(lines)]
             for at, parts in zip(places, self._accumulate(walk, places), strict=True):
                 write_tile(self.code, tile, at, parts)
 
@@ -275,13 +275,13 @@ class _Product:
             count = min(rows, length(self.type) - start)
             for line in range(0, line_count(self.type), columns):
                 lines = range(line, min(line + columns, line_count(self.type)))
-                places = [Piece(k, start, count) for k in lines]
+                places = [MatrixPiece(k, start, count) for k in lines]
                 for k, parts in zip(lines, self._accumulate(walk, places), strict=True):
                     found[k].append(parts)
         walk.close()
         return Columns(self.type, [joined(self.code, pieces) for pieces in found])
 
-    def _accumulate(self, walk: Walk, places: Sequence[Piece]) -> list[Parts]:
+    def _accumulate(self, walk: Walk, places: Sequence[MatrixPiece]) -> list[Parts]:
         """The components of a block, which lies side by side in neighbouring lines."""
         code, w = self.code, self.code.w
         source = self.c.type.component

@@ -12,8 +12,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Columns,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     in_registers,
     joined,
     length,
@@ -105,7 +105,7 @@ class _Reduction:
             if tile is None:
                 pieces.append(found)
             else:
-                write_tile(code, tile, Piece(0, start, count), found)
+                write_tile(code, tile, MatrixPiece(0, start, count), found)
 
         if tile is None:
             for start, count in walk.pieces_of(self.a.type):
@@ -120,7 +120,7 @@ class _Reduction:
         unroll = min(unroll, line_count(self.a.type))
         parts = part_count(self.type)
 
-        def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+        def line(at: MatrixPiece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
             held = tuple(values[turn * parts : (turn + 1) * parts])
             new = self._combined(held, self._wide(walk.piece(self.a, at)))
             return (*values[: turn * parts], *new, *values[(turn + 1) * parts :])
@@ -139,45 +139,47 @@ class _Reduction:
         pieces = walk.pieces_of(self.a.type)
         count = line_count(self.a.type)
         if count <= 4 and len(pieces) <= 4:
-            found = [self._narrow(self._line(walk, Piece(k, 0, 1), pieces)) for k in range(count)]
+            found = [self._narrow(self._line(walk, MatrixPiece(k, 0, 1), pieces)) for k in range(count)]
             return self._joined(found)
         tile = new_tile(code, self.type)
 
-        def line(at: Piece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+        def line(at: MatrixPiece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
             write_tile(code, tile, self._place(at.line), self._narrow(self._line(walk, at, pieces)))
             return values
 
         walk.lines(self.a.type, line, 0, 1)
         return loaded(code, tile)
 
-    def _place(self, line: Operand) -> Piece:
-        return Piece(0, line, 1) if turned(self.type) else Piece(line, 0, 1)
+    def _place(self, line: Operand) -> MatrixPiece:
+        return MatrixPiece(0, line, 1) if turned(self.type) else MatrixPiece(line, 0, 1)
 
     def _joined(self, found: list[Parts]) -> Matrix:
         line = joined(self.code, found)
         if in_registers(self.code, self.type):
             return Columns(self.type, [line])
         tile: InMemory = new_tile(self.code, self.type)
-        write_tile(self.code, tile, Piece(0, 0, length(self.type)), line)
+        write_tile(self.code, tile, MatrixPiece(0, 0, length(self.type)), line)
         return tile
 
-    def _line(self, walk: Walk, at: Piece, pieces: list[tuple[int, int]]) -> Parts:
+    def _line(self, walk: Walk, at: MatrixPiece, pieces: list[tuple[int, int]]) -> Parts:
         """All components of a line: pieces of one length first, then within the vector."""
         step = pieces[0][1]
         whole = [start for start, count in pieces if count == step]
-        held = self._wide(walk.piece(self.a, Piece(at.line, 0, step)))
+        held = self._wide(walk.piece(self.a, MatrixPiece(at.line, 0, step)))
         if len(whole) > 4:
             with self.code.w.loop(step, len(whole) * step, step, held) as loop:
                 loop.following = self._combined(
-                    loop.values, self._wide(walk.piece(self.a, Piece(at.line, loop.index, step)))
+                    loop.values, self._wide(walk.piece(self.a, MatrixPiece(at.line, loop.index, step)))
                 )
             held = loop.results
         else:
             for start in whole[1:]:
-                held = self._combined(held, self._wide(walk.piece(self.a, Piece(at.line, start, step))))
+                held = self._combined(held, self._wide(walk.piece(self.a, MatrixPiece(at.line, start, step))))
         total = self._within(held)
         for start, count in pieces[len(whole) :]:
-            total = self._combined(total, self._within(self._wide(walk.piece(self.a, Piece(at.line, start, count)))))
+            total = self._combined(
+                total, self._within(self._wide(walk.piece(self.a, MatrixPiece(at.line, start, count))))
+            )
         return total
 
     def _within(self, held: Parts) -> Parts:

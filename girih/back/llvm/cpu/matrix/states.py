@@ -84,7 +84,7 @@ def in_registers(code: Lowering, type: CoopMatrix) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MatrixPiece:
     """Some components of a line: from `start` on, `count` of them."""
 
     line: Operand
@@ -212,7 +212,7 @@ class Unloaded(Matrix):
         return self.held
 
 
-Compute = Callable[[Piece, list[Parts]], Parts]
+Compute = Callable[[MatrixPiece, list[Parts]], Parts]
 
 
 @dataclass(eq=False, slots=True)
@@ -281,7 +281,7 @@ def new_tile(code: Lowering, type: CoopMatrix) -> InMemory:
     return InMemory(type, code.take(tile_bytes(type)))
 
 
-def address(code: Lowering, tile: InMemory, at: Piece, number: int = 0) -> Val:
+def address(code: Lowering, tile: InMemory, at: MatrixPiece, number: int = 0) -> Val:
     """Where a part of a piece lies."""
     w, type = code.w, tile.type
     line = w.at(tile.pointer, w.mul(w.value(at.line), line_bytes(type)))
@@ -289,7 +289,7 @@ def address(code: Lowering, tile: InMemory, at: Piece, number: int = 0) -> Val:
     return w.at(moved, number * plane_bytes(type))
 
 
-def _alignment(type: CoopMatrix, at: Piece) -> int:
+def _alignment(type: CoopMatrix, at: MatrixPiece) -> int:
     """Of a piece in the workspace; pieces start at multiples of whole vectors, single components anywhere."""
     size = part(type).size
     start = at.start if isinstance(at.start, int) else at.start.literal
@@ -300,7 +300,7 @@ def _alignment(type: CoopMatrix, at: Piece) -> int:
     return inside
 
 
-def read_tile(code: Lowering, tile: InMemory, at: Piece) -> Parts:
+def read_tile(code: Lowering, tile: InMemory, at: MatrixPiece) -> Parts:
     """A piece from the workspace."""
     one = part(tile.type)
     vector = wide(memory_type(one), at.count)
@@ -312,7 +312,7 @@ def read_tile(code: Lowering, tile: InMemory, at: Piece) -> Parts:
     return tuple(found)
 
 
-def write_tile(code: Lowering, tile: InMemory, at: Piece, parts: Parts) -> None:
+def write_tile(code: Lowering, tile: InMemory, at: MatrixPiece, parts: Parts) -> None:
     """A piece to the workspace."""
     one = part(tile.type)
     align = _alignment(tile.type, at)

@@ -14,8 +14,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Columns,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     Reference,
     Unloaded,
     address,
@@ -107,12 +107,14 @@ def load_columns(code: Lowering, window: Window) -> list[Parts]:
     def whole() -> list[Val]:
         if not window.contiguous:
             return copied(copy_in_whole)
-        return [p for line in range(line_count(type)) for p in _read_line(code, window, Piece(line, 0, length(type)))]
+        return [
+            p for line in range(line_count(type)) for p in _read_line(code, window, MatrixPiece(line, 0, length(type)))
+        ]
 
     def copied(copy: Callable[[Lowering, Window, InMemory], None]) -> list[Val]:
         tile = new_tile(code, type)
         copy(code, window, tile)
-        return [p for k in range(line_count(type)) for p in read_tile(code, tile, Piece(k, 0, length(type)))]
+        return [p for k in range(line_count(type)) for p in read_tile(code, tile, MatrixPiece(k, 0, length(type)))]
 
     inside = window.inside
     flat = whole() if inside is None else code.w.either(inside, whole, lambda: copied(copy_partly_in))
@@ -146,13 +148,13 @@ def copy_in_whole(code: Lowering, window: Window, tile: InMemory) -> None:
     walk.everywhere(window.type, lambda at: write_tile(code, tile, at, _read_line(code, window, at)), 2)
 
 
-def _line_address(code: Lowering, window: Window, at: Piece) -> Val:
+def _line_address(code: Lowering, window: Window, at: MatrixPiece) -> Val:
     w = code.w
     line = w.at(window.pointer, w.mul(w.value(at.line), window.across))
     return w.at(line, w.mul(w.value(at.start), window.type.component.size))
 
 
-def _read_line(code: Lowering, window: Window, at: Piece) -> Parts:
+def _read_line(code: Lowering, window: Window, at: MatrixPiece) -> Parts:
     """A piece of neighbours in memory, which for complex numbers alternate between the parts."""
     w, one, count = code.w, part(window.type), part_count(window.type)
     held = w.load(wide(memory_type(one), at.count * count), _line_address(code, window, at), one.size)
@@ -165,7 +167,7 @@ def _every_second(w: Writer, held: Val, start: int) -> Val:
     return w.shuffle(held, None, range(start, lanes(held.type), 2))
 
 
-def _write_line(code: Lowering, window: Window, at: Piece, parts: Parts) -> None:
+def _write_line(code: Lowering, window: Window, at: MatrixPiece, parts: Parts) -> None:
     w, one = code.w, part(window.type)
     stored = [to_memory(w, code.target.features, one, w.splat(p, at.count)) for p in parts]
     held = stored[0]
@@ -186,7 +188,7 @@ def copy_partly_in(code: Lowering, window: Window, tile: InMemory) -> None:
     walk.everywhere(type, lambda at: write_tile(code, tile, at, zero_parts(type, at.count)), 2)
     if _masks(code, window):
 
-        def line(at: Piece, mask: Val) -> None:
+        def line(at: MatrixPiece, mask: Val) -> None:
             vector = wide(memory_type(part(type)), at.count)
             size = part(type).size
             held = w.masked_load(vector, _line_address(code, window, at), mask, size, zero(vector))
@@ -211,7 +213,7 @@ def _masks(code: Lowering, window: Window) -> bool:
     return all(count > 1 for _, count in Walk(code).pieces_of(window.type))
 
 
-def _masked_lines(code: Lowering, window: Window, body: Callable[[Piece, Val], None]) -> None:
+def _masked_lines(code: Lowering, window: Window, body: Callable[[MatrixPiece, Val], None]) -> None:
     """Go over the lines that are there, with a mask of the components that are."""
     w = code.w
     first_line, end_line, first, end = window.line_range
@@ -220,7 +222,7 @@ def _masked_lines(code: Lowering, window: Window, body: Callable[[Piece, Val], N
         mask = w.binary("and", w.compare("sge", numbers, w.splat(first, count)),
                         w.compare("slt", numbers, w.splat(end, count)))  # fmt: skip
         with w.loop(first_line, end_line) as loop:
-            body(Piece(loop.index, start, count), mask)
+            body(MatrixPiece(loop.index, start, count), mask)
 
 
 def each_there(code: Lowering, window: Window, body: Callable[[Val, Val], None]) -> None:
@@ -241,7 +243,7 @@ def elements(code: Lowering, window: Window, tile: InMemory, line: Val, start: V
     pointer = element_address(code, window, line, start)
     size = part(window.type).size
     return [
-        (code.w.at(pointer, k * size), address(code, tile, Piece(line, start, 1), k))
+        (code.w.at(pointer, k * size), address(code, tile, MatrixPiece(line, start, 1), k))
         for k in range(part_count(window.type))
     ]
 
@@ -300,7 +302,7 @@ def copy_partly_out(code: Lowering, window: Window, tile: InMemory) -> None:
     size = part(type).size
     if _masks(code, window):
 
-        def line(at: Piece, mask: Val) -> None:
+        def line(at: MatrixPiece, mask: Val) -> None:
             held = w.load(wide(memory_type(part(type)), at.count), address(code, tile, at), size)
             w.masked_store(held, _line_address(code, window, at), mask, size)
 

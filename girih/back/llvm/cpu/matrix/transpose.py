@@ -10,7 +10,7 @@ from math import gcd
 
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
-    Piece,
+    MatrixPiece,
     address,
     known,
     length,
@@ -46,8 +46,8 @@ def turn(code: Lowering, source: InMemory, target: InMemory) -> None:
     block = gcd(gcd(length(type), line_count(type)), _BLOCK)
     for number in range(part_count(type)):
         with code.w.loop(0, length(type), block) as starts, code.w.loop(0, line_count(type), block) as lines:
-            there = address(code, source, Piece(starts.index, lines.index, 1), number)
-            here = address(code, target, Piece(lines.index, starts.index, 1), number)
+            there = address(code, source, MatrixPiece(starts.index, lines.index, 1), number)
+            here = address(code, target, MatrixPiece(lines.index, starts.index, 1), number)
             _move_block(code, type, block, (there, line_bytes(source.type)), (here, line_bytes(type)), inwards=True)
 
 
@@ -65,7 +65,7 @@ def _transpose(
     block = gcd(gcd(length(type), line_count(type)), _BLOCK) if neighbours else 1
     with w.loop(0, length(type), block) as starts, w.loop(0, line_count(type), block) as lines:
         there = w.at(w.at(pointer, w.mul(lines.index, across)), w.mul(starts.index, along))
-        here = address(code, tile, Piece(lines.index, starts.index, 1))
+        here = address(code, tile, MatrixPiece(lines.index, starts.index, 1))
         if block == 1:
             _move_one(code, type, there, here, inwards=inwards)
         else:

@@ -23,7 +23,7 @@ ELEMENTWISE = (Binary, Unary, Cast, CooperativeMatrixScale, CooperativeMatrixApp
 
 
 @dataclass(slots=True)
-class Plan:
+class MatrixUses:
     """Uses of the matrices of a function."""
 
     users: dict[Value, list[Op]] = field(default_factory=dict)
@@ -127,9 +127,9 @@ class Plan:
 
 
 @lru_cache(maxsize=4)
-def plan_of(function: Function) -> Plan:
+def plan_of(function: Function) -> MatrixUses:
     """The plan of a function."""
-    plan = Plan()
+    plan = MatrixUses()
     regions: list[Region] = []
     pending = [function.body]
     while pending:
@@ -149,7 +149,7 @@ def plan_of(function: Function) -> Plan:
     return plan
 
 
-def _enter(plan: Plan, region: Region, position: int, op: Op) -> None:
+def _enter(plan: MatrixUses, region: Region, position: int, op: Op) -> None:
     plan.homes[op], plan.positions[op] = region, position
     for value in op.operands:
         if isinstance(value.type, CoopMatrix):
@@ -158,7 +158,7 @@ def _enter(plan: Plan, region: Region, position: int, op: Op) -> None:
         plan.definers[value], plan.defined_in[value] = op, region
 
 
-def _writes(plan: Plan, op: Op) -> bool:
+def _writes(plan: MatrixUses, op: Op) -> bool:
     """Whether an instruction may change memory that others see, or lets others change it."""
     if isinstance(op, Barrier | LifetimeStop):
         return True
@@ -167,7 +167,7 @@ def _writes(plan: Plan, op: Op) -> bool:
     return any(plan.writers[region] for region in op.regions)
 
 
-def _evaluate(plan: Plan, region: Region, op: Op) -> None:
+def _evaluate(plan: MatrixUses, region: Region, op: Op) -> None:
     """Note where the results of an instruction are needed at the latest."""
     for value in op.results:
         users = plan.users.get(value, [])

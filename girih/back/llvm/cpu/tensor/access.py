@@ -29,7 +29,7 @@ TensorOp = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TensorAccess:
     """One access. `base` is the address of the first component or block of the tensor, `unit` their size in bytes."""
 
     code: Lowering
@@ -159,7 +159,7 @@ class Tensor:
         return steps.pop() if len(steps) == 1 else None
 
 
-def tensor_of(code: Lowering, op: TensorOp, type: CoopMatrix, unit: int) -> Tensor:
+def tensor_of(code: Lowering, op: TensorOp, type: CoopMatrix, unit: int) -> TensorAccess:
     """What an instruction accesses."""
     together(code, op)
     memref = shared_memref(code, op, "memory", code.memref(op.memory))
@@ -170,7 +170,7 @@ def tensor_of(code: Lowering, op: TensorOp, type: CoopMatrix, unit: int) -> Tens
     w = code.w
     first = w.add(as_scalar(memref.offset).part, offset)
     base = w.at(memref.pointer, w.mul(first, memref.element.size))
-    return Tensor(code, op, type, layout, view, memref, offset, base, unit)
+    return TensorAccess(code, op, type, layout, view, memref, offset, base, unit)
 
 
 def holds(w: Writer, predicate: str, a: Extent, b: Extent) -> Val:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from girih.back.llvm.cpu.tensor.access import Tensor, holds
+from girih.back.llvm.cpu.tensor.access import TensorAccess, holds
 from girih.back.llvm.emit.text import Val, floating, integer
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Real, Reals
@@ -26,7 +26,7 @@ _NO_VIEW_DIMENSION = "the dimensions of the view were never set; call set_dimens
 _OVERFLOW = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
 
 
-def is_legal(tensor: Tensor) -> bool:
+def is_legal(tensor: TensorAccess) -> bool:
     """Whether layout and view have what an access needs; a finding where not."""
     wrong: list[str] = []
     layout, view = tensor.layout, tensor.view
@@ -46,14 +46,14 @@ def _listed(numbers: Sequence[Extent]) -> str:
     return f"{text}," if len(numbers) == 1 else text
 
 
-def check(tensor: Tensor) -> None:
+def check(tensor: TensorAccess) -> None:
     """Find what is wrong with an access that `is_legal`."""
     if tensor.code.checks:
         _Checks(tensor).write()
 
 
 class _Checks:
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: TensorAccess) -> None:
         self.tensor, self.code, self.op = tensor, tensor.code, tensor.op
         self.name = tensor.memref.name
         self.step = tensor.unit // tensor.memref.element.size

@@ -14,7 +14,7 @@ from girih.back.llvm.cpu.matrix.bounds import Window
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, Matrix, Splat, consume, new_tile, operand, zero_parts
 from girih.back.llvm.cpu.tensor import decode
-from girih.back.llvm.cpu.tensor.access import Tensor, tensor_of
+from girih.back.llvm.cpu.tensor.access import TensorAccess, tensor_of
 from girih.back.llvm.cpu.tensor.checks import check, is_legal
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.lower import tensor_layout
@@ -54,13 +54,13 @@ def _unit(op: CooperativeMatrixLoadTensor, type: CoopMatrix) -> int:
     return block_bytes(op.block_type) if isinstance(op.block_type, MemRef) else type.component.size
 
 
-def window_of(tensor: Tensor) -> Window | None:
+def window_of(tensor: TensorAccess) -> Window | None:
     """The tile as a window of the memory, with the way to take where it is not wholly inside; None where it is none."""
     window = tensor.window()
     return None if window is None else replace(window, elsewhere=Move(tensor))
 
 
-def copied(tensor: Tensor, before: Matrix) -> InMemory:
+def copied(tensor: TensorAccess, before: Matrix) -> InMemory:
     """The components one by one."""
     code = tensor.code
     initial = None

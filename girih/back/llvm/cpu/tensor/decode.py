@@ -18,8 +18,8 @@ from girih.back.llvm.cpu.matrix.states import (
     Deferred,
     InMemory,
     Matrix,
+    MatrixPiece,
     Parts,
-    Piece,
     Reference,
     consume,
     in_registers,
@@ -34,7 +34,7 @@ from girih.back.llvm.cpu.matrix.states import (
     zero_parts,
 )
 from girih.back.llvm.cpu.matrix.uses import plan_of
-from girih.back.llvm.cpu.tensor.access import Tensor
+from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.cpu.tensor.runs import Runs
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
@@ -58,7 +58,7 @@ class Decoder:
 
     code: Lowering
     op: CooperativeMatrixLoadTensor
-    tensor: Tensor
+    tensor: TensorAccess
 
     @property
     def block(self) -> MemRef:
@@ -112,7 +112,7 @@ class Decoder:
         type = tile.type
         along_rows = turned(type) == move.turned
 
-        def read(found: Element, there: Val, at: Piece) -> Parts:
+        def read(found: Element, there: Val, at: MatrixPiece) -> Parts:
             number = self.number(at.line, at.start, along_rows=along_rows)
             return self._scattered(type, found, there, number)
 
@@ -130,7 +130,7 @@ class Decoder:
         return tuple(w.either(w.any(there), inside, lambda: zero_parts(type, count)))
 
 
-def load(code: Lowering, op: CooperativeMatrixLoadTensor, tensor: Tensor, before: Matrix) -> None:
+def load(code: Lowering, op: CooperativeMatrixLoadTensor, tensor: TensorAccess, before: Matrix) -> None:
     """A matrix of decoded components; what a view clips stays as it is."""
     type = tensor.type
     decoder = Decoder(code, op, tensor)
@@ -154,7 +154,7 @@ def load(code: Lowering, op: CooperativeMatrixLoadTensor, tensor: Tensor, before
     code.set(op.result, loaded(code, tile))
 
 
-def _suits(tensor: Tensor, runs: Runs) -> Val:
+def _suits(tensor: TensorAccess, runs: Runs) -> Val:
     """Whether a tile can be decoded by runs."""
     w = tensor.code.w
     inside = integer(1, "i1") if tensor.always_inside else tensor.inside
@@ -164,7 +164,7 @@ def _suits(tensor: Tensor, runs: Runs) -> Val:
 def _columns(decoder: Decoder, runs: Runs, suits: Val) -> list[Parts]:
     """A small matrix in registers."""
     code, tensor, type = decoder.code, decoder.tensor, decoder.tensor.type
-    pieces = [Piece(line, 0, length(type)) for line in range(line_count(type))]
+    pieces = [MatrixPiece(line, 0, length(type)) for line in range(line_count(type))]
 
     def by_runs() -> list[Val]:
         return [p for at in pieces for p in _by_runs(decoder, runs, at)]
@@ -179,7 +179,7 @@ def _columns(decoder: Decoder, runs: Runs, suits: Val) -> list[Parts]:
     return [tuple(flat[k : k + count]) for k in range(0, len(flat), count)]
 
 
-def _by_runs(decoder: Decoder, runs: Runs, at: Piece) -> Parts:
+def _by_runs(decoder: Decoder, runs: Runs, at: MatrixPiece) -> Parts:
     """A piece of a line along which runs go."""
     code, found = decoder.code, []
     along_rows = runs.axis == ROW
@@ -211,7 +211,7 @@ def _along_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Decod
 
         code.w.either(suits, lambda: [], scattered, rare=True)
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         def by_runs() -> Parts:
             return _by_runs(decoder, runs, at)
 
@@ -230,7 +230,7 @@ def _across_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Deco
     assert op.body is not None
     weight = 3 + 3 * weight_of_region(op.body)
 
-    def compute(at: Piece, parts: list[Parts]) -> Parts:
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return _by_runs(decoder, runs, at)
 
     def by_runs() -> list[Val]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
+    MatrixPiece,
     Parts,
-    Piece,
     length,
     line_count,
     part,
@@ -18,7 +18,7 @@ from girih.back.llvm.cpu.matrix.states import (
     write_tile,
     zero_parts,
 )
-from girih.back.llvm.cpu.tensor.access import Tensor
+from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
 from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.lower.tensor_index import Element
@@ -36,7 +36,7 @@ _MOST = 8
 class Move:
     """The way of an access that no simpler way is known for; `turned` where rows of tiles are columns of the matrix."""
 
-    tensor: Tensor
+    tensor: TensorAccess
     turned: bool = False
 
     def swapped(self) -> Move:
@@ -45,7 +45,7 @@ class Move:
 
     # --- pieces --------------------------------------------------------------------------
 
-    def each_piece(self, type: CoopMatrix, body: Callable[[Piece, Val | None], None]) -> None:
+    def each_piece(self, type: CoopMatrix, body: Callable[[MatrixPiece, Val | None], None]) -> None:
         """Go over all components, some neighbours at a time, with a mask of those that the tile has."""
         w = self.tensor.code.w
         size = length(type)
@@ -55,9 +55,9 @@ class Move:
             if size % count:
                 numbers = w.add(w.splat(starts.index, count), w.iota(count))
                 mask = w.compare("slt", numbers, w.splat(integer(size), count))
-            body(Piece(lines.index, starts.index, count), mask)
+            body(MatrixPiece(lines.index, starts.index, count), mask)
 
-    def element(self, type: CoopMatrix, at: Piece) -> Element:
+    def element(self, type: CoopMatrix, at: MatrixPiece) -> Element:
         """Where the components of a piece of a tile lie."""
         along_rows = turned(type) == self.turned
         return self.tensor.index.place(at.line, at.start, at.count, along_rows=along_rows)
@@ -83,15 +83,17 @@ class Move:
     def copy_in(self, tile: InMemory, initial: InMemory | None = None) -> None:
         """A matrix to the workspace; what is clipped stays as it is in `initial`."""
 
-        def read(found: Element, there: Val, at: Piece) -> Parts:
+        def read(found: Element, there: Val, at: MatrixPiece) -> Parts:
             return self._gathered(tile.type, found, there)
 
         self.fill(tile, initial, read)
 
-    def fill(self, tile: InMemory, initial: InMemory | None, read: Callable[[Element, Val, Piece], Parts]) -> None:
+    def fill(
+        self, tile: InMemory, initial: InMemory | None, read: Callable[[Element, Val, MatrixPiece], Parts]
+    ) -> None:
         """A matrix whose components `read` gives where there are elements."""
 
-        def piece(at: Piece, mask: Val | None) -> None:
+        def piece(at: MatrixPiece, mask: Val | None) -> None:
             found = self.element(tile.type, at)
             parts = read(found, self.there(found, mask, at.count), at)
             parts = self._filled(tile.type, found, parts, at.count)
@@ -130,7 +132,7 @@ class Move:
         code, type = self.tensor.code, tile.type
         one = part(type)
 
-        def piece(at: Piece, mask: Val | None) -> None:
+        def piece(at: MatrixPiece, mask: Val | None) -> None:
             found = self.element(type, at)
             there = self.there(found, mask, at.count)
             for number, held in enumerate(_read(code, tile, at)):
@@ -140,21 +142,21 @@ class Move:
         self.each_piece(type, piece)
 
 
-def _read(code: Lowering, tile: InMemory, at: Piece) -> Parts:
+def _read(code: Lowering, tile: InMemory, at: MatrixPiece) -> Parts:
     """A piece of a tile, which is no longer than the tile's lines."""
     if length(tile.type) > 1:
         return read_tile(code, tile, at)
-    return tuple(code.w.splat(p, at.count) for p in read_tile(code, tile, Piece(at.line, at.start, 1)))
+    return tuple(code.w.splat(p, at.count) for p in read_tile(code, tile, MatrixPiece(at.line, at.start, 1)))
 
 
-def _write(code: Lowering, tile: InMemory, at: Piece, parts: Parts) -> None:
+def _write(code: Lowering, tile: InMemory, at: MatrixPiece, parts: Parts) -> None:
     if length(tile.type) > 1:
         write_tile(code, tile, at, parts)
         return
-    write_tile(code, tile, Piece(at.line, at.start, 1), tuple(code.w.extract(p, 0) for p in parts))
+    write_tile(code, tile, MatrixPiece(at.line, at.start, 1), tuple(code.w.extract(p, 0) for p in parts))
 
 
-def clamp_value(tensor: Tensor, type: CoopMatrix) -> Parts:
+def clamp_value(tensor: TensorAccess, type: CoopMatrix) -> Parts:
     """The component whose bits are the low ones of the clamp value, with zeros in front."""
     code, one = tensor.code, part(type)
     real = _number(code, one, tensor.layout.clamp_value.part)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import gcd
 
 from girih.analysis.tensors import Digit
-from girih.back.llvm.cpu.tensor.access import Tensor
+from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.emit.folding import vector
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
@@ -60,7 +60,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TensorRun:
     """Components along a line: how many blocks from the base they lie, the number of the block, and the place in it."""
 
     first: Scalar
@@ -71,7 +71,7 @@ class Run:
 class Runs:
     """Runs of `size` components, but for the last of a line, along an axis of a tile; a size of 0 is none."""
 
-    def __init__(self, tensor: Tensor, axis: int) -> None:
+    def __init__(self, tensor: TensorAccess, axis: int) -> None:
         self.tensor, self.axis, self.w = tensor, axis, tensor.code.w
         self.size = self._size() if tensor.digits is not None else 0
 
@@ -117,7 +117,7 @@ class Runs:
 
     # --- runs ----------------------------------------------------------------------------
 
-    def at(self, line: Operand, start: Operand, count: int) -> Run:
+    def at(self, line: Operand, start: Operand, count: int) -> TensorRun:
         """The run that begins at a component; one that is known at run time only is a multiple of the size."""
         known = start if isinstance(start, int) else start.literal
         found = self._found(start if known is None else known, self.size if known is None else None, line, count)
@@ -127,7 +127,7 @@ class Runs:
 
     def _found(
         self, start: Operand, factor: int | None, line: Operand, count: int, *, one_block: bool = False
-    ) -> Run | None:
+    ) -> TensorRun | None:
         """A run; `factor` is what the beginning is a multiple of, None where it is known."""
         w, layout = self.w, self.tensor.layout
         first: Extent = 0
@@ -144,7 +144,7 @@ class Runs:
             within.append(inner.scalar(w, block if isinstance(block, int) else None))
             step = addresses.multiply(w, as_extent(blocks[-1]), stride, count)
             first = addresses.add(w, first, step, count)
-        return Run(as_scalar(first), tuple(blocks), tuple(within))
+        return TensorRun(as_scalar(first), tuple(blocks), tuple(within))
 
     def _place(self, position: int, start: Operand, factor: int | None, line: Operand, count: int) -> Numbers | None:
         """The coordinates in a dimension of the tensor."""
