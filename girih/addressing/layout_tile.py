@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from girih.addressing import tensor_rules as rules
+import girih.addressing.tensor_rules as rules
 from girih.addressing.access import Access, check_count
 from girih.addressing.buffers import ELEMENT_OFFSET, AnyArray, check_buffer, check_component
 from girih.addressing.display import Drawn

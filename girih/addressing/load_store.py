@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from girih.addressing import tensor_rules as rules
+import girih.addressing.tensor_rules as rules
 from girih.addressing.access import Access, Kind
 from girih.addressing.buffers import (
     AnyArray,

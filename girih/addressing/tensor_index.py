@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing import tensor_rules as rules
+import girih.addressing.tensor_rules as rules
 from girih.addressing.access import Access, Kind, check_count
 from girih.addressing.errors import U32, RuleReport, Violation, plural, what_it_is
 from girih.addressing.quirks import check_quirks

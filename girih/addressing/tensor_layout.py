@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Self, SupportsIndex
 
-from girih.addressing import tensor_rules as rules
+import girih.addressing.tensor_rules as rules
 from girih.addressing.access import Access
 from girih.addressing.display import Drawn
 from girih.addressing.errors import I32_HIGH, I32_LOW, U32, RuleReport, Violation, plural

@@ -10,7 +10,7 @@ from typing import Self, SupportsIndex
 
 import numpy as np
 
-from girih.addressing import tensor_rules as rules
+import girih.addressing.tensor_rules as rules
 from girih.addressing.display import Drawn
 from girih.addressing.errors import U32, RuleReport, Violation, plural
 

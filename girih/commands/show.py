@@ -12,6 +12,7 @@ import click
 from girih.analysis.effects import MemoryUse, memory_use
 from girih.commands.emit import write_text
 from girih.commands.parts.calls import analyzed, unknown
+from girih.commands.parts.headers import header
 from girih.commands.parts.report import counted, plural, print_items
 from girih.diagnostics import errors
 from girih.ir.core import Function, Op, Region, Value
@@ -103,12 +104,6 @@ class Structure:
             shown["bindings"] = [self._value(v) for v in op.bindings]
             shown["regions"] = [self._region(region) for region in op.regions]
         return shown
-
-
-def header(op: Op) -> str:
-    """The source text of an instruction up to its first region, on one line."""
-    lines = (line.split(";")[0].strip() for line in op.span.text.splitlines())
-    return " ".join(line for line in lines if line)
 
 
 def local_bytes(op: Op) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from girih.commands.parts.headers import header
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.print import show_dictionary
 
@@ -117,8 +118,6 @@ def _region(plan: PicturePlan, region: Region, title: str, depth: int) -> Pictur
 
 
 def _op(plan: PicturePlan, op: Op, depth: int) -> None:
-    from girih.commands.show import header
-
     mnemonic = op.spec.mnemonic
     defines = [*op.bindings, *(value for value in op.results if value.name)]
     head = plan.row(op.span.line, header(op), depth, defines, list(op.operands))
