@@ -171,7 +171,7 @@ def test_code_that_needs_what_is_not_there() -> None:
     )
     function = girih.parse("func @kernel() {}").functions[0]
     compiled = CompiledKernel("kernel", "kernel", machine_code(text), 0, (), 8, (8, 1))
-    with pytest.raises(InternalError, match="girih_no_such_function"):
+    with pytest.raises(InternalError, match="this process has no girih_no_such_function\nThis is a defect"):
         CpuKernel(function, compiled)
 
 

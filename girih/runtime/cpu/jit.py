@@ -20,7 +20,7 @@ from typing import Any
 from girih.back.llvm.assemble.assembler import LLVM, llvm
 from girih.diagnostics import InternalError
 
-__all__ = ["Linked", "keep_forever", "link"]
+__all__ = ["Linked", "is_exported", "keep_forever", "link"]
 
 _NUMBERS = count()
 
@@ -86,6 +86,11 @@ def _linked(object: bytes, names: list[str]) -> Linked:
     return linked
 
 
+def is_exported(name: str) -> bool:
+    """Whether this process offers a function or variable of a name to code that is linked into it."""
+    return hasattr(ctypes.CDLL(None), name)
+
+
 def keep_forever(held: object) -> None:
     """Keep something until the process ends, through the end of the interpreter too."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
@@ -94,7 +99,7 @@ def keep_forever(held: object) -> None:
 def _missing(object: bytes) -> str:
     """The functions that an object file needs and this process has not got, in words."""
     needed = [symbol.name for symbol in _symbols(object) if symbol.name and symbol.section == 0]
-    missing = [name for name in needed if not llvm().address_of_symbol(name)]
+    missing = [name for name in needed if not is_exported(name)]
     return f"this process has no {', '.join(missing)}" if missing else ""
 
 
