@@ -25,7 +25,8 @@ from girih.ir.types import GroupType, MemRef, Type
 from girih.runtime.cpu import slots
 from girih.runtime.cpu.entry import KernelEntry
 from girih.runtime.cpu.jit import link
-from girih.runtime.cpu.launcher import launcher
+from girih.runtime.cpu.launcher import Launcher, launcher
+from girih.runtime.cpu.plain import PlainLaunch
 from girih.runtime.cpu.pool import process_pool
 from girih.source import NOWHERE, Span
 
@@ -38,31 +39,39 @@ class CpuKernel:
     """A kernel that is linked and ready to be launched. Its code is unloaded when this goes.
 
     `launch` does it all. Who is in a hurry asks `call(grid, *arguments)` first, and where that does not return None
-    passes what it returns to `settle`, with the grid and the arguments again.
+    passes what it returns to `settle`, with the grid and the arguments again. With `plain`, and where this process has
+    no launcher, launches go through Python alone, on the calling thread (`girih.runtime.cpu.plain`).
     Raises `InternalError` where the code cannot be linked, and `SettingError` for a wrong `GIRIH_NUM_THREADS`.
     """
 
     __slots__ = ("_entry", "_linked", "_specs", "_types", "call", "compiled", "function")
 
-    def __init__(self, function: Function, compiled: CompiledKernel) -> None:
+    def __init__(self, function: Function, compiled: CompiledKernel, *, plain: bool = False) -> None:
         self.function = function
         self.compiled = compiled
         written = written_parameters(function)
         self._specs = [arrays.specification(p, written=p.value in written) for p in function.parameters]
         self._types = [p.type for p in function.parameters]
         self._linked = link(compiled.object, [compiled.symbol])
-        self._entry = KernelEntry.make(
+        self._entry = self._entry_of(None if plain else launcher())
+        self.call = self._entry.call or _unknown
+
+    def _entry_of(self, launcher: Launcher | None) -> KernelEntry:
+        """The functions that launch this kernel, those of Python where there is no launcher."""
+        compiled, kernel = self.compiled, self._linked.addresses[self.compiled.symbol]
+        if launcher is None:
+            return KernelEntry(None, PlainLaunch.make(compiled, kernel, self._linked).run)
+        return KernelEntry.make(
             compiled.name,
             self._specs,
-            kernel=self._linked.addresses[compiled.symbol],
+            kernel=kernel,
             code=self._linked,
             pool=process_pool().address,
             workspace_bytes=compiled.workspace_bytes,
             serial_groups=compiled.serial_groups,
             untimed_groups=compiled.untimed_groups,
-            addresses=launcher().address,
+            addresses=launcher.address,
         )
-        self.call = self._entry.call or _unknown
 
     def launch(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Run the kernel on a grid and wait for it; arrays are changed in place.
@@ -82,7 +91,7 @@ class CpuKernel:
             self._start_pool()
             return self.launch(grid, arguments)
         if result is NotImplemented:
-            result = self._run_plain(grid, arguments)
+            result = self._run_usual(grid, arguments)
         if result is False:
             self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
                          f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
@@ -94,7 +103,7 @@ class CpuKernel:
             raise KernelError([self._finding(result, grid)])
         return None
 
-    def _run_plain(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+    def _run_usual(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
         """The fast way again with what is unusual made usual, such as tensors of torch; otherwise the slow way."""
         if len(arguments) == len(self._types):
             usual = [_usual(type, value) for type, value in zip(self._types, arguments, strict=True)]
@@ -121,7 +130,9 @@ class CpuKernel:
         return result
 
     def _start_pool(self) -> None:
-        process_pool().start(launcher().start)
+        made = launcher()
+        assert made is not None  # only its functions ask for the pool
+        process_pool().start(made.start)
 
     def _refuse(self, code: str, message: str, hint: str | None = None) -> NoReturn:
         raise LaunchError([Diagnostic(code, message, self.function.span, hint=hint)])

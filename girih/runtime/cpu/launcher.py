@@ -6,6 +6,7 @@ Its texts in LLVM IR lie beside this file; what differs between systems is fille
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from string import Template
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
 from girih.runtime.cache import Cache, digest
 from girih.runtime.cpu import entry, pool
-from girih.runtime.cpu.jit import Linked, keep_forever, link
+from girih.runtime.cpu.jit import Linked, is_exported, keep_forever, link
 
 SYMBOLS = ("girih_start", "girih_run", "girih_call")
 
@@ -33,6 +34,10 @@ _PAUSES = {
 _CLOCKS = {"linux": 1, "darwin": 6}
 
 
+_EXTERNAL = re.compile(r"^(?:declare [^@]*)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
+"""A line that declares a function, or a variable, of others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launcher:
     """The linked code: addresses of what Python calls, and the function that starts threads."""
@@ -46,10 +51,15 @@ class Launcher:
 
 
 @lru_cache(maxsize=1)
-def launcher() -> Launcher:
-    """The code for this process, from the disk cache where it is there."""
+def launcher() -> Launcher | None:
+    """The code for this process, from the disk cache where it is there.
+
+    None where the process does not offer what the code calls, such as a Python that keeps its C functions to itself.
+    """
     cpu = Cpu.host()
     text = launcher_text(cpu)
+    if not all(map(is_exported, needed(text))):
+        return None
     cache = Cache.standard()
     key = digest("launcher", text, cpu.identity, llvm_version())
     code = cache.get(key)
@@ -60,6 +70,11 @@ def launcher() -> Launcher:
     keep_forever(linked)
     start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(linked.addresses["girih_start"])
     return Launcher(linked, start)
+
+
+def needed(text: str) -> list[str]:
+    """The functions and variables that a module in LLVM IR takes from the process."""
+    return [name for name in _EXTERNAL.findall(text) if not name.startswith("llvm.")]
 
 
 def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:

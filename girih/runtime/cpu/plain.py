@@ -1,0 +1,80 @@
+"""A launch in Python alone: what the functions in LLVM IR beside this file do, slowly and to be read.
+
+A compiled kernel is called through ctypes, on the calling thread, a few work-groups at a time. That is how kernels are
+launched where the process does not offer what those functions need (`launcher.launcher`), and what tests hold them
+against: results, findings and refusals must be the same. Python's lock is free while the kernel runs; signal handlers
+run between two calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from girih.back.llvm.cpu.machine.abi import (
+    FIRST_PARAMETER,
+    NO_FAILURE,
+    RECORD_BYTES,
+    WORKSPACE_ALIGNMENT,
+    CompiledKernel,
+)
+
+__all__ = ["PlainLaunch"]
+
+_MOST_GROUPS = 2**63 - 1
+_MOST_BYTES = 2**62
+"""More bytes than any address space has, and few enough for NumPy to ask for them."""
+
+_Execute = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+"""The C type of a kernel: `girih.back.llvm.cpu.machine.abi`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainLaunch:
+    """A kernel at an address in `code`, which stays loaded as long as this."""
+
+    execute: Callable[[int, int, int, int], None]
+    workspace_bytes: int
+    groups_at_once: int
+    code: object
+
+    @staticmethod
+    def make(compiled: CompiledKernel, address: int, code: object) -> PlainLaunch:
+        """The launch of a compiled kernel that lies at an address."""
+        return PlainLaunch(_Execute(address), compiled.workspace_bytes, max(compiled.untimed_groups, 1), code)
+
+    def run(self, grid: tuple[int, int, int], address: int) -> object:
+        """Execute the work-groups of a grid with the slots at an address, whose parameters are filled.
+
+        Returns, as `KernelEntry.run` does, None where the kernel has run, the failure record where a check has failed,
+        False where there is no memory for the workspace, and NotImplemented for more work-groups than can be counted.
+        Raises what a signal handler raises; the other work-groups are not executed then.
+        """
+        groups = prod(grid)
+        if groups > _MOST_GROUPS:
+            return NotImplemented
+        if groups == 0:
+            return None
+        try:
+            workspace = np.empty(min(self.workspace_bytes, _MOST_BYTES) + WORKSPACE_ALIGNMENT, np.int8)
+        except MemoryError:
+            return False
+        record = ctypes.create_string_buffer(RECORD_BYTES)
+        (ctypes.c_int64 * FIRST_PARAMETER).from_address(address)[:] = [*grid, ctypes.addressof(record)]
+        for first in range(0, groups, self.groups_at_once):
+            last = min(first + self.groups_at_once, groups)
+            self.execute(address, _aligned(workspace.ctypes.data), first, last)
+            (state,) = struct.unpack_from("=i", record)
+            if state != NO_FAILURE:
+                return record.raw
+        return None
+
+
+def _aligned(address: int) -> int:
+    """The first address from here on at which a workspace may begin."""
+    return -(-address // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
