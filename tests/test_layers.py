@@ -23,7 +23,7 @@ class Room:
 
 
 WORDS = ("source", "diagnostics", "recursion")
-LANGUAGE = (*WORDS, "ir", "ops")
+LANGUAGE = (*WORDS, "rules", "ir", "ops")
 KNOWN = (*LANGUAGE, "analysis")
 LOWER = ("back.llvm.emit", "back.llvm.numbers", "back.llvm.lower")
 ARRAYS = ("numpy", "ml_dtypes")
@@ -33,14 +33,15 @@ ROOMS = {
     "source": Room(),
     "diagnostics": Room(("source",)),
     "recursion": Room(),
+    "rules": Room(("source", "diagnostics")),
     # Address models: the face loads what it names, the models stand below it.
     "addressing.*": Room((), ARRAYS),
     "addressing.tensor_map": Room(("addressing.*",), ARRAYS),
     "addressing.convert": Room(("addressing.*", "addressing.tensor_map"), ARRAYS),
     "addressing": Room(("addressing.*", "addressing.tensor_map", "addressing.convert"), ARRAYS),
     "draw": Room(("addressing",), ("numpy", "matplotlib")),
-    "ir": Room(WORDS),
-    "ops": Room((*WORDS, "ir")),
+    "ir": Room((*WORDS, "rules")),
+    "ops": Room((*WORDS, "rules", "ir")),
     "analysis": Room(LANGUAGE),
     "front": Room(LANGUAGE),
     "program": Room((*LANGUAGE, "front")),

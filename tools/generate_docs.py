@@ -14,7 +14,6 @@ from typing import Any
 
 from girih.commands.parts.reference import (
     PSEUDO,
-    Code,
     codes_of_rules,
     describe_rules,
     examples,
@@ -25,6 +24,7 @@ from girih.commands.parts.reference import (
 )
 from girih.ir.define import OPS
 from girih.ir.syntax import syntax
+from girih.rules.codes import Code
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -223,7 +223,7 @@ def _restrictions(codes: Sequence[Code]) -> list[str]:
 
 
 def _rule(code: Code) -> str:
-    return f'<a id="{code.code}"></a>[`{code.code.split(".")[1]}`](errors.md#{code.code})'
+    return f'<a id="{code.code}"></a>[`{code.id}`](errors.md#{code.code})'
 
 
 def pages() -> dict[str, str]:

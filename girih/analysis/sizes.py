@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Op
-from girih.ir.facts import DeviceLimits
+from girih.ir.limits import DeviceLimits
 from girih.ir.types import CoopMatrix, Type
 from girih.ops.tile.control import ForeachTile
 from girih.ops.tile.coopmatrix import (

@@ -11,13 +11,14 @@ from typing import Any, NoReturn
 
 import click
 
-from girih.commands.address.rules import address_rules, explained
-from girih.commands.parts.reference import all_codes, describe_code, describe_rules, written_as
+from girih.commands.address.rules import address_rules
+from girih.commands.address.rules import explained as address_text
+from girih.commands.parts.reference import all_codes, codes_of_rules, describe_code, describe_rules, written_as
 from girih.commands.parts.report import print_json
 from girih.front.text.spelling import nearest
 from girih.ir.define import OPS, RULES
+from girih.rules.codes import WIDTH, Code, entry, explained, listed, wrapped
 
-WIDTH = 100
 MOST_LISTED = 60
 """Codes that an error message lists."""
 
@@ -33,9 +34,9 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
     if topic in RULES:
         text = _instruction(described := describe_rules(topic))
     elif topic in codes:
-        text = _code(described := describe_code(codes[topic]))
+        text = _code(codes[topic], described := describe_code(codes[topic]))
     elif topic in address:
-        text = explained(described := address[topic])
+        text = address_text(described := address[topic])
     elif family:
         text = _family(described := family)
     else:
@@ -61,19 +62,15 @@ def _unknown(topic: str, known: list[str]) -> NoReturn:
     raise click.UsageError(f"there is no code or instruction {topic!r}; {hint}")
 
 
-def _code(d: dict[str, Any]) -> str:
-    lines = [f"{d['code']} ({d['severity']})", "", *_wrapped(d["says"]), ""]
-    for title in ("rule", "blames", "source", "needs"):
-        if d[title]:
-            lines += _entry(title, d[title])
-    return _page([*lines, *_examples(d)])
+def _code(code: Code, d: dict[str, Any]) -> str:
+    return _page([*explained(code), *_examples(d)])
 
 
 def _instruction(d: dict[str, Any]) -> str:
-    lines = [f"{d['mnemonic']}", "", *_wrapped(d["doc"]), ""]
+    lines = [f"{d['mnemonic']}", "", *wrapped(d["doc"]), ""]
     for title in ("region", "source", "syntax"):
         if title in d:
-            lines += _entry(title, d[title])
+            lines += entry(title, d[title])
     if d.get("operands"):
         lines += ["", "operands"]
         width = max(len(field["name"]) for field in d["operands"] if len(field["name"]) < 30)
@@ -86,10 +83,7 @@ def _instruction(d: dict[str, Any]) -> str:
             lines += textwrap.wrap(told, WIDTH, initial_indent=f"  {name:<{width}}  ",
                                    subsequent_indent=" " * (width + 4))  # fmt: skip
     lines += ["", "rules"]
-    for rule in d["rules"]:
-        severity = "" if rule["severity"] == "error" else f" ({rule['severity']})"
-        lines += textwrap.wrap(f"{rule['code']}{severity}: {rule['says']}", WIDTH, initial_indent="  ",
-                               subsequent_indent="      ")  # fmt: skip
+    lines += [line for code in codes_of_rules(d["mnemonic"]) for line in listed(code)]
     return _page([*lines, *_examples(d)])
 
 
@@ -100,15 +94,6 @@ def _family(found: list[dict[str, Any]]) -> str:
 def _page(lines: list[str]) -> str:
     """The lines as text, with one empty line between paragraphs."""
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip()
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
-def _entry(title: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=f"  {title:<8}", subsequent_indent=" " * 10,
-                         break_long_words=False)  # fmt: skip
 
 
 def _examples(d: dict[str, Any]) -> list[str]:

@@ -31,7 +31,7 @@ from girih.interpreter.run import (
     execute,
 )
 from girih.ir.core import Function
-from girih.ir.facts import DeviceLimits
+from girih.ir.limits import DeviceLimits
 from girih.ir.types import GroupType, MemRef
 from girih.recursion import recursion_room
 

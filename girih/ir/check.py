@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Module, Op, Region, Value
 from girih.ir.define import RULES
-from girih.ir.facts import Constant, DeviceLimits, Surroundings
-from girih.ir.predicates import Row, Subject, Undetermined
+from girih.ir.limits import DeviceLimits
+from girih.ir.surroundings import Constant, Surroundings
 from girih.ir.types import ErrorType, Type
 from girih.recursion import recursion_room
+from girih.rules.apply import Label, failures
+from girih.rules.row import Row, Subject
 from girih.source import Span
 
 Problems = list[Diagnostic]
@@ -101,43 +103,22 @@ class _Checker:
         labels = ((op.span, "used here"), (value.span, "defined here"))
         self.problems.append(Diagnostic("name.undefined", message, op.span, labels=labels))
 
-    def _rows(self, mnemonic: str, subject: object, facts: Surroundings, span: Span) -> None:
-        applied = Subject(subject, facts)
-        wrong: set[str] = set()
-        for row in RULES[mnemonic]:
-            if wrong and not wrong.isdisjoint(row.blames.split()):
-                continue
-            try:
-                if row.holds.holds(applied):
-                    continue
-                self.problems.append(diagnose(mnemonic, row, applied, span))
-            except Undetermined:
-                continue
-            if row.severity == "error":
-                wrong.update(row.blames.split())
+    def _rows(self, owner: str, subject: object, facts: Surroundings, span: Span) -> None:
+        self.problems += failures(owner, RULES[owner], Subject(subject, facts), span, _labels)
 
 
-def diagnose(mnemonic: str, row: Row, subject: Subject, span: Span) -> Diagnostic:
-    """The diagnostic of a row that does not hold."""
-    labels: list[tuple[Span, str]] = []
+def _labels(row: Row, subject: Subject[Surroundings]) -> tuple[list[Label], list[Label]]:
+    """The operands that a row blames, or the place that it finds, and where guilty operands are defined."""
+    op, names = subject.op, row.blames.split()
     place = row.at(subject) if row.at is not None else None
-    op = subject.op
-    if place is not None:
-        labels.append((place, ""))
-    elif isinstance(op, Op):
-        labels += _operand_labels(op, row.blames.split())
-    came = row.holds.came(subject)
-    message = f"expected: {row.says}" + (f"; found: {came}" if came else "")
-    hint = row.hint(subject) if callable(row.hint) else row.hint
-    first = labels[0][0] if labels else span
-    labels += _definition_labels(op, row.blames.split()) if isinstance(op, Op) else ()
-    return Diagnostic(
-        f"{mnemonic}.{row.id}", message, first, row.severity, tuple(labels), hint or row.holds.hint(subject)
-    )
+    if not isinstance(op, Op):
+        return ([(place, "")] if place is not None else []), []
+    guilty = [(place, "")] if place is not None else _operand_labels(op, names)
+    return guilty, _definition_labels(op, names)
 
 
-def _operand_labels(op: Op, names: Iterable[str]) -> list[tuple[Span, str]]:
-    found: list[tuple[Span, str]] = []
+def _operand_labels(op: Op, names: Iterable[str]) -> list[Label]:
+    found: list[Label] = []
     for name in names:
         spans = op.uses.get(name)
         if not spans:
@@ -149,9 +130,9 @@ def _operand_labels(op: Op, names: Iterable[str]) -> list[tuple[Span, str]]:
     return sorted(found, key=lambda label: label[0].start)
 
 
-def _definition_labels(op: Op, names: Iterable[str]) -> list[tuple[Span, str]]:
+def _definition_labels(op: Op, names: Iterable[str]) -> list[Label]:
     """Where the guilty operands are defined, unless that is on the same line."""
-    found: dict[Value, tuple[Span, str]] = {}
+    found: dict[Value, Label] = {}
     defined = set(op.results)
     for name in names:
         held = getattr(op, name)

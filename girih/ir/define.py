@@ -16,8 +16,12 @@ from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from girih.ir.core import EMPTY, Entry, Op, RegionKind
-from girih.ir.predicates import Holds, InRegion, IsKind, Row, Subject, TypeKind
+from girih.ir.kinds import TypeKind
+from girih.ir.predicates import InRegion, IsKind
+from girih.ir.surroundings import Subject
 from girih.ir.types import Type
+from girih.rules.predicates import Holds
+from girih.rules.row import Row
 
 
 class Where(Enum):

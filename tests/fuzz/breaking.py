@@ -17,8 +17,7 @@ from girih.ir.build import RegionBuilder
 from girih.ir.check import constant_of
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.define import OPS, RULES, Binding, Body, Integer, Operand, Result
-from girih.ir.facts import Surroundings
-from girih.ir.predicates import Subject, Undetermined
+from girih.ir.surroundings import Subject, Surroundings
 from girih.ir.types import (
     I8,
     I32,
@@ -34,6 +33,7 @@ from girih.ir.types import (
     Use,
 )
 from girih.program import analyze
+from girih.rules.row import Undetermined
 from girih.source import Source
 from tests.fuzz.changes import YIELDS, Changed, Fields, changes
 from tests.fuzz.properties import Violation, checked

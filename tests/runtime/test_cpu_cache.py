@@ -284,7 +284,7 @@ def test_a_home_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         assert Cache.standard().folder is None
 
 
-@pytest.mark.parametrize("part", ["back/llvm/emit/text.py", "ir/facts.py", "analysis/sizes.py"])
+@pytest.mark.parametrize("part", ["back/llvm/emit/text.py", "ir/limits.py", "analysis/sizes.py"])
 def test_a_change_of_the_compiler_makes_code_stale(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function = girih.parse("func @f() {}").functions[0]
     real = cache._files

@@ -12,8 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from girih import __version__
-from girih.commands.parts.reference import Code, all_codes, describe_code
+from girih.commands.parts.reference import all_codes, describe_code
 from girih.diagnostics import Diagnostic
+from girih.rules.codes import Code
 from girih.source import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -28,9 +28,9 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
-from girih.ir.predicates import Row
 from girih.ir.syntax import syntax
 from girih.ops import tile
+from girih.rules.codes import Code, codes_of
 
 GROUPS = tuple(getattr(tile, name).__name__.rsplit(".", 1)[1] for name in tile.__all__)
 """The files of `girih.ops.tile`, in which instructions belong together."""
@@ -41,19 +41,6 @@ PSEUDO = {
     "type": "Types, wherever they stand.",
 }
 """What has rules without being an instruction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A code that a program, a launch or a run can be told."""
-
-    code: str
-    severity: str
-    says: str
-    rule: str | None = None
-    blames: str | None = None
-    source: str | None = None
-    needs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +55,7 @@ class Field:
 
 def codes_of_rules(mnemonic: str) -> list[Code]:
     """The codes of an instruction, or of func, parameter and type."""
-    return [_code_of(mnemonic, row) for row in RULES[mnemonic]]
-
-
-def _code_of(mnemonic: str, row: Row) -> Code:
-    blames = ", ".join(row.blames.split()) or None
-    return Code(f"{mnemonic}.{row.id}", row.severity, row.says, row.holds.text, blames, row.source, row.needs)
+    return codes_of(mnemonic, RULES[mnemonic])
 
 
 def other_codes() -> dict[str, list[Code]]:
@@ -183,9 +165,8 @@ def examples() -> Mapping[str, Mapping[str, str]]:
 def describe_code(code: Code) -> dict[str, object]:
     """All that is known of a code, as plain values."""
     known = examples()
-    owner = code.code.split(".")[0]
     return asdict(code) | {
-        "accepted": known["accepted"].get(owner) if owner in RULES else None,
+        "accepted": known["accepted"].get(code.owner) if code.owner in RULES else None,
         "rejected": known["rejected"].get(code.code),
     }
 
@@ -213,4 +194,4 @@ def describe_rules(mnemonic: str) -> dict[str, object]:
 def _telling(mnemonic: str, rules: Sequence[Code]) -> list[Code]:
     """The rules whose examples say most come first: those written for the instruction, then the structural ones."""
     structural = {"region", *(OPS[mnemonic].spec.roles if mnemonic in OPS else ())}
-    return sorted(rules, key=lambda rule: rule.code.split(".")[1] in structural)
+    return sorted(rules, key=lambda rule: rule.id in structural)

@@ -8,25 +8,14 @@ from dataclasses import replace
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, literal, node, op, operand, result, rules
-from girih.ir.predicates import (
-    BOOLEAN,
-    CARRIED,
-    NUMBER,
-    NUMBER_OR_COOPMATRIX,
-    Equal,
-    Holds,
-    Row,
-    Satisfies,
-    Subject,
-    Term,
-    Undetermined,
-    element,
-    scope,
-    shape,
-    type_of,
-    use,
-)
+from girih.ir.kinds import BOOLEAN, CARRIED, NUMBER, NUMBER_OR_COOPMATRIX
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import element, scope, shape, type_of, use
 from girih.ir.types import BF16, F16, F32, PARTS, Boolean, CoopMatrix, Number, Use, element_type
+from girih.rules.predicates import Holds, Satisfies
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import Term
 
 BINARY = '003 "Arithmetic (binary)"'
 UNARY = '003 "Arithmetic (unary)"'
@@ -80,10 +69,10 @@ def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Bin
     declared = family(Binary, mnemonic, doc, Where.MIXED, BINARY, "a , b : result")
     rules(
         declared,
-        Row("same", "a b", Equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
+        Row("same", "a b", equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", BINARY),
         Row(
-            "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BINARY
+            "result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", BINARY
         ),
         *more,
     )
@@ -136,7 +125,7 @@ def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -
     declared = family(Unary, mnemonic, doc, Where.MIXED, UNARY, "a : result")
     words = "the result has the operand's type, or its floating-point part for a complex operand"
     came = Holds(words, _part, lambda s: f"{s.op.a.type} gives {s.op.result.type}")
-    same = Equal(type_of("result"), type_of("a"))
+    same = equal(type_of("result"), type_of("a"))
     says = words if part else "the result has the type of `a`"
     rules(
         declared,
@@ -167,7 +156,7 @@ class Comparison(Op):
 
 def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comparison]:
     declared = family(Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result")
-    same = Equal(type_of("a"), type_of("b"))
+    same = equal(type_of("a"), type_of("b"))
     rules(declared, Row("same", "a b", same, "both operands have one type", COMPARISON, _convert_hint))
     if allowed is not None:
         says = f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}"
@@ -220,13 +209,13 @@ rules(
     Cast,
     Row("matrix", "a result", Holds("a and result are both matrices or both numbers", _both_or_neither, _types),
         "a cooperative matrix is cast to a cooperative matrix, a number to a number", CAST),
-    Row("shape", "a result", Equal(shape("result"), shape("a")), "a cast keeps the shape", CAST),
+    Row("shape", "a result", equal(shape("result"), shape("a")), "a cast keeps the shape", CAST),
     Row("complex", "a result", Holds("complex goes to complex only", _no_part_lost, _types),
         "a complex type is not cast to a type that is not complex", CAST, "take a part with `re`, `im` or `abs`"),
     Row("use", "a result", Holds("use(a) = use(result), or use(a) = matrix_acc", _use_converts,
         lambda s: f"{use('a').value(s).value} to {use('result').value(s).value}"),
         "a cast keeps the use, or turns matrix_acc into matrix_a or matrix_b", CAST),
-    Row("scope", "a result", Equal(scope("result"), scope("a")), "a cast keeps the scope", '001 "Overview"'),
+    Row("scope", "a result", equal(scope("result"), scope("a")), "a cast keeps the scope", '001 "Overview"'),
 )  # fmt: skip
 
 
@@ -253,7 +242,7 @@ def _size(name: str) -> Term:
 
 rules(
     Bitcast,
-    Row("size", "a result", Equal(_size("result"), _size("a")), "both types have the same number of bytes", BITCAST),
+    Row("size", "a result", equal(_size("result"), _size("a")), "both types have the same number of bytes", BITCAST),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, modifier, op, result
-from girih.ir.predicates import INDEXES, exactly
+from girih.ir.kinds import INDEXES, exactly
 from girih.ir.types import I32
 
 MIXED = '003 "Builtin (mixed)"'

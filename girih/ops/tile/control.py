@@ -20,21 +20,13 @@ from girih.ir.define import (
     results,
     rules,
 )
-from girih.ir.predicates import (
-    BOOLEAN,
-    CARRIED,
-    INTEGER,
-    Equal,
-    Holds,
-    Row,
-    Subject,
-    Undetermined,
-    count,
-    each_at_least,
-    held,
-    yielded,
-)
+from girih.ir.kinds import BOOLEAN, CARRIED, INTEGER
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
 from girih.ir.types import ERROR, CoopMatrix, Number, Type
+from girih.rules.predicates import Holds, each_at_least
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import count, held
 from girih.source import Span
 
 FOREACH = '003 "Foreach"'
@@ -90,9 +82,9 @@ def _pairs_match(s: Subject) -> bool:
 
 def _range_rows(section: str) -> tuple[Row, ...]:
     return (
-        Row("count_start", "variables start", Equal(count("start"), count("variables")),
+        Row("count_start", "variables start", equal(count("start"), count("variables")),
             "there is one first value for each variable", section),
-        Row("count_stop", "variables stop", Equal(count("stop"), count("variables")),
+        Row("count_stop", "variables stop", equal(count("stop"), count("variables")),
             "there is one end for each variable", section),
         Row("pair", "start stop", Holds("type(start[i]) = type(stop[i])", _pairs_match,
             lambda s: ", ".join(f"{a.type} and {b.type}" for a, b in zip(s.op.start, s.op.stop, strict=False)
@@ -117,9 +109,9 @@ rules(Foreach, *_range_rows(FOREACH))
 rules(
     ForeachTile,
     *_range_rows(FOREACH_TILE),
-    Row("count_sizes", "variables sizes", Equal(count("sizes"), count("variables")),
+    Row("count_sizes", "variables sizes", equal(count("sizes"), count("variables")),
         "there is one size for each variable", FOREACH_TILE),
-    Row("count_tile_shape", "variables tile_shape", Equal(count("tile_shape"), count("variables")),
+    Row("count_tile_shape", "variables tile_shape", equal(count("tile_shape"), count("variables")),
         "there is one entry of the tile shape for each variable", FOREACH_TILE),
     Row("tile_shape", "tile_shape", each_at_least(held("tile_shape"), 1), "a tile has a positive size", FOREACH_TILE),
     Row("tile_type", "tile_shape", Holds("tile_shape[i] is in the range of type(start[i])", _tile_fits,
@@ -185,6 +177,12 @@ def show_types(values: tuple[Value, ...]) -> str:
     return "(" + ", ".join(str(v.type) for v in values) + ")"
 
 
+def yielded(region: Region | None) -> Op | None:
+    """The `yield` that ends a region, if it ends with one."""
+    last = region.terminator if region else None
+    return last if last is not None and last.spec.terminator else None
+
+
 def yields(region: str) -> Holds:
     """The region ends with a `yield` of values of the result types."""
 
@@ -230,7 +228,7 @@ rules(
         "start, stop and step have one integer type", FOR),
     Row("step_positive", "step", Holds("step > 0", _positive, lambda s: f"step is {s.facts.constants[s.op.step]}"),
         "a constant step is positive", FOR),
-    Row("init_count", "carried initial", Equal(count("carried"), count("results")),
+    Row("init_count", "carried initial", equal(count("carried"), count("results")),
         "there is one type for each carried value", FOR),
     Row("init_type", "initial results", Holds("type(initial[i]) = type(result[i])",
         lambda s: _same_types(s.op.initial, s.op.results),

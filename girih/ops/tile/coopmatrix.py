@@ -7,40 +7,16 @@ from typing import Any
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, integer, modifier, node, op, operand, result, rules
-from girih.ir.predicates import (
-    COOPMATRIX,
-    INDEXES,
-    NUMBER,
-    Comparable,
-    Divides,
-    Equal,
-    Holds,
-    Promotable,
-    Row,
-    Satisfies,
-    Subject,
-    Term,
-    Undetermined,
-    at_least,
-    columns,
-    component,
-    computed,
-    element,
-    held,
-    matrix,
-    memref_of_order,
-    number,
-    promote,
-    rows,
-    scope,
-    shape,
-    subgroup_size,
-    type_of,
-    use,
-)
+from girih.ir.kinds import COOPMATRIX, INDEXES, NUMBER, matrix, memref_of_order
+from girih.ir.predicates import Comparable, Promotable, equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import columns, component, element, promote, rows, scope, shape, subgroup_size, type_of, use
 from girih.ir.types import CoopMatrix, MatrixScope, Number, Use, element_type
 from girih.ops.tile.coopmatrix_layout import layout_of
 from girih.ops.tile.memory import SCOPES, SEMANTICS, Scope, Semantics
+from girih.rules.predicates import Divides, Holds, Satisfies, at_least
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import Term, computed, held, number
 
 MATRIX = memref_of_order(2)
 _TRANSPOSE = {"n": False, "t": True}
@@ -116,12 +92,12 @@ class MatrixStore(MatrixAccess):
 
 
 def _element_row(name: str, section: str) -> Row:
-    return Row("component_type", f"{name} memory", Equal(component(name), element("memory")),
+    return Row("component_type", f"{name} memory", equal(component(name), element("memory")),
                "the components have the element type of the memref", section)  # fmt: skip
 
 
 def _subgroup_row(name: str, section: str) -> Row:
-    return Row("scope", name, Equal(scope(name), number(MatrixScope.SUBGROUP)),
+    return Row("scope", name, equal(scope(name), number(MatrixScope.SUBGROUP)),
                f"`{name}` is a matrix of subgroup scope", section)  # fmt: skip
 
 
@@ -210,7 +186,7 @@ def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpda
     declared = family(
         MatrixAtomicUpdate, mnemonic, doc, Where.SPMD, ATOMIC_UPDATE, _STORE_FORMAT + " : result", tangled=True
     )
-    same = Equal(type_of("result"), type_of("matrix"))
+    same = equal(type_of("result"), type_of("matrix"))
     rules(
         declared,
         _element_row("matrix", ATOMIC_UPDATE),
@@ -279,7 +255,7 @@ class CooperativeMatrixConstruct(Op):
 
 rules(
     CooperativeMatrixConstruct,
-    Row("component_type", "a result", Equal(component("result"), element("a")),
+    Row("component_type", "a result", equal(component("result"), element("a")),
         "the number has the component type of the matrix", CONSTRUCT),
 )  # fmt: skip
 
@@ -328,7 +304,7 @@ class CooperativeMatrixExtract(Op):
 rules(
     CooperativeMatrixExtract,
     *_element_rows(EXTRACT),
-    Row("result_type", "result matrix", Equal(type_of("result"), component("matrix")),
+    Row("result_type", "result matrix", equal(type_of("result"), component("matrix")),
         "the result has the component type of the matrix", EXTRACT),
 )  # fmt: skip
 
@@ -346,9 +322,9 @@ class CooperativeMatrixInsert(Op):
 rules(
     CooperativeMatrixInsert,
     *_element_rows(INSERT),
-    Row("component_type", "a matrix", Equal(type_of("a"), component("matrix")),
+    Row("component_type", "a matrix", equal(type_of("a"), component("matrix")),
         "the number has the component type of the matrix", INSERT),
-    Row("result_type", "result matrix", Equal(type_of("result"), type_of("matrix")),
+    Row("result_type", "result matrix", equal(type_of("result"), type_of("matrix")),
         "the result has the type of the matrix", INSERT),
 )  # fmt: skip
 
@@ -397,10 +373,10 @@ rules(
     _rows_multiple("a", MUL_ADD),
     _rows_multiple("c", MUL_ADD),
     same_scope("a", "b", "c", "result"),
-    Row("k", "a b", Equal(columns("a"), rows("b")), "columns of a equal rows of b", MUL_ADD),
-    Row("m", "a c", Equal(rows("c"), rows("a")), "rows of c equal rows of a", MUL_ADD),
-    Row("n", "b c", Equal(columns("c"), columns("b")), "columns of c equal columns of b", MUL_ADD),
-    Row("shape", "result c", Equal(shape("result"), shape("c")), "the result has the shape of c", MUL_ADD),
+    Row("k", "a b", equal(columns("a"), rows("b")), "columns of a equal rows of b", MUL_ADD),
+    Row("m", "a c", equal(rows("c"), rows("a")), "rows of c equal rows of a", MUL_ADD),
+    Row("n", "b c", equal(columns("c"), columns("b")), "columns of c equal columns of b", MUL_ADD),
+    Row("shape", "result c", equal(shape("result"), shape("c")), "the result has the shape of c", MUL_ADD),
     Row("promote", "a b", Comparable(component("a"), component("b")),
         "the component type of `a` or `b` promotes to the other", MUL_ADD),
     Row("component_type", "a b c", Promotable(promote(component("a"), component("b")), component("c")),
@@ -425,9 +401,9 @@ class CooperativeMatrixScale(Op):
 
 rules(
     CooperativeMatrixScale,
-    Row("component_type", "a matrix", Equal(type_of("a"), component("matrix")),
+    Row("component_type", "a matrix", equal(type_of("a"), component("matrix")),
         "the number has the component type of the matrix", SCALE),
-    Row("result_type", "result matrix", Equal(type_of("result"), type_of("matrix")),
+    Row("result_type", "result matrix", equal(type_of("result"), type_of("matrix")),
         "the result has the type of the matrix", SCALE),
 )  # fmt: skip
 
@@ -456,11 +432,11 @@ def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
         declared,
         _rows_multiple("a", REDUCE),
         same_scope("result", "a"),
-        Row("shape", "result", Equal(shape("result"), computed("the reduced shape", _reduced)),
+        Row("shape", "result", equal(shape("result"), computed("the reduced shape", _reduced)),
             "the result of .row is M x 1, of .column 1 x N", REDUCE),
-        Row("component_type", "result a", Equal(component("result"), component("a")),
+        Row("component_type", "result a", equal(component("result"), component("a")),
             "the result has the component type of the matrix", REDUCE),
-        Row("use", "result a", Equal(use("result"), use("a")), "the result has the use of the matrix", REDUCE),
+        Row("use", "result a", equal(use("result"), use("a")), "the result has the use of the matrix", REDUCE),
         *more,
     )  # fmt: skip
     return declared
@@ -489,13 +465,13 @@ class CooperativeMatrixTranspose(Op):
 
 rules(
     CooperativeMatrixTranspose,
-    Row("shape", "result matrix", Equal(shape("result"), computed("shape(matrix) swapped",
+    Row("shape", "result matrix", equal(shape("result"), computed("shape(matrix) swapped",
         lambda s: shape("matrix").value(s)[::-1])), "the result has the shape of the matrix, swapped", TRANSPOSE),
     same_scope("result", "matrix"),
     Row("complex", "result matrix", Holds("complex goes to complex only", lambda s: _keeps_parts(s, "matrix"),
         lambda s: f"{component('matrix').value(s)} to {component('result').value(s)}"),
         "a complex component type becomes no other", TRANSPOSE, "take a part with `re`, `im` or `abs` before"),
-    Row("component_type", "result matrix", Equal(component("result"), component("matrix")),
+    Row("component_type", "result matrix", equal(component("result"), component("matrix")),
         "the result has the component type of the matrix, as 001 asks; the components are converted",
         TRANSPOSE, "`cast` the matrix first: that says what happens", severity="warning"),
 )  # fmt: skip

@@ -12,11 +12,17 @@ from typing import Any
 
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.define import Operand, Where, binding, body, modifier, op, operand, operands, result, rules
-from girih.ir.predicates import COOPMATRIX, Equal, Holds, Row, Subject, Undetermined, component, count, matrix
+from girih.ir.kinds import COOPMATRIX, matrix
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import component
 from girih.ir.types import ERROR, I32, CoopMatrix, Type, Use, element_type
 from girih.ir.uses import free_values
 from girih.ops.tile.control import inside_apply, yield_place
 from girih.ops.tile.coopmatrix import same_scope
+from girih.rules.predicates import Holds
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import count
 from girih.source import Span
 
 APPLY = '003 "Cooperative matrix apply"'
@@ -168,7 +174,7 @@ def _result_type_is(s: Subject) -> bool:
 
 rules(
     CooperativeMatrixApply,
-    Row("count", "elements matrices", Equal(count("elements"), count("matrices")),
+    Row("count", "elements matrices", equal(count("elements"), count("matrices")),
         "there is one component for each matrix", '001 8.X "coopMatPerElementNV"'),
     Row("same", "matrices", Holds("all matrices have one type", lambda s: len(_types_of_matrices(s)) <= 1,
         lambda s: " and ".join(sorted(_types_of_matrices(s)))),
@@ -258,7 +264,7 @@ rules(
     Row("shape", "result matrix", Holds("the result has the shape that is left",
         lambda s: _SHAPES[s.op.along](*_shapes(s)), _shape_came),
         "the result has the rows of the matrix for .row, its columns for .column, half of both for .2x2", COMBINE),
-    Row("component_type", "result matrix", Equal(component("result"), component("matrix")),
+    Row("component_type", "result matrix", equal(component("result"), component("matrix")),
         "the result has the component type of the matrix", COMBINE),
     same_scope("result", "matrix"),
     *region_rows(COMBINE),

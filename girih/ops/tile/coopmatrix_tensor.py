@@ -22,23 +22,10 @@ from girih.ir.define import (
     result,
     rules,
 )
-from girih.ir.predicates import (
-    COOPMATRIX,
-    INDEXES,
-    TENSOR_LAYOUT,
-    TENSOR_VIEW,
-    Equal,
-    Holds,
-    Predicate,
-    Row,
-    Subject,
-    Undetermined,
-    component,
-    computed,
-    element,
-    memref_of_order,
-    type_of,
-)
+from girih.ir.kinds import COOPMATRIX, INDEXES, TENSOR_LAYOUT, TENSOR_VIEW, memref_of_order
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import component, element, type_of
 from girih.ir.types import (
     INDEX,
     AddressSpace,
@@ -52,6 +39,9 @@ from girih.ir.types import (
 )
 from girih.ops.tile.coopmatrix_regions import closed_row, read_only_row, region_rows
 from girih.ops.tile.tensor_layout import dim, plural
+from girih.rules.predicates import Holds
+from girih.rules.row import Predicate, Row, Undetermined
+from girih.rules.terms import computed
 
 BUFFER = memref_of_order(1)
 
@@ -179,10 +169,10 @@ def _is_global(s: Subject) -> bool:
 
 rules(
     CooperativeMatrixLoadTensor,
-    Row("result_type", "result init", Equal(type_of("result"), type_of("init")),
+    Row("result_type", "result init", equal(type_of("result"), type_of("init")),
         "the result has the type of `init`", LOAD),
     Row("component_type", "result memory",
-        Equal(component("result"), computed("element_type(memory)", _plain_component)),
+        equal(component("result"), computed("element_type(memory)", _plain_component)),
         "the components have the element type of the memref", LOAD, "decode them in a region, or `cast` the matrix"),
     _dense_row(LOAD),
     _view_row(LOAD),
@@ -225,7 +215,7 @@ class CooperativeMatrixStoreTensor(Op):
 
 rules(
     CooperativeMatrixStoreTensor,
-    Row("component_type", "matrix memory", Equal(component("matrix"), element("memory")),
+    Row("component_type", "matrix memory", equal(component("matrix"), element("memory")),
         "the components have the element type of the memref", STORE),
     _dense_row(STORE),
     _view_row(STORE),
@@ -283,7 +273,7 @@ def _interleaved(name: str) -> tuple[Row, ...]:
         return Holds(text, lambda s: bool(getattr(matrix(s), what) % divisor(s) == 0), came)
 
     return (
-        Row("component_type", f"{name} memory", Equal(component(name), element("memory")),
+        Row("component_type", f"{name} memory", equal(component(name), element("memory")),
             "the components have the element type of the memref", LAYOUT),
         Row("component_size", name, Holds("bytes(component) ≤ 8", lambda s: matrix(s).component.size <= 8,
             lambda s: f"a {element_type(matrix(s))} has {matrix(s).component.size} bytes"),

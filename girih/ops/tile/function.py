@@ -6,10 +6,13 @@ import math
 
 from girih.ir.core import Parameter, Region
 from girih.ir.define import Attributes, Expect, attributes_row, rules
-from girih.ir.facts import DeviceLimits
-from girih.ir.predicates import Holds, Row, Subject, Undetermined, show
+from girih.ir.limits import DeviceLimits
+from girih.ir.surroundings import Subject
 from girih.ir.types import CoopMatrix, Extent, GroupType, MemRef, packed_strides
 from girih.ops.tile.memory import Alloca, LifetimeStop
+from girih.rules.predicates import Holds
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import show
 from girih.source import Span
 
 FUNCTIONS = '003 "Functions"'

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, flag, integer, modifier, op, operand, rules
-from girih.ir.predicates import (
-    MEMREF,
-    NUMBER,
-    Comparable,
-    Constantly,
-    Equal,
-    Holds,
-    Promotable,
-    Row,
-    Subject,
-    Term,
-    When,
-    at_least,
-    columns,
-    element,
-    memref_of_order,
-    order,
-    promote,
-    rows,
-    shape,
-)
+from girih.ir.kinds import MEMREF, NUMBER, memref_of_order
+from girih.ir.predicates import Comparable, Constantly, Promotable, equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import columns, element, order, promote, rows, shape
 from girih.ir.types import MemRef, Number
+from girih.rules.predicates import Holds, When, at_least
+from girih.rules.row import Row
+from girih.rules.terms import Term
 
 _TRANSPOSE = {"n": False, "t": True}
 VECTOR = memref_of_order(1)
@@ -82,7 +68,7 @@ class Axpby(Op):
 
 rules(
     Axpby,
-    Row("shape", "a b", Equal(shape("b"), shape("a", "transpose")), "b has the shape of op(a)", AXPBY),
+    Row("shape", "a b", equal(shape("b"), shape("a", "transpose")), "b has the shape of op(a)", AXPBY),
     *scaling(AXPBY, element("a"), "b"),
 )
 
@@ -111,7 +97,7 @@ rules(
     Row("mode", "mode a", Holds("0 ≤ mode < order(a)", lambda s: order("a").value(s) == 0 or _mode_exists(s),
         lambda s: f"mode is {s.op.mode}, order(a) is {order('a').value(s)}"),
         "the mode exists; modes are counted from 0", CUMSUM),
-    Row("shape", "a b", Equal(shape("b"), shape("a")), "b has the shape of a", CUMSUM),
+    Row("shape", "a b", equal(shape("b"), shape("a")), "b has the shape of a", CUMSUM),
     *scaling(CUMSUM, element("a"), "b"),
 )  # fmt: skip
 
@@ -135,7 +121,7 @@ rules(
     Row("order", "a b", Holds("order(a) = order(b) + 1", lambda s: order("a").value(s) == order("b").value(s) + 1,
         lambda s: f"order(a) is {order('a').value(s)}, order(b) is {order('b').value(s)}"),
         "a has one mode more than b", SUM),
-    Row("rows", "a b", Equal(rows("b"), rows("a", "transpose")), "b has as many rows as op(a)", SUM),
+    Row("rows", "a b", equal(rows("b"), rows("a", "transpose")), "b has as many rows as op(a)", SUM),
     *scaling(SUM, element("a"), "b"),
 )  # fmt: skip
 
@@ -158,10 +144,10 @@ class Gemm(Op):
 
 rules(
     Gemm,
-    Row("k", "a b", Equal(columns("a", "transpose_a"), rows("b", "transpose_b")),
+    Row("k", "a b", equal(columns("a", "transpose_a"), rows("b", "transpose_b")),
         "columns of op1(a) equal rows of op2(b)", GEMM),
-    Row("m", "a c", Equal(rows("c"), rows("a", "transpose_a")), "rows of c equal rows of op1(a)", GEMM),
-    Row("n", "b c", Equal(columns("c"), columns("b", "transpose_b")), "columns of c equal columns of op2(b)", GEMM),
+    Row("m", "a c", equal(rows("c"), rows("a", "transpose_a")), "rows of c equal rows of op1(a)", GEMM),
+    Row("n", "b c", equal(columns("c"), columns("b", "transpose_b")), "columns of c equal columns of op2(b)", GEMM),
     _product("a", "b", GEMM),
     *scaling(GEMM, promote(element("a"), element("b")), "c"),
 )  # fmt: skip
@@ -184,8 +170,8 @@ class Gemv(Op):
 
 rules(
     Gemv,
-    Row("k", "a b", Equal(columns("a", "transpose"), rows("b")), "columns of op1(a) equal rows of b", GEMV),
-    Row("m", "a c", Equal(rows("c"), rows("a", "transpose")), "rows of c equal rows of op1(a)", GEMV),
+    Row("k", "a b", equal(columns("a", "transpose"), rows("b")), "columns of op1(a) equal rows of b", GEMV),
+    Row("m", "a c", equal(rows("c"), rows("a", "transpose")), "rows of c equal rows of op1(a)", GEMV),
     _product("a", "b", GEMV),
     *scaling(GEMV, promote(element("a"), element("b")), "c"),
 )
@@ -207,8 +193,8 @@ class Ger(Op):
 
 rules(
     Ger,
-    Row("m", "a c", Equal(rows("c"), rows("a")), "rows of c equal rows of a", GER),
-    Row("n", "b c", Equal(columns("c"), rows("b")), "columns of c equal rows of b", GER),
+    Row("m", "a c", equal(rows("c"), rows("a")), "rows of c equal rows of a", GER),
+    Row("n", "b c", equal(columns("c"), rows("b")), "columns of c equal rows of b", GER),
     _product("a", "b", GER),
     *scaling(GER, promote(element("a"), element("b")), "c"),
 )
@@ -230,8 +216,8 @@ class Hadamard(Op):
 
 rules(
     Hadamard,
-    Row("shape_b", "a b", Equal(shape("b"), shape("a")), "b has the shape of a", HADAMARD),
-    Row("shape_c", "a c", Equal(shape("c"), shape("a")), "c has the shape of a", HADAMARD),
+    Row("shape_b", "a b", equal(shape("b"), shape("a")), "b has the shape of a", HADAMARD),
+    Row("shape_c", "a c", equal(shape("c"), shape("a")), "c has the shape of a", HADAMARD),
     _product("a", "b", HADAMARD),
     *scaling(HADAMARD, promote(element("a"), element("b")), "c"),
 )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, node, operand, result, rules
-from girih.ir.predicates import NUMBER, Equal, Row, Satisfies, element, type_of
+from girih.ir.kinds import NUMBER
+from girih.ir.predicates import equal
+from girih.ir.terms import element, type_of
+from girih.rules.predicates import Satisfies
+from girih.rules.row import Row
 
 SECTION = '003 "Math (unary)"'
 
@@ -27,7 +31,7 @@ def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
         declared,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", SECTION),
         Row(
-            "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", SECTION
+            "result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", SECTION
         ),
     )
     return declared

@@ -21,28 +21,15 @@ from girih.ir.define import (
     rules,
     slices,
 )
-from girih.ir.facts import DeviceLimits
-from girih.ir.predicates import (
-    BOOLEAN,
-    INDEXES,
-    MEMREF,
-    MEMREF_OR_GROUP,
-    NUMBER,
-    NUMBER_OR_MEMREF,
-    Equal,
-    Holds,
-    Row,
-    Satisfies,
-    Subject,
-    Undetermined,
-    computed,
-    count,
-    element,
-    order,
-    show,
-    type_of,
-)
+from girih.ir.kinds import BOOLEAN, INDEXES, MEMREF, MEMREF_OR_GROUP, NUMBER, NUMBER_OR_MEMREF
+from girih.ir.limits import DeviceLimits
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import element, order, type_of
 from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, GroupType, MemRef
+from girih.rules.predicates import Holds, Satisfies
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import computed, count, show
 
 ALLOCA = '003 "Alloca"'
 LOAD = '003 "Load"'
@@ -170,7 +157,7 @@ def _literals_in_bounds(s: Subject) -> bool:
 
 def _index_rows(section: str, *, literal: bool = False) -> tuple[Row, ...]:
     needed = computed("number of modes", _expected_indices)
-    rows = [Row("count", "tensor indices", Equal(count("indices"), needed),
+    rows = [Row("count", "tensor indices", equal(count("indices"), needed),
                 "there is one index for each mode, and one for a group", section)]  # fmt: skip
     if literal:
         rows.append(Row("bounds", "indices", Holds("a literal index is in bounds", _literals_in_bounds,
@@ -180,7 +167,7 @@ def _index_rows(section: str, *, literal: bool = False) -> tuple[Row, ...]:
 
 
 def _value_row(section: str) -> Row:
-    return Row("type", "value tensor", Equal(type_of("value"), element("tensor")),
+    return Row("type", "value tensor", equal(type_of("value"), element("tensor")),
                "the value has the element type of the memref", section, _cast_hint)  # fmt: skip
 
 
@@ -205,7 +192,7 @@ def _loaded(s: Subject) -> object:
 rules(
     Load,
     *_index_rows(LOAD, literal=True),
-    Row("result_type", "result tensor", Equal(type_of("result"), computed("the type of an element", _loaded)),
+    Row("result_type", "result tensor", equal(type_of("result"), computed("the type of an element", _loaded)),
         "the result has the element type of the memref, or the memref type of the group", LOAD),
 )  # fmt: skip
 
@@ -236,7 +223,7 @@ class AtomicLoad(Op):
 rules(
     AtomicLoad,
     *_index_rows(ATOMIC_LOAD),
-    Row("result_type", "result tensor", Equal(type_of("result"), element("tensor")),
+    Row("result_type", "result tensor", equal(type_of("result"), element("tensor")),
         "the result has the element type of the memref", ATOMIC_LOAD),
 )  # fmt: skip
 
@@ -280,7 +267,7 @@ def _atomic_update(mnemonic: str, doc: str, *more: Row) -> type[AtomicUpdate]:
         declared,
         *_index_rows(ATOMIC_UPDATE),
         _value_row(ATOMIC_UPDATE),
-        Row("result_type", "result tensor", Equal(type_of("result"), element("tensor")),
+        Row("result_type", "result tensor", equal(type_of("result"), element("tensor")),
             "the result has the element type of the memref", ATOMIC_UPDATE),
         *more,
         Row("collective", "", Holds("it stands in an SPMD region", _once,
@@ -339,9 +326,9 @@ def _same_memory(section: str) -> tuple[Row, ...]:
     space = computed("address space of result", lambda s: memref(s, "result").space.value)
     of_tensor = computed("address space of tensor", lambda s: memref(s, "tensor").space.value)
     return (
-        Row("element_type", "result tensor", Equal(element("result"), element("tensor")),
+        Row("element_type", "result tensor", equal(element("result"), element("tensor")),
             "a view has the element type of what it shows", section),
-        Row("space", "result tensor", Equal(space, of_tensor), "a view stays in its address space", section),
+        Row("space", "result tensor", equal(space, of_tensor), "a view stays in its address space", section),
     )  # fmt: skip
 
 
@@ -411,7 +398,7 @@ def _slices_in_bounds(s: Subject) -> bool:
 
 rules(
     Subview,
-    Row("count", "tensor slices", Equal(count("slices"), order("tensor")), "there is one slice for each mode", SUBVIEW),
+    Row("count", "tensor slices", equal(count("slices"), order("tensor")), "there is one slice for each mode", SUBVIEW),
     Row("slices", "slices", Holds("offsets and sizes are of index type or literals", _slices_are_index,
         lambda s: ", ".join(f"%{v.name} has type {v.type}" for v in _slice_values(s) if v.type != INDEX)),
         "offsets and sizes are of index type or literals", SUBVIEW),
@@ -421,7 +408,7 @@ rules(
         lambda s: f"the shape is {show(memref(s, 'tensor').shape)}"),
         "a literal slice is inside the shape", SUBVIEW, severity="warning"),
     *_same_memory(SUBVIEW),
-    Row("shape", "result", Equal(computed("shape(result)", lambda s: memref(s, "result").shape),
+    Row("shape", "result", equal(computed("shape(result)", lambda s: memref(s, "result").shape),
         computed("the shape of the slices", subview_shape)),
         "the result has one mode for each slice with a size: the literal size, or `?`", SUBVIEW),
     Row("stride", "result", Holds("each stride is the tensor's or `?`",
@@ -492,7 +479,7 @@ rules(
                   f"the mode has {memref(s, 'tensor').shape[s.op.mode]}"),
         "the product of the new sizes equals the size of the mode", EXPAND),
     *_same_memory(EXPAND),
-    Row("shape", "result", Equal(computed("shape(result)", lambda s: memref(s, "result").shape),
+    Row("shape", "result", equal(computed("shape(result)", lambda s: memref(s, "result").shape),
         computed("the expanded shape", expand_shape)),
         "the result has the new sizes in place of the mode, `?` for a value", EXPAND),
     Row("stride", "result", Holds("each stride is as computed, or `?`",
@@ -553,7 +540,7 @@ rules(
         lambda s: f"the type is {s.op.tensor.type}"),
         "fused modes lie without gaps in memory", FUSE),
     *_same_memory(FUSE),
-    Row("shape", "result", Equal(computed("shape(result)", lambda s: memref(s, "result").shape),
+    Row("shape", "result", equal(computed("shape(result)", lambda s: memref(s, "result").shape),
         computed("the fused shape", fuse_shape)),
         "the fused mode has the product of the sizes, `?` if one is dynamic", FUSE),
     Row("stride", "result", Holds("each stride is the tensor's or `?`",

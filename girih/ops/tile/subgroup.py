@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, node, op, operand, result, rules
-from girih.ir.predicates import NUMBER, Equal, Row, Satisfies, element, exactly, type_of
+from girih.ir.kinds import NUMBER, exactly
+from girih.ir.predicates import equal
+from girih.ir.terms import element, type_of
 from girih.ir.types import I32
+from girih.rules.predicates import Satisfies
+from girih.rules.row import Row
 
 BROADCAST = '003 "Subgroup broadcast"'
 OPERATION = '003 "Subgroup operation"'
@@ -22,7 +26,7 @@ class SubgroupBroadcast(Op):
 
 rules(
     SubgroupBroadcast,
-    Row("result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", BROADCAST),
+    Row("result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", BROADCAST),
 )
 
 
@@ -49,7 +53,7 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     doc = _SHAPES[shape].format(what=_WHAT[operator]) + "."
     declared = family(SubgroupOperation, mnemonic, doc, Where.SPMD, OPERATION, "a : result", tangled=True)
     same = Row(
-        "result_type", "result a", Equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
+        "result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
     )
     ordered = Row(
         "type", "a", _REAL, "the value is of an integer or floating type: complex numbers have no order", OPERATION

@@ -11,7 +11,7 @@ from math import prod
 
 from girih.ir.core import Op, Region, Value
 from girih.ir.define import rules
-from girih.ir.predicates import Holds, Row, Subject, Undetermined
+from girih.ir.surroundings import Subject
 from girih.ir.types import CoopMatrix, TensorLayoutType
 from girih.ops.tile.coopmatrix_tensor import STORE, CooperativeMatrixStoreTensor
 from girih.ops.tile.tensor_layout import (
@@ -28,6 +28,8 @@ from girih.ops.tile.tensor_layout import (
     known,
     plural,
 )
+from girih.rules.predicates import Holds
+from girih.rules.row import Row, Undetermined
 
 Numbers = tuple[int | None, ...]
 

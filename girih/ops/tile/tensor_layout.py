@@ -10,20 +10,14 @@ from collections.abc import Callable, Iterator
 
 from girih.ir.core import Op, Slice, Value
 from girih.ir.define import Where, node, op, operand, operands, result, rules, slices
-from girih.ir.predicates import (
-    INDEXES,
-    TENSOR_LAYOUT,
-    TENSOR_VIEW,
-    Equal,
-    Holds,
-    Row,
-    Subject,
-    Term,
-    TypeKind,
-    Undetermined,
-    type_of,
-)
+from girih.ir.kinds import INDEXES, TENSOR_LAYOUT, TENSOR_VIEW, TypeKind
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
+from girih.ir.terms import type_of
 from girih.ir.types import I32, INDEX, ErrorType, TensorLayoutType, TensorViewType, Type
+from girih.rules.predicates import Holds
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import Term
 from girih.source import Span
 
 MOST_DIMENSIONS = 5
@@ -140,7 +134,7 @@ def _list_rows(target: str, name: str, low_to_high: Range, section: str) -> tupl
 
 
 def _result_row(target: str, section: str) -> Row:
-    return Row("result_type", f"result {target}", Equal(type_of("result"), type_of(target)),
+    return Row("result_type", f"result {target}", equal(type_of("result"), type_of(target)),
                f"the result has the type of the {target}", section)  # fmt: skip
 
 

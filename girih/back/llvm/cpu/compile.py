@@ -29,7 +29,7 @@ from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, Lowering
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.diagnostics import CompileError
 from girih.ir.core import Function, Op, Parameter, Region, Value
-from girih.ir.facts import DeviceLimits
+from girih.ir.limits import DeviceLimits
 from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
 
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from girih.ir.core import Function, Op, Region, RegionKind, Value
+from girih.ir.limits import DeviceLimits
+from girih.rules import row
 
 Constant = bool | int | float | complex
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceLimits:
-    """What a target can do; the defaults hold where no target is named."""
-
-    subgroup_sizes: tuple[int, ...] = (8, 16, 32, 64)
-    work_group_items: int = 1024
-    local_memory_bytes: int = 64 * 1024
-    alignment: int = 128
 
 
 @dataclass(slots=True)
@@ -24,7 +16,7 @@ class Surroundings:
     """The function, the constants defined so far, and the place of the instruction in hand."""
 
     function: Function
-    limits: DeviceLimits = DeviceLimits()
+    limits: DeviceLimits = field(default_factory=DeviceLimits)
     constants: dict[Value, Constant] = field(default_factory=dict)
     definitions: dict[Value, Op] = field(default_factory=dict)
     region: Region | None = None
@@ -43,3 +35,7 @@ class Surroundings:
     def subgroup_size(self) -> int | None:
         """The subgroup size where the function fixes it."""
         return self.function.subgroup_size
+
+
+Subject = row.Subject[Surroundings]
+"""What a row of the ir is applied to."""

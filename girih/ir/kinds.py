@@ -1,0 +1,61 @@
+"""Kinds of types: what may stand for an operand, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from girih.ir.types import (
+    INDEX,
+    Boolean,
+    CoopMatrix,
+    GroupType,
+    MemRef,
+    Number,
+    TensorLayoutType,
+    TensorViewType,
+    Type,
+    Use,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeKind:
+    """A set of types, with the words for it."""
+
+    words: str
+    accepts: Callable[[Type], bool]
+
+
+def _scalar_in(*families: str) -> Callable[[Type], bool]:
+    return lambda t: isinstance(t, Number) and t.family in families
+
+
+NUMBER = TypeKind("a number", lambda t: isinstance(t, Number))
+BOOLEAN = TypeKind("of type bool", lambda t: isinstance(t, Boolean))
+INTEGER = TypeKind("an integer", _scalar_in("integer"))
+INDEXES = TypeKind("of index type", lambda t: t == INDEX)
+MEMREF = TypeKind("a memref", lambda t: isinstance(t, MemRef))
+MEMREF_OR_GROUP = TypeKind("a memref or a group", lambda t: isinstance(t, MemRef | GroupType))
+NUMBER_OR_MEMREF = TypeKind("a number or a memref", lambda t: isinstance(t, Number | MemRef))
+COOPMATRIX = TypeKind("a cooperative matrix", lambda t: isinstance(t, CoopMatrix))
+NUMBER_OR_COOPMATRIX = TypeKind("a number or a cooperative matrix", lambda t: isinstance(t, Number | CoopMatrix))
+TENSOR_LAYOUT = TypeKind("a tensor layout", lambda t: isinstance(t, TensorLayoutType))
+TENSOR_VIEW = TypeKind("a tensor view", lambda t: isinstance(t, TensorViewType))
+CARRIED = TypeKind("a number, bool or cooperative matrix", lambda t: isinstance(t, Number | Boolean | CoopMatrix))
+
+
+def memref_of_order(*orders: int) -> TypeKind:
+    """A memref whose order is one of a few."""
+    words = " or ".join(map(str, orders))
+    return TypeKind(f"a memref of order {words}", lambda t: isinstance(t, MemRef) and t.order in orders)
+
+
+def exactly(type: Type) -> TypeKind:
+    """Just one type."""
+    return TypeKind(f"of type {type}", lambda t: t == type)
+
+
+def matrix(use: Use) -> TypeKind:
+    """A cooperative matrix of one use."""
+    return TypeKind(f"a cooperative matrix with use {use.value}", lambda t: isinstance(t, CoopMatrix) and t.use is use)

@@ -1,0 +1,152 @@
+"""Terms over the types of operands, and over what is known around an instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from girih.ir.core import Value
+from girih.ir.surroundings import Subject
+from girih.ir.types import Boolean, CoopMatrix, ErrorType, MatrixScope, MemRef, Number, Type, Use, element_type
+from girih.ir.types import promote as promoted
+from girih.rules.row import Undetermined
+from girih.rules.terms import Term
+
+
+def _type(subject: Subject, name: str) -> Type:
+    held = getattr(subject.op, name)
+    if not isinstance(held, Value) or isinstance(held.type, ErrorType):
+        raise Undetermined
+    return held.type
+
+
+def type_of(name: str) -> Term:
+    """The type of an operand or result."""
+    return Term(f"type({name})", lambda s: _type(s, name))
+
+
+def _element(subject: Subject, name: str) -> Number | Boolean:
+    found = element_type(_type(subject, name))
+    if found is None:
+        raise Undetermined
+    return found
+
+
+def element(name: str) -> Term:
+    """The element type of a memref, the component type of a matrix, a scalar type itself."""
+    return Term(f"element_type({name})", lambda s: _element(s, name))
+
+
+def component(name: str) -> Term:
+    """The component type of a cooperative matrix."""
+    return Term(f"component_type({name})", lambda s: _element(s, name))
+
+
+def promote(a: Term, b: Term) -> Term:
+    """The promoted type of two; undetermined where there is none, which another row reports."""
+
+    def value(subject: Subject) -> Number:
+        found = promoted(a.value(subject), b.value(subject))
+        if found is None:
+            raise Undetermined
+        return found
+
+    return Term(f"promote({a.text}, {b.text})", value)
+
+
+def _memref(subject: Subject, name: str) -> MemRef:
+    found = _type(subject, name)
+    if not isinstance(found, MemRef):
+        raise Undetermined
+    return found
+
+
+def order(name: str) -> Term:
+    """The number of modes of a memref."""
+    return Term(f"order({name})", lambda s: _memref(s, name).order)
+
+
+def _shape(subject: Subject, name: str, transposed: str | None) -> tuple[int | None, ...]:
+    found = _type(subject, name)
+    if not isinstance(found, MemRef | CoopMatrix):
+        raise Undetermined
+    flipped = transposed is not None and getattr(subject.op, transposed) and len(found.shape) == 2
+    return found.shape[::-1] if flipped else found.shape
+
+
+def shape(name: str, transposed: str | None = None) -> Term:
+    """The shape of a memref or matrix, swapped where the modifier `transposed` is set."""
+    text = f"shape(op({name}))" if transposed else f"shape({name})"
+    return Term(text, lambda s: _shape(s, name, transposed))
+
+
+def mode(name: str, number: int, transposed: str | None = None) -> Term:
+    """One entry of the shape: 0 for rows, 1 for columns."""
+
+    def value(subject: Subject) -> int | None:
+        found = _shape(subject, name, transposed)
+        if len(found) <= number:
+            raise Undetermined
+        return found[number]
+
+    what = "rows" if number == 0 else "columns"
+    return Term(f"{what}(op({name}))" if transposed else f"{what}({name})", value)
+
+
+def rows(name: str, transposed: str | None = None) -> Term:
+    """The size of the first mode."""
+    return mode(name, 0, transposed)
+
+
+def columns(name: str, transposed: str | None = None) -> Term:
+    """The size of the second mode."""
+    return mode(name, 1, transposed)
+
+
+def use(name: str) -> Term:
+    """The use of a cooperative matrix."""
+
+    def value(subject: Subject) -> Use:
+        found = _type(subject, name)
+        if not isinstance(found, CoopMatrix):
+            raise Undetermined
+        return found.use
+
+    return Term(f"use({name})", value)
+
+
+def scope(name: str) -> Term:
+    """The scope of a cooperative matrix."""
+
+    def value(subject: Subject) -> MatrixScope:
+        found = _type(subject, name)
+        if not isinstance(found, CoopMatrix):
+            raise Undetermined
+        return found.scope
+
+    return Term(f"scope({name})", value)
+
+
+def constant(name: str) -> Term:
+    """The value of an operand that a `constant` defines."""
+
+    def value(subject: Subject) -> Any:
+        operand = getattr(subject.op, name)
+        if isinstance(operand, int):
+            return operand
+        if operand not in subject.facts.constants:
+            raise Undetermined
+        return subject.facts.constants[operand]
+
+    return Term(name, value)
+
+
+def subgroup_size() -> Term:
+    """The subgroup size where the function fixes it."""
+
+    def value(subject: Subject) -> int:
+        size = subject.facts.subgroup_size
+        if size is None or size <= 0:
+            raise Undetermined
+        return size
+
+    return Term("subgroup_size", value)

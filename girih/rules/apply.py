@@ -1,0 +1,49 @@
+"""Rows applied to a subject: every row is tried, and all that fail are reported.
+
+A row that is undetermined says nothing, and neither does one about an operand that an earlier row found in error: one
+mistake gives one diagnostic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from girih.diagnostics import Diagnostic
+from girih.rules.row import Row, Subject, Undetermined
+from girih.source import Span
+
+Label = tuple[Span, str]
+
+Labels = Callable[[Row, Subject[Any]], tuple[Sequence[Label], Sequence[Label]]]
+"""From a row that fails to the guilty places, the first of which is the diagnostic's, and to further ones."""
+
+
+def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span, labels: Labels) -> list[Diagnostic]:
+    """What the rows of an owner (a mnemonic) say about a subject; `span` is its place as a whole."""
+    found: list[Diagnostic] = []
+    wrong: set[str] = set()
+    for row in rows:
+        if wrong and not wrong.isdisjoint(row.blames.split()):
+            continue
+        try:
+            if row.holds.holds(subject):
+                continue
+            found.append(diagnose(owner, row, subject, span, labels))
+        except Undetermined:
+            continue
+        if row.severity == "error":
+            wrong.update(row.blames.split())
+    return found
+
+
+def diagnose(owner: str, row: Row, subject: Subject[Any], span: Span, labels: Labels) -> Diagnostic:
+    """The diagnostic of a row that does not hold."""
+    guilty, further = labels(row, subject)
+    came = row.holds.came(subject)
+    message = f"expected: {row.says}" + (f"; found: {came}" if came else "")
+    hint = row.hint(subject) if callable(row.hint) else row.hint
+    first = guilty[0][0] if guilty else span
+    return Diagnostic(
+        f"{owner}.{row.id}", message, first, row.severity, (*guilty, *further), hint or row.holds.hint(subject)
+    )

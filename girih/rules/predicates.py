@@ -1,0 +1,128 @@
+"""Predicates over terms that need not know what the terms are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from girih.rules.row import Predicate, Subject
+from girih.rules.terms import Term, show
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(Predicate):
+    """Two terms have the same value; `mend` takes the two where they have not."""
+
+    left: Term
+    right: Term
+    mend: Callable[[Any, Any], str | None] = lambda left, right: None
+
+    @property
+    def text(self) -> str:
+        return f"{self.left.text} = {self.right.text}"
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return bool(self.left.value(subject) == self.right.value(subject))
+
+    def came(self, subject: Subject[Any]) -> str:
+        return f"{self.left.text} is {show(self.left.value(subject))}, {_is(self.right, subject)}"
+
+    def hint(self, subject: Subject[Any]) -> str | None:
+        return self.mend(self.left.value(subject), self.right.value(subject))
+
+
+def _is(term: Term, subject: Subject[Any]) -> str:
+    value = show(term.value(subject))
+    return f"not {value}" if value == term.text else f"{term.text} is {value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Satisfies(Predicate):
+    """A term passes a test that the other predicates cannot express; `words` say which."""
+
+    term: Term
+    words: str
+    test: Callable[[Any], bool]
+
+    @property
+    def text(self) -> str:
+        return f"{self.term.text} {self.words}"
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return bool(self.test(self.term.value(subject)))
+
+    def came(self, subject: Subject[Any]) -> str:
+        return f"{self.term.text} is {show(self.term.value(subject))}"
+
+
+def at_least(term: Term, least: int) -> Satisfies:
+    """A number is not smaller than a bound."""
+    return Satisfies(term, f"≥ {least}", lambda v: v is None or v >= least)
+
+
+def each_at_least(term: Term, least: int) -> Satisfies:
+    """No entry of a list is smaller than a bound."""
+    return Satisfies(term, f"each ≥ {least}", lambda v: all(e is None or e >= least for e in v))
+
+
+@dataclass(frozen=True, slots=True)
+class Divides(Predicate):
+    """The first number divides the second."""
+
+    divisor: Term
+    term: Term
+
+    @property
+    def text(self) -> str:
+        return f"{self.term.text} mod {self.divisor.text} = 0"
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return bool(self.term.value(subject) % self.divisor.value(subject) == 0)
+
+    def came(self, subject: Subject[Any]) -> str:
+        return f"{self.term.text} is {self.term.value(subject)}, {_is(self.divisor, subject)}"
+
+
+@dataclass(frozen=True, slots=True)
+class When(Predicate):
+    """A predicate that counts only where a modifier is set."""
+
+    modifier: str
+    then: Predicate
+
+    @property
+    def text(self) -> str:
+        return f"with .{self.modifier}: {self.then.text}"
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return not getattr(subject.op, self.modifier) or self.then.holds(subject)
+
+    def came(self, subject: Subject[Any]) -> str:
+        return self.then.came(subject)
+
+    def hint(self, subject: Subject[Any]) -> str | None:
+        return self.then.hint(subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Holds(Predicate):
+    """A restriction that needs a function of its own; the words say what it asks, `found` what came."""
+
+    words: str
+    test: Callable[[Subject[Any]], bool]
+    found: Callable[[Subject[Any]], str] = lambda _: ""
+    mend: Callable[[Subject[Any]], str | None] = lambda _: None
+
+    @property
+    def text(self) -> str:
+        return self.words
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return self.test(subject)
+
+    def came(self, subject: Subject[Any]) -> str:
+        return self.found(subject)
+
+    def hint(self, subject: Subject[Any]) -> str | None:
+        return self.mend(subject)
