@@ -24,7 +24,7 @@ class Room:
 
 WORDS = ("source", "diagnostics", "recursion")
 LANGUAGE = (*WORDS, "rules", "ir", "ops")
-KNOWN = (*LANGUAGE, "analysis")
+KNOWN = (*LANGUAGE, "analysis", "facts")
 LOWER = ("back.llvm.emit", "back.llvm.numbers", "back.llvm.lower")
 ARRAYS = ("numpy", "ml_dtypes")
 ANY = ("*",)
@@ -43,6 +43,7 @@ ROOMS = {
     "ir": Room((*WORDS, "rules")),
     "ops": Room((*WORDS, "rules", "ir")),
     "analysis": Room(LANGUAGE),
+    "facts": Room(LANGUAGE),
     "front": Room(LANGUAGE),
     "program": Room((*LANGUAGE, "front")),
     "arguments": Room((*WORDS, "ir"), ARRAYS),

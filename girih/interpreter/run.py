@@ -19,6 +19,7 @@ import girih.interpreter.tile.memory
 import girih.interpreter.tile.subgroup
 import girih.interpreter.tile.tensor_layout  # noqa: F401  (these fill MEANINGS)
 from girih.diagnostics import Finding
+from girih.facts.findings import budget
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
@@ -115,9 +116,6 @@ def _scalar_bytes(value: core.Value) -> int:
 
 
 def _budget(run: Execution, machine: Machine) -> Finding:
-    message = (
-        f"@{run.function.name} executed more than {run.max_steps} instructions; "
-        "if it is meant to, launch it with a larger max_steps"
-    )
+    words = budget(run.function.name, run.max_steps)
     x, y, z = (int(i[0, 0, 0]) for i in machine.group_ids)
-    return Finding("run.budget", message, run.function.span, work_group=(x, y, z))
+    return Finding(words.code, words.message, run.function.span, work_group=(x, y, z))

@@ -13,7 +13,7 @@ import numpy as np
 
 import girih
 from girih.diagnostics import errors
-from girih.interpreter.machine.findings import RUN_CODES
+from girih.facts.findings import RUN_CODES
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.types import Boolean, GroupType, MemRef, Number, Type
 from tests.fuzz.mutate import mutated, programs, tokens

@@ -11,7 +11,8 @@ import pytest
 
 import girih
 from girih.api import Grid, Kernel
-from girih.interpreter.machine.findings import KEPT, RUN_CODES
+from girih.facts.findings import RUN_CODES
+from girih.interpreter.machine.findings import KEPT
 from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
 
 

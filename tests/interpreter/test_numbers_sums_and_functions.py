@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from girih.facts.accumulators import accumulator as accumulator_of
 from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, NUMBERS, Number
 
@@ -133,7 +134,7 @@ def test_complex_exp2_of_reals_and_at_the_edge_of_overflow() -> None:
 
 def test_accumulators() -> None:
     wider = {F16: F32, BF16: F32}
-    assert {type: numbers.accumulator(type) for type in NUMBERS.values()} == {
+    assert {type: accumulator_of(type) for type in NUMBERS.values()} == {
         type: wider.get(type, type) for type in NUMBERS.values()
     }
 
@@ -208,7 +209,7 @@ def test_many_terms_of_i8_and_i16_are_exact() -> None:
 
 @pytest.mark.parametrize("type", [*FLOATS, C32, C64], ids=str)
 def test_floating_products_are_of_the_accumulator_type(type: Number) -> None:
-    accumulator = numbers.accumulator(type)
+    accumulator = accumulator_of(type)
     a = array(np.arange(24).reshape(2, 3, 4), type)
     b = array(np.arange(8).reshape(4, 2), type)
     result = numbers.matmul(a, b, accumulator)

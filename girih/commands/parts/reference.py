@@ -61,7 +61,7 @@ def codes_of_rules(mnemonic: str) -> list[Code]:
 def other_codes() -> dict[str, list[Code]]:
     """The codes that no instruction owns, by the stage that reports them."""
     from girih.arguments.report import BIND_CODES
-    from girih.interpreter.machine.findings import RUN_CODES
+    from girih.facts.findings import RUN_CODES
 
     stages: dict[str, tuple[Mapping[str, str], str]] = {
         "Reading a text": (FRONT_CODES, "error"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from girih.facts import findings
 from girih.interpreter.machine.machine import Machine
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
@@ -48,13 +49,11 @@ def unavailable(machine: Machine, op: Op, memref: MemRefValue) -> Mask | None:
     """Where a memref has no memory to offer, having noted why; None where it has some everywhere."""
     found: Mask | None = None
     if memref.null is not None and (bad := restrict(machine, memref.null)).any():
-        message = f"%{memref.name} has no memory behind it"
-        machine.find("run.null", op, bad, message, argument=memref.name)
+        machine.find(findings.null(memref.name), op, bad, argument=memref.name)
         found = bad
     ended = memref.lifetime.ended
     if ended is not None and (bad := restrict(machine, ended)).any():
-        message = f"the lifetime of %{memref.name} has ended"
-        machine.find("run.lifetime", op, bad, message, argument=memref.name)
+        machine.find(findings.lifetime_ended(memref.name), op, bad, argument=memref.name)
         found = bad if found is None else found | bad
     if memref.broken is not None:
         found = memref.broken if found is None else found | memref.broken
@@ -98,12 +97,11 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
         flat = flat + index * stride
     position = np.full((1, 1, 1), flat, np.int64) if isinstance(flat, int) else flat
     beyond = _outside_memory(memref, position)
-    for wrong, why in ((missed, ""), (beyond, ", whose memory ends before its shape does (the offset of its group)")):
+    for wrong, words in ((missed, findings.outside), (beyond, findings.beyond_memory)):
         if wrong is None:
             continue
         offending = restrict(machine, wrong if bad is None else wrong & ~bad)
-        machine.find("run.out_of_bounds", op, offending, f"`{op.spec.mnemonic}` outside %{memref.name}{why}",
-                     argument=memref.name, index=arrays, shape=memref.shape)  # fmt: skip
+        machine.find(words(op, memref.name), op, offending, argument=memref.name, index=arrays, shape=memref.shape)
         bad = wrong if bad is None else bad | wrong
     if bad is None:
         return MemoryPlace(position, None, arrays)
@@ -139,7 +137,7 @@ def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: MemoryP
     if place.usable is not None:
         missing = missing & place.usable
     if missing.any() and (missing := restrict(machine, missing)).any():
-        machine.find("run.uninitialized", op, missing, f"`{op.spec.mnemonic}` of %{memref.name} before it is written",
+        machine.find(findings.unwritten(op, memref.name), op, missing,
                      argument=memref.name, index=place.index, shape=memref.shape)  # fmt: skip
 
 

@@ -11,29 +11,6 @@ from girih.source import Span
 KEPT = 100
 """How many findings are kept; later kinds are dropped."""
 
-RUN_CODES = {
-    "run.out_of_bounds": "an access outside the shape of a memref, a group or a subgroup",
-    "run.uninitialized": "a read of memory that was never written",
-    "run.null": "an access to a memref or group without memory (None)",
-    "run.lifetime": "an access to local memory after its lifetime_stop",
-    "run.not_uniform": "a value that must be the same for all work-items and is not",
-    "run.divergent": "an instruction that all work-items must meet, met by some of them only",
-    "run.tensor_layout": "numbers that a tensor layout or view cannot have",
-    "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
-    "run.misaligned": "a tensor whose base is no multiple of 16 bytes",
-    "run.aliasing": "several components of a matrix stored to one element",
-    "run.subview": "a slice that is negative, empty or outside the shape",
-    "run.expand": "sizes whose product is not the size of the expanded mode",
-    "run.fuse": "fused modes that do not lie without gaps in memory",
-    "run.size": "shapes that do not fit each other at run time",
-    "run.division_by_zero": "an integer divided by zero",
-    "run.shift": "a shift by a negative amount or by the width of the type or more",
-    "run.step": "a loop step that is not positive",
-    "run.budget": "more instructions executed than the launch allows",
-    "run.emit": "the target has no such output",
-}
-"""What a run can end with, by code."""
-
 Key = tuple[str, Span]
 
 

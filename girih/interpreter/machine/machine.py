@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from girih.diagnostics import Finding, in_words
+from girih.diagnostics import Finding
+from girih.facts import findings
+from girih.facts.findings import FindingWords
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
 from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Value
@@ -81,7 +83,6 @@ class Machine:
         self.mask: Mask | None = None
         self.kind = RegionKind.COLLECTIVE
         self.inside_apply = False
-        self.epoch = 0
         self.steps_left = max_steps
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
 
@@ -168,11 +169,9 @@ class Machine:
 
     def find_varying(self, op: Op, name: str, differs: Mask, axes: int) -> None:
         """Note that an operand, or a value that the instruction sees, differs where it must not."""
-        scope = "subgroup" if axes == 1 else "work-group"
         operand = getattr(op, name, None)
         argument = operand.name if isinstance(operand, core.Value) else None
-        message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a {scope}"
-        self.find("run.not_uniform", op, differs, message, argument=argument)
+        self.find(findings.not_uniform(op, name, work_group=axes == 2), op, differs, argument=argument)
 
     def together(self, op: Op, axes: int) -> Mask | None:
         """The mask per subgroup (1) or work-group (2), for an instruction that all its work-items must meet."""
@@ -185,9 +184,7 @@ class Machine:
         every: Mask = np.all(active, axis=over, keepdims=True)
         divided = some & ~every
         if divided.any():
-            scope = "subgroup" if axes == 1 else "work-group"
-            self.find("run.divergent", op, divided & active,
-                      f"`{op.spec.mnemonic}` is met by some work-items of the {scope} only")  # fmt: skip
+            self.find(findings.divergent(op, work_group=axes == 2), op, divided & active)
         if every.all():
             return None
         return every
@@ -196,20 +193,18 @@ class Machine:
 
     def find(
         self,
-        code: str,
+        words: FindingWords,
         op: Op,
         bad: Mask,
-        message: str,
         *,
         argument: str | None = None,
         index: tuple[Array | int, ...] | None = None,
         shape: tuple[Array | int, ...] | None = None,
-        place: str = "index ({}) of shape ({})",
         by_lane: bool = True,
     ) -> None:
         """Note what is wrong where `bad`, an array like a scalar value that is already under the mask, is true.
 
-        `place` puts index and shape into words; `by_lane` is false for what a subgroup does as one.
+        `by_lane` is false for what a subgroup does as one.
         """
         if not bad.any():
             return
@@ -219,11 +214,10 @@ class Machine:
         x, y, z = (_pick(g, at) for g in self.group_ids)
         picked = tuple(_pick(i, at) for i in index) if index is not None else None
         extent = tuple(_pick(n, at) for n in shape) if shape is not None else None
-        if picked is not None and extent is not None:
-            message = f"{message}: {in_words(place, picked, extent)}"
+        message = words.message if picked is None or extent is None else words.at(picked, extent)
         self.findings.add(
             Finding(
-                code,
+                words.code,
                 message,
                 op.span,
                 argument,

@@ -349,11 +349,6 @@ native_* are the accurate functions: 003 leaves their error to the implementatio
 # Sums and products: 003 "GEMM", "Sum", "Cumsum", "Cooperative matrix mul add", "Cooperative matrix reduce".
 
 
-def accumulator(type: Number) -> Number:
-    """The type in which sums of `type` accumulate: f32 for f16 and bf16, otherwise the type itself."""
-    return types.F32 if type.name in ("f16", "bf16") else type
-
-
 def total(a: Array, axis: int | tuple[int, ...], accumulator: Number) -> Array:
     """The sum of `a` along `axis`, which is removed, in the accumulator's dtype; integers wrap around."""
     result: Array = np.add.reduce(_accumulated(a, accumulator), axis=axis, dtype=dtype(accumulator))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from girih.facts import findings
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask
@@ -45,12 +46,8 @@ def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
     bad = _under_mask(machine, bad)
     if not bad.any():
         return
-    if dividing:
-        machine.find("run.division_by_zero", op, bad, "an integer is divided by zero",
-                     argument=op.b.name, by_lane=b.ndim == 3)  # fmt: skip
-    else:
-        machine.find("run.shift", op, bad, f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}",
-                     argument=op.b.name, by_lane=b.ndim == 3)  # fmt: skip
+    words = findings.division_by_zero() if dividing else findings.shift(bits)
+    machine.find(words, op, bad, argument=op.b.name, by_lane=b.ndim == 3)
 
 
 def _under_mask(machine: Machine, bad: Mask) -> Mask:

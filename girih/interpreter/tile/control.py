@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from girih.facts import findings
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask
@@ -33,9 +34,8 @@ def yielded(machine: Machine, region: Region) -> list[Array]:
 
 @meaning(Barrier)
 def barrier(machine: Machine, op: Barrier) -> None:
-    """In lockstep a barrier has only to be met by all; epochs count them for those who ask what it separates."""
+    """In lockstep a barrier has only to be met by all."""
     machine.together(op, 2)
-    machine.epoch += 1
 
 
 def _condition(machine: Machine, op: Op, name: str, held: Array) -> Array:
@@ -125,8 +125,7 @@ def _positive_step(machine: Machine, op: For, start: Array, stop: Array, step: A
         return stop, step
     under = bad if machine.mask is None else bad & machine.mask
     if under.any():
-        machine.find("run.step", op, under, "the step of a loop is not positive",
-                     argument=op.step.name if op.step else None)  # fmt: skip
+        machine.find(findings.step(), op, under, argument=op.step.name if op.step else None)
     return np.where(bad, start, stop), np.where(bad, np.ones((), step.dtype), step)
 
 

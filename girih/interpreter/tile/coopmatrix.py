@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from girih.facts import findings
+from girih.facts.accumulators import accumulator as accumulator_of
+from girih.facts.accumulators import product_accumulator
+from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.boxes import read_boxes, span_of, unwritten, write_boxes
@@ -13,8 +18,8 @@ from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.interpreter.tile.atomics import update
 from girih.interpreter.tile.linalg import multiply
-from girih.ir.core import Value
-from girih.ir.types import CoopMatrix, MemRef, Number
+from girih.ir.core import Op, Value
+from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixAtomicAdd,
     CooperativeMatrixAtomicLoad,
@@ -138,11 +143,11 @@ class Tile:
         good = row_inside & column_inside & (flat >= 0) & (flat < self.memref.memory.data.size)
         if self.memref.memory.elements is not None and self.memref.memory.data.size:
             good = good & self.memref.memory.elements[np.where(good, flat, 0)]
-        self._report(wanted & ~good, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.memref.name}")
+        self._report(wanted & ~good, findings.outside)
         usable = np.broadcast_to(wanted & good, (*self.full, rows, columns))
         return np.where(usable, flat, 0), usable
 
-    def _report(self, bad: Array, code: str, message: str) -> None:
+    def _report(self, bad: Array, words: Callable[[Op, str], FindingWords]) -> None:
         if not bad.any():
             return
         w, s, i, j = (int(x) for x in np.argwhere(bad)[0])
@@ -150,22 +155,19 @@ class Tile:
         column = int(np.broadcast_to(self.column, (*self.full, 1))[w, s, 0]) + j
         index = (column, row) if self.op.transpose else (row, column)
         tiles = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
-        self.machine.find(code, self.op, tiles, message, argument=self.memref.name,
+        self.machine.find(words(self.op, self.memref.name), self.op, tiles, argument=self.memref.name,
                           index=index, shape=self.memref.shape, by_lane=False)  # fmt: skip
 
     def check_written(self, offsets: Array) -> None:
         """Find elements of whole tiles that were never written."""
         missing = unwritten(self.memref.memory, offsets, self.type.shape, self.strides_of_box())
         if missing is not None:
-            self._report(missing, "run.uninitialized", self._unwritten())
+            self._report(missing, findings.unwritten)
 
     def check_elements_written(self, flat: Array, usable: Mask) -> None:
         """Find elements that were never written."""
         if self.memref.memory.written is not None and self.memref.memory.data.size:
-            self._report(usable & ~self.memref.memory.written[flat], "run.uninitialized", self._unwritten())
-
-    def _unwritten(self) -> str:
-        return f"`{self.op.spec.mnemonic}` of %{self.memref.name} before it is written"
+            self._report(usable & ~self.memref.memory.written[flat], findings.unwritten)
 
 
 def _matrix_axes(held: Varying) -> Varying:
@@ -261,18 +263,12 @@ def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
     machine.set(op.result, np.broadcast_to(number, (*number.shape[:2], *matrix_type(op.result).shape)))
 
 
-def _accumulator(source: Number, target: Number) -> Number:
-    """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
-    c, result = numbers.accumulator(source), numbers.accumulator(target)
-    return result if c.family == result.family and result.size > c.size else c
-
-
 @meaning(CooperativeMatrixMulAdd)
 def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
     """a b + c, rounded once to the result; integers wrap in the type of the result."""
     machine.together(op, axes_of(matrix_type(op.result)))
     source, target = matrix_type(op.c).component, matrix_type(op.result).component
-    accumulator = _accumulator(source, target)
+    accumulator = product_accumulator(source, target)
     product = multiply(machine, machine.array(op.a), machine.array(op.b), accumulator)
     total = numbers.BINARY["add"](product, numbers.cast(machine.array(op.c), source, accumulator), accumulator)
     machine.set(op.result, numbers.cast(total, accumulator, target))
@@ -308,7 +304,7 @@ def reduce(machine: Machine, op: Reduce) -> None:
     order = machine.choices.summands(a.shape[axis])
     if order is not None:
         a = a.take(order, axis=axis)
-    accumulator = numbers.accumulator(type_)
+    accumulator = accumulator_of(type_)
     total = numbers.total(a, axis, accumulator)
     machine.set(op.result, numbers.cast(np.expand_dims(total, axis), accumulator, type_))
 

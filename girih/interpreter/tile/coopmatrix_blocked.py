@@ -10,6 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from girih.addressing import BlockedInterleaved
+from girih.facts import findings
+from girih.facts.findings import BlockedAccess
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.machine import Machine, meaning
@@ -22,8 +24,6 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixStoreBlockedInterleaved,
 )
 
-Blocked = CooperativeMatrixLoadBlockedInterleaved | CooperativeMatrixStoreBlockedInterleaved
-
 
 @lru_cache(64)
 def _bytes(order: BlockOrder, rows: int, columns: int, size: int, stride: int) -> Array:
@@ -33,7 +33,7 @@ def _bytes(order: BlockOrder, rows: int, columns: int, size: int, stride: int) -
     return np.stack([model.byte(i, j, byte) for byte in range(size)], axis=-1)
 
 
-def _place(machine: Machine, op: Blocked, type: CoopMatrix) -> tuple[MemRefValue, Array, Mask]:
+def _place(machine: Machine, op: BlockedAccess, type: CoopMatrix) -> tuple[MemRefValue, Array, Mask]:
     """The memref, the element of the memory at which each matrix begins, and which of them are accessed."""
     axes = axes_of(type)
     mask = machine.together(op, axes)
@@ -54,14 +54,13 @@ def _place(machine: Machine, op: Blocked, type: CoopMatrix) -> tuple[MemRefValue
         wanted = wanted & ~np.any(bad, axis=tuple(range(3 - axes, 3)), keepdims=True)
     missed = wanted & ~inside
     if missed.any():
-        words = f"`{op.spec.word}.{op.order.value}` of {count} elements outside %{memref.name}"
-        machine.find("run.out_of_bounds", op, missed, words, argument=memref.name, index=(offset,), shape=(size,),
-                     place="from element ({}) of ({})", by_lane=False)  # fmt: skip
+        words = findings.outside_blocks(op, count, memref.name)
+        machine.find(words, op, missed, argument=memref.name, index=(offset,), shape=(size,), by_lane=False)
     usable = np.broadcast_to(wanted & inside, np.broadcast_shapes(wanted.shape, inside.shape))
     return memref, np.where(usable, flat, 0), usable
 
 
-def _spots(op: Blocked, type: CoopMatrix, start: Array) -> Array:
+def _spots(op: BlockedAccess, type: CoopMatrix, start: Array) -> Array:
     """The bytes of the memory, [work_group, subgroup, row, column, byte]."""
     size = type.component.size
     return start[..., None, None] * size + _bytes(op.order, *type.shape, size, op.stride)
@@ -83,8 +82,8 @@ def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
     written = memref.memory.written
     if written is not None:
         missing = usable & ~written[spots // dtype.itemsize].all(axis=-1)
-        machine.find("run.uninitialized", op, np.any(missing, axis=(2, 3), keepdims=True)[..., 0],
-                     f"`{op.spec.word}.{op.order.value}` of %{memref.name} before it is written",
+        machine.find(findings.unwritten_blocks(op, memref.name), op,
+                     np.any(missing, axis=(2, 3), keepdims=True)[..., 0],
                      argument=memref.name, by_lane=False)  # fmt: skip
     found = np.ascontiguousarray(data.view(np.uint8)[spots]).view(dtype)[..., 0]
     machine.set(op.result, np.where(usable, found, np.zeros((), dtype)))

@@ -5,7 +5,7 @@ Arrays have the axes [work_group, subgroup, row, column]; the subgroup axis has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +13,8 @@ import numpy as np
 from girih.addressing import Access, AddressingError, Kind, TensorLayout, TensorView
 from girih.addressing.buffers import component_of_bits
 from girih.arguments.bound import Memory
+from girih.facts import findings
+from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.machine import Machine, meaning
@@ -23,12 +25,9 @@ from girih.interpreter.tile.coopmatrix_regions import as_items, components
 from girih.interpreter.tile.tensor_layout import combinations
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
-from girih.ops.tile.tensor_layout import NO_LAYOUT, plural
+from girih.ops.tile.tensor_layout import NO_LAYOUT
 
 TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
-
-ALIGNMENT = 16
-"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
 
 
 @lru_cache(256)
@@ -90,8 +89,8 @@ class TensorOperand:
                 bad = chosen == position
                 if self.mask is not None:
                     bad = bad & self.mask
-                found = "; ".join(map(str, error.violations))
-                machine.find("run.tensor_layout", op, bad, f"{NO_LAYOUT}: {found}", by_lane=False)
+                words = findings.no_model(NO_LAYOUT, [str(v) for v in error.violations])
+                machine.find(words, op, bad, by_lane=False)
         self.illegal = illegal[..., None]
         return chosen[..., 0]
 
@@ -110,33 +109,33 @@ class TensorOperand:
         memory = self.memref.memory
         address = memory.data.ctypes.data if memory.data.size else 0
         base = address + (_wide(self.memref.offset) + self.offset) * memory.data.itemsize
-        bad = (base % ALIGNMENT != 0) & self.active
+        bad = (base % findings.TENSOR_ALIGNMENT != 0) & self.active
         if bad.any():
-            self.find(bad, "run.misaligned", f"the base of `{self.op.spec.mnemonic}`, %{self.memref.name} at the "
-                       f"offset, is no multiple of {ALIGNMENT} bytes")  # fmt: skip
+            self.find(bad, findings.misaligned(self.op, self.memref.name))
 
     def _check_defined(self) -> None:
         """Find components outside a layout whose clamp mode says nothing about them."""
         bad = (self.kind == Kind.UNDEFINED) & self.active
         if bad.any():
-            words = "outside the tensor layout, whose clamp mode is undefined: component ({}) of ({})"
-            self.find(bad, "run.undefined", f"`{self.op.spec.mnemonic}` {words}")
+            words = findings.undefined(self.op)
+            self.find(bad, replace(words, message=words.at(self.first(bad)[2:], self.type.shape)))
 
-    def find(self, bad: Array, code: str, message: str, position: tuple[Array, Varying] | None = None) -> None:
-        """Note what is wrong with components; `position` is the element of the memref instead, and its size."""
+    def first(self, bad: Array) -> tuple[int, int, int, int]:
+        """The first component with which something is wrong: work-group, subgroup, row and column."""
         full = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, self.active.shape))
         w, s, i, j = (int(x) for x in np.argwhere(full)[0])
+        return w, s, i, j
+
+    def find(self, bad: Array, words: FindingWords, position: tuple[Array, Varying] | None = None) -> None:
+        """Note what is wrong with components; `position` is the element of the memref, and its size, if one is."""
+        full = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, self.active.shape))
         index: tuple[int, ...] | None = None
         shape: tuple[Varying, ...] | None = None
-        if "({})" in message:
-            rows, columns = self.type.shape
-            message = message.replace("({})", f"({i}, {j})", 1).replace("({})", f"({rows}, {columns})", 1)
         if position is not None:
-            index = (int(np.broadcast_to(position[0], full.shape)[w, s, i, j]),)
+            index = (int(np.broadcast_to(position[0], full.shape)[self.first(bad)]),)
             shape = (position[1],)
         groups = np.any(full, axis=(2, 3), keepdims=True)[..., 0]
-        self.machine.find(code, self.op, groups, message, argument=self.memref.name, index=index, shape=shape,
-                          by_lane=False)  # fmt: skip
+        self.machine.find(words, self.op, groups, argument=self.memref.name, index=index, shape=shape, by_lane=False)
 
     def touched(self) -> tuple[Array, Mask]:
         """The element of the memory at which each component or block begins, and which of them may be touched."""
@@ -153,8 +152,7 @@ class TensorOperand:
             good = good & elements[np.where(good, flat, 0)]
         missed = wanted & ~good
         if missed.any():
-            self.find(missed, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.memref.name}",
-                       (position, size))  # fmt: skip
+            self.find(missed, findings.outside(self.op, self.memref.name), (position, size))
         usable = wanted & good
         return np.where(usable, flat, 0), usable
 
@@ -165,8 +163,7 @@ class TensorOperand:
             return
         missing = usable & ~written[flat]
         if missing.any():
-            self.find(missing, "run.uninitialized", f"`{self.op.spec.mnemonic}` of %{self.memref.name} before it is "
-                       "written")  # fmt: skip
+            self.find(missing, findings.unwritten(self.op, self.memref.name))
 
     def fill(self, dtype: np.dtype[np.generic]) -> Array:
         """The clamp value of each subgroup's access."""
@@ -232,8 +229,10 @@ def _check_aliasing(tensor: TensorOperand) -> None:
             continue
         bad = (tensor.which == position)[..., None, None] & np.isin(tensor.element, aliased) & tensor.active
         if bad.any():
-            words = f"stores {plural(aliased.size, 'element')} of %{tensor.memref.name} more than once"
-            tensor.find(bad, "run.aliasing", f"`{tensor.op.spec.mnemonic}` {words}, first component ({{}}) of ({{}})")
+            component = tensor.first(bad)[2:]
+            tensor.find(
+                bad, findings.aliasing(tensor.op, aliased.size, tensor.memref.name, component, tensor.type.shape)
+            )
 
 
 # --- decoding -----------------------------------------------------------------------------------

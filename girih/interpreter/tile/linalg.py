@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from girih.facts import findings
+from girih.facts.accumulators import accumulator as accumulator_of
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.boxes import box_indices, read_boxes, span_of, unwritten, write_boxes
@@ -105,8 +107,8 @@ def _team(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], e
             clipped = np.clip(positions, 0, memref.memory.data.size - 1)
             inside &= memref.memory.elements[clipped].all(axis=1)
         if not inside.all():
-            message = f"`{op.spec.mnemonic}` outside the memory of %{memref.name}"
-            machine.find("run.out_of_bounds", op, _at(machine, groups[~inside]), message, argument=memref.name)
+            missed = _at(machine, groups[~inside])
+            machine.find(findings.outside_memory(op, memref.name), op, missed, argument=memref.name)
             fits &= inside
     if not fits.any():
         return
@@ -131,25 +133,19 @@ def fetch(machine: Machine, op: Op, team: Team, box: Box) -> Array:
         where = np.argwhere(missing)[0]
         index = tuple(int(i) for i in where[1:])
         guilty = _at(machine, team.groups[missing.reshape(len(team.groups), -1).any(axis=1)])
-        message = f"`{op.spec.mnemonic}` of %{box.memref.name} before it is written"
-        machine.find("run.uninitialized", op, guilty, message,
+        machine.find(findings.unwritten(op, box.memref.name), op, guilty,
                      argument=box.memref.name, index=index, shape=box.shape)  # fmt: skip
     return read_boxes(box.memref.memory.data, box.offsets, box.shape, box.strides)
 
 
-def fits(machine: Machine, op: Op, team: Team, left: Ints, right: Ints, says: str) -> bool:
+def fits(machine: Machine, op: Op, team: Team, left: Ints, right: Ints, differ: str) -> bool:
     """Whether two shapes agree at run time; a finding otherwise, which names all memrefs and their shapes."""
     if left == right:
         return True
-    shapes = ", ".join(f"%{box.memref.name} is {_by(box.shape)}" for box in team.boxes)
-    words = f"`{op.spec.mnemonic}`: {says}, {_by(left)} and {_by(right)}; {shapes}"
-    machine.find("run.size", op, _at(machine, team.groups), words, argument=team.boxes[-1].memref.name)
+    operands = [(box.memref.name, box.shape) for box in team.boxes]
+    words = findings.named_shapes(op, differ, left, right, operands)
+    machine.find(words, op, _at(machine, team.groups), argument=operands[-1][0])
     return False
-
-
-def _by(shape: Ints) -> str:
-    """A shape in words."""
-    return "x".join(map(str, shape)) if shape else "a scalar"
 
 
 Product = Callable[[list[Array], Number], Array]
@@ -164,7 +160,7 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
     type_ = getattr(op, target).type
     assert isinstance(type_, MemRef)
     element = type_.element
-    accumulator = numbers.accumulator(element)
+    accumulator = accumulator_of(element)
     alpha = _scalar(machine, op, "alpha", accumulator)
     beta = _scalar(machine, op, "beta", accumulator)
     constant = machine.constants.get(op.beta)
@@ -240,7 +236,7 @@ def axpby(machine: Machine, op: Axpby) -> None:
 
     def check(machine: Machine, op: Axpby, team: Team) -> bool:
         a, b = team.boxes
-        return fits(machine, op, team, _turned(a.shape, op.transpose), b.shape, "op(a) and b differ in shape")
+        return fits(machine, op, team, _turned(a.shape, op.transpose), b.shape, findings.TURNED_A_AND_B)
 
     scaled(machine, op, ("a",), "b", check, lambda s, t: _to(op.a, _turn(s[0], op.transpose), t))
 
@@ -251,7 +247,7 @@ def cumsum(machine: Machine, op: Cumsum) -> None:
 
     def check(machine: Machine, op: Cumsum, team: Team) -> bool:
         a, b = team.boxes
-        return fits(machine, op, team, a.shape, b.shape, "a and b differ in shape")
+        return fits(machine, op, team, a.shape, b.shape, findings.A_AND_B)
 
     scaled(machine, op, ("a",), "b", check, lambda s, t: numbers.cumulative(_to(op.a, s[0], t), op.mode + 1, t))
 
@@ -263,7 +259,7 @@ def sum_(machine: Machine, op: Sum) -> None:
     def check(machine: Machine, op: Sum, team: Team) -> bool:
         a, b = team.boxes
         rows = _turned(a.shape, op.transpose)[: len(b.shape)]
-        return fits(machine, op, team, rows, b.shape, "rows of op(a) and b differ")
+        return fits(machine, op, team, rows, b.shape, findings.ROWS_AND_B)
 
     def product(s: list[Array], t: Number) -> Array:
         a = _turn(_to(op.a, s[0], t), op.transpose)
@@ -287,8 +283,8 @@ def gemm(machine: Machine, op: Gemm) -> None:
 
     def check(machine: Machine, op: Gemm, team: Team) -> bool:
         (m, k), (depth, n) = _turned(team.boxes[0].shape, op.transpose_a), _turned(team.boxes[1].shape, op.transpose_b)
-        return fits(machine, op, team, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ") and fits(
-            machine, op, team, (m, n), team.boxes[2].shape, "op1(a) op2(b) and c differ in shape"
+        return fits(machine, op, team, (k,), (depth,), findings.COLUMNS_AND_ROWS) and fits(
+            machine, op, team, (m, n), team.boxes[2].shape, findings.PRODUCT_AND_C
         )
 
     def product(s: list[Array], t: Number) -> Array:
@@ -303,8 +299,8 @@ def gemv(machine: Machine, op: Gemv) -> None:
 
     def check(machine: Machine, op: Gemv, team: Team) -> bool:
         m, k = _turned(team.boxes[0].shape, op.transpose)
-        return fits(machine, op, team, (k,), team.boxes[1].shape, "columns of op1(a) and rows of b differ") and fits(
-            machine, op, team, (m,), team.boxes[2].shape, "rows of op1(a) and c differ"
+        return fits(machine, op, team, (k,), team.boxes[1].shape, findings.COLUMNS_AND_B) and fits(
+            machine, op, team, (m,), team.boxes[2].shape, findings.ROWS_AND_C
         )
 
     def product(s: list[Array], t: Number) -> Array:
@@ -319,7 +315,7 @@ def ger(machine: Machine, op: Ger) -> None:
 
     def check(machine: Machine, op: Ger, team: Team) -> bool:
         a, b, c = (box.shape for box in team.boxes)
-        return fits(machine, op, team, (*a, *b), c, "a b^T and c differ in shape")
+        return fits(machine, op, team, (*a, *b), c, findings.OUTER_PRODUCT_AND_C)
 
     def product(s: list[Array], t: Number) -> Array:
         return _BINARY["mul"](_to(op.a, s[0], t)[..., :, None], _to(op.b, s[1], t)[..., None, :], t)
@@ -333,9 +329,7 @@ def hadamard(machine: Machine, op: Hadamard) -> None:
 
     def check(machine: Machine, op: Hadamard, team: Team) -> bool:
         a, b, c = (box.shape for box in team.boxes)
-        return fits(machine, op, team, a, b, "a and b differ in shape") and fits(
-            machine, op, team, a, c, "a and c differ in shape"
-        )
+        return fits(machine, op, team, a, b, findings.A_AND_B) and fits(machine, op, team, a, c, findings.A_AND_C)
 
     def product(s: list[Array], t: Number) -> Array:
         return _BINARY["mul"](_to(op.a, s[0], t), _to(op.b, s[1], t), t)

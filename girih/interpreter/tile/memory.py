@@ -8,6 +8,8 @@ from math import prod
 import numpy as np
 
 from girih.arguments.bound import Memory
+from girih.facts import findings
+from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import index_array, locate, outside, read, restrict, write
 from girih.interpreter.machine.boxes import span_of
@@ -78,13 +80,12 @@ def _member(machine: Machine, op: Load, group: GroupValue) -> MemRefValue:
     bad: Mask | None = None
     if group.null:
         bad = np.ones((1, 1, 1), np.bool_)
-        machine.find("run.null", op, restrict(machine, bad), f"%{group.name} has no memory behind it",
-                     argument=group.name)  # fmt: skip
+        machine.find(findings.null(group.name), op, restrict(machine, bad), argument=group.name)
         index = np.zeros((1, 1, 1), np.int64)
     elif (over := outside(index, group.size)).any():
         bad = over
         if (offending := restrict(machine, over)).any():
-            machine.find("run.out_of_bounds", op, offending, f"`load` outside %{group.name}", argument=group.name,
+            machine.find(findings.outside(op, group.name), op, offending, argument=group.name,
                          index=(index,), shape=(group.size,))  # fmt: skip
         index = np.where(over, 0, index)
     nulls = group.nulls[index]
@@ -157,14 +158,14 @@ def _view(
     return MemRefValue(memref.memory, offset, shape, strides, memref.null, _broken(memref, bad), memref.lifetime)
 
 
-def _note(machine: Machine, op: Op, code: str, bad: Varying, message: str, name: str) -> Mask | None:
+def _note(machine: Machine, op: Op, words: FindingWords, bad: Varying, name: str) -> Mask | None:
     """Report a condition that makes a view wrong; None where it holds nowhere."""
     wrong = bad if isinstance(bad, np.ndarray) else np.full((1, 1, 1), bool(bad))
     if not wrong.any():
         return None
     offending = restrict(machine, wrong)
     if offending.any():
-        machine.find(code, op, offending, message, argument=name)
+        machine.find(words, op, offending, argument=name)
     return wrong
 
 
@@ -180,8 +181,7 @@ def subview(machine: Machine, op: Subview) -> None:
         first = _varying(machine, part.offset)
         length: Varying = 1 if part.size is None or part.drops_mode else _varying(machine, part.size)
         wrong = _slice_is_wrong(first, length, extent)
-        message = f"slice {number} of `subview` is not inside %{memref.name}"
-        if (found := _note_slice(machine, op, wrong, message, memref, number, first, length)) is not None:
+        if (found := _note_slice(machine, op, wrong, memref, number, first, length)) is not None:
             bad = found if bad is None else bad | found
             first, length = _where(found, 0, first), _where(found, 0, length)
         offset = offset + first * stride
@@ -205,7 +205,6 @@ def _note_slice(
     machine: Machine,
     op: Subview,
     wrong: Varying,
-    message: str,
     memref: MemRefValue,
     number: int,
     first: Varying,
@@ -216,8 +215,8 @@ def _note_slice(
         return None
     offending = restrict(machine, bad)
     if offending.any():
-        machine.find("run.subview", op, offending, message, place="offset, size ({}) in a mode of size ({})",
-                     argument=memref.name, index=(as_array(first), as_array(length)),
+        machine.find(findings.wrong_slice(number, memref.name), op, offending, argument=memref.name,
+                     index=(as_array(first), as_array(length)),
                      shape=(as_array(memref.shape[number]),))  # fmt: skip
     return bad
 
@@ -248,8 +247,7 @@ def _note_sizes(
     bad = differs if isinstance(differs, np.ndarray) else np.full((1, 1, 1), bool(differs))
     if not bad.any():
         return None
-    machine.find("run.expand", op, restrict(machine, bad), f"the sizes do not make mode {op.mode} of %{memref.name}",
-                 place="{product}, where the mode has {shape[0]}", argument=memref.name,
+    machine.find(findings.wrong_sizes(op.mode, memref.name), op, restrict(machine, bad), argument=memref.name,
                  index=tuple(as_array(n) for n in sizes), shape=(as_array(extent),))  # fmt: skip
     return bad
 
@@ -281,8 +279,7 @@ def fuse(machine: Machine, op: Fuse) -> None:
     for k in range(op.first, op.last):
         # Nothing lies in an empty mode, whose stride may be any.
         gap = (memref.strides[k] * memref.shape[k] != memref.strides[k + 1]) & (memref.shape[k] != 0)
-        message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
-        if (found := _note(machine, op, "run.fuse", gap, message, memref.name)) is not None:
+        if (found := _note(machine, op, findings.gap(k, memref.name), gap, memref.name)) is not None:
             bad = found if bad is None else bad | found
         fused = fused * memref.shape[k + 1]
     shape = (*memref.shape[: op.first], fused, *memref.shape[op.last + 1 :])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from girih.facts import findings
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import outside, restrict
 from girih.interpreter.machine.machine import Machine, meaning
@@ -24,8 +25,9 @@ def broadcast(machine: Machine, op: SubgroupBroadcast) -> None:
     lane = machine.uniform(op, "lane", machine.array(op.lane), 1)
     bad = outside(lane.astype(np.int64), machine.lanes)
     if bad.any() and (bad := restrict(machine, bad)).any():
-        machine.find("run.out_of_bounds", op, bad, "`subgroup_broadcast` from a work-item that does not exist",
-                     argument=op.lane.name, index=(lane,), shape=(machine.lanes,))  # fmt: skip
+        machine.find(
+            findings.no_such_work_item(), op, bad, argument=op.lane.name, index=(lane,), shape=(machine.lanes,)
+        )
     a = machine.array(op.a)
     if a.shape[2] == 1:
         machine.set(op.result, a)

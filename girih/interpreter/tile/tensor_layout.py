@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from girih.addressing import AddressingError, TensorLayout, TensorView
+from girih.facts import findings
 from girih.interpreter.machine.access import restrict
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, ModelValue
@@ -115,9 +116,8 @@ def _set(machine: Machine, op: Op, before: Value, operands: Sequence[Value | int
         except AddressingError as error:
             models.append(None)
             bad = restrict(machine, which == position)
-            found = "; ".join(str(v) for v in error.violations)
             what = NO_LAYOUT if isinstance(result.type, types.TensorLayoutType) else NO_VIEW
-            machine.find("run.tensor_layout", op, bad, f"{what}: {found}")
+            machine.find(findings.no_model(what, [str(v) for v in error.violations]), op, bad)
     machine.set(result, ModelValue(tuple(models), which))
 
 

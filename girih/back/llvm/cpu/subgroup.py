@@ -9,6 +9,7 @@ from girih.back.llvm.emit.text import Val, floating, integer, lanes, zero
 from girih.back.llvm.lower.code import Lowering, lowering
 from girih.back.llvm.numbers import arith
 from girih.back.llvm.numbers.values import Scalar, register, uniform, vector_of
+from girih.facts import findings
 from girih.ir.types import I32, Number
 from girih.ops.tile.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
 
@@ -29,9 +30,9 @@ def broadcast(code: Lowering, op: SubgroupBroadcast) -> None:
     code.met_by_all(op)
     (lane,) = code.agreed(op, "lane", code.scalar(op.lane))
     bad = code.w.compare("uge", lane, integer(code.lanes, lane.type))
-    message = "`subgroup_broadcast` from a work-item that does not exist"
     source = uniform(I32, lane)
-    code.check(op, bad, "run.out_of_bounds", message, argument=op.lane.name, index=(source,), shape=(code.lanes,))
+    words = findings.no_such_work_item()
+    code.check(op, bad, words, argument=op.lane.name, index=(source,), shape=(code.lanes,))
     held = code.scalar(op.a)
     if held.uniform:
         code.set(op.result, held)

@@ -16,6 +16,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, memory_type
+from girih.facts import findings
 from girih.ir import core
 from girih.ir.core import Op
 from girih.ir.types import PARTS, Number
@@ -120,7 +121,7 @@ def check_null(code: Lowering, op: Op, memref: MemRefHeld) -> None:
     if not memref.maybe_null or not code.checks or not code.w.first_time("null", memref.pointer.text, _mask_text(code)):
         return
     bad = code.w.compare("eq", memref.pointer, zero(memref.pointer.type))
-    code.check(op, bad, "run.null", f"%{memref.name} has no memory behind it", argument=memref.name)
+    code.check(op, bad, findings.null(memref.name), argument=memref.name)
 
 
 def _mask_text(code: Lowering) -> str:
@@ -145,9 +146,8 @@ def _check_bounds(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar
     if memref.limit is not None:
         flat = addresses.vector(w, offset, max(code.lanes if not offset.uniform else 1, lanes(memref.limit.type)))
         beyond = w.compare("uge", flat, w.splat(memref.limit, lanes(flat.type)))
-        why = ", whose memory ends before its shape does (the offset of its group)"
-        message = f"`{op.spec.mnemonic}` outside %{memref.name}{why}"
-        code.check(op, beyond, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape)
+        words = findings.beyond_memory(op, memref.name)
+        code.check(op, beyond, words, argument=memref.name, index=found, shape=memref.shape)
 
 
 def _beyond(code: Lowering, held: Scalar, size: Extent) -> Val | None:
@@ -171,8 +171,8 @@ def _find_outside(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar
     if not code.w.first_time("bounds", bad.text, _mask_text(code)):
         return
     known = lanes(bad.type) > 1 or all(f.uniform for f in found)
-    message = f"`{op.spec.mnemonic}` outside %{memref.name}"
-    code.check(op, bad, "run.out_of_bounds", message, argument=memref.name, index=found, shape=memref.shape,
+    words = findings.outside(op, memref.name)
+    code.check(op, bad, words, argument=memref.name, index=found, shape=memref.shape,
             exactly=None if known else lambda: _first_outside(code, memref, found))  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from girih.back.llvm.emit.text import Val, bits, integer
 from girih.back.llvm.lower.code import Lowering, lowering
 from girih.back.llvm.numbers import arith, casts, math
 from girih.back.llvm.numbers.values import Linear, Scalar, register, scalar_type, uniform
+from girih.facts import findings
 from girih.ir.core import Op
 from girih.ir.define import OPS
 from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
@@ -83,11 +84,10 @@ def _check_second(code: Lowering, op: Binary, b: Val, dividing: bool) -> None:
     width = bits(b.type)
     if dividing:
         bad = code.w.compare("eq", b, integer(0, b.type))
-        code.check(op, bad, "run.division_by_zero", "an integer is divided by zero", argument=op.b.name)
+        code.check(op, bad, findings.division_by_zero(), argument=op.b.name)
         return
     bad = code.w.compare("uge", b, integer(width, b.type))
-    says = f"a shift of a {width}-bit integer is not between 0 and {width - 1}"
-    code.check(op, bad, "run.shift", says, argument=op.b.name)
+    code.check(op, bad, findings.shift(width), argument=op.b.name)
 
 
 @lowering(*_subclasses(Unary))

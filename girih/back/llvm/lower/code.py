@@ -20,6 +20,8 @@ from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, natural, parts_of, register
+from girih.facts import findings
+from girih.facts.findings import FindingWords
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.types import PARTS, Boolean, MemRef, Number
@@ -198,20 +200,18 @@ class Lowering:
         bad = integer(0, wide("i1", self.lanes))
         for whole, first in zip(natural(w, held, self.lanes), parts, strict=True):
             bad = w.binary("or", bad, _differs(w, whole, w.splat(first, self.lanes)))
-        scope = "subgroup" if self.place.kind is RegionKind.SPMD and not of_work_group(op) else "work-group"
+        work_group = self.place.kind is not RegionKind.SPMD or of_work_group(op)
         operand = getattr(op, name, None)
-        message = f"`{name}` of `{op.spec.mnemonic}` differs between the work-items of a {scope}"
         argument = operand.name if isinstance(operand, core.Value) else None
-        self.check(op, bad, "run.not_uniform", message, argument=argument)
+        self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
         return parts
 
-    def met_by_all(self, op: Op, scope: str = "subgroup") -> None:
+    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
         """Find an instruction that needs all work-items and is met by some of them only."""
         if self.mask is None:
             return
         bad = self.w.negated(self.w.all(self.mask))
-        message = f"`{op.spec.mnemonic}` is met by some work-items of the {scope} only"
-        self.check(op, bad, "run.divergent", message)
+        self.check(op, bad, findings.divergent(op, work_group=work_group))
 
     def first_lane(self) -> Operand:
         """The number of the first active work-item of those executed together."""
@@ -260,13 +260,11 @@ class Lowering:
         self,
         op: Op,
         bad: Val,
-        code: str,
-        message: str,
+        words: FindingWords,
         *,
         argument: str | None = None,
         index: Sequence[Scalar | int] = (),
         shape: Sequence[Scalar | int] = (),
-        place: str = "index ({}) of shape ({})",
         by_lane: bool = True,
         exactly: Callable[[], Operand] | None = None,
     ) -> None:
@@ -281,7 +279,7 @@ class Lowering:
         if many and self.mask is not None:
             bad = w.binary("and", bad, self.mask)
         site = Site(
-            code, message, (op.span.start, op.span.end), argument, len(index), len(shape), place,
+            words.code, words.message, (op.span.start, op.span.end), argument, len(index), len(shape), words.place,
             by_lane and self.place.kind is RegionKind.SPMD and self.place.element_number is None,
         )  # fmt: skip
         number = self.sites.setdefault(site, len(self.sites))

@@ -14,6 +14,7 @@ from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
 from girih.back.llvm.emit.text import Val, integer, lanes, poison, wide
 from girih.back.llvm.lower.code import Held, Lowering, lowering
 from girih.back.llvm.numbers.values import Linear, Scalar, parts_of, scalar_type, uniform
+from girih.facts import findings
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.types import BOOL, CoopMatrix, Number
 from girih.ops.tile.arith import Binary, Cast, Comparison, Constant, Unary
@@ -95,7 +96,7 @@ def yield_(code: Lowering, op: Yield) -> None:
 @lowering(Barrier)
 def barrier(code: Lowering, op: Barrier) -> None:
     """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
-    code.met_by_all(op, "work-group")
+    code.met_by_all(op, work_group=True)
     if code.suspend is not None:
         code.suspend()
 
@@ -266,7 +267,7 @@ def _positive_step(code: Lowering, op: For, stop: Val, start: Val, step: Val) ->
     if step.literal is not None and step.literal > 0:
         return stop, step
     bad = w.compare("sle", step, integer(0, step.type))
-    code.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    code.check(op, bad, findings.step(), argument=op.step.name if op.step else None)
     return w.select(bad, start, stop), w.larger(step, integer(1, step.type))
 
 
@@ -421,5 +422,5 @@ def _stopped(code: Lowering, op: For, step: Val) -> Val:
     """The work-items whose step is not positive: found, and their loop does not run."""
     w = code.w
     bad = w.splat(w.compare("sle", step, integer(0, step.type)), code.lanes)
-    code.check(op, bad, "run.step", "the step of a loop is not positive", argument=op.step.name if op.step else None)
+    code.check(op, bad, findings.step(), argument=op.step.name if op.step else None)
     return bad

@@ -10,6 +10,7 @@ from girih.back.llvm.lower.code import Lowering, lowering, memref_type
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
+from girih.facts import findings
 from girih.ir.types import BOOL, GroupType, MemRef
 from girih.ops.tile.memory import (
     Alloca,
@@ -64,12 +65,11 @@ def _member(code: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
     w = code.w
     where = code.index(op.indices[0])
     bad = w.compare("eq", group.table, zero("ptr"))
-    code.check(op, bad, "run.null", f"%{group.name} has no memory behind it", argument=group.name)
+    code.check(op, bad, findings.null(group.name), argument=group.name)
     size: Extent = group.size if isinstance(group.size, int) else index(group.size)
     over = outside(code, where, size)
     if over is not None:
-        code.check(op, over, "run.out_of_bounds", f"`load` outside %{group.name}", argument=group.name,
-                index=(where,), shape=(size,))  # fmt: skip
+        code.check(op, over, findings.outside(op, group.name), argument=group.name, index=(where,), shape=(size,))
     held = where.part if where.uniform else addresses.vector(w, where, code.lanes)
     record = w.at(group.table, w.mul(held, integer(group.record_bytes, held.type)))
     field = _Fields(code, record)
@@ -170,9 +170,8 @@ def _check_slice(
     zeros = integer(0, a.type)
     bad = w.binary("or", w.compare("slt", a, zeros), w.compare("slt", n, integer(1, n.type)))
     bad = w.binary("or", bad, w.compare("sgt", a, w.sub(m, n)))
-    message = f"slice {number} of `subview` is not inside %{memref.name}"
-    code.check(op, bad, "run.subview", message, argument=memref.name, index=(first, length), shape=(extent,),
-            place="offset, size ({}) in a mode of size ({})")  # fmt: skip
+    words = findings.wrong_slice(number, memref.name)
+    code.check(op, bad, words, argument=memref.name, index=(first, length), shape=(extent,))
 
 
 @lowering(Expand)
@@ -214,9 +213,8 @@ def _check_product(code: Lowering, op: Expand, memref: MemRefHeld, sizes: list[E
         product = w.pure(factor.type, f"extractvalue {pair}, 0", (pair,))
     total = w.select(empty, integer(0, product.type), product)
     bad = w.binary("or", bad, w.compare("ne", total, target))
-    message = f"the sizes do not make mode {op.mode} of %{memref.name}"
-    code.check(op, bad, "run.expand", message, argument=memref.name, index=sizes, shape=(extent,),
-            place="{product}, where the mode has {shape[0]}")  # fmt: skip
+    words = findings.wrong_sizes(op.mode, memref.name)
+    code.check(op, bad, words, argument=memref.name, index=sizes, shape=(extent,))
 
 
 def _multiplied(code: Lowering, a: Val, b: Val) -> str:
@@ -249,5 +247,4 @@ def _check_gap(code: Lowering, op: Fuse, memref: MemRefHeld, k: int) -> None:
     differs = w.compare("ne", addresses.vector(w, step, width), addresses.vector(w, following, width))
     # Nothing lies in an empty mode, whose stride may be any.
     bad = w.binary("and", differs, w.compare("ne", addresses.vector(w, size, width), zero(wide("i64", width))))
-    message = f"modes {k} and {k + 1} of %{memref.name} do not lie without a gap"
-    code.check(op, bad, "run.fuse", message, argument=memref.name)
+    code.check(op, bad, findings.gap(k, memref.name), argument=memref.name)

@@ -15,6 +15,7 @@ from girih.back.llvm.lower.tensor_values import I32_HIGH, I32_LOW, U32, LayoutHe
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import uniform
+from girih.facts import findings
 from girih.ir.core import Op, Slice, Value
 from girih.ir.types import I32, TensorLayoutType, TensorViewType
 from girih.ops.tile.tensor_layout import (
@@ -72,8 +73,8 @@ def _checked(code: Lowering, op: Op, kind: _Kind, name: str, held: Extent, what:
     number = addresses.vector(w, scalar, 1 if scalar.uniform else code.lanes)
     above = w.sub(number, integer(kind.low, number.type))
     bad = w.compare("ugt", above, integer(kind.high - kind.low, number.type))
-    words = f"{name} = {{}} is outside {kind.low} .. {{}}; choose {name} in that range [{kind.section}]"
-    code.check(op, bad, "run.tensor_layout", what, index=(as_scalar(held),), shape=(kind.high,), place=words)
+    words = findings.number_outside(what, name, kind.low, kind.section)
+    code.check(op, bad, words, index=(as_scalar(held),), shape=(kind.high,))
     return held
 
 
@@ -90,9 +91,8 @@ def _dense(code: Lowering, op: Op, counts: Sequence[Extent], source: tuple[str, 
         if over is None:
             continue
         inner = counts[position + 1 :]
-        listed = " * ".join(f"{{index[{number}]}}" for number in range(len(inner)))
-        words = f"stride[{position}] would be {listed} = {{shape[0]}}, over 2^32-1 = {U32}; {fix} [{section}]"
-        code.check(op, over, "run.tensor_layout", what, index=inner, shape=(stride[position],), place=words)
+        words = findings.stride_too_large(what, position, len(inner), fix, section)
+        code.check(op, over, words, index=inner, shape=(stride[position],))
     return tuple(stride)
 
 
@@ -163,13 +163,9 @@ def _check_order(code: Lowering, op: Op, held: LayoutHeld, steps: Sequence[Exten
     here = steps[position]
     if isinstance(here, int) and isinstance(least, int) and here >= least:
         return
-    following = f"stride[{position + 1}] * ceiling(dimension[{position + 1}] / block_size[{position + 1}])"
-    numbers = "{index[1]} * ceiling({index[2]} / {index[3]}) = {shape[0]}"
-    fix = f"make stride[{position}] at least {{shape[0]}}, or order dimensions by stride and permute in a view"
-    words = f"stride[{position}] = {{index[0]}} is less than {following} = {numbers}; {fix} [{_STRIDE.section}]"
     bad = _unsigned(code, "ult", here, least)
     index = (here, steps[position + 1], size, block)
-    code.check(op, bad, "run.tensor_layout", NO_LAYOUT, index=index, shape=(least,), place=words)
+    code.check(op, bad, findings.stride_too_small(position, _STRIDE.section), index=index, shape=(least,))
 
 
 @lowering(TensorLayoutSlice)
@@ -191,12 +187,8 @@ def _check_offset(code: Lowering, op: Op, position: int, added: tuple[Extent, Ex
     if isinstance(total, int) and I32_LOW <= total <= I32_HIGH:
         return
     moved = addresses.add(code.w, total, -I32_LOW, code.lanes)
-    words = (
-        f"offset[{position}] = {{index[0]}} + {{index[1]}} = {{shape[0]}} is no signed 32-bit integer; "
-        f"slice the tensor once, from its origin [{_OFFSET.section}]"
-    )
     bad = _unsigned(code, "ugt", moved, U32)
-    code.check(op, bad, "run.tensor_layout", NO_LAYOUT, index=added, shape=(total,), place=words)
+    code.check(op, bad, findings.offset_too_large(position, _OFFSET.section), index=added, shape=(total,))
 
 
 @lowering(TensorLayoutSetClampValue)

@@ -18,6 +18,7 @@ from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.code import Lowering, lowering
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
+from girih.facts import findings
 from girih.ir.core import Op
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
@@ -55,20 +56,18 @@ def _check_limit(code: Lowering, op: Op, held: MemRefHeld) -> None:
         end = w.add(end, w.mul(w.sub(size, 1), stride))
         some = w.binary("and", some, w.compare("sgt", size, 0))
     beyond = w.compare("ugt", w.add(held.offset.part, end), held.limit)
-    message = f"`{op.spec.mnemonic}` outside the memory of %{held.name}"
-    code.check(op, w.binary("and", some, beyond), "run.out_of_bounds", message, argument=held.name)
+    code.check(op, w.binary("and", some, beyond), findings.outside_memory(op, held.name), argument=held.name)
 
 
-def _fits(code: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand], says: str, target: View) -> None:
+def _fits(code: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand], differ: str, target: View) -> None:
     """Find sizes that differ, as far as they are not known to agree."""
     w = code.w
     bad = integer(0, "i1")
     for a, b in zip(left, right, strict=True):
         bad = w.binary("or", bad, w.compare("ne", a, b))
-    message = f"`{op.spec.mnemonic}`: {says}"
     sizes = ([_as_index(n) for n in row] for row in (left, right))
     mine, other = sizes
-    code.check(op, bad, "run.size", message, argument=target.name, index=mine, shape=other, place="({}) and ({})")
+    code.check(op, bad, findings.shapes(op, differ), argument=target.name, index=mine, shape=other)
 
 
 def _as_index(held: Operand) -> int | Scalar:
@@ -80,7 +79,7 @@ def axpby(code: Lowering, op: Axpby) -> None:
     """b := alpha op(a) + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
     source = a.turned(op.transpose)
-    _fits(code, op, source.shape, b.shape, "op(a) and b differ in shape", b)
+    _fits(code, op, source.shape, b.shape, findings.TURNED_A_AND_B, b)
     elementwise.axpby(e, end, source, b)
 
 
@@ -88,8 +87,8 @@ def axpby(code: Lowering, op: Axpby) -> None:
 def hadamard(code: Lowering, op: Hadamard) -> None:
     """c := alpha a * b + beta c, entry by entry."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
-    _fits(code, op, a.shape, b.shape, "a and b differ in shape", c)
-    _fits(code, op, a.shape, c.shape, "a and c differ in shape", c)
+    _fits(code, op, a.shape, b.shape, findings.A_AND_B, c)
+    _fits(code, op, a.shape, c.shape, findings.A_AND_C, c)
     elementwise.hadamard(e, end, a, b, c)
 
 
@@ -97,7 +96,7 @@ def hadamard(code: Lowering, op: Hadamard) -> None:
 def ger(code: Lowering, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
-    _fits(code, op, (*a.shape, *b.shape), c.shape, "a b^T and c differ in shape", c)
+    _fits(code, op, (*a.shape, *b.shape), c.shape, findings.OUTER_PRODUCT_AND_C, c)
     elementwise.ger(e, end, a, b, c)
 
 
@@ -109,7 +108,7 @@ def sum_(code: Lowering, op: Sum) -> None:
         sums.total(e, end, a, b)
         return
     source = a.turned(op.transpose)
-    _fits(code, op, source.shape[:1], b.shape, "rows of op(a) and b differ", b)
+    _fits(code, op, source.shape[:1], b.shape, findings.ROWS_AND_B, b)
     with_piece(code, lambda piece: sums.matrix_vector(e, end, source, None, b, piece))
 
 
@@ -118,8 +117,8 @@ def gemv(code: Lowering, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     left = a.turned(op.transpose)
-    _fits(code, op, left.shape[1:], b.shape, "columns of op1(a) and rows of b differ", c)
-    _fits(code, op, left.shape[:1], c.shape, "rows of op1(a) and c differ", c)
+    _fits(code, op, left.shape[1:], b.shape, findings.COLUMNS_AND_B, c)
+    _fits(code, op, left.shape[:1], c.shape, findings.ROWS_AND_C, c)
     with_piece(code, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
 
 
@@ -134,7 +133,7 @@ def with_piece(code: Lowering, body: Callable[[Val], None]) -> None:
 def cumsum(code: Lowering, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
-    _fits(code, op, a.shape, b.shape, "a and b differ in shape", b)
+    _fits(code, op, a.shape, b.shape, findings.A_AND_B, b)
     sums.running(e, end, a, op.mode, b)
 
 
@@ -144,8 +143,8 @@ def gemm_(code: Lowering, op: Gemm) -> None:
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
     (m, k), (depth, n) = left.shape, right.shape
-    _fits(code, op, (k,), (depth,), "columns of op1(a) and rows of op2(b) differ", c)
-    _fits(code, op, (m, n), c.shape, "op1(a) op2(b) and c differ in shape", c)
+    _fits(code, op, (k,), (depth,), findings.COLUMNS_AND_ROWS, c)
+    _fits(code, op, (m, n), c.shape, findings.PRODUCT_AND_C, c)
     used = code.frame.used
     gemm.multiply(Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace))
     code.frame.used = used

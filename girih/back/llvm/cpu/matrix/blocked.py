@@ -17,6 +17,7 @@ from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.code import Lowering, lowering
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import index
+from girih.facts import findings
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix_tensor import (
     BLOCK_ROWS,
@@ -88,9 +89,9 @@ def _place(code: Lowering, op: Blocked, type: CoopMatrix) -> Val:
     first = w.add(memref.offset.part, offset)
     if memref.limit is not None:
         inside = w.binary("and", inside, w.compare("sle", first, w.sub(memref.limit, count)))
-    message = f"`{op.spec.word}.{op.order.value}` of {count} elements outside %{memref.name}"
-    code.check(op, w.negated(inside), "run.out_of_bounds", message, argument=memref.name, index=[index(offset)],
-               shape=memref.shape, place="from element ({}) of ({})", by_lane=False)  # fmt: skip
+    words = findings.outside_blocks(op, count, memref.name)
+    code.check(op, w.negated(inside), words, argument=memref.name, index=[index(offset)], shape=memref.shape,
+               by_lane=False)  # fmt: skip
     return w.at(memref.pointer, w.mul(first, type.component.size))
 
 

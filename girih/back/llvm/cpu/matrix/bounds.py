@@ -16,6 +16,7 @@ from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, index
+from girih.facts import findings
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import MatrixAccess
@@ -91,7 +92,7 @@ def together(code: Lowering, op: Op) -> None:
 
     Finds it where only some work-items of the subgroup meet it, and waits for the other subgroups where it `waits`.
     """
-    code.met_by_all(op, "work-group" if of_work_group(op) else "subgroup")
+    code.met_by_all(op, work_group=of_work_group(op))
     if code.suspend is not None and waits(op):
         code.suspend()
 
@@ -244,13 +245,13 @@ class _Bounds:
         code, w = self.code, self.code.w
         if bad is None or not code.checks or bad.literal == 0:
             return
-        message = f"`{self.op.spec.mnemonic}` outside %{self.memref.name}"
+        words = findings.outside(self.op, self.memref.name)
 
         def cold() -> None:
             place = first_bad()
             named = [index(p) for p in (place[::-1] if self.op.transpose else place)]
-            code.check(self.op, bad, "run.out_of_bounds", message, argument=self.memref.name,
-                    index=named, shape=self.memref.shape, by_lane=False)  # fmt: skip
+            code.check(self.op, bad, words, argument=self.memref.name, index=named, shape=self.memref.shape,
+                    by_lane=False)  # fmt: skip
             w.line("unreachable")
 
         w.unlikely(bad, cold)

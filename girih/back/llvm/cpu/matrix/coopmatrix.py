@@ -33,6 +33,7 @@ from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import bits, integer
 from girih.back.llvm.lower.code import Lowering, lowering
 from girih.back.llvm.numbers import arith, casts
+from girih.facts import findings
 from girih.ir.core import Value
 from girih.ir.types import PARTS, CoopMatrix, Number
 from girih.ops.tile.arith import Binary, Cast, Constant, Unary
@@ -79,11 +80,11 @@ def _check_second(code: Lowering, op: Binary, second: Parts, at: MatrixPiece) ->
     with code.at(lanes=at.count, mask=None):
         if op.spec.mnemonic in ("div", "rem"):
             bad = w.any(w.compare("eq", b, integer(0, b.type)))
-            says, kind = "an integer is divided by zero", "run.division_by_zero"
+            words = findings.division_by_zero()
         else:
             bad = w.any(w.compare("uge", b, integer(width, b.type)))
-            says, kind = f"a shift of a {width}-bit integer is not between 0 and {width - 1}", "run.shift"
-        code.check(op, bad, kind, says, argument=op.b.name, by_lane=False)
+            words = findings.shift(width)
+        code.check(op, bad, words, argument=op.b.name, by_lane=False)
 
 
 def unary(code: Lowering, op: Unary) -> None:

@@ -49,24 +49,19 @@ from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.numbers.values import memory_type
-from girih.ir.types import BF16, F16, F32, CoopMatrix, Number, Use
+from girih.facts.accumulators import product_accumulator
+from girih.ir.types import CoopMatrix, Number, Use
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 
 _LARGEST_SAME = 128
 """A line that all lines are equal to is held in registers up to so many components."""
 
 
-def accumulator(source: Number, target: Number) -> Number:
-    """The type in which a b + c is summed: that of c, or of the result where it holds more of the same family."""
-    c, result = (F32 if t in (F16, BF16) else t for t in (source, target))
-    return result if c.family == result.family and result.size > c.size else c
-
-
 def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
     """The product of two matrices plus a third one."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    total = accumulator(c.type.component, type.component)
+    total = product_accumulator(c.type.component, type.component)
     if a.type.columns == 1 and not turned(type) and isinstance(settled(b), Splat) and isinstance(settled(c), Splat):
         found = _spread(code, type, total, a, b, c)
         if found is not None:

@@ -30,7 +30,8 @@ from girih.back.llvm.emit.text import Operand, Val, floating, integer, lanes, wi
 from girih.back.llvm.lower.code import Lowering, lowering
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import register
-from girih.ir.types import BF16, F16, F32, PARTS, CoopMatrix, Number
+from girih.facts.accumulators import accumulator
+from girih.ir.types import PARTS, CoopMatrix, Number
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixReduceAdd,
     CooperativeMatrixReduceMax,
@@ -61,8 +62,7 @@ class _Reduction:
     def __init__(self, code: Lowering, operator: str, type: CoopMatrix, a: Matrix) -> None:
         self.code, self.operator, self.type, self.a = code, operator, type, a
         component = type.component
-        narrow = component in (BF16, F16) and operator == "add"
-        self.total: Number = F32 if narrow else component
+        self.total: Number = accumulator(component) if operator == "add" else component
 
     def result(self, *, across: bool) -> Matrix:
         """The reduced matrix: over all lines, or within each."""

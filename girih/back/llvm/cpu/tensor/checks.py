@@ -15,15 +15,10 @@ from girih.back.llvm.lower.tensor_reals import Real, Reals
 from girih.back.llvm.lower.tensor_values import U32
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import index
+from girih.facts import findings
+from girih.facts.findings import TENSOR_ALIGNMENT
 from girih.ir.types import ClampMode
 from girih.ops.tile.tensor_layout import NO_LAYOUT
-
-ALIGNMENT = 16
-"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
-
-_NO_DIMENSION = "call set_dimension, and slice after it [000 OpCreateTensorLayoutNV]"
-_NO_VIEW_DIMENSION = "the dimensions of the view were never set; call set_dimension [000 OpCreateTensorViewNV]"
-_OVERFLOW = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
 
 
 def is_legal(tensor: TensorAccess) -> bool:
@@ -31,13 +26,11 @@ def is_legal(tensor: TensorAccess) -> bool:
     wrong: list[str] = []
     layout, view = tensor.layout, tensor.view
     if not layout.has_dimensions:
-        never = f"the dimensions of the layout were never set: they are ({_listed(layout.dimension)})"
-        wrong.append(f"{never}; {_NO_DIMENSION}")
+        wrong.append(findings.layout_without_dimensions(_listed(layout.dimension)))
     if view is not None and view.lacks_dimensions:
-        wrong.append(_NO_VIEW_DIMENSION)
+        wrong.append(findings.view_without_dimensions())
     if wrong:
-        found = f"{NO_LAYOUT}: {'; '.join(wrong)}"
-        tensor.code.check(tensor.op, integer(1, "i1"), "run.tensor_layout", found, by_lane=False)
+        tensor.code.check(tensor.op, integer(1, "i1"), findings.no_model(NO_LAYOUT, wrong), by_lane=False)
     return not wrong
 
 
@@ -81,18 +74,19 @@ class _Checks:
     def _is_misplaced(self) -> Val:
         """Whether the base is not aligned."""
         w, memref = self.code.w, self.tensor.memref
-        if memref.align >= ALIGNMENT and self.tensor.offset.literal == 0 and as_scalar(memref.offset).part.literal == 0:
+        if (
+            memref.align >= TENSOR_ALIGNMENT
+            and self.tensor.offset.literal == 0
+            and as_scalar(memref.offset).part.literal == 0
+        ):
             return integer(0, "i1")
         address = w.convert("ptrtoint", self.tensor.base, "i64")
         # Where there are no elements, an address says nothing.
-        rest = index(w.binary("and", address, ALIGNMENT - 1))
+        rest = index(w.binary("and", address, TENSOR_ALIGNMENT - 1))
         return w.binary("and", holds(w, "ne", rest, 0), holds(w, "ne", index(self.size), 0))
 
     def _check_base(self, bad: Val) -> None:
-        message = (
-            f"the base of `{self.op.spec.mnemonic}`, %{self.name} at the offset, is no multiple of {ALIGNMENT} bytes"
-        )
-        self.code.check(self.op, bad, "run.misaligned", message, argument=self.name, by_lane=False)
+        self.code.check(self.op, bad, findings.misaligned(self.op, self.name), argument=self.name, by_lane=False)
 
     # --- all at once ---------------------------------------------------------------------
 
@@ -143,22 +137,17 @@ class _Checks:
 
     def _check_number(self, r: Reals, found: Element, row: Val, column: Val) -> None:
         over = r.both(self._there(r, found), r.compare("oge", found.element, 2**32))
-        words = f"element [{{}}] has an index beyond 2^32-1 with strides ({{}}); {_OVERFLOW}"
-        self.code.check(self.op, over, "run.tensor_layout", NO_LAYOUT,
-                        index=(index(row), index(column)), shape=self.tensor.layout.stride, place=words,
-                        by_lane=False)  # fmt: skip
+        self.code.check(self.op, over, findings.element_too_large(), index=(index(row), index(column)),
+                        shape=self.tensor.layout.stride, by_lane=False)  # fmt: skip
 
     def _check_place(self, r: Reals, found: Element, row: Val, column: Val) -> None:
         w, code = self.code.w, self.code
         if self.tensor.layout.mode is ClampMode.UNDEFINED:
-            message = f"`{self.op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
             bad = r.both(w.negated(found.clipped), found.outside)
-            code.check(self.op, bad, "run.undefined", message, argument=self.name,
-                       index=(index(row), index(column)), shape=self.tensor.type.shape,
-                       place="component ({}) of ({})", by_lane=False)  # fmt: skip
+            code.check(self.op, bad, findings.undefined(self.op), argument=self.name,
+                       index=(index(row), index(column)), shape=self.tensor.type.shape, by_lane=False)  # fmt: skip
         there = self._there(r, found)
         position = w.add(self.tensor.offset, w.mul(r.integers(found.element, there), self.step))
         missing = r.both(there, w.negated(self._in_memory(position, self.step)))
-        code.check(self.op, missing, "run.out_of_bounds", f"`{self.op.spec.mnemonic}` outside %{self.name}",
-                   argument=self.name, index=(index(position),), shape=self.tensor.memref.shape,
-                   by_lane=False)  # fmt: skip
+        code.check(self.op, missing, findings.outside(self.op, self.name), argument=self.name,
+                   index=(index(position),), shape=self.tensor.memref.shape, by_lane=False)  # fmt: skip

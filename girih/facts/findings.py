@@ -1,0 +1,286 @@
+"""The words of every `run.*` finding, so that all executors say the same of the same mistake.
+
+A function for each mistake gives its code and message, and how the place is put into words; which argument, index and
+shape it is about, only an executor can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from girih.diagnostics import in_words
+from girih.ir.core import Op
+from girih.ops.tile.coopmatrix_tensor import (
+    CooperativeMatrixLoadBlockedInterleaved,
+    CooperativeMatrixStoreBlockedInterleaved,
+)
+from girih.ops.tile.tensor_layout import NO_LAYOUT, plural
+
+RUN_CODES = {
+    "run.out_of_bounds": "an access outside the shape of a memref, a group or a subgroup",
+    "run.uninitialized": "a read of memory that was never written",
+    "run.null": "an access to a memref or group without memory (None)",
+    "run.lifetime": "an access to local memory after its lifetime_stop",
+    "run.not_uniform": "a value that must be the same for all work-items and is not",
+    "run.divergent": "an instruction that all work-items must meet, met by some of them only",
+    "run.tensor_layout": "numbers that a tensor layout or view cannot have",
+    "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
+    "run.misaligned": "a tensor whose base is no multiple of 16 bytes",
+    "run.aliasing": "several components of a matrix stored to one element",
+    "run.subview": "a slice that is negative, empty or outside the shape",
+    "run.expand": "sizes whose product is not the size of the expanded mode",
+    "run.fuse": "fused modes that do not lie without gaps in memory",
+    "run.size": "shapes that do not fit each other at run time",
+    "run.division_by_zero": "an integer divided by zero",
+    "run.shift": "a shift by a negative amount or by the width of the type or more",
+    "run.step": "a loop step that is not positive",
+    "run.budget": "more instructions executed than the launch allows",
+    "run.emit": "the target has no such output",
+}
+"""What a run can end with, by code."""
+
+TENSOR_ALIGNMENT = 16
+"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
+
+BlockedAccess = CooperativeMatrixLoadBlockedInterleaved | CooperativeMatrixStoreBlockedInterleaved
+
+
+@dataclass(frozen=True, slots=True)
+class FindingWords:
+    """The code and message of a finding; `place` puts index and shape into words, as `diagnostics.in_words` does."""
+
+    code: str
+    message: str
+    place: str = "index ({}) of shape ({})"
+
+    def at(self, index: Sequence[int], shape: Sequence[int]) -> str:
+        """The message with the place."""
+        return f"{self.message}: {in_words(self.place, index, shape)}"
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def null(name: str) -> FindingWords:
+    """An access to a memref or group that is None."""
+    return FindingWords("run.null", f"%{name} has no memory behind it")
+
+
+def lifetime_ended(name: str) -> FindingWords:
+    """An access to local memory after its end."""
+    return FindingWords("run.lifetime", f"the lifetime of %{name} has ended")
+
+
+def unwritten(op: Op, name: str) -> FindingWords:
+    """A read of what nobody wrote."""
+    return _unwritten(op.spec.mnemonic, name)
+
+
+def unwritten_blocks(op: BlockedAccess, name: str) -> FindingWords:
+    """A read of blocks of which nobody wrote some part."""
+    return _unwritten(_blocked(op), name)
+
+
+def _unwritten(instruction: str, name: str) -> FindingWords:
+    return FindingWords("run.uninitialized", f"`{instruction}` of %{name} before it is written")
+
+
+def outside(op: Op, name: str) -> FindingWords:
+    """An index outside the shape of a memref or the size of a group."""
+    return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside %{name}")
+
+
+def beyond_memory(op: Op, name: str) -> FindingWords:
+    """An index inside the shape of a group's member, whose memory ends before."""
+    why = "whose memory ends before its shape does (the offset of its group)"
+    return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside %{name}, {why}")
+
+
+def outside_memory(op: Op, name: str) -> FindingWords:
+    """An operand of a BLAS-like instruction whose memory ends before its shape does."""
+    return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside the memory of %{name}")
+
+
+def outside_blocks(op: BlockedAccess, count: int, name: str) -> FindingWords:
+    """Blocks of so many elements that do not lie in a memref."""
+    message = f"`{_blocked(op)}` of {count} elements outside %{name}"
+    return FindingWords("run.out_of_bounds", message, "from element ({}) of ({})")
+
+
+def _blocked(op: BlockedAccess) -> str:
+    return f"{op.spec.word}.{op.order.value}"
+
+
+# --- views -----------------------------------------------------------------------------------
+
+
+def wrong_slice(number: int, name: str) -> FindingWords:
+    """A slice of `subview` that is negative, empty or outside."""
+    message = f"slice {number} of `subview` is not inside %{name}"
+    return FindingWords("run.subview", message, "offset, size ({}) in a mode of size ({})")
+
+
+def wrong_sizes(mode: int, name: str) -> FindingWords:
+    """Sizes of `expand` that do not make the mode."""
+    message = f"the sizes do not make mode {mode} of %{name}"
+    return FindingWords("run.expand", message, "{product}, where the mode has {shape[0]}")
+
+
+def gap(mode: int, name: str) -> FindingWords:
+    """Modes of `fuse` with a gap between them."""
+    return FindingWords("run.fuse", f"modes {mode} and {mode + 1} of %{name} do not lie without a gap")
+
+
+# --- numbers and control ---------------------------------------------------------------------
+
+
+def division_by_zero() -> FindingWords:
+    """An integer divided by zero."""
+    return FindingWords("run.division_by_zero", "an integer is divided by zero")
+
+
+def shift(bits: int) -> FindingWords:
+    """A shift of an integer of so many bits by a negative amount or too far."""
+    return FindingWords("run.shift", f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}")
+
+
+def step() -> FindingWords:
+    """A loop whose step is not positive."""
+    return FindingWords("run.step", "the step of a loop is not positive")
+
+
+def not_uniform(op: Op, operand: str, *, work_group: bool) -> FindingWords:
+    """An operand that the work-items of a subgroup or work-group must share, and do not."""
+    message = f"`{operand}` of `{op.spec.mnemonic}` differs between the work-items of a {_scope(work_group)}"
+    return FindingWords("run.not_uniform", message)
+
+
+def divergent(op: Op, *, work_group: bool) -> FindingWords:
+    """An instruction that all work-items of a subgroup or work-group must meet."""
+    message = f"`{op.spec.mnemonic}` is met by some work-items of the {_scope(work_group)} only"
+    return FindingWords("run.divergent", message)
+
+
+def _scope(work_group: bool) -> str:
+    return "work-group" if work_group else "subgroup"
+
+
+def no_such_work_item() -> FindingWords:
+    """A broadcast from a lane that the subgroup has not."""
+    return FindingWords("run.out_of_bounds", "`subgroup_broadcast` from a work-item that does not exist")
+
+
+def budget(kernel: str, steps: int) -> FindingWords:
+    """A launch that executes more instructions than it may."""
+    message = f"@{kernel} executed more than {steps} instructions; if it is meant to, launch it with a larger max_steps"
+    return FindingWords("run.budget", message)
+
+
+# --- shapes of BLAS-like instructions --------------------------------------------------------
+
+A_AND_B = "a and b differ in shape"
+A_AND_C = "a and c differ in shape"
+TURNED_A_AND_B = "op(a) and b differ in shape"
+ROWS_AND_B = "rows of op(a) and b differ"
+COLUMNS_AND_ROWS = "columns of op1(a) and rows of op2(b) differ"
+COLUMNS_AND_B = "columns of op1(a) and rows of b differ"
+ROWS_AND_C = "rows of op1(a) and c differ"
+PRODUCT_AND_C = "op1(a) op2(b) and c differ in shape"
+OUTER_PRODUCT_AND_C = "a b^T and c differ in shape"
+
+
+def shapes(op: Op, differ: str) -> FindingWords:
+    """Two shapes that must be equal; `differ` is one of the texts above."""
+    return FindingWords("run.size", f"`{op.spec.mnemonic}`: {differ}", "({}) and ({})")
+
+
+def named_shapes(
+    op: Op, differ: str, left: Sequence[int], right: Sequence[int], operands: Sequence[tuple[str, Sequence[int]]]
+) -> FindingWords:
+    """Two shapes that must be equal, with the names and shapes of all operands."""
+    listed = ", ".join(f"%{name} is {_by(shape)}" for name, shape in operands)
+    message = f"`{op.spec.mnemonic}`: {differ}, {_by(left)} and {_by(right)}; {listed}"
+    return FindingWords("run.size", message)
+
+
+def _by(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) if shape else "a scalar"
+
+
+# --- tensors ---------------------------------------------------------------------------------
+# What is wrong with the numbers of a layout or view, `girih.addressing` says of numbers that are known. The templates
+# below are its words for numbers that are known only at run time.
+
+
+def no_model(what: str, violations: Sequence[str]) -> FindingWords:
+    """A layout or view that there cannot be (`NO_LAYOUT`, `NO_VIEW`), and which rules it breaks."""
+    return FindingWords("run.tensor_layout", f"{what}: {'; '.join(violations)}")
+
+
+def number_outside(what: str, name: str, low: int, section: str) -> FindingWords:
+    """A number of a layout or view that is outside its range."""
+    place = f"{name} = {{}} is outside {low} .. {{}}; choose {name} in that range [{section}]"
+    return FindingWords("run.tensor_layout", what, place)
+
+
+def stride_too_large(what: str, position: int, factors: int, fix: str, section: str) -> FindingWords:
+    """A stride of a dense array, a product of so many numbers, that is no unsigned number of 32 bits."""
+    most = 2**32 - 1
+    listed = " * ".join(f"{{index[{number}]}}" for number in range(factors))
+    place = f"stride[{position}] would be {listed} = {{shape[0]}}, over 2^32-1 = {most}; {fix} [{section}]"
+    return FindingWords("run.tensor_layout", what, place)
+
+
+def stride_too_small(position: int, section: str) -> FindingWords:
+    """A stride that is less than what the next dimension takes."""
+    following = f"stride[{position + 1}] * ceiling(dimension[{position + 1}] / block_size[{position + 1}])"
+    numbers = "{index[1]} * ceiling({index[2]} / {index[3]}) = {shape[0]}"
+    fix = f"make stride[{position}] at least {{shape[0]}}, or order dimensions by stride and permute in a view"
+    place = f"stride[{position}] = {{index[0]}} is less than {following} = {numbers}; {fix} [{section}]"
+    return FindingWords("run.tensor_layout", NO_LAYOUT, place)
+
+
+def offset_too_large(position: int, section: str) -> FindingWords:
+    """Offsets of slices whose sum is no signed number of 32 bits."""
+    place = (
+        f"offset[{position}] = {{index[0]}} + {{index[1]}} = {{shape[0]}} is no signed 32-bit integer; "
+        f"slice the tensor once, from its origin [{section}]"
+    )
+    return FindingWords("run.tensor_layout", NO_LAYOUT, place)
+
+
+def element_too_large() -> FindingWords:
+    """An element whose index is no unsigned number of 32 bits."""
+    fix = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
+    place = f"element [{{}}] has an index beyond 2^32-1 with strides ({{}}); {fix}"
+    return FindingWords("run.tensor_layout", NO_LAYOUT, place)
+
+
+def layout_without_dimensions(dimension: str) -> str:
+    """The violation of a layout whose dimensions are as they were created, listed as a tuple is."""
+    fix = "call set_dimension, and slice after it [000 OpCreateTensorLayoutNV]"
+    return f"the dimensions of the layout were never set: they are ({dimension}); {fix}"
+
+
+def view_without_dimensions() -> str:
+    """The violation of a view whose dimensions are as they were created."""
+    return "the dimensions of the view were never set; call set_dimension [000 OpCreateTensorViewNV]"
+
+
+def misaligned(op: Op, name: str) -> FindingWords:
+    """A tensor whose base is not aligned."""
+    where = f"the base of `{op.spec.mnemonic}`, %{name} at the offset"
+    return FindingWords("run.misaligned", f"{where}, is no multiple of {TENSOR_ALIGNMENT} bytes")
+
+
+def undefined(op: Op) -> FindingWords:
+    """A component outside a layout that says nothing of what is outside."""
+    message = f"`{op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
+    return FindingWords("run.undefined", message, "component ({}) of ({})")
+
+
+def aliasing(op: Op, count: int, name: str, component: tuple[int, int], shape: tuple[int, int]) -> FindingWords:
+    """So many elements of memory that several components of a matrix are stored to, the first of these components."""
+    what = f"stores {plural(count, 'element')} of %{name} more than once"
+    return FindingWords("run.aliasing", f"`{op.spec.mnemonic}` {what}, first component {component} of {shape}")
