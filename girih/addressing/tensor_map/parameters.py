@@ -90,11 +90,6 @@ class MapParameters:
         return self.box_dim[0] if self.mode == "tiled" else self.channels_per_pixel
 
     @property
-    def row_start_is_free(self) -> bool:
-        """Whether dimension 0 may start anywhere: with interleave it counts whole slices."""
-        return self.slice_bytes > 0
-
-    @property
     def counts(self) -> tuple[int, ...]:
         """Positions that one copy visits in each dimension, innermost first (004 5.5.3.2); tiled mode only."""
         counts = [ceil_div(size, stride) for size, stride in zip(self.box_dim, self.element_strides, strict=True)]
