@@ -7,8 +7,8 @@ come, as if a barrier stood in front of the instruction.
 
 from __future__ import annotations
 
+from girih.analysis.effects import writes
 from girih.ir.core import Op
-from girih.ir.define import Operand
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.control import Barrier
 
@@ -21,10 +21,3 @@ def of_work_group(op: Op) -> bool:
 def waits(op: Op) -> bool:
     """Whether the subgroups of a work-group execute an instruction only when all of them have come to it."""
     return isinstance(op, Barrier) or (op.spec.tangled and of_work_group(op) and writes(op))
-
-
-def writes(op: Op) -> bool:
-    """Whether an instruction writes to memory, itself or in a region."""
-    if any(isinstance(role, Operand) and role.writes for role in op.spec.roles.values()):
-        return True
-    return any(writes(inner) for region in op.regions for inner in region.ops)

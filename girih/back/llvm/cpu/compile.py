@@ -17,6 +17,7 @@ import girih.back.llvm.lower.atomics
 import girih.back.llvm.lower.builtin
 import girih.back.llvm.lower.control
 import girih.back.llvm.lower.memory  # noqa: F401  (these fill LOWERINGS)
+from girih.analysis.liveness import last_uses
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
@@ -28,7 +29,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, Lowering
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.diagnostics import CompileError
-from girih.ir.core import Function, Op, Parameter, Region, Value
+from girih.ir.core import Function, Parameter
 from girih.ir.limits import DeviceLimits
 from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
 
@@ -191,27 +192,3 @@ def _alignment(parameter: Parameter, type: MemRef) -> int:
     """What the parameter promises of its address, in bytes; NumPy aligns complex numbers as their parts."""
     promised = parameter.attributes.get("alignment")
     return promised if isinstance(promised, int) else PARTS.get(type.element, type.element).size
-
-
-def last_uses(function: Function) -> dict[Value, Op]:
-    """The last instruction, in program order, that reads each value; its region's owner if it stands in an inner one.
-
-    An instruction in a region other than the value's own counts as the instruction of the value's region around it.
-    """
-    found: dict[Value, Op] = {}
-    home: dict[Value, Region] = {p.value: function.body for p in function.parameters}
-
-    def visit(region: Region, owners: dict[Region, Op]) -> None:
-        for op in region.ops:
-            for value in op.operands:
-                inner = home.get(value)
-                found[value] = op if inner is region or inner is None else owners.get(inner, op)
-            for own in op.regions:
-                for value in op.bindings:
-                    home[value] = own
-                visit(own, {**owners, region: op})
-            for value in op.results:
-                home[value] = region
-
-    visit(function.body, {})
-    return found

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from girih.analysis.effects import is_writer
 from girih.ir.core import Function, Op, Region, Value
-from girih.ir.define import Operand
 from girih.ir.types import PARTS, CoopMatrix, Use
 from girih.ops.tile.arith import Binary, Cast, Unary
 from girih.ops.tile.control import Barrier, If, Yield
@@ -142,7 +142,7 @@ def plan_of(function: Function) -> MatrixUses:
                 plan.defined_in.update((v, inner) for v in op.bindings)
             pending.extend(op.regions)
     for region in reversed(regions):
-        plan.writers[region] = [k for k, op in enumerate(region.ops) if _writes(plan, op)]
+        plan.writers[region] = [k for k, op in enumerate(region.ops) if _changes_memory(plan, op)]
     for region in regions:
         for op in reversed(region.ops):
             _evaluate(plan, region, op)
@@ -158,13 +158,9 @@ def _enter(plan: MatrixUses, region: Region, position: int, op: Op) -> None:
         plan.definers[value], plan.defined_in[value] = op, region
 
 
-def _writes(plan: MatrixUses, op: Op) -> bool:
+def _changes_memory(plan: MatrixUses, op: Op) -> bool:
     """Whether an instruction may change memory that others see, or lets others change it."""
-    if isinstance(op, Barrier | LifetimeStop):
-        return True
-    if any(isinstance(role, Operand) and role.writes for role in op.spec.roles.values()):
-        return True
-    return any(plan.writers[region] for region in op.regions)
+    return isinstance(op, Barrier | LifetimeStop) or is_writer(op) or any(plan.writers[region] for region in op.regions)
 
 
 def _evaluate(plan: MatrixUses, region: Region, op: Op) -> None:
