@@ -6,13 +6,14 @@ import json
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from girih import check
+from girih.back.llvm.cpu.matrix.states import Matrix
 from girih.commands.parts.reference import GROUPS, all_codes, group_of
 from girih.ir.define import OPS, RULES
 
@@ -74,6 +75,11 @@ def test_formulas_are_of_instructions() -> None:
 def test_the_pictures_are_up_to_date() -> None:
     for name, text in cast("Mapping[str, str]", tool("draw_pictures.py", "pictures")()).items():
         assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} {STALE}"
+
+
+def test_the_picture_of_a_matrix_shows_all_of_its_states() -> None:
+    drawn: Sequence[tuple[str, ...]] = runpy.run_path(str(ROOT / "tools" / "draw_pictures.py"))["MATRIX_STATES"]
+    assert {state.__name__ for state in Matrix.__subclasses__()} == {name for name, *_ in drawn}
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path, run_command: Command) -> None:

@@ -1,5 +1,5 @@
-"""Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices, a kernel, and
-what of the guide to addressing is generated (tools/address_guide.py), which needs matplotlib.
+"""Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices and their
+states, a kernel, and what of the guide to addressing is generated (tools/address_guide.py), which needs matplotlib.
 
 A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
 read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the
@@ -11,6 +11,7 @@ from __future__ import annotations
 import runpy
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import girih
@@ -259,6 +260,58 @@ def _key(p: Picture, left: float) -> None:
     p.text(left, 252, "extract and insert: one of these", "soft", "small")
 
 
+MATRIX_STATES = (
+    ("Unloaded", 24, 56, "amberish", "amber", ("a tile of a memref,", "not read yet")),
+    ("Deferred", 24, 222, "amberish", "amber", ("element-wise steps,", "not carried out yet")),
+    ("Reference", 316, 56, "violetish", "violet", ("a pointer, and distances", "of rows and of columns")),
+    ("InMemory", 316, 222, "violetish", "violet", ("a tile of the workspace,", "line after line")),
+    ("SameColumns", 612, 56, "bluish", "blue", ("one line in registers,", "equal to all lines")),
+    ("Splat", 612, 139, "bluish", "blue", ("one number,", "equal to all components")),
+    ("Columns", 612, 222, "bluish", "blue", ("all lines in registers:", "a small matrix")),
+)
+"""The classes of girih/back/llvm/cpu/matrix/states.py: name, place, colours and what they say of the numbers."""
+
+
+def matrix_states() -> Picture:
+    """Where the numbers of a cooperative matrix are while its kernel is compiled, and what moves them."""
+    p = Picture(820, 424, "The states of a matrix in the code for a CPU, and the functions that move it between them")
+    for words, left in (("still to be computed", 24), ("in memory", 316), ("in registers", 612)):
+        p.text(left, 34, words, look="bold")
+    for name, left, top, fill, stroke, lines in MATRIX_STATES:
+        p.box(left, top, 184, 68, fill, stroke, 6)
+        p.text(left + 12, top + 22, name, look="mono bold")
+        for k, words in enumerate(lines):
+            p.text(left + 12, top + 41 + 16 * k, words, "soft", "small")
+    _way(p, ((208, 78), (314, 78)), (216, 70), "found")
+    _way(p, ((208, 108), (260, 108), (260, 240), (314, 240)), (216, 172), "found,", "copied")
+    _way(p, ((208, 272), (314, 272)), (216, 264), "to_tile", "", "Walk.close")
+    _way(p, ((408, 124), (408, 220)), (416, 176), "to_tile")
+    _way(p, ((612, 90), (556, 90), (556, 236), (502, 236)), (500, 140), "to_tile")
+    p.line(612, 173, 556, 173)
+    _way(p, ((500, 258), (610, 258)), (508, 252), "to_columns")
+    _way(p, ((612, 276), (502, 276)), (530, 292), "to_tile")
+    _way(p, ((116, 290), (116, 326), (704, 326), (704, 292)), (132, 318),
+         "put_off and to_columns: small matrices are computed at once")  # fmt: skip
+    p.text(24, 362, "Through loops and branches a matrix goes as", look="bold")
+    for k, (words, fill, stroke) in enumerate((
+        ("Columns: registers become phis", "bluish", "blue"),
+        ("InMemory: one of two places", "violetish", "violet"),
+        ("Reference: pointer and distances", "violetish", "violet"),
+    )):  # fmt: skip
+        p.box(24 + 262 * k, 374, 248, 30, fill, stroke)
+        p.text(36 + 262 * k, 394, words, look="small")
+    return p
+
+
+def _way(p: Picture, points: Sequence[tuple[float, float]], at: tuple[float, float], *lines: str) -> None:
+    """An arrow with corners, and its label, line by line."""
+    for (x1, y1), (x2, y2) in pairwise(points[:-1]):
+        p.line(x1, y1, x2, y2)
+    p.arrow(*points[-2], *points[-1])
+    for k, words in enumerate(lines):
+        p.text(at[0], at[1] + 12 * k, words, look="mono small")
+
+
 def shown() -> str:
     """What `girih show` draws of the softmax of the tutorial."""
     page = (ROOT / "docs" / "tutorial" / "5-softmax.md").read_text(encoding="utf-8")
@@ -266,7 +319,13 @@ def shown() -> str:
     return svg(girih.parse(text).functions, "softmax.tl")
 
 
-PICTURES = {"hierarchy": hierarchy, "regions": regions, "masks": masks, "coopmatrix": coopmatrix}
+PICTURES = {
+    "hierarchy": hierarchy,
+    "regions": regions,
+    "masks": masks,
+    "coopmatrix": coopmatrix,
+    "matrix-states": matrix_states,
+}
 
 
 def pictures() -> dict[str, str]:
