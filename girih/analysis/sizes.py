@@ -6,47 +6,50 @@ from collections.abc import Iterable
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Op
+from girih.ir.define import RULES
 from girih.ir.limits import DeviceLimits
-from girih.ir.types import CoopMatrix, Type
-from girih.ops.tile.control import ForeachTile
-from girih.ops.tile.coopmatrix import (
-    CooperativeMatrixExtract,
-    CooperativeMatrixInsert,
-    CooperativeMatrixMulAdd,
-    Reduce,
-)
-from girih.ops.tile.coopmatrix_layout import layout_of
+from girih.ir.surroundings import Subject, Surroundings
+from girih.rules.row import Row, Undetermined
 from girih.source import Span
 
 PREFERRED_SUBGROUP_SIZES = (32, 16, 8, 64)
 """What is chosen first where a kernel leaves the subgroup size open."""
 
-
-def _fits(op: Op, size: int) -> bool:
-    """Whether an instruction can be executed with a subgroup size (the rules that need one)."""
-    match op:
-        case ForeachTile():
-            return op.tile_shape[0] % size == 0
-        case CooperativeMatrixMulAdd():
-            return all(_suits(t, size) for t in (op.a.type, op.c.type))
-        case Reduce():
-            return _suits(op.a.type, size)
-        case CooperativeMatrixExtract() | CooperativeMatrixInsert():
-            layout = layout_of(op.matrix.type, size) if isinstance(op.matrix.type, CoopMatrix) else None
-            return layout is not None and op.index < layout.components
-        case _:
-            return True
+Question = tuple[Op, tuple[Row, ...]]
+"""An instruction, and its rules that need to know the subgroup size."""
 
 
-def _suits(type: Type, size: int) -> bool:
-    """Whether a subgroup can compute with a matrix; one that the work-group holds suits every size."""
-    return isinstance(type, CoopMatrix) and (type.of_work_group or type.rows % size == 0)
+def _questions(function: Function) -> list[Question]:
+    """The instructions that not every subgroup size suits."""
+    rows: dict[str, tuple[Row, ...]] = {}
+    found: list[Question] = []
+    for op in function.walk():
+        name = op.spec.mnemonic
+        if name not in rows:
+            rows[name] = tuple(row for row in RULES[name] if row.needs == "subgroup_size")
+        if rows[name]:
+            found.append((op, rows[name]))
+    return found
+
+
+def _fits(function: Function, question: Question, size: int) -> bool:
+    """Whether the rules of an instruction hold, or say nothing, with a subgroup size."""
+    op, rows = question
+    subject = Subject(op, Surroundings(function, assumed_subgroup_size=size))
+    return all(_holds(row, subject) for row in rows)
+
+
+def _holds(row: Row, subject: Subject) -> bool:
+    try:
+        return row.holds.holds(subject)
+    except Undetermined:
+        return True
 
 
 def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
     """The subgroup sizes that suit the kernel."""
-    ops = list(function.walk())
-    return [n for n in _asked_sizes(function, limits) if all(_fits(op, n) for op in ops)]
+    questions = _questions(function)
+    return [n for n in _asked_sizes(function, limits) if all(_fits(function, one, n) for one in questions)]
 
 
 def _asked_sizes(function: Function, limits: DeviceLimits) -> list[int]:
@@ -63,8 +66,8 @@ def no_subgroup_size(function: Function, limits: DeviceLimits) -> Diagnostic:
     left = _asked_sizes(function, limits)
     said = f"no subgroup size of {_listed(left or limits.subgroup_sizes)} suits all instructions of @{function.name}"
     labels: list[tuple[Span, str]] = []
-    for op in function.walk():
-        fitting = [n for n in left if _fits(op, n)]
+    for op, rows in _questions(function):
+        fitting = [n for n in left if _fits(function, (op, rows), n)]
         if len(fitting) < len(left):
             labels.append((op.span, f"suits {_listed(fitting)}" if fitting else f"suits none of {_listed(left)}"))
             left = fitting

@@ -22,6 +22,7 @@ class Surroundings:
     region: Region | None = None
     parents: list[Op] = field(default_factory=list)
     last: bool = False
+    assumed_subgroup_size: int | None = None
 
     @property
     def kind(self) -> RegionKind:
@@ -33,8 +34,8 @@ class Surroundings:
 
     @property
     def subgroup_size(self) -> int | None:
-        """The subgroup size where the function fixes it."""
-        return self.function.subgroup_size
+        """The subgroup size where the function fixes it, or one is assumed to see whether it suits."""
+        return self.function.subgroup_size or self.assumed_subgroup_size
 
 
 Subject = row.Subject[Surroundings]
