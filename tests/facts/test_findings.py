@@ -17,16 +17,11 @@ from tests.interpreter.test_findings import CASES
 ROOT = Path(__file__).resolve().parents[2] / "girih"
 EXECUTORS = sorted([*(ROOT / "interpreter").rglob("*.py"), *(ROOT / "back").rglob("*.py")])
 
-COMPILED_APART = {"group"}
-"""Cases in which compiled code names another place."""
-
 ONLY_INTERPRETED = {"run.uninitialized", "run.lifetime", "run.aliasing"}
 """What compiled code does not look for."""
 
 
-COMPILED = sorted(
-    name for name, case in CASES.items() if case.code not in ONLY_INTERPRETED and name not in COMPILED_APART
-)
+COMPILED = sorted(name for name, case in CASES.items() if case.code not in ONLY_INTERPRETED)
 
 
 def said_in(path: Path) -> list[str]:

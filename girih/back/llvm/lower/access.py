@@ -173,14 +173,14 @@ def _find_outside(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar
     known = lanes(bad.type) > 1 or all(f.uniform for f in found)
     words = findings.outside(op, memref.name)
     code.check(op, bad, words, argument=memref.name, index=found, shape=memref.shape,
-            exactly=None if known else lambda: _first_outside(code, memref, found))  # fmt: skip
+            exactly=None if known else lambda: first_outside(code, memref.shape, found))  # fmt: skip
 
 
-def _first_outside(code: Lowering, memref: MemRefHeld, found: list[Scalar]) -> Val:
+def first_outside(code: Lowering, shape: Sequence[Extent], found: Sequence[Scalar]) -> Val:
     """The first lane with an index outside, of indices that are uniform or grow evenly; all work-items are active."""
     w = code.w
     first = integer(code.lanes)
-    for held, size in zip(found, memref.shape, strict=True):
+    for held, size in zip(found, shape, strict=True):
         if not held.uniform and held.linear is None:
             # Known to be inside, or there would be a condition for each lane.
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from girih.back.llvm.emit.text import Val, integer, lanes, mangled, wide, zero
-from girih.back.llvm.lower.access import locate, outside, read, write
+from girih.back.llvm.lower.access import first_outside, locate, outside, read, write
 from girih.back.llvm.lower.code import Lowering, lowering, memref_type
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
@@ -69,7 +69,9 @@ def _member(code: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
     size: Extent = group.size if isinstance(group.size, int) else index(group.size)
     over = outside(code, where, size)
     if over is not None:
-        code.check(op, over, findings.outside(op, group.name), argument=group.name, index=(where,), shape=(size,))
+        known = lanes(over.type) > 1 or where.uniform
+        code.check(op, over, findings.outside(op, group.name), argument=group.name, index=(where,), shape=(size,),
+                   exactly=None if known else lambda: first_outside(code, (size,), (where,)))  # fmt: skip
     held = where.part if where.uniform else addresses.vector(w, where, code.lanes)
     record = w.at(group.table, w.mul(held, integer(group.record_bytes, held.type)))
     field = _Fields(code, record)
