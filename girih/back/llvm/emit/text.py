@@ -1,11 +1,13 @@
 """LLVM IR as text: values, types, and the module that functions are written into.
 
-A type is the string that LLVM writes, such as `i64`, `ptr` or `<16 x float>`. Nothing here needs llvmlite.
+A type is the string that LLVM writes, such as `i64`, `ptr`, `ptr addrspace(3)` or `<16 x float>`. Nothing here needs
+llvmlite.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
@@ -53,21 +55,40 @@ def wide(type: str, count: int) -> str:
     return f"<{count} x {type}>" if count > 1 else type
 
 
-_BITS = {"float": 32, "double": 64, "half": 16, "bfloat": 16, "ptr": 64}
+_BITS = {"float": 32, "double": 64, "half": 16, "bfloat": 16}
+
+
+def is_pointer(type: str) -> bool:
+    """Whether a type, not of vectors, is of addresses."""
+    return type.startswith("ptr")
+
+
+def pointer(space: int = 0) -> str:
+    """The type of addresses in an address space; 0 is the generic one."""
+    return f"ptr addrspace({space})" if space else "ptr"
+
+
+@lru_cache(maxsize=64)
+def address_space(type: str) -> int:
+    """The address space of a pointer type, or of its elements."""
+    one = scalar(type)
+    return int(one[len("ptr addrspace(") : -1]) if one != "ptr" else 0
 
 
 @lru_cache(maxsize=4096)
 def bits(type: str) -> int:
-    """The size of the (element) type in bits."""
+    """The size of the (element) type in bits; addresses have 64 in every space."""
     one = scalar(type)
-    return _BITS.get(one) or int(one[1:])
+    return 64 if is_pointer(one) else _BITS.get(one) or int(one[1:])
 
 
 @lru_cache(maxsize=4096)
 def mangled(type: str) -> str:
     """The type as overloaded intrinsics have it in their names: `v16f32`, `i64`, `p0`."""
     one = scalar(type)
-    short = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}.get(one, one)
+    short = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16"}.get(one, one)
+    if is_pointer(one):
+        short = f"p{address_space(one)}"
     return f"v{lanes(type)}{short}" if type[0] == "<" else short
 
 
@@ -116,12 +137,20 @@ def zero(type: str) -> Val:
         return Val("zeroinitializer", type)
     if type in ("float", "double"):
         return floating(0.0, type)
-    return Val("null", type) if type == "ptr" else integer(0, type)
+    return Val("null", type) if is_pointer(type) else integer(0, type)
+
+
+GENERAL_REGISTERS = {f"i{bits}": "r" for bits in (8, 16, 32, 64)}
+"""What inline assembly calls the register of an integer where all are of one kind, as on processors."""
 
 
 @dataclass(slots=True)
 class ModuleText:
-    """A module in the making: declarations, functions, constants and debug information."""
+    """A module in the making: declarations, functions, constants and debug information.
+
+    `registers` is what inline assembly of the target calls the register of a type. On NVPTX they differ (`r` is one of
+    32 bits, `l` of 64, and LLVM cuts what does not fit without a word); a target without names hides nothing from LLVM.
+    """
 
     declarations: dict[str, str] = field(default_factory=dict)
     globals: dict[str, str] = field(default_factory=dict)
@@ -130,6 +159,12 @@ class ModuleText:
     named: dict[str, str] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)
     """Names of functions written on demand."""
+    registers: Mapping[str, str] = field(default_factory=lambda: GENERAL_REGISTERS)
+
+    def hidden(self, a: Val) -> str | None:
+        """An instruction whose result is a value, which LLVM does not know; None where the target has none."""
+        register = self.registers.get(a.type)
+        return None if register is None else f'call {a.type} asm "", "={register},0"({a})'
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...], attributes: str = "") -> None:
         """Make a function or intrinsic known; `name` without `@`."""

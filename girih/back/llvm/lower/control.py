@@ -351,7 +351,7 @@ def _linear(
         linear = Linear(w.convert("trunc", counter, narrow), start.stride, exact=True)
         variable = Scalar(type, (), linear, bound)
         following = _masked_iteration(code, op, active(counter), variable, carriers, groups, carried)
-        moved = w.effect("i64", w.saturated(counter, distance))
+        moved = w.saturated(counter, distance)
         return [moved, *following]
 
     return list(w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)[1:])

@@ -30,7 +30,7 @@ def magnitude(w: Writer, a: Val) -> Val:
 
 def negative(w: Writer, a: Val) -> Val:
     """Floats with the other sign."""
-    return w.pure(a.type, f"fneg {a}", (a,))
+    return w.negative(a)
 
 
 def real(value: float, like: Val) -> Val:

@@ -229,7 +229,7 @@ class Elements:
         return self.w.binary(opcode if scalar(a.type)[0] == "i" else f"f{opcode}", a, b)
 
     def _negated(self, held: Val) -> Val:
-        return self.w.pure(held.type, f"fneg {held}", (held,))
+        return self.w.negative(held)
 
 
 def quotient(w: Writer, a: Operand, b: int) -> Val:

@@ -20,7 +20,7 @@ from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import WorkspaceFrame
+from girih.back.llvm.lower.code import MemoryFrame
 from girih.ir.types import BF16, F32, PARTS, Number
 
 _VECTORS = 2
@@ -101,7 +101,7 @@ def _clamped(size: int, extent: Operand, step: int) -> int:
     return min(size, max(-(-extent // (count * step)) * step, step))
 
 
-def multiply(e: Elements, end: Scaling, a: View, b: View, target: View, frame: WorkspaceFrame, workspace: Val) -> None:
+def multiply(e: Elements, end: Scaling, a: View, b: View, target: View, frame: MemoryFrame, workspace: Val) -> None:
     """target := alpha a b + beta target, for matrices of any types and strides."""
     depth = a.shape[1]
     holds = end.element == e.compute and not end.atomic
@@ -121,7 +121,7 @@ class _PackedProduct:
         b: View,
         target: View,
         sizes: PackingPlan,
-        frame: WorkspaceFrame,
+        frame: MemoryFrame,
         workspace: Val,
     ) -> None:
         self.e, self.w, self.end, self.sizes = e, e.w, end, sizes
@@ -200,7 +200,7 @@ class _PackedProduct:
             b = w.at(self.block_b, w.mul(w.mul(columns.index, steps), self.second.unit))
             extents = (w.sub(tall, rows.index), w.smaller(w.sub(few, columns.index), sizes.columns))
             part = _part(w, goal, (rows.index, columns.index), extents)
-            w.line(f"call void @{name}({steps}, {a}, {b}, {self.tile}, {part.pointer}, {pitch})")
+            w.run(name, steps, a, b, self.tile, part.pointer, pitch)
             if end.overwrite or end.complex:
                 w.either(first, lambda: self._finish(part, end), lambda: self._finish(part, end.adding()))
             else:
@@ -306,9 +306,8 @@ def _complete(e: Elements, sizes: PackingPlan, found: list[Val]) -> list[Val]:
 def _prefetch(e: Elements, sizes: PackingPlan, goal: Val, pitch: Val) -> None:
     """Ask for the target's lines, which are needed after the product."""
     w = e.w
-    w.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
     bytes = sizes.rows * sizes.compute.size
     with w.loop(0, sizes.columns) as loop:
         column = w.at(goal, w.mul(loop.index, pitch))
         for distance in (*range(0, bytes, 64), bytes - 1):
-            w.line(f"call void @llvm.prefetch.p0({w.at(column, distance)}, i32 1, i32 3, i32 1)")
+            w.prefetch(w.at(column, distance), write=True)

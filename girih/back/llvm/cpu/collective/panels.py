@@ -67,8 +67,7 @@ class Panels:
         kind = self._kind(source)
         name = self._function(w.module, kind)
         extents = [w.value(n) for n in source.shape]
-        listed = ", ".join(map(str, (source.pointer, across, deep, *extents, to)))
-        w.line(f"call void @{name}({listed})")
+        w.run(name, source.pointer, across, deep, *extents, to)
 
     def _kind(self, source: View) -> str:
         """Which way neighbours in memory go, if it can be made use of."""
@@ -195,9 +194,8 @@ class _Packing:
     def _prefetch(self, row: Val) -> None:
         """Lines of a later depth: the hardware does not foresee jumps this wide."""
         w = self.w
-        w.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
         for distance in range(0, self.panels.width * self.panels.element.size, 64):
-            w.line(f"call void @llvm.prefetch.p0({w.at(row, distance)}, i32 0, i32 3, i32 1)")
+            w.prefetch(w.at(row, distance))
 
     def _pieces(self) -> list[tuple[int, int]]:
         """The elements of a line of a panel, by vectors: where they start and how many they are."""

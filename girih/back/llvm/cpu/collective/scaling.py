@@ -75,10 +75,10 @@ class Scaling:
         for number, held in enumerate(e.narrow(self.element, parts)):
             place = e.w.at(pointer, number * one.size)
             if self.overwrite:
-                e.w.line(f"store atomic {held}, {place} monotonic, align {one.size}")
+                e.w.atomic_store(held, place, one.size)
             elif one.family == "integer" or memory_type(one)[0] != "i":
                 opcode = "add" if scalar(held.type)[0] == "i" else "fadd"
-                e.w.effect(held.type, f"atomicrmw {opcode} {place}, {held} monotonic, align {one.size}")
+                e.w.atomic_update(opcode, place, held, one.size)
             else:
                 self._compare_and_swap(place, held, one)
 
@@ -86,17 +86,13 @@ class Scaling:
         """Add to a number that the machine knows only how to exchange."""
         w, features = self.elements.w, self.elements.target.features
         added = from_memory(w, features, one, held)
-        start = w.effect(held.type, f"load atomic {held.type}, {place} monotonic, align {one.size}")
+        start = w.atomic_load(held.type, place, one.size)
 
         def attempt(values: Parts) -> Parts:
             exact = w.binary("fadd", from_memory(w, features, one, values[0]), added)
             sum = to_memory(w, features, one, round_to(w, features, one, exact))
-            pair = w.effect(
-                f"{{ {held.type}, i1 }}",
-                f"cmpxchg {place}, {values[0]}, {sum} monotonic monotonic, align {one.size}",
-            )
-            found = w.effect(held.type, f"extractvalue {pair}, 0")
-            done = w.effect("i1", f"extractvalue {pair}, 1")
+            pair = w.compare_exchange(place, values[0], sum, one.size)
+            found, done = w.found(pair, held.type), w.exchanged(pair)
             return found, w.negated(done)
 
         w.repeat((start, integer(1, "i1")), lambda values: values[1], attempt)

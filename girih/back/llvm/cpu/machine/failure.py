@@ -12,7 +12,7 @@ from girih.back.llvm.cpu.machine.abi import (
     RECORD_SUBGROUP,
     WRITTEN,
 )
-from girih.back.llvm.emit.text import ModuleText, Val
+from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.emit.writer import Writer
 
 
@@ -33,16 +33,15 @@ def reporter(module: ModuleText, count: int) -> str:
     )
     w = Writer(module, header)
     record = Val("%record", "ptr")
-    claim = w.effect("{ i32, i1 }", f"cmpxchg {record}, i32 {NO_FAILURE}, i32 {BEING_WRITTEN} monotonic monotonic")
-    first = w.effect("i1", f"extractvalue {claim}, 1")
-    with w.when(first):
+    claim = w.compare_exchange(record, integer(NO_FAILURE, "i32"), integer(BEING_WRITTEN, "i32"))
+    with w.when(w.exchanged(claim)):
         w.store(Val("%site", "i32"), w.at(record, RECORD_SITE), 4)
         places = {"%group": RECORD_GROUP, "%subgroup": RECORD_SUBGROUP, "%lane": RECORD_LANE}
         for held, offset in places.items():
             w.store(Val(held, "i64"), w.at(record, offset), 8)
         for number, value in enumerate(values):
             w.store(value, w.at(record, RECORD_FIRST_VALUE + 8 * number), 8)
-        w.line(f"store atomic i32 {WRITTEN}, {record} release, align 4")
+        w.atomic_store(integer(WRITTEN, "i32"), record, 4, ordering="release")
     w.ret()
     w.finish()
     return name

@@ -1,0 +1,116 @@
+"""Accesses to memory: of one element, of vectors under masks, and atomic ones."""
+
+from __future__ import annotations
+
+from girih.back.llvm.emit.instructions import Instructions
+from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangled, scalar, wide
+
+
+class MemoryInstructions(Instructions):
+    """A function in the making, and what it reads and writes."""
+
+    # --- memory --------------------------------------------------------------------------
+
+    def at(self, pointer: Val, offset: Operand) -> Val:
+        """A pointer moved by bytes; of vectors, element by element."""
+        offset = self.value(offset)
+        if offset.literal == 0:
+            return pointer
+        type = wide(scalar(pointer.type), max(lanes(pointer.type), lanes(offset.type)))
+        return self.pure(type, f"getelementptr i8, {pointer}, {offset}", (pointer, offset))
+
+    def load(self, type: str, pointer: Val, align: int) -> Val:
+        """What lies at an address."""
+        return self.effect(type, f"load {type}, {pointer}, align {align}")
+
+    def store(self, held: Val, pointer: Val, align: int) -> None:
+        """Write to an address."""
+        self.line(f"store {held}, {pointer}, align {align}")
+
+    def masked_load(self, type: str, pointer: Val, mask: Val, align: int, otherwise: Val) -> Val:
+        """Neighbouring elements where the mask holds, `otherwise` elsewhere."""
+        name = f"llvm.masked.load.{mangled(type)}.{mangled(pointer.type)}"
+        self.module.declare(name, type, (pointer.type, mask.type, type))
+        text = f"call {type} @{name}({pointer.type} align {align} {pointer.text}, {mask}, {otherwise})"
+        return self.effect(type, text)
+
+    def masked_store(self, held: Val, pointer: Val, mask: Val, align: int) -> None:
+        """Write neighbouring elements where the mask holds."""
+        if bits(held.type) < 32:
+            mask = self.binary("and", mask, self._unknown_ones(lanes(mask.type)))
+        name = f"llvm.masked.store.{mangled(held.type)}.{mangled(pointer.type)}"
+        self.module.declare(name, "void", (held.type, pointer.type, mask.type))
+        self.line(f"call void @{name}({held}, {pointer.type} align {align} {pointer.text}, {mask})")
+
+    def _unknown_ones(self, count: int) -> Val:
+        """A mask of all lanes that LLVM does not see through.
+
+        Where it knows a mask to be of one lane, LLVM 22 stores four bytes instead of one or two of a number that was
+        made narrow.
+        """
+        if self._ones is None:
+            text = self.module.hidden(integer(-1))
+            if text is None:
+                return integer(1, wide("i1", count))
+            self._ones = Val("%ones", "i64")
+            self._entry.append(f"  %ones = {text}{self.location}")
+        if count > 64:
+            return self.splat(self.convert("trunc", self._ones, "i1"), count)
+        return self.convert("bitcast", self.convert("trunc", self._ones, f"i{count}"), wide("i1", count))
+
+    def gather(self, type: str, pointers: Val, mask: Val, align: int, otherwise: Val) -> Val:
+        """Elements at many addresses where the mask holds, `otherwise` elsewhere."""
+        name = f"llvm.masked.gather.{mangled(type)}.{mangled(pointers.type)}"
+        self.module.declare(name, type, (pointers.type, mask.type, type))
+        text = f"call {type} @{name}({pointers.type} align {align} {pointers.text}, {mask}, {otherwise})"
+        return self.effect(type, text)
+
+    def scatter(self, held: Val, pointers: Val, mask: Val, align: int) -> None:
+        """Write elements to many addresses where the mask holds; of equal addresses the last lane wins."""
+        name = f"llvm.masked.scatter.{mangled(held.type)}.{mangled(pointers.type)}"
+        self.module.declare(name, "void", (held.type, pointers.type, mask.type))
+        self.line(f"call void @{name}({held}, {pointers.type} align {align} {pointers.text}, {mask})")
+
+    # --- atomic accesses -----------------------------------------------------------------
+
+    def atomic_load(self, type: str, pointer: Val, align: int, scope: str = "") -> Val:
+        """What lies at an address, whole; threads of the scope, of the system for `""`, may write it meanwhile."""
+        return self.effect(type, f"load atomic {type}, {pointer} {_among(scope)}monotonic, align {align}")
+
+    def atomic_store(self, held: Val, pointer: Val, align: int, scope: str = "", ordering: str = "monotonic") -> None:
+        """Write to an address, whole."""
+        self.line(f"store atomic {held}, {pointer} {_among(scope)}{ordering}, align {align}")
+
+    def atomic_update(self, opcode: str, pointer: Val, value: Val, align: int, scope: str = "") -> Val:
+        """Replace what lies at an address by its combination with a value; what was there before."""
+        text = f"atomicrmw {opcode} {pointer}, {value} {_among(scope)}monotonic, align {align}"
+        return self.effect(value.type, text)
+
+    def compare_exchange(self, pointer: Val, expected: Val, new: Val, align: int | None = None, scope: str = "") -> Val:
+        """Replace what lies at an address if it is as expected; a pair of `found` and `exchanged`."""
+        aligned = "" if align is None else f", align {align}"
+        text = f"cmpxchg {pointer}, {expected}, {new} {_among(scope)}monotonic monotonic{aligned}"
+        return self.effect(f"{{ {new.type}, i1 }}", text)
+
+    def found(self, pair: Val, type: str) -> Val:
+        """What lay at the address of a `compare_exchange`."""
+        return self.effect(type, f"extractvalue {pair}, 0")
+
+    def exchanged(self, pair: Val) -> Val:
+        """Whether a `compare_exchange` replaced it."""
+        return self.effect("i1", f"extractvalue {pair}, 1")
+
+    def fence(self, ordering: str, scope: str = "") -> None:
+        """Order the accesses around it."""
+        self.line(f"fence {_among(scope)}{ordering}")
+
+    def prefetch(self, pointer: Val, *, write: bool = False, locality: int = 3) -> None:
+        """Fetch what lies at an address ahead of its use; 3 keeps it in all caches, 0 in none."""
+        name = f"llvm.prefetch.{mangled(pointer.type)}"
+        self.module.declare(name, "void", (pointer.type, "i32", "i32", "i32"))
+        self.line(f"call void @{name}({pointer}, i32 {int(write)}, i32 {locality}, i32 1)")
+
+
+def _among(scope: str) -> str:
+    """The scope of an atomic access, as it is written."""
+    return f'syncscope("{scope}") ' if scope else ""
