@@ -11,7 +11,8 @@ import pytest
 from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly, llvm_version
 from girih.back.llvm.assemble.intrinsics import GENERAL, SPECIAL
 from girih.back.llvm.assemble.processors import KNOWN, PROBES
-from girih.back.llvm.cpu.machine.abi import CompiledKernel, Site
+from girih.back.llvm.cpu.machine.abi import CompiledKernel
+from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu.launcher import launcher_text
 from tests.conftest import Command

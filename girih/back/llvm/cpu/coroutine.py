@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, integer, lanes, scalar, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.capture import Capture, rewritten
-from girih.back.llvm.lower.code import ExecutionPlace, Lowering, WorkspaceFrame
+from girih.back.llvm.lower.code import ExecutionPlace, MemoryFrame
 from girih.ir.core import RegionKind
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Parallel
@@ -19,7 +20,7 @@ from girih.ops.tile.control import Parallel
 _FRAME_ALIGNMENT = 64
 
 
-def run_as_coroutines(code: Lowering, op: Parallel) -> None:
+def run_as_coroutines(code: CpuCode, op: Parallel) -> None:
     """A parallel region with barriers in a work-group of several subgroups."""
     capture = Capture()
     name, bytes = _write_coroutine(code, op, capture)
@@ -34,11 +35,11 @@ def run_as_coroutines(code: Lowering, op: Parallel) -> None:
         handle = w.effect("ptr", f"call ptr @{name}({memory}, {loop.index}, {piece})")
         w.store(handle, w.at(handles, w.mul(loop.index, 8)), 8)
     _resume_all(code, handles, count)
-    failed = w.effect("i32", f"load atomic i32, {code.record} monotonic, align 4")
-    w.unlikely(w.compare("ne", failed, integer(0, "i32")), code.leave)
+    failed = w.atomic_load("i32", code.record, 4)
+    w.unlikely(w.compare("ne", failed, integer(0, "i32")), code.exit)
 
 
-def _resume_all(code: Lowering, handles: Val, count: int) -> None:
+def _resume_all(code: CpuCode, handles: Val, count: int) -> None:
     """Resume those that are not through, round after round; in the end free them all."""
     w = code.w
     w.module.declare("llvm.coro.done", "i1", ("ptr",))
@@ -51,24 +52,24 @@ def _resume_all(code: Lowering, handles: Val, count: int) -> None:
             done = w.effect("i1", f"call i1 @llvm.coro.done({handle})")
 
             def resume() -> list[Val]:
-                w.line(f"call void @llvm.coro.resume({handle})")
+                w.run("llvm.coro.resume", handle)
                 after = w.effect("i1", f"call i1 @llvm.coro.done({handle})")
                 return [w.effect("i1", f"xor {after}, true")]
 
             (going,) = w.either(done, lambda: [integer(0, "i1")], resume)
             loop.following = [w.binary("or", loop.values[0], going)]
         # A subgroup that failed is through; the others must not wait for it.
-        failed = w.effect("i32", f"load atomic i32, {code.record} monotonic, align 4")
+        failed = w.atomic_load("i32", code.record, 4)
         fine = w.compare("eq", failed, integer(0, "i32"))
         return [w.binary("and", loop.results[0], fine)]
 
     w.repeat([integer(1, "i1")], lambda values: values[0], round_)
     with w.loop(0, count) as loop:
         handle = w.load("ptr", w.at(handles, w.mul(loop.index, 8)), 8)
-        w.line(f"call void @llvm.coro.destroy({handle})")
+        w.run("llvm.coro.destroy", handle)
 
 
-def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[str, int]:
+def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str, int]:
     """The function of one subgroup, and how much of the workspace it needs."""
     name = f"{code.debug.linkage_name}.parallel{len(code.module.functions)}"
     span = op.span
@@ -85,14 +86,14 @@ def _write_coroutine(code: Lowering, op: Parallel, capture: Capture) -> tuple[st
         code,
         w=w,
         debug=debug,
-        frame=WorkspaceFrame(),
+        frame=MemoryFrame(),
         workspace=Val("%workspace", "ptr"),
         place=ExecutionPlace(
             kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
         ),
         suspend=lambda: _suspend(w),
         common=lambda size: _pointer(capture.moved(code.take(size), w, memory)),
-        leave=lambda: w.line("br label %final"),
+        exit=lambda: w.jump("final"),
         **{
             key: capture.moved(getattr(code, key), w, memory)
             for key in ("arguments", "record", "group", "grid", "linear_group")
@@ -113,7 +114,7 @@ def _pointer(held: object) -> Val:
     return held
 
 
-def _slice(code: Lowering, held: object) -> object:
+def _slice(code: CpuCode, held: object) -> object:
     """The subgroup's part of a value that differs between all work-items of the work-group."""
     w = code.w
     total = code.geometry.subgroups
@@ -160,16 +161,16 @@ def _suspend(w: Writer) -> None:
 
 
 def _end(w: Writer, handle: Val) -> None:
-    w.line("br label %final")
+    w.jump("final")
     w.label("final")
     state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 true)")
     w.line(f"switch {state}, label %suspended [i8 0, label %never i8 1, label %cleanup]")
     w.label("never")
-    w.line("unreachable")
+    w.unreachable()
     w.label("cleanup")
     memory = w.effect("ptr", f"call ptr @llvm.coro.free(token %id, {handle})")
-    w.line(f"call void @free({memory})")
-    w.line("br label %suspended")
+    w.run("free", memory)
+    w.jump("suspended")
     w.label("suspended")
     w.line("call void @llvm.coro.end(ptr null, i1 false, token none)")
     w.ret(handle)

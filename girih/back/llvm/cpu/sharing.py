@@ -12,23 +12,28 @@ from dataclasses import dataclass
 from girih.analysis.uniformity import flat_modes
 from girih.analysis.work_group import waits
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, wide
 from girih.back.llvm.lower.capture import rewritten, stored_bytes, stored_type
-from girih.back.llvm.lower.code import Held, Lowering, lowering
+from girih.back.llvm.lower.code import Held
 from girih.back.llvm.lower.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Foreach, ForeachTile, Parallel
 
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
+
 
 def _anyone_waits(region: Region) -> bool:
     return any(waits(op) or any(_anyone_waits(r) for r in op.regions) for op in region.ops)
 
 
-@lowering(Parallel)
-def parallel(code: Lowering, op: Parallel) -> None:
+@LOWERINGS.of(Parallel)
+def parallel(code: CpuCode, op: Parallel) -> None:
     """Subgroup after subgroup; as coroutines where they wait for each other."""
     count = code.geometry.subgroups
     if count > 1 and _anyone_waits(op.body):
@@ -38,7 +43,7 @@ def parallel(code: Lowering, op: Parallel) -> None:
     for_each_subgroup(code, count, lambda number: _subgroup(code, op.body, number, spilled))
 
 
-def for_each_subgroup(code: Lowering, count: int, body: Callable[[Operand], None]) -> None:
+def for_each_subgroup(code: CpuCode, count: int, body: Callable[[Operand], None]) -> None:
     """Write code for one subgroup after the other."""
     if count == 1:
         body(0)
@@ -47,7 +52,7 @@ def for_each_subgroup(code: Lowering, count: int, body: Callable[[Operand], None
         body(loop.index)
 
 
-def _subgroup(code: Lowering, region: Region, number: Operand, spilled: Spilled) -> None:
+def _subgroup(code: CpuCode, region: Region, number: Operand, spilled: Spilled) -> None:
     """A region for one subgroup, all of its work-items."""
     with code.at(kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=number):
         outer = reload_wide(code, number, spilled)
@@ -63,7 +68,7 @@ class Spilled:
     slots: dict[str, Val]
 
 
-def spill_wide(code: Lowering, op: Op) -> Spilled:
+def spill_wide(code: CpuCode, op: Op) -> Spilled:
     """Write what is read by the regions of an instruction and has one element for each work-item of the work-group."""
     if code.geometry.subgroups == 1:
         return Spilled((), {})
@@ -85,7 +90,7 @@ def spill_wide(code: Lowering, op: Op) -> Spilled:
     return Spilled(values, slots)
 
 
-def reload_wide(code: Lowering, number: Operand, spilled: Spilled) -> dict[Value, Held]:
+def reload_wide(code: CpuCode, number: Operand, spilled: Spilled) -> dict[Value, Held]:
     """Give such values the subgroup's part; what they were outside is returned."""
     w = code.w
     outer: dict[Value, Held] = {}
@@ -111,8 +116,8 @@ def reload_wide(code: Lowering, number: Operand, spilled: Spilled) -> dict[Value
 # --- foreach -----------------------------------------------------------------------------------
 
 
-@lowering(Foreach)
-def foreach(code: Lowering, op: Foreach) -> None:
+@LOWERINGS.of(Foreach)
+def foreach(code: CpuCode, op: Foreach) -> None:
     """Loops over the outer modes; the points of the first ones are dealt out to the lanes in rounds."""
     starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
     stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
@@ -123,7 +128,7 @@ def foreach(code: Lowering, op: Foreach) -> None:
 
 
 def _outer_loops(
-    code: Lowering,
+    code: CpuCode,
     op: Foreach,
     starts: list[Val],
     stops: list[Val],
@@ -145,7 +150,7 @@ def _outer_loops(
 
 
 def _deal(
-    code: Lowering,
+    code: CpuCode,
     op: Foreach,
     starts: list[Val],
     stops: list[Val],
@@ -164,8 +169,8 @@ def _deal(
     duplicate = region_size(op.body) <= 2 * DUPLICATED
 
     def points(base: Val, mask: Val | None) -> None:
-        number = w.pure("i64", f"udiv {w.sub(base, first)}, {width}", (base, first))
-        subgroup = w.pure("i64", f"urem {number}, {code.geometry.subgroups}", (number,))
+        number = w.binary("udiv", w.sub(base, first), width)
+        subgroup = w.binary("urem", number, code.geometry.subgroups)
         chosen: Operand = subgroup if code.geometry.subgroups > 1 else 0
         with code.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
             outer = reload_wide(code, chosen, spilled)
@@ -205,7 +210,7 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def _set_points(
-    code: Lowering, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
+    code: CpuCode, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
 ) -> None:
     """The dealt variables of a round."""
     w = code.w
@@ -219,8 +224,8 @@ def _set_points(
     for variable, start, stop, size in zip(op.variables, starts, stops, flat, strict=False):
         type = number_type(variable)
         divisor = integer(size, rest.type)
-        point = w.pure(rest.type, f"urem {rest}, {divisor.text}", (rest,))
-        rest = w.pure(rest.type, f"udiv {rest}, {divisor.text}", (rest,))
+        point = w.binary("urem", rest, divisor)
+        rest = w.binary("udiv", rest, divisor)
         moved = w.add(w.convert("zext", point, "i64"), w.splat(start, code.lanes))
         counter = w.convert("trunc", moved, f"i{8 * type.size}")
         code.set(
@@ -229,8 +234,8 @@ def _set_points(
         )
 
 
-@lowering(ForeachTile)
-def foreach_tile(code: Lowering, op: ForeachTile) -> None:
+@LOWERINGS.of(ForeachTile)
+def foreach_tile(code: CpuCode, op: ForeachTile) -> None:
     """The tiles one after the other, each by a subgroup."""
     starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
     stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
@@ -238,7 +243,7 @@ def foreach_tile(code: Lowering, op: ForeachTile) -> None:
 
 
 def _tile_loops(
-    code: Lowering,
+    code: CpuCode,
     op: ForeachTile,
     starts: list[Val],
     stops: list[Val],
@@ -251,7 +256,7 @@ def _tile_loops(
         count = code.geometry.subgroups
         chosen: Operand = 0
         if count > 1:
-            chosen = w.pure("i64", f"urem {number}, {count}", (number,))
+            chosen = w.binary("urem", number, count)
         _subgroup(code, op.body, chosen, spilled)
         return
     tile = op.tile_shape[mode]
@@ -263,13 +268,13 @@ def _tile_loops(
         code.set(variable, uniform(number_type(variable), w.convert("trunc", loop.index, narrow)))
         code.set(size, uniform(number_type(size), w.convert("trunc", short, narrow)))
         passed = w.sub(loop.index, starts[mode])
-        here = w.pure("i64", f"udiv {passed}, {tile}", (passed,))
+        here = w.binary("udiv", passed, tile)
         tiles = _tile_count(code, starts[mode], stops[mode], tile)
         _tile_loops(code, op, starts, stops, mode - 1, w.add(w.mul(number, tiles), here), spilled)
 
 
-def _tile_count(code: Lowering, start: Val, stop: Val, tile: int) -> Val:
+def _tile_count(code: CpuCode, start: Val, stop: Val, tile: int) -> Val:
     """How many tiles a mode has."""
     distance = code.w.sub(stop, start)
     rounded = code.w.add(distance, tile - 1)
-    return code.w.pure("i64", f"udiv {rounded}, {tile}", (rounded,))
+    return code.w.binary("udiv", rounded, tile)

@@ -5,13 +5,17 @@ Scans and reductions combine neighbours in a tree; every step rounds in the type
 
 from __future__ import annotations
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, zero
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith
-from girih.back.llvm.numbers.values import Scalar, register, uniform, vector_of
+from girih.back.llvm.numbers.values import Scalar, register, uniform
 from girih.facts import findings
 from girih.ir.types import I32, Number
 from girih.ops.tile.subgroup import OPERATIONS, SubgroupBroadcast, SubgroupOperation
+
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
 
 Parts = tuple[Val, ...]
 
@@ -24,8 +28,8 @@ def _number(held: Scalar) -> Number:
     return held.type
 
 
-@lowering(SubgroupBroadcast)
-def broadcast(code: Lowering, op: SubgroupBroadcast) -> None:
+@LOWERINGS.of(SubgroupBroadcast)
+def broadcast(code: CpuCode, op: SubgroupBroadcast) -> None:
     """One work-item's value for all."""
     code.met_by_all(op)
     (lane,) = code.agreed(op, "lane", code.scalar(op.lane))
@@ -42,8 +46,8 @@ def broadcast(code: Lowering, op: SubgroupBroadcast) -> None:
     code.set(op.result, uniform(held.type, *(code.w.extract(p, position) for p in code.vector(held))))
 
 
-@lowering(*_KINDS)
-def operation(code: Lowering, op: SubgroupOperation) -> None:
+@LOWERINGS.of(*_KINDS)
+def operation(code: CpuCode, op: SubgroupOperation) -> None:
     """A scan or a reduction."""
     code.met_by_all(op)
     shape, operator = _KINDS[type(op)]
@@ -59,26 +63,26 @@ def operation(code: Lowering, op: SubgroupOperation) -> None:
     code.set(op.result, uniform(type_, *scanned))
 
 
-def reduce(code: Lowering, operator: str, type: Number, parts: Parts) -> Parts:
+def reduce(code: CpuCode, operator: str, type: Number, parts: Parts) -> Parts:
     """All elements of vectors combined: halves with halves."""
     while lanes(parts[0].type) > 1:
         half = lanes(parts[0].type) // 2
         low = tuple(code.w.part(p, 0, half) for p in parts)
         high = tuple(code.w.part(p, half, half) for p in parts)
-        parts = arith.binary(code.w, code.target.features, operator, type, low, high)
+        parts = arith.binary(code.w, code.features, operator, type, low, high)
     return parts
 
 
-def _scan(code: Lowering, operator: str, type: Number, parts: Parts) -> Parts:
+def _scan(code: CpuCode, operator: str, type: Number, parts: Parts) -> Parts:
     distance = 1
     while distance < code.lanes:
         moved = _from_below(code, operator, type, parts, distance)
-        parts = arith.binary(code.w, code.target.features, operator, type, moved, parts)
+        parts = arith.binary(code.w, code.features, operator, type, moved, parts)
         distance *= 2
     return parts
 
 
-def _from_below(code: Lowering, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
+def _from_below(code: CpuCode, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
     """The elements moved up by some lanes; below, what leaves an element as it is, NaN and -0.0 too."""
     if operator == "add":
         nothing = floating(-0.0, parts[0].type) if register(type) in ("float", "double") else zero(parts[0].type)
@@ -88,18 +92,9 @@ def _from_below(code: Lowering, operator: str, type: Number, parts: Parts, dista
     return tuple(code.w.shuffle(p, None, picks) for p in parts)
 
 
-def _shifted(code: Lowering, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
+def _shifted(code: CpuCode, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
     """The elements moved up by some lanes; the identity comes in from below."""
     count = code.lanes
     picks = [k - distance if k >= distance else count + k for k in range(count)]
-    start = identity(operator, type, count)
+    start = arith.identity(operator, type, count)
     return tuple(code.w.shuffle(p, start, picks) for p in parts)
-
-
-def identity(operator: str, type: Number, count: int) -> Val:
-    """What changes nothing, in every lane (of every part)."""
-    vector = vector_of(type, count)
-    if register(type) in ("float", "double"):
-        return floating({"add": 0.0, "max": float("-inf"), "min": float("inf")}[operator], vector)
-    least = -(1 << 8 * type.size - 1)
-    return integer({"add": 0, "max": least, "min": -least - 1}[operator], vector)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from girih.back.llvm.emit.folding import lane_values
 from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
-from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
@@ -56,7 +56,7 @@ def part_count(element: Number) -> int:
     return 2 if element in PARTS else 1
 
 
-def locate(code: Lowering, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> ElementPlace:
+def locate(code: KernelCode, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> ElementPlace:
     """The elements that work-items access; every index is checked."""
     found = [code.index(i) for i in indices]
     check_null(code, op, memref)
@@ -73,7 +73,7 @@ _LONGEST_RUN = 128
 """So many bytes are loaded to pick the elements of lanes from."""
 
 
-def _near(code: Lowering, memref: MemRefHeld, found: Sequence[Scalar]) -> tuple[Val, tuple[int, ...]] | None:
+def _near(code: KernelCode, memref: MemRefHeld, found: Sequence[Scalar]) -> tuple[Val, tuple[int, ...]] | None:
     """One offset that lanes share, and the known distances of their elements from it, where they are near."""
     if code.lanes == 1 or not memref.offset.uniform or lanes(memref.pointer.type) > 1 or code.mask is not None:
         return None
@@ -93,7 +93,7 @@ def _near(code: Lowering, memref: MemRefHeld, found: Sequence[Scalar]) -> tuple[
     return w.add(first, low), tuple(s - low for s in steps)
 
 
-def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
+def shared_memref(code: KernelCode, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
     """A memref that the work-items share, the first active one's; a finding where they do not."""
     if held.uniform:
         return held
@@ -116,7 +116,7 @@ def shared_memref(code: Lowering, op: Op, name: str, held: MemRefHeld) -> MemRef
     )
 
 
-def check_null(code: Lowering, op: Op, memref: MemRefHeld) -> None:
+def check_null(code: KernelCode, op: Op, memref: MemRefHeld) -> None:
     """Find an access to a memref without memory."""
     if not memref.maybe_null or not code.checks or not code.w.first_time("null", memref.pointer.text, _mask_text(code)):
         return
@@ -124,11 +124,11 @@ def check_null(code: Lowering, op: Op, memref: MemRefHeld) -> None:
     code.check(op, bad, findings.null(memref.name), argument=memref.name)
 
 
-def _mask_text(code: Lowering) -> str:
+def _mask_text(code: KernelCode) -> str:
     return code.mask.text if code.mask is not None else ""
 
 
-def _check_bounds(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
+def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
     w = code.w
     bad: Val | None = None
     doubtful: Val | None = None
@@ -150,7 +150,7 @@ def _check_bounds(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar
         code.check(op, beyond, words, argument=memref.name, index=found, shape=memref.shape)
 
 
-def _beyond(code: Lowering, held: Scalar, size: Extent) -> Val | None:
+def _beyond(code: KernelCode, held: Scalar, size: Extent) -> Val | None:
     """Whether the bound of a varying index is past the end; None where that says nothing, or costs no less."""
     extent = as_scalar(size)
     if held.uniform or held.below is None or not extent.uniform or _is_below(held.below, extent):
@@ -158,7 +158,7 @@ def _beyond(code: Lowering, held: Scalar, size: Extent) -> Val | None:
     return code.w.compare("sgt", held.below, extent.part)
 
 
-def _look_closely(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
+def _look_closely(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
     """Check every index of varying ones."""
     bad: Val | None = None
     for held, size in zip(found, memref.shape, strict=True):
@@ -167,7 +167,7 @@ def _look_closely(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar
         _find_outside(code, op, memref, found, bad)
 
 
-def _find_outside(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar], bad: Val) -> None:
+def _find_outside(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scalar], bad: Val) -> None:
     if not code.w.first_time("bounds", bad.text, _mask_text(code)):
         return
     known = lanes(bad.type) > 1 or all(f.uniform for f in found)
@@ -176,7 +176,7 @@ def _find_outside(code: Lowering, op: Op, memref: MemRefHeld, found: list[Scalar
             exactly=None if known else lambda: first_outside(code, memref.shape, found))  # fmt: skip
 
 
-def first_outside(code: Lowering, shape: Sequence[Extent], found: Sequence[Scalar]) -> Val:
+def first_outside(code: KernelCode, shape: Sequence[Extent], found: Sequence[Scalar]) -> Val:
     """The first lane with an index outside, of indices that are uniform or grow evenly; all work-items are active."""
     w = code.w
     first = integer(code.lanes)
@@ -189,15 +189,15 @@ def first_outside(code: Lowering, shape: Sequence[Extent], found: Sequence[Scala
         passed = first
         if stride > 0:
             left = w.add(w.sub(extent, base), stride - 1)
-            passed = w.pure("i64", f"udiv {left}, {stride}", (left,))
+            passed = w.binary("udiv", left, stride)
         elif stride < 0:
-            passed = w.add(w.pure("i64", f"udiv {base}, {-stride}", (base,)), 1)
+            passed = w.add(w.binary("udiv", base, -stride), 1)
         lane = w.select(w.compare("uge", base, extent), integer(0), passed)
         first = w.smaller(first, lane)
     return first
 
 
-def _either(code: Lowering, a: Val | None, b: Val | None) -> Val | None:
+def _either(code: KernelCode, a: Val | None, b: Val | None) -> Val | None:
     """Where one of two conditions holds; None is nowhere."""
     if a is None or b is None:
         return b if a is None else a
@@ -205,7 +205,7 @@ def _either(code: Lowering, a: Val | None, b: Val | None) -> Val | None:
     return code.w.binary("or", code.w.splat(a, count), code.w.splat(b, count))
 
 
-def outside(code: Lowering, held: Scalar, size: Extent) -> Val | None:
+def outside(code: KernelCode, held: Scalar, size: Extent) -> Val | None:
     """Where an index is negative or not below the size, as one `i1` or one per lane; None for nowhere."""
     w = code.w
     extent = as_scalar(size)
@@ -224,7 +224,7 @@ def outside(code: Lowering, held: Scalar, size: Extent) -> Val | None:
     return w.compare("uge", addresses.vector(w, held, code.lanes), addresses.vector(w, extent, code.lanes))
 
 
-def _grows_slowly(code: Lowering, stride: int) -> bool:
+def _grows_slowly(code: KernelCode, stride: int) -> bool:
     """Whether the indices of all lanes lie within a quarter of all numbers."""
     return abs(stride) * (code.lanes - 1) < 2**62
 
@@ -240,7 +240,7 @@ def _is_below(below: Val | None, extent: Scalar) -> bool:
 # --- loads and stores --------------------------------------------------------------------------
 
 
-def address(code: Lowering, place: ElementPlace, part: int = 0) -> Val:
+def address(code: KernelCode, place: ElementPlace, part: int = 0) -> Val:
     """The address of a part of the elements: one, or one per lane where they are not neighbours."""
     size = place.element.size
     offset = place.offset
@@ -249,19 +249,19 @@ def address(code: Lowering, place: ElementPlace, part: int = 0) -> Val:
     return code.w.at(moved, part * part_type(place.element).size)
 
 
-def first_address(code: Lowering, place: ElementPlace) -> Val:
+def first_address(code: KernelCode, place: ElementPlace) -> Val:
     """The address of the first lane's element, of neighbouring ones."""
     if place.offset.linear is None:
         return address(code, place)
     return code.w.at(place.pointer, code.w.mul(place.offset.linear.base, place.element.size))
 
 
-def full_mask(code: Lowering) -> Val:
+def full_mask(code: KernelCode) -> Val:
     """The active work-items as a vector."""
     return code.mask if code.mask is not None else integer(1, wide("i1", code.lanes))
 
 
-def read(code: Lowering, place: ElementPlace) -> Scalar:
+def read(code: KernelCode, place: ElementPlace) -> Scalar:
     """The elements at a place."""
     one = part_type(place.element)
     type, size = memory_type(one), one.size
@@ -276,15 +276,15 @@ def read(code: Lowering, place: ElementPlace) -> Scalar:
         vector = wide(type, code.lanes)
         mask = full_mask(code)
         loaded = [code.w.gather(vector, _pointers(code, place, k), mask, size, zero(vector)) for k in range(count)]
-    return Scalar(place.element, tuple(from_memory(code.w, code.target.features, one, x) for x in loaded))
+    return Scalar(place.element, tuple(from_memory(code.w, code.features, one, x) for x in loaded))
 
 
-def _pointers(code: Lowering, place: ElementPlace, part: int) -> Val:
+def _pointers(code: KernelCode, place: ElementPlace, part: int) -> Val:
     held = address(code, place, part)
     return code.w.splat(held, code.lanes)
 
 
-def _read_neighbours(code: Lowering, place: ElementPlace, type: str, size: int, count: int) -> list[Val]:
+def _read_neighbours(code: KernelCode, place: ElementPlace, type: str, size: int, count: int) -> list[Val]:
     w = code.w
     vector = wide(type, code.lanes * count)
     pointer = first_address(code, place)
@@ -296,18 +296,18 @@ def _read_neighbours(code: Lowering, place: ElementPlace, type: str, size: int, 
     return [w.masked_load(vector, pointer, code.mask, size, zero(vector))]
 
 
-def _read_near(code: Lowering, place: ElementPlace, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
+def _read_near(code: KernelCode, place: ElementPlace, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
     """What lies between the elements of all lanes as one vector, and of it the elements."""
     w = code.w
     vector = wide(type, max(2, max(steps) + 1))
     return w.shuffle(w.load(vector, w.at(place.pointer, w.mul(first, size)), size), None, steps)
 
 
-def write(code: Lowering, place: ElementPlace, value: Scalar) -> None:
+def write(code: KernelCode, place: ElementPlace, value: Scalar) -> None:
     """Store one element per active work-item; of several that store to one place, the last wins."""
     one = part_type(place.element)
     count = part_count(place.element)
-    features = code.target.features
+    features = code.features
     if place.uniform:
         last = code.last_lane()
         held = value.parts if value.uniform else tuple(code.w.extract(p, last) for p in code.vector(value))
@@ -323,7 +323,7 @@ def write(code: Lowering, place: ElementPlace, value: Scalar) -> None:
         code.w.scatter(x, _pointers(code, place, number), mask, one.size)
 
 
-def _write_neighbours(code: Lowering, place: ElementPlace, parts: list[Val], size: int) -> None:
+def _write_neighbours(code: KernelCode, place: ElementPlace, parts: list[Val], size: int) -> None:
     w = code.w
     pointer = first_address(code, place)
     if len(parts) == 2:

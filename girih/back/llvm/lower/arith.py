@@ -1,34 +1,27 @@
-"""Arithmetic, comparisons, casts, constants and functions of scalars (`ops.tile.arith`, `ops.tile.math`)."""
+"""Arithmetic, comparisons, casts and constants of scalars (`girih.ops.tile.arith`)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
 
-from girih.back.llvm.cpu.matrix import coopmatrix
 from girih.back.llvm.emit.folding import lane_values
 from girih.back.llvm.emit.text import Val, bits, integer
-from girih.back.llvm.lower.code import Lowering, lowering
-from girih.back.llvm.numbers import arith, casts, math
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.lowerings import Lowerings, family
+from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import Linear, Scalar, register, scalar_type, uniform
 from girih.facts import findings
-from girih.ir.core import Op
-from girih.ir.define import OPS
-from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
+from girih.ir.types import BOOL, Boolean, Number
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
-from girih.ops.tile.math import Math
+
+LOWERINGS = Lowerings[KernelCode]()
+"""The lowerings of this file."""
 
 
-def _subclasses(base: type[Op]) -> list[type[Op]]:
-    return [found for found in OPS.values() if issubclass(found, base)]
-
-
-@lowering(*_subclasses(Binary))
-def binary(code: Lowering, op: Binary) -> None:
+@LOWERINGS.of(*family(Binary))
+def binary(code: KernelCode, op: Binary) -> None:
     """Both operands in one type."""
-    if isinstance(op.a.type, CoopMatrix):
-        coopmatrix.binary(code, op)
-        return
     type = scalar_type(op.a.type)
     a, b = code.scalar(op.a), code.scalar(op.b)
     mnemonic = op.spec.mnemonic
@@ -39,7 +32,7 @@ def binary(code: Lowering, op: Binary) -> None:
     x, y = code.together(a, b)
     if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
         _check_second(code, op, y[0], mnemonic in ("div", "rem"))
-    code.set(op.result, _simplest(type, arith.binary(code.w, code.target.features, mnemonic, type, x, y)))
+    code.set(op.result, _simplest(type, arith.binary(code.w, code.features, mnemonic, type, x, y)))
 
 
 def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
@@ -54,7 +47,7 @@ def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
     return uniform(type, first) if stride == 0 else Scalar(type, (), Linear(first, stride, exact=True))
 
 
-def _linear_result(code: Lowering, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
+def _linear_result(code: KernelCode, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
     """Base and stride of a result that grows evenly from lane to lane."""
     w = code.w
     x, y = a.linear, b.linear
@@ -79,7 +72,7 @@ def _wrapped(stride: int, type: Number | Boolean) -> int:
     return (stride + (1 << size - 1)) % (1 << size) - (1 << size - 1)
 
 
-def _check_second(code: Lowering, op: Binary, b: Val, dividing: bool) -> None:
+def _check_second(code: KernelCode, op: Binary, b: Val, dividing: bool) -> None:
     """Find divisions by zero and shifts that are too wide."""
     width = bits(b.type)
     if dividing:
@@ -90,41 +83,25 @@ def _check_second(code: Lowering, op: Binary, b: Val, dividing: bool) -> None:
     code.check(op, bad, findings.shift(width), argument=op.b.name)
 
 
-@lowering(*_subclasses(Unary))
-def unary(code: Lowering, op: Unary) -> None:
+@LOWERINGS.of(*family(Unary))
+def unary(code: KernelCode, op: Unary) -> None:
     """One operand."""
-    if isinstance(op.a.type, CoopMatrix):
-        coopmatrix.unary(code, op)
-        return
     (a,) = code.together(code.scalar(op.a))
     type = scalar_type(op.a.type)
-    parts = arith.unary(code.w, code.target.features, op.spec.mnemonic, type, a)
+    parts = arith.unary(code.w, code.features, op.spec.mnemonic, type, a)
     code.set(op.result, uniform(scalar_type(op.result.type), *parts))
 
 
-@lowering(*_subclasses(Comparison))
-def comparison(code: Lowering, op: Comparison) -> None:
+@LOWERINGS.of(*family(Comparison))
+def comparison(code: KernelCode, op: Comparison) -> None:
     """Whether a relation holds."""
     a, b = code.together(code.scalar(op.a), code.scalar(op.b))
     code.set(op.result, uniform(BOOL, arith.compare(code.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
 
 
-@lowering(*_subclasses(Math))
-def function(code: Lowering, op: Math) -> None:
-    """A mathematical function."""
-    type = scalar_type(op.a.type)
-    if not isinstance(type, Number):
-        raise TypeError(f"{type} is no number type")
-    (a,) = code.together(code.scalar(op.a))
-    code.set(op.result, uniform(type, *math.function(code.w, code.target.features, op.spec.mnemonic, type, a)))
-
-
-@lowering(Cast)
-def cast(code: Lowering, op: Cast) -> None:
+@LOWERINGS.of(Cast)
+def cast(code: KernelCode, op: Cast) -> None:
     """Another number type."""
-    if isinstance(op.a.type, CoopMatrix):
-        coopmatrix.cast(code, op)
-        return
     source, target = scalar_type(op.a.type), scalar_type(op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
         raise TypeError("a cast is between number types")
@@ -134,11 +111,11 @@ def cast(code: Lowering, op: Cast) -> None:
         code.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
         return
     (a,) = code.together(held)
-    code.set(op.result, _simplest(target, casts.cast(code.w, code.target.features, source, target, a)))
+    code.set(op.result, _simplest(target, casts.cast(code.w, code.features, source, target, a)))
 
 
-@lowering(Bitcast)
-def bitcast(code: Lowering, op: Bitcast) -> None:
+@LOWERINGS.of(Bitcast)
+def bitcast(code: KernelCode, op: Bitcast) -> None:
     """The same bits as another number type."""
     source, target = scalar_type(op.a.type), scalar_type(op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
@@ -148,14 +125,11 @@ def bitcast(code: Lowering, op: Bitcast) -> None:
         code.set(op.result, replace(held, type=target))
         return
     (a,) = code.together(held)
-    code.set(op.result, uniform(target, *casts.reinterpreted(code.w, code.target.features, source, target, a)))
+    code.set(op.result, uniform(target, *casts.reinterpreted(code.w, code.features, source, target, a)))
 
 
-@lowering(Constant)
-def constant(code: Lowering, op: Constant) -> None:
+@LOWERINGS.of(Constant)
+def constant(code: KernelCode, op: Constant) -> None:
     """A constant."""
-    if isinstance(op.result.type, CoopMatrix):
-        coopmatrix.constant(code, op)
-        return
     type = scalar_type(op.result.type)
     code.set(op.result, uniform(type, *arith.constant(type, op.value)))

@@ -8,16 +8,15 @@ by one thread. The parts of complex numbers are independent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from girih.back.llvm.emit.text import Val, bits, integer, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.access import address, full_mask, locate, part_count, part_type, read, write
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type, uniform
-from girih.ir.core import Function
 from girih.ir.types import MemRef, Number
 from girih.ops.tile.memory import (
     AtomicAdd,
@@ -26,9 +25,11 @@ from girih.ops.tile.memory import (
     AtomicMin,
     AtomicStore,
     AtomicUpdate,
-    Scope,
     Semantics,
 )
+
+LOWERINGS = Lowerings[KernelCode]()
+"""The lowerings of this file."""
 
 OPERATORS: dict[type[AtomicUpdate], str] = {AtomicAdd: "add", AtomicMin: "min", AtomicMax: "max"}
 
@@ -41,89 +42,81 @@ _ORDERING = {
 }
 
 
-def fence(code: Lowering, semantics: Semantics) -> None:
+def fence(code: KernelCode, semantics: Semantics, scope: str | None) -> None:
     """Order the accesses around an atomic one."""
     ordering = _ORDERING[semantics]
     if ordering:
-        code.w.line(f"fence {ordering}")
+        code.w.fence(ordering, scope or "")
 
 
-def is_private(code: Lowering, local: bool) -> bool:
-    """Whether only this thread can meet an access: local memory, or a kernel without wider scopes."""
-    return local or not _has_wide_scope(code.function)
-
-
-@lru_cache(maxsize=64)
-def _has_wide_scope(function: Function) -> bool:
-    wide = (Scope.DEVICE, Scope.CROSS_DEVICE)
-    return any(getattr(op, "scope", None) in wide for op in function.walk())
-
-
-@lowering(AtomicLoad)
-def atomic_load(code: Lowering, op: AtomicLoad) -> None:
+@LOWERINGS.of(AtomicLoad)
+def atomic_load(code: KernelCode, op: AtomicLoad) -> None:
     """Elements of at most eight bytes are loaded whole."""
     memref = code.memref(op.tensor)
     place = locate(code, op, memref, op.indices)
+    scope = code.atomic_scope(op.scope, local=memref.local) or ""
     if place.uniform:
         one = part_type(place.element)
         raw = [
-            _load(code.w, memory_type(one), address(code, place, k), one.size) for k in range(part_count(place.element))
+            code.w.atomic_load(memory_type(one), address(code, place, k), one.size, scope)
+            for k in range(part_count(place.element))
         ]
-        held = Scalar(place.element, tuple(from_memory(code.w, code.target.features, one, x) for x in raw))
+        held = Scalar(place.element, tuple(from_memory(code.w, code.features, one, x) for x in raw))
     else:
         held = read(code, place)
-    fence(code, op.semantics)
+    fence(code, op.semantics, scope)
     code.set(op.result, held)
 
 
-def _load(w: Writer, type: str, pointer: Val, size: int) -> Val:
-    return w.effect(type, f"load atomic {type}, {pointer} monotonic, align {size}")
-
-
-@lowering(AtomicStore)
-def atomic_store(code: Lowering, op: AtomicStore) -> None:
+@LOWERINGS.of(AtomicStore)
+def atomic_store(code: KernelCode, op: AtomicStore) -> None:
     """Elements of at most eight bytes are stored whole."""
-    place = locate(code, op, code.memref(op.tensor), op.indices)
-    fence(code, op.semantics)
-    write(code, place, code.scalar(op.value))
+    memref = code.memref(op.tensor)
+    place = locate(code, op, memref, op.indices)
+    fence(code, op.semantics, code.atomic_scope(op.scope, local=memref.local))
+    code.once(lambda: write(code, place, code.scalar(op.value)))
 
 
-@lowering(AtomicAdd, AtomicMin, AtomicMax)
-def atomic_update(code: Lowering, op: AtomicUpdate) -> None:
+@LOWERINGS.of(AtomicAdd, AtomicMin, AtomicMax)
+def atomic_update(code: KernelCode, op: AtomicUpdate) -> None:
     """Every active work-item updates once, also in a collective region."""
     memref = code.memref(op.tensor)
     if not isinstance(op.tensor.type, MemRef):
         raise TypeError("an atomic update is of a memref")
     place = locate(code, op, memref, op.indices)
     operator = OPERATORS[op.__class__]
-    private = is_private(code, memref.local)
-    fence(code, op.semantics)
+    scope = code.atomic_scope(op.scope, local=memref.local)
+    code.in_step()
+    fence(code, op.semantics, scope)
     parts = code.vector(code.scalar(op.value))
     one = part_type(place.element)
     olds = []
     for number, part in enumerate(parts):
         pointers = address(code, place, number)
-        olds.append(_each_lane(code, pointers, part, one, lambda p, v: update(code, operator, one, p, v, private)))
-    fence(code, op.semantics)
+        olds.append(_each_lane(code, pointers, part, one, lambda p, v: update(code, operator, one, p, v, scope)))
+    fence(code, op.semantics, scope)
+    code.in_step()
     code.set(op.result, uniform(place.element, *olds))
 
 
-def _each_lane(code: Lowering, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]) -> Val:
+def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]) -> Val:
     """Call `body` with the pointer and value of one active work-item after the other; the values that it gives."""
+    if code.lanes == 1:
+        return body(pointers, values)
     w = code.w
     count = code.lanes
     element = scalar(values.type)
     size = bits(element) // 8
-    held, found = code.take(count * size), code.take(count * size)
+    held, found = code.scratch(count * size), code.scratch(count * size)
     w.store(values, held, size)
     w.store(zero(values.type), found, size)
     where: Val | None = None
     if pointers.type != "ptr":
-        where = code.take(count * 8)
+        where = code.scratch(count * 8)
         w.store(pointers, where, 8)
     active: Val | None = None
     if code.mask is not None:
-        active = code.take(count)
+        active = code.scratch(count)
         w.store(w.convert("zext", full_mask(code), "i8"), active, 1)
     with w.loop(0, count) as loop:
         lane = loop.index
@@ -143,38 +136,40 @@ def _each_lane(code: Lowering, pointers: Val, values: Val, type: Number, body: C
     return w.load(wide(element, count), found, size)
 
 
-def update(code: Lowering, operator: str, type: Number, pointer: Val, value: Val, private: bool) -> Val:
-    """Replace what lies at an address by its combination with a value, both in registers; what it was before."""
+def update(code: KernelCode, operator: str, type: Number, pointer: Val, value: Val, scope: str | None) -> Val:
+    """Replace what lies at an address by its combination with a value, both in registers; what it was before.
+
+    `scope` as `Executing.atomic_scope` gives it: plain accesses for None.
+    """
     w = code.w
-    features = code.target.features
+    features = code.features
     stored = memory_type(type)
 
     def combined(old: Val) -> Val:
         (new,) = arith.binary(w, features, operator, type, (from_memory(w, features, type, old),), (value,))
         return to_memory(w, features, type, new)
 
-    if private:
+    if scope is None:
         old = w.load(stored, pointer, type.size)
         w.store(combined(old), pointer, type.size)
         return from_memory(w, features, type, old)
     if type.family == "integer":
-        text = f"atomicrmw {operator} {pointer}, {value} monotonic, align {type.size}"
-        return w.effect(stored, text)
-    return from_memory(w, features, type, _compare_and_swap(w, stored, type.size, pointer, combined))
+        return w.atomic_update(operator, pointer, value, type.size, scope)
+    return from_memory(w, features, type, _compare_and_swap(w, stored, type.size, pointer, combined, scope))
 
 
-def _compare_and_swap(w: Writer, stored: str, size: int, pointer: Val, combined: Callable[[Val], Val]) -> Val:
+def _compare_and_swap(
+    w: Writer, stored: str, size: int, pointer: Val, combined: Callable[[Val], Val], scope: str
+) -> Val:
     """Try until nobody else came in between."""
     whole = f"i{8 * size}"
-    first = _load(w, whole, pointer, size)
+    first = w.atomic_load(whole, pointer, size, scope)
 
     def again(values: tuple[Val, ...]) -> list[Val]:
         guess, _ = values
         new = w.convert("bitcast", combined(w.convert("bitcast", guess, stored)), whole)
-        text = f"cmpxchg {pointer}, {guess}, {new} monotonic monotonic, align {size}"
-        pair = w.effect(f"{{ {whole}, i1 }}", text)
-        old = w.effect(whole, f"extractvalue {pair}, 0")
-        won = w.effect("i1", f"extractvalue {pair}, 1")
+        pair = w.compare_exchange(pointer, guess, new, size, scope)
+        old, won = w.found(pair, whole), w.exchanged(pair)
         return [old, w.effect("i1", f"xor {won}, true")]
 
     results = w.repeat([first, integer(1, "i1")], lambda values: values[1], again)

@@ -1,8 +1,15 @@
-"""The state of a kernel while it is lowered for the CPU, and the registry of how each instruction is.
+"""The state of a kernel while it is lowered, for any target and any number of lanes.
 
-The kernel becomes one function that executes work-groups one after the other. Collective regions are executed once
-per work-group, SPMD regions once per subgroup, with one vector element per work-item (`lanes` of them) and a mask where
-only some are active. A piece of code is only entered while at least one work-item is active in it.
+A target has a class of its own that extends `KernelCode`: it says how its machine does what is a machine's own
+(`girih.back.llvm.lower.machine`), and holds what only its rules need. The rules themselves are a value, `lowerings`.
+
+    class CpuCode(KernelCode):                      girih/back/llvm/cpu/machine/code.py
+        target: CpuTarget                     what its own rules ask
+        def barrier(self) -> None: ...        what every rule asks
+
+A piece of code stands for `lanes` work-items and is only entered while at least one of them is active: with one lane
+there are no masks, with several a mask where only some are active. Collective regions are executed once per work-group,
+or by each work-item as if once; SPMD regions by all work-items.
 """
 
 from __future__ import annotations
@@ -10,44 +17,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from girih.analysis.work_group import of_work_group
-from girih.back.llvm.cpu.machine.abi import RECORD_VALUES, Site
-from girih.back.llvm.cpu.machine.failure import reporter
-from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, scalar, wide, zero
+from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.machine import Executing
+from girih.back.llvm.lower.sites import MOST_VALUES, Site
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, natural, parts_of, register
-from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.types import PARTS, Boolean, MemRef, Number
 
-Rule = Callable[["Lowering", Any], None]
-
-LOWERINGS: dict[type[Op], Rule] = {}
-"""How each instruction is lowered."""
-
-R = TypeVar("R", bound=Rule)
-
-
-def lowering(*targets: type[Op]) -> Callable[[R], R]:
-    """Enter a function as the lowering of instructions."""
-
-    def enter(function: R) -> R:
-        for target in targets:
-            LOWERINGS[target] = function
-        return function
-
-    return enter
-
 
 @dataclass(slots=True)
-class WorkspaceFrame:
-    """Bytes of the workspace, given out like a stack; `most` is the largest extent it had."""
+class MemoryFrame:
+    """Bytes of a piece of memory, given out like a stack; `most` is the largest extent it had."""
 
     used: int = 0
     most: int = 0
@@ -85,38 +72,31 @@ class KernelGeometry:
 
 
 Held = Any
-"""A `Scalar`, `MemRefHeld`, `GroupHeld`, or a matrix (`girih.back.llvm.cpu.matrix.states`)."""
+"""What a value of the program is in the code: a `Scalar`, `MemRefHeld`, `GroupHeld`, or what a target makes of it."""
 
 
-@dataclass(slots=True)
-class Lowering:
+@dataclass(slots=True, kw_only=True)
+class KernelCode(Executing):
     """A function of LLVM IR in the making, and what it knows of the kernel."""
 
     w: Writer
     module: ModuleText
     function: Function
-    target: CpuTarget
+    lowerings: Lowerings[Any]
     geometry: KernelGeometry
     constants: dict[core.Value, int]
     varying: set[core.Value]
-    last_uses: dict[core.Value, Op]
+    """The values that differ between work-items that execute code together (`girih.analysis.uniformity`)."""
     checks: bool
     debug: DebugInfo
     place: ExecutionPlace
-    arguments: Val
-    workspace: Val
-    record: Val
     group: tuple[Val, Val, Val]
+    """The place of the work-group in the grid, and the sizes of the grid."""
     grid: tuple[Val, Val, Val]
-    linear_group: Val
-    frame: WorkspaceFrame = field(default_factory=WorkspaceFrame)
+    frame: MemoryFrame = field(default_factory=MemoryFrame)
+    """Which bytes of the work-group's memory are in use here."""
     env: dict[core.Value, Held] = field(default_factory=dict)
     sites: dict[Site, int] = field(default_factory=dict)
-    leave: Callable[[], None] = lambda: None
-    suspend: Callable[[], None] | None = None
-    """What a barrier does: nothing where one subgroup is alone, otherwise the coroutine stops here."""
-    common: Callable[[int], Val] | None = None
-    """So many bytes that all subgroups of a work-group see, where they are coroutines."""
 
     # --- regions -------------------------------------------------------------------------
 
@@ -125,7 +105,7 @@ class Lowering:
         used = self.frame.used
         for op in region.ops:
             self.w.location = self.debug.at(op.span)
-            LOWERINGS[type(op)](self, op)
+            self.lowerings.rule(op)(self, op)
         if not outlived:
             self.frame.used = used
 
@@ -191,28 +171,6 @@ class Lowering:
         first = self.first_lane()
         return tuple(self.w.extract(p, first) for p in natural(self.w, held, self.lanes))
 
-    def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
-        """The parts of an operand that all active work-items must share; where they do not, that is found."""
-        parts = self.one(held)
-        if held.uniform:
-            return parts
-        w = self.w
-        bad = integer(0, wide("i1", self.lanes))
-        for whole, first in zip(natural(w, held, self.lanes), parts, strict=True):
-            bad = w.binary("or", bad, _differs(w, whole, w.splat(first, self.lanes)))
-        work_group = self.place.kind is not RegionKind.SPMD or of_work_group(op)
-        operand = getattr(op, name, None)
-        argument = operand.name if isinstance(operand, core.Value) else None
-        self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
-        return parts
-
-    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
-        """Find an instruction that needs all work-items and is met by some of them only."""
-        if self.mask is None:
-            return
-        bad = self.w.negated(self.w.all(self.mask))
-        self.check(op, bad, findings.divergent(op, work_group=work_group))
-
     def first_lane(self) -> Operand:
         """The number of the first active work-item of those executed together."""
         return 0 if self.mask is None else self.trailing_zeros(self.mask)
@@ -248,12 +206,6 @@ class Lowering:
         part = zero(wide(register(type), count))
         return (part, part) if type in PARTS else (part,)
 
-    # --- memory --------------------------------------------------------------------------
-
-    def take(self, size: int, align: int = 64) -> Val:
-        """A piece of the workspace, until the end of the region."""
-        return self.w.at(self.workspace, self.frame.take(size, align))
-
     # --- checks --------------------------------------------------------------------------
 
     def check(
@@ -286,19 +238,10 @@ class Lowering:
 
         def report() -> None:
             lane: Operand = self.trailing_zeros(bad) if many else self.first_lane()
-            self._report(number, exactly() if exactly is not None else lane, (*index, *shape))
+            lane = exactly() if exactly is not None else lane
+            self.leave(number, lane, [self._picked(held, lane) for held in (*index, *shape)[:MOST_VALUES]])
 
         w.unlikely(w.any(bad) if many else bad, report)
-
-    def _report(self, site: int, lane: Operand, values: Sequence[Scalar | int]) -> None:
-        """Fill the failure record, unless another thread did, and leave the kernel."""
-        w = self.w
-        spmd = self.place.kind is RegionKind.SPMD
-        told = [self._picked(held, lane) for held in values[:RECORD_VALUES]]
-        where = (self.linear_group, w.value(self.place.subgroup if spmd else -1), w.value(lane if spmd else -1))
-        listed = ", ".join(map(str, (self.record, integer(site, "i32"), *where, *told)))
-        w.line(f"call void @{reporter(self.module, len(told))}({listed})")
-        self.leave()
 
     def _picked(self, held: Scalar | int, lane: Operand) -> Val:
         """The value of an integer in a lane, as `i64`."""
@@ -309,14 +252,6 @@ class Lowering:
             step = w.convert("trunc", w.mul(lane, held.linear.stride), held.linear.base.type)
             return w.convert("sext", w.add(held.linear.base, step), "i64")
         return w.convert("sext", w.extract(held.part, lane), "i64")
-
-
-def _differs(w: Writer, a: Val, b: Val) -> Val:
-    """Where two vectors have different elements; NaN is like NaN."""
-    if scalar(a.type) not in ("float", "double"):
-        return w.compare("ne", a, b)
-    both = w.binary("and", w.compare("uno", a, a), w.compare("uno", b, b))
-    return w.binary("and", w.compare("une", a, b), w.negated(both))
 
 
 def memref_type(value: core.Value) -> MemRef:

@@ -8,17 +8,20 @@ until the last round.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
-from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
 from girih.back.llvm.emit.text import Val, integer, lanes, poison, wide
-from girih.back.llvm.lower.code import Held, Lowering, lowering
+from girih.back.llvm.lower.code import Held, KernelCode
+from girih.back.llvm.lower.lowerings import Carrier, Lowerings
 from girih.back.llvm.numbers.values import Linear, Scalar, parts_of, scalar_type, uniform
 from girih.facts import findings
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.types import BOOL, CoopMatrix, Number
+from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
 from girih.ops.tile.arith import Binary, Cast, Comparison, Constant, Unary
 from girih.ops.tile.control import Barrier, For, Foreach, If, Yield
+
+LOWERINGS = Lowerings[KernelCode]()
+"""The lowerings of this file."""
 
 _SIMPLE = 12
 """Instructions of a branch that is not worth branching for."""
@@ -27,38 +30,29 @@ DUPLICATED = 150
 """Loops of at most so many instructions are written twice: without a mask, and with one for the last round."""
 
 
-class Carrier(Protocol):
-    """How a value goes through phis."""
-
-    def enter(self, code: Lowering, held: Held) -> list[Val]:
-        """The values for the phis."""
-
-    def inside(self, code: Lowering, values: Sequence[Val]) -> Held:
-        """The value that the phis stand for."""
-
-
 class ScalarCarrier:
     """A scalar: one phi per part, as wide as the value needs anywhere."""
 
-    def __init__(self, code: Lowering, value: Value) -> None:
+    def __init__(self, code: KernelCode, value: Value) -> None:
         self._type = scalar_type(value.type)
         self._count = code.lanes if value in code.varying else 1
 
-    def enter(self, code: Lowering, held: Scalar) -> list[Val]:
+    def enter(self, code: KernelCode, held: Scalar) -> list[Val]:
         return list(parts_of(code.w, held, self._count)) if self._count > 1 else list(code.one(held))
 
-    def inside(self, code: Lowering, values: Sequence[Val]) -> Scalar:
+    def inside(self, code: KernelCode, values: Sequence[Val]) -> Scalar:
         return uniform(self._type, *values)
 
 
-def carriers_of(code: Lowering, values: Sequence[Value]) -> list[Carrier]:
+LOWERINGS.carry(ScalarCarrier, Number, Boolean)
+
+
+def carriers_of(code: KernelCode, values: Sequence[Value]) -> list[Carrier[Any]]:
     """How each value is carried."""
-    return [
-        MatrixCarrier(code, v.type, v) if isinstance(v.type, CoopMatrix) else ScalarCarrier(code, v) for v in values
-    ]
+    return [code.lowerings.carrier(code, v) for v in values]
 
 
-def _enter(code: Lowering, carriers: Sequence[Carrier], held: Sequence[Held]) -> list[list[Val]]:
+def _enter(code: KernelCode, carriers: Sequence[Carrier[Any]], held: Sequence[Held]) -> list[list[Val]]:
     return [carrier.enter(code, one) for carrier, one in zip(carriers, held, strict=True)]
 
 
@@ -76,47 +70,49 @@ def _flat(groups: Sequence[Sequence[Val]]) -> list[Val]:
 
 
 def _bind(
-    code: Lowering, values: Sequence[Value], carriers: Sequence[Carrier], groups: Sequence[Sequence[Val]]
+    code: KernelCode, values: Sequence[Value], carriers: Sequence[Carrier[Any]], groups: Sequence[Sequence[Val]]
 ) -> None:
     for value, carrier, group in zip(values, carriers, groups, strict=True):
         code.set(value, carrier.inside(code, group))
 
 
-def yielded(code: Lowering, region: Region) -> list[Held]:
+def yielded(code: KernelCode, region: Region) -> list[Held]:
     """The values that a region ends with."""
     last = region.terminator
     return [code.env[v] for v in last.values] if isinstance(last, Yield) else []
 
 
-@lowering(Yield)
-def yield_(code: Lowering, op: Yield) -> None:
+@LOWERINGS.of(Yield)
+def yield_(code: KernelCode, op: Yield) -> None:
     """What owns the region reads the values."""
 
 
-@lowering(Barrier)
-def barrier(code: Lowering, op: Barrier) -> None:
-    """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
+@LOWERINGS.of(Barrier)
+def barrier(code: KernelCode, op: Barrier) -> None:
+    """All work-items of the work-group come here."""
     code.met_by_all(op, work_group=True)
-    if code.suspend is not None:
-        code.suspend()
+    code.barrier()
 
 
 # --- if ----------------------------------------------------------------------------------------
 
 
-@lowering(If)
-def if_(code: Lowering, op: If) -> None:
+@LOWERINGS.of(If)
+def if_(code: KernelCode, op: If) -> None:
     """A branch where the work-items agree, both sides under masks where they need not."""
     condition = code.scalar(op.condition)
-    if condition.uniform or code.place.kind is RegionKind.COLLECTIVE:
+    if code.place.kind is RegionKind.COLLECTIVE:
         _branch(code, op, code.agreed(op, "condition", condition)[0])
+        return
+    if condition.uniform:
+        _branch(code, op, condition.part)
         return
     if any(isinstance(v.type, CoopMatrix) for v in op.results):
         code.agreed(op, "condition", condition)
     _masked_branch(code, op, code.vector(condition)[0])
 
 
-def _branch(code: Lowering, op: If, condition: Val) -> None:
+def _branch(code: KernelCode, op: If, condition: Val) -> None:
     carriers = carriers_of(code, op.results)
     known = condition.literal
     if known is not None:
@@ -139,7 +135,7 @@ def _branch(code: Lowering, op: If, condition: Val) -> None:
     _bind(code, op.results, carriers, _regroup(merged, like[0]))
 
 
-def _masked_branch(code: Lowering, op: If, condition: Val) -> None:
+def _masked_branch(code: KernelCode, op: If, condition: Val) -> None:
     w = code.w
     carriers = carriers_of(code, op.results)
     if op.otherwise is not None and _is_simple(op.then) and _is_simple(op.otherwise):
@@ -172,7 +168,7 @@ def _computes(op: Op) -> bool:
     return isinstance(op, Binary | Unary | Comparison | Cast | Constant | Yield)
 
 
-def _both(code: Lowering, region: Region, carriers: Sequence[Carrier]) -> tuple[list[list[Val]], list[Val]]:
+def _both(code: KernelCode, region: Region, carriers: Sequence[Carrier[Any]]) -> tuple[list[list[Val]], list[Val]]:
     """A region computed whatever the condition is."""
     code.region(region)
     groups = _enter(code, carriers, yielded(code, region))
@@ -180,7 +176,7 @@ def _both(code: Lowering, region: Region, carriers: Sequence[Carrier]) -> tuple[
 
 
 def _under(
-    code: Lowering, mask: Val, region: Region, carriers: Sequence[Carrier], otherwise: list[Val] | None
+    code: KernelCode, mask: Val, region: Region, carriers: Sequence[Carrier[Any]], otherwise: list[Val] | None
 ) -> tuple[list[Val], list[list[Val]]]:
     """Execute a region where a mask holds, if it does anywhere; the values it ends with, or any."""
     like: list[list[list[Val]]] = []
@@ -204,15 +200,17 @@ def _under(
 # --- for ---------------------------------------------------------------------------------------
 
 
-@lowering(For)
-def for_(code: Lowering, op: For) -> None:
+@LOWERINGS.of(For)
+def for_(code: KernelCode, op: For) -> None:
     """A loop: of one counter where the work-items agree on it, otherwise under a mask."""
     start, stop = code.scalar(op.start), code.scalar(op.stop)
     step = None if op.step is None else code.scalar(op.step)
-    agree = all(s is None or s.uniform for s in (start, stop, step))
-    if agree or code.place.kind is RegionKind.COLLECTIVE:
+    if code.place.kind is RegionKind.COLLECTIVE:
         shared = None if step is None else code.agreed(op, "step", step)[0]
         _counted(code, op, code.agreed(op, "start", start)[0], code.agreed(op, "stop", stop)[0], shared)
+        return
+    if start.uniform and stop.uniform and (step is None or step.uniform):
+        _counted(code, op, start.part, stop.part, None if step is None else step.part)
         return
     carriers = carriers_of(code, op.carried)
     linear = _evenly(code, op, start, stop, step)
@@ -233,7 +231,7 @@ def for_(code: Lowering, op: For) -> None:
     _bind(code, op.results, carriers, _regroup(results, groups))
 
 
-def _evenly(code: Lowering, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> Linear | None:
+def _evenly(code: KernelCode, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> Linear | None:
     """The first trip of a loop whose trips grow evenly from lane to lane, and that is worth being written twice."""
     linear = start.linear
     uniform_ends = stop.uniform and (step is None or step.uniform)
@@ -256,12 +254,12 @@ def region_size(region: Region) -> int:
     return total
 
 
-def wide_integer(code: Lowering, held: Val) -> Val:
+def wide_integer(code: KernelCode, held: Val) -> Val:
     """An integer as `i64`."""
     return code.w.convert("sext", held, "i64")
 
 
-def _positive_step(code: Lowering, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
+def _positive_step(code: KernelCode, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
     """End and step; a loop with a step that is not positive is found, and does not run."""
     w = code.w
     if step.literal is not None and step.literal > 0:
@@ -271,11 +269,11 @@ def _positive_step(code: Lowering, op: For, stop: Val, start: Val, step: Val) ->
     return w.select(bad, start, stop), w.larger(step, integer(1, step.type))
 
 
-def _carry_in(code: Lowering, op: For, carriers: Sequence[Carrier]) -> list[list[Val]]:
+def _carry_in(code: KernelCode, op: For, carriers: Sequence[Carrier[Any]]) -> list[list[Val]]:
     return _enter(code, carriers, [code.env[v] for v in op.initial])
 
 
-def _counted(code: Lowering, op: For, start: Val, stop: Val, step: Val | None) -> None:
+def _counted(code: KernelCode, op: For, start: Val, stop: Val, step: Val | None) -> None:
     """One counter for all; it counts in 64 bits."""
     w = code.w
     narrow = start.type
@@ -314,9 +312,9 @@ def number_type(value: Value) -> Number:
 
 
 def _linear(
-    code: Lowering,
+    code: KernelCode,
     op: For,
-    carriers: Sequence[Carrier],
+    carriers: Sequence[Carrier[Any]],
     groups: list[list[Val]],
     start: Linear,
     stop: Val,
@@ -358,11 +356,11 @@ def _linear(
 
 
 def _masked_iteration(
-    code: Lowering,
+    code: KernelCode,
     op: For,
     mask: Val,
     variable: Scalar,
-    carriers: Sequence[Carrier],
+    carriers: Sequence[Carrier[Any]],
     groups: Sequence[Sequence[Val]],
     carried: Sequence[Val],
 ) -> list[Val]:
@@ -383,9 +381,9 @@ def _masked_iteration(
 
 
 def _varying(
-    code: Lowering,
+    code: KernelCode,
     op: For,
-    carriers: Sequence[Carrier],
+    carriers: Sequence[Carrier[Any]],
     groups: list[list[Val]],
     start: Scalar,
     stop: Scalar,
@@ -418,7 +416,7 @@ def _varying(
     return list(w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)[2:])
 
 
-def _stopped(code: Lowering, op: For, step: Val) -> Val:
+def _stopped(code: KernelCode, op: For, step: Val) -> Val:
     """The work-items whose step is not positive: found, and their loop does not run."""
     w = code.w
     bad = w.splat(w.compare("sle", step, integer(0, step.type)), code.lanes)

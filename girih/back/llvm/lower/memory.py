@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from girih.back.llvm.emit.text import Val, integer, lanes, mangled, wide, zero
-from girih.back.llvm.lower.access import first_outside, locate, outside, read, write
-from girih.back.llvm.lower.code import Lowering, lowering, memref_type
+from girih.back.llvm.lower.access import first_outside, full_mask, locate, outside, read, write
+from girih.back.llvm.lower.code import KernelCode, memref_type
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
@@ -24,29 +25,32 @@ from girih.ops.tile.memory import (
     Subview,
 )
 
+LOWERINGS = Lowerings[KernelCode]()
+"""The lowerings of this file."""
+
 ALIGNMENT = 128
 """Of local memory, in bytes (the default alignment of the language)."""
 
 
-@lowering(Alloca)
-def alloca(code: Lowering, op: Alloca) -> None:
-    """A piece of the thread's workspace."""
+@LOWERINGS.of(Alloca)
+def alloca(code: KernelCode, op: Alloca) -> None:
+    """A piece of local memory."""
     type = memref_type(op.result)
     shape = tuple(n or 0 for n in type.shape)
     strides = tuple(n or 0 for n in type.strides)
     elements = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-    pointer = code.take(elements * type.element.size, ALIGNMENT)
+    pointer = code.local(elements * type.element.size, ALIGNMENT)
     held = MemRefHeld(type, pointer, index(0), shape, strides, op.result.name, ALIGNMENT, maybe_null=False)
     code.set(op.result, held)
 
 
-@lowering(LifetimeStop)
-def lifetime_stop(code: Lowering, op: LifetimeStop) -> None:
+@LOWERINGS.of(LifetimeStop)
+def lifetime_stop(code: KernelCode, op: LifetimeStop) -> None:
     """The memory stays until the end of its region: nothing to do."""
 
 
-@lowering(Load)
-def load(code: Lowering, op: Load) -> None:
+@LOWERINGS.of(Load)
+def load(code: KernelCode, op: Load) -> None:
     """An element of a memref, or a memref of a group."""
     if isinstance(op.tensor.type, GroupType):
         code.set(op.result, _member(code, op, code.group_of(op.tensor)))
@@ -54,13 +58,14 @@ def load(code: Lowering, op: Load) -> None:
     code.set(op.result, read(code, locate(code, op, code.memref(op.tensor), op.indices)))
 
 
-@lowering(Store)
-def store(code: Lowering, op: Store) -> None:
+@LOWERINGS.of(Store)
+def store(code: KernelCode, op: Store) -> None:
     """Write an element."""
-    write(code, locate(code, op, code.memref(op.tensor), op.indices), code.scalar(op.value))
+    place = locate(code, op, code.memref(op.tensor), op.indices)
+    code.once(lambda: write(code, place, code.scalar(op.value)))
 
 
-def _member(code: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
+def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:
     """The memref that each work-item picks from a group."""
     w = code.w
     where = code.index(op.indices[0])
@@ -85,31 +90,31 @@ def _member(code: Lowering, op: Load, group: GroupHeld) -> MemRefHeld:
 class _Fields:
     """The fields of a group's record, one after the other."""
 
-    def __init__(self, code: Lowering, record: Val) -> None:
-        self._l, self._record, self._offset = code, record, 0
+    def __init__(self, code: KernelCode, record: Val) -> None:
+        self._code, self._record, self._offset = code, record, 0
 
     def next(self, type: str) -> Val:
         """The next field."""
-        w = self._l.w
+        code = self._code
+        w = code.w
         address = w.at(self._record, self._offset)
         self._offset += 8
         count = lanes(address.type)
         if count == 1:
             return w.load(type, address, 8)
-        mask = self._l.mask if self._l.mask is not None else integer(1, wide("i1", count))
-        return w.gather(wide(type, count), address, mask, 8, zero(wide(type, count)))
+        return w.gather(wide(type, count), address, full_mask(code), 8, zero(wide(type, count)))
 
 
-@lowering(Associated)
-def associated(code: Lowering, op: Associated) -> None:
+@LOWERINGS.of(Associated)
+def associated(code: KernelCode, op: Associated) -> None:
     """Whether there is memory."""
     held = code.env[op.tensor]
     pointer = held.table if isinstance(held, GroupHeld) else held.pointer
     code.set(op.result, uniform(BOOL, code.w.compare("ne", pointer, zero(pointer.type))))
 
 
-@lowering(Size)
-def size(code: Lowering, op: Size) -> None:
+@LOWERINGS.of(Size)
+def size(code: KernelCode, op: Size) -> None:
     """The size of a mode or group."""
     held = code.env[op.tensor]
     if isinstance(held, GroupHeld):
@@ -121,8 +126,8 @@ def size(code: Lowering, op: Size) -> None:
 # --- views -------------------------------------------------------------------------------------
 
 
-@lowering(Subview)
-def subview(code: Lowering, op: Subview) -> None:
+@LOWERINGS.of(Subview)
+def subview(code: KernelCode, op: Subview) -> None:
     """A part of a memref; a slice outside what it cuts is a finding."""
     memref = code.memref(op.tensor)
     offset: Extent = as_extent(memref.offset)
@@ -159,7 +164,7 @@ def _is_inside(first: Extent, length: Extent, extent: Extent) -> bool:
 
 
 def _check_slice(
-    code: Lowering, op: Subview, memref: MemRefHeld, number: int, first: Extent, length: Extent, extent: Extent
+    code: KernelCode, op: Subview, memref: MemRefHeld, number: int, first: Extent, length: Extent, extent: Extent
 ) -> None:
     if not code.checks:
         return
@@ -176,8 +181,8 @@ def _check_slice(
     code.check(op, bad, words, argument=memref.name, index=(first, length), shape=(extent,))
 
 
-@lowering(Expand)
-def expand(code: Lowering, op: Expand) -> None:
+@LOWERINGS.of(Expand)
+def expand(code: KernelCode, op: Expand) -> None:
     """One mode seen as several."""
     memref = code.memref(op.tensor)
     sizes = [as_extent(code.index(size)) for size in op.sizes]
@@ -192,7 +197,7 @@ def expand(code: Lowering, op: Expand) -> None:
     code.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
 
 
-def _check_product(code: Lowering, op: Expand, memref: MemRefHeld, sizes: list[Extent], extent: Extent) -> None:
+def _check_product(code: KernelCode, op: Expand, memref: MemRefHeld, sizes: list[Extent], extent: Extent) -> None:
     """Find sizes that are negative or whose product is not the extent; nothing is lost to overflow."""
     if not code.checks:
         return
@@ -210,16 +215,16 @@ def _check_product(code: Lowering, op: Expand, memref: MemRefHeld, sizes: list[E
     for held in factors:
         factor = w.larger(held, one)
         pair = w.pure(f"{{ {factor.type}, {bad.type} }}", _multiplied(code, product, factor), (product, factor))
-        over = w.pure(bad.type, f"extractvalue {pair}, 1", (pair,))
+        over = w.field(pair, 1, bad.type)
         bad = w.binary("or", bad, w.binary("and", over, w.negated(empty)))
-        product = w.pure(factor.type, f"extractvalue {pair}, 0", (pair,))
+        product = w.field(pair, 0, factor.type)
     total = w.select(empty, integer(0, product.type), product)
     bad = w.binary("or", bad, w.compare("ne", total, target))
     words = findings.wrong_sizes(op.mode, memref.name)
     code.check(op, bad, words, argument=memref.name, index=sizes, shape=(extent,))
 
 
-def _multiplied(code: Lowering, a: Val, b: Val) -> str:
+def _multiplied(code: KernelCode, a: Val, b: Val) -> str:
     count = lanes(a.type)
     name = f"llvm.smul.with.overflow.{mangled(a.type)}"
     result = f"{{ {a.type}, {wide('i1', count)} }}"
@@ -227,8 +232,8 @@ def _multiplied(code: Lowering, a: Val, b: Val) -> str:
     return f"call {result} @{name}({a}, {b})"
 
 
-@lowering(Fuse)
-def fuse(code: Lowering, op: Fuse) -> None:
+@LOWERINGS.of(Fuse)
+def fuse(code: KernelCode, op: Fuse) -> None:
     """Several modes seen as one."""
     memref = code.memref(op.tensor)
     fused: Extent = memref.shape[op.first]
@@ -240,7 +245,7 @@ def fuse(code: Lowering, op: Fuse) -> None:
     code.set(op.result, _view(memref, memref_type(op.result), memref.offset, shape, strides))
 
 
-def _check_gap(code: Lowering, op: Fuse, memref: MemRefHeld, k: int) -> None:
+def _check_gap(code: KernelCode, op: Fuse, memref: MemRefHeld, k: int) -> None:
     w = code.w
     step = as_scalar(addresses.multiply(w, memref.strides[k], memref.shape[k], code.lanes))
     following = as_scalar(memref.strides[k + 1])

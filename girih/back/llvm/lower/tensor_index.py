@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from girih.back.llvm.emit.text import Operand, Val, integer
-from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.tensor_reals import Real, Reals
 from girih.back.llvm.lower.tensor_values import U32, LayoutHeld, ViewHeld
 from girih.back.llvm.numbers.addresses import as_scalar
@@ -40,7 +40,7 @@ class TensorIndex:
     """The elements of a matrix `[rows, columns]` that is accessed through a layout, and a view if there is one."""
 
     def __init__(
-        self, code: Lowering, layout: LayoutHeld, view: ViewHeld | None, shape: tuple[int, int], *, store: bool
+        self, code: KernelCode, layout: LayoutHeld, view: ViewHeld | None, shape: tuple[int, int], *, store: bool
     ) -> None:
         self.code, self.layout, self.view, self.shape = code, layout, view, shape
         self.moves = not store and layout.mode in _MOVES

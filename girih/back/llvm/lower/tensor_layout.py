@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from girih.back.llvm.emit.text import Val, integer, zero
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.tensor_values import I32_HIGH, I32_LOW, U32, LayoutHeld, ViewHeld, quotient
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
@@ -34,6 +35,9 @@ from girih.ops.tile.tensor_layout import (
     TensorViewSetStride,
 )
 
+LOWERINGS = Lowerings[KernelCode]()
+"""The lowerings of this file."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
@@ -55,7 +59,9 @@ _VIEW_STRIDE = _Kind("stride", 0, U32, "000 OpTensorViewSetStrideNV")
 _CLIP = _Kind("clip", 0, U32, "000 OpTensorViewSetClipNV")
 
 
-def _numbers(code: Lowering, op: Op, kind: _Kind, held: Sequence[Value | int | None], what: str) -> tuple[Extent, ...]:
+def _numbers(
+    code: KernelCode, op: Op, kind: _Kind, held: Sequence[Value | int | None], what: str
+) -> tuple[Extent, ...]:
     """Numbers of an instruction, checked."""
     return tuple(
         _checked(code, op, kind, f"{kind.name}[{position}]", as_extent(code.index(one)), what)
@@ -64,7 +70,7 @@ def _numbers(code: Lowering, op: Op, kind: _Kind, held: Sequence[Value | int | N
     )
 
 
-def _checked(code: Lowering, op: Op, kind: _Kind, name: str, held: Extent, what: str) -> Extent:
+def _checked(code: KernelCode, op: Op, kind: _Kind, name: str, held: Extent, what: str) -> Extent:
     """A number, which must be in its range."""
     w = code.w
     if isinstance(held, int) and kind.low <= held <= kind.high:
@@ -78,7 +84,7 @@ def _checked(code: Lowering, op: Op, kind: _Kind, name: str, held: Extent, what:
     return held
 
 
-def _dense(code: Lowering, op: Op, counts: Sequence[Extent], source: tuple[str, str, str]) -> tuple[Extent, ...]:
+def _dense(code: KernelCode, op: Op, counts: Sequence[Extent], source: tuple[str, str, str]) -> tuple[Extent, ...]:
     """The strides of a dense array of so many blocks, outermost first; what, fix and section of the finding."""
     w = code.w
     stride: list[Extent] = [1]
@@ -96,14 +102,14 @@ def _dense(code: Lowering, op: Op, counts: Sequence[Extent], source: tuple[str, 
     return tuple(stride)
 
 
-def _above(code: Lowering, held: Extent, most: int) -> Val | None:
+def _above(code: KernelCode, held: Extent, most: int) -> Val | None:
     """Whether an unsigned number is larger than a bound; None where it is known not to be."""
     if isinstance(held, int):
         return integer(1, "i1") if held > most else None
     return _unsigned(code, "ugt", held, most)
 
 
-def _unsigned(code: Lowering, predicate: str, a: Extent, b: Extent) -> Val:
+def _unsigned(code: KernelCode, predicate: str, a: Extent, b: Extent) -> Val:
     x, y = as_scalar(a), as_scalar(b)
     count = 1 if x.uniform and y.uniform else code.lanes
     return code.w.compare(predicate, addresses.vector(code.w, x, count), addresses.vector(code.w, y, count))
@@ -112,8 +118,8 @@ def _unsigned(code: Lowering, predicate: str, a: Extent, b: Extent) -> Val:
 # --- layouts -----------------------------------------------------------------------------------
 
 
-@lowering(TensorLayoutCreate)
-def create_layout(code: Lowering, op: TensorLayoutCreate) -> None:
+@LOWERINGS.of(TensorLayoutCreate)
+def create_layout(code: KernelCode, op: TensorLayoutCreate) -> None:
     """Block sizes of 1, and zeros."""
     type = op.result.type
     assert isinstance(type, TensorLayoutType)
@@ -121,20 +127,20 @@ def create_layout(code: Lowering, op: TensorLayoutCreate) -> None:
     code.set(op.result, LayoutHeld(type, (1,) * type.dim, zeros, zeros, zeros, zeros, uniform(I32, zero("i32"))))
 
 
-def _layout(code: Lowering, value: Value) -> LayoutHeld:
+def _layout(code: KernelCode, value: Value) -> LayoutHeld:
     held: LayoutHeld = code.env[value]
     return held
 
 
-@lowering(TensorLayoutSetBlockSize)
-def set_block_size(code: Lowering, op: TensorLayoutSetBlockSize) -> None:
+@LOWERINGS.of(TensorLayoutSetBlockSize)
+def set_block_size(code: KernelCode, op: TensorLayoutSetBlockSize) -> None:
     """Strides stay as they are."""
     sizes = _numbers(code, op, _BLOCK_SIZE, op.numbers, NO_LAYOUT)
     code.set(op.result, replace(_layout(code, op.layout), block_size=sizes))
 
 
-@lowering(TensorLayoutSetDimension)
-def set_dimension(code: Lowering, op: SetOfLayout) -> None:
+@LOWERINGS.of(TensorLayoutSetDimension)
+def set_dimension(code: KernelCode, op: SetOfLayout) -> None:
     """Strides of rows of whole blocks, and all of the tensor as the region."""
     held = _layout(code, op.layout)
     sizes = _numbers(code, op, _DIMENSION, op.numbers, NO_LAYOUT)
@@ -145,8 +151,8 @@ def set_dimension(code: Lowering, op: SetOfLayout) -> None:
     code.set(op.result, replace(held, dimension=sizes, span=sizes, offset=zeros, stride=stride))
 
 
-@lowering(TensorLayoutSetStride)
-def set_stride(code: Lowering, op: SetOfLayout) -> None:
+@LOWERINGS.of(TensorLayoutSetStride)
+def set_stride(code: KernelCode, op: SetOfLayout) -> None:
     """Each stride is at least what the next dimension takes."""
     held = _layout(code, op.layout)
     steps = _numbers(code, op, _STRIDE, op.numbers, NO_LAYOUT)
@@ -156,7 +162,7 @@ def set_stride(code: Lowering, op: SetOfLayout) -> None:
     code.set(op.result, replace(held, stride=steps))
 
 
-def _check_order(code: Lowering, op: Op, held: LayoutHeld, steps: Sequence[Extent], position: int) -> None:
+def _check_order(code: KernelCode, op: Op, held: LayoutHeld, steps: Sequence[Extent], position: int) -> None:
     size, block = held.dimension[position + 1], held.block_size[position + 1]
     count = quotient(code, size, block, up=True)
     least = addresses.multiply(code.w, steps[position + 1], count, code.lanes)
@@ -168,8 +174,8 @@ def _check_order(code: Lowering, op: Op, held: LayoutHeld, steps: Sequence[Exten
     code.check(op, bad, findings.stride_too_small(position, _STRIDE.section), index=index, shape=(least,))
 
 
-@lowering(TensorLayoutSlice)
-def slice_layout(code: Lowering, op: TensorLayoutSlice) -> None:
+@LOWERINGS.of(TensorLayoutSlice)
+def slice_layout(code: KernelCode, op: TensorLayoutSlice) -> None:
     """Offsets add up, spans are replaced."""
     held = _layout(code, op.layout)
     moves = _numbers(code, op, _OFFSET, _offsets(op.slices), NO_LAYOUT)
@@ -183,7 +189,7 @@ def slice_layout(code: Lowering, op: TensorLayoutSlice) -> None:
     code.set(op.result, replace(held, offset=tuple(offset), span=span))
 
 
-def _check_offset(code: Lowering, op: Op, position: int, added: tuple[Extent, Extent], total: Extent) -> None:
+def _check_offset(code: KernelCode, op: Op, position: int, added: tuple[Extent, Extent], total: Extent) -> None:
     if isinstance(total, int) and I32_LOW <= total <= I32_HIGH:
         return
     moved = addresses.add(code.w, total, -I32_LOW, code.lanes)
@@ -191,8 +197,8 @@ def _check_offset(code: Lowering, op: Op, position: int, added: tuple[Extent, Ex
     code.check(op, bad, findings.offset_too_large(position, _OFFSET.section), index=added, shape=(total,))
 
 
-@lowering(TensorLayoutSetClampValue)
-def set_clamp_value(code: Lowering, op: TensorLayoutSetClampValue) -> None:
+@LOWERINGS.of(TensorLayoutSetClampValue)
+def set_clamp_value(code: KernelCode, op: TensorLayoutSetClampValue) -> None:
     """A bit pattern."""
     code.set(op.result, replace(_layout(code, op.layout), clamp_value=code.scalar(op.value)))
 
@@ -208,8 +214,8 @@ def _sizes(slices: Sequence[Slice]) -> list[Value | int | None]:
 # --- views -------------------------------------------------------------------------------------
 
 
-@lowering(TensorViewCreate)
-def create_view(code: Lowering, op: TensorViewCreate) -> None:
+@LOWERINGS.of(TensorViewCreate)
+def create_view(code: KernelCode, op: TensorViewCreate) -> None:
     """Zeros, and no clip."""
     type = op.result.type
     assert isinstance(type, TensorViewType)
@@ -217,28 +223,28 @@ def create_view(code: Lowering, op: TensorViewCreate) -> None:
     code.set(op.result, ViewHeld(type, zeros, zeros, (0, U32, 0, U32)))
 
 
-def _view(code: Lowering, value: Value) -> ViewHeld:
+def _view(code: KernelCode, value: Value) -> ViewHeld:
     held: ViewHeld = code.env[value]
     return held
 
 
-@lowering(TensorViewSetDimension)
-def set_view_dimension(code: Lowering, op: TensorViewSetDimension) -> None:
+@LOWERINGS.of(TensorViewSetDimension)
+def set_view_dimension(code: KernelCode, op: TensorViewSetDimension) -> None:
     """Strides are those of a dense array."""
     sizes = _numbers(code, op, _VIEW_DIMENSION, op.numbers, NO_VIEW)
     source = (NO_VIEW, "make the inner dimensions smaller", "000 OpTensorViewSetDimensionNV")
     code.set(op.result, replace(_view(code, op.view), dimension=sizes, stride=_dense(code, op, sizes, source)))
 
 
-@lowering(TensorViewSetStride)
-def set_view_stride(code: Lowering, op: TensorViewSetStride) -> None:
+@LOWERINGS.of(TensorViewSetStride)
+def set_view_stride(code: KernelCode, op: TensorViewSetStride) -> None:
     """Any strides."""
     steps = _numbers(code, op, _VIEW_STRIDE, op.numbers, NO_VIEW)
     code.set(op.result, replace(_view(code, op.view), stride=steps))
 
 
-@lowering(TensorViewSetClip)
-def set_clip(code: Lowering, op: TensorViewSetClip) -> None:
+@LOWERINGS.of(TensorViewSetClip)
+def set_clip(code: KernelCode, op: TensorViewSetClip) -> None:
     """The rows and columns that are accessed."""
     parts = [part for one in op.slices for part in (one.offset, one.size) if part is not None]
     names = ("row_offset", "row_span", "column_offset", "column_span")

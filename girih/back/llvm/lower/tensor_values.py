@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import integer
-from girih.back.llvm.lower.code import Lowering
+from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import Scalar, index, uniform
@@ -58,7 +58,7 @@ class ViewHeld:
         return self.type.has_dimensions and any(n == 0 for n in self.dimension)
 
 
-def shared_layout(code: Lowering, op: Op, held: LayoutHeld) -> LayoutHeld:
+def shared_layout(code: KernelCode, op: Op, held: LayoutHeld) -> LayoutHeld:
     """The layout of an instruction as the first active work-item has it; a finding where another one's differs."""
     block_size, dimension, stride, offset, span = (
         _shared(code, op, "layout", numbers)
@@ -70,7 +70,7 @@ def shared_layout(code: Lowering, op: Op, held: LayoutHeld) -> LayoutHeld:
     return LayoutHeld(held.type, block_size, dimension, stride, offset, span, value)
 
 
-def shared_view(code: Lowering, op: Op, held: ViewHeld) -> ViewHeld:
+def shared_view(code: KernelCode, op: Op, held: ViewHeld) -> ViewHeld:
     """The view of an instruction, as its layout."""
     dimension, stride, clip = (
         _shared(code, op, "view", numbers) for numbers in (held.dimension, held.stride, held.clip)
@@ -78,7 +78,7 @@ def shared_view(code: Lowering, op: Op, held: ViewHeld) -> ViewHeld:
     return ViewHeld(held.type, dimension, stride, clip)
 
 
-def _shared(code: Lowering, op: Op, name: str, numbers: tuple[Extent, ...]) -> tuple[Extent, ...]:
+def _shared(code: KernelCode, op: Op, name: str, numbers: tuple[Extent, ...]) -> tuple[Extent, ...]:
     def one(extent: Extent) -> Extent:
         if isinstance(extent, int) or extent.uniform:
             return extent
@@ -87,7 +87,7 @@ def _shared(code: Lowering, op: Op, name: str, numbers: tuple[Extent, ...]) -> t
     return tuple(map(one, numbers))
 
 
-def quotient(code: Lowering, a: Extent, b: Extent, *, up: bool = False) -> Extent:
+def quotient(code: KernelCode, a: Extent, b: Extent, *, up: bool = False) -> Extent:
     """a / b of numbers that are not negative, rounded down, or `up`; b counts as 1 where it is not positive."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b) if up else a // b

@@ -13,13 +13,13 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from girih.back.llvm.emit.text import Val, floating, integer
+from girih.back.llvm.emit.text import Val, floating, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers import integers
 from girih.back.llvm.numbers.complexes import complex_abs, complex_divide, complex_multiply
 from girih.back.llvm.numbers.floats import magnitude, negative
 from girih.back.llvm.numbers.rounding import Features, round_to
-from girih.back.llvm.numbers.values import register
+from girih.back.llvm.numbers.values import register, vector_of
 from girih.ir.types import PARTS, Boolean, Number
 
 Parts = tuple[Val, ...]
@@ -57,6 +57,23 @@ def compare(w: Writer, mnemonic: str, type: Number | Boolean, a: Parts, b: Parts
     if len(parts) == 1:
         return parts[0]
     return w.binary("and" if mnemonic == "equal" else "or", *parts)
+
+
+def differs(w: Writer, a: Val, b: Val) -> Val:
+    """Where two parts of numbers differ; NaN is like NaN."""
+    if scalar(a.type) not in ("float", "double"):
+        return w.compare("ne", a, b)
+    both = w.binary("and", w.compare("uno", a, a), w.compare("uno", b, b))
+    return w.binary("and", w.compare("une", a, b), w.negated(both))
+
+
+def identity(operator: str, type: Number, count: int) -> Val:
+    """What `add`, `max` or `min` leaves a number as it is with, in every lane (of every part)."""
+    vector = vector_of(type, count)
+    if register(type) in ("float", "double"):
+        return floating({"add": 0.0, "max": float("-inf"), "min": float("inf")}[operator], vector)
+    least = -(1 << 8 * type.size - 1)
+    return integer({"add": 0, "max": least, "min": -least - 1}[operator], vector)
 
 
 def constant(type: Number | Boolean, value: bool | int | float | complex) -> Parts:

@@ -9,7 +9,7 @@ from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
 from girih.back.llvm.cpu.collective.microkernel import accumulate, multiply_add
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, wide, zero
-from girih.back.llvm.lower.code import WorkspaceFrame
+from girih.back.llvm.lower.code import MemoryFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Product:
     a: View
     b: View
     target: View
-    frame: WorkspaceFrame
+    frame: MemoryFrame
     workspace: Val
 
     @property

@@ -13,19 +13,23 @@ from girih.back.llvm.cpu.collective import elementwise, gemm, sums
 from girih.back.llvm.cpu.collective.elements import Elements, View, computing, view
 from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
 from girih.facts import findings
 from girih.ir.core import Op
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
+
 Shape = tuple[Operand, ...]
 
 
-def _start(code: Lowering, op: Any, *names: str) -> tuple[Elements, Scaling, list[View]]:
+def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list[View]]:
     """The memory of the operands, checked, the target last; how to compute for it, and how results reach it."""
     views = []
     for name in names:
@@ -39,13 +43,13 @@ def _start(code: Lowering, op: Any, *names: str) -> tuple[Elements, Scaling, lis
     return e, scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local), views
 
 
-def _factor(code: Lowering, op: Any, name: str) -> Scalar:
+def _factor(code: CpuCode, op: Any, name: str) -> Scalar:
     """alpha or beta, which the work-items share."""
     held = code.scalar(getattr(op, name))
     return Scalar(held.type, code.agreed(op, name, held))
 
 
-def _check_limit(code: Lowering, op: Op, held: MemRefHeld) -> None:
+def _check_limit(code: CpuCode, op: Op, held: MemRefHeld) -> None:
     """Find a member of a group with an offset whose memory ends before its shape does."""
     if held.limit is None or not code.checks:
         return
@@ -59,7 +63,7 @@ def _check_limit(code: Lowering, op: Op, held: MemRefHeld) -> None:
     code.check(op, w.binary("and", some, beyond), findings.outside_memory(op, held.name), argument=held.name)
 
 
-def _fits(code: Lowering, op: Op, left: Sequence[Operand], right: Sequence[Operand], differ: str, target: View) -> None:
+def _fits(code: CpuCode, op: Op, left: Sequence[Operand], right: Sequence[Operand], differ: str, target: View) -> None:
     """Find sizes that differ, as far as they are not known to agree."""
     w = code.w
     bad = integer(0, "i1")
@@ -74,8 +78,8 @@ def _as_index(held: Operand) -> int | Scalar:
     return held if isinstance(held, int) else as_scalar(index(held))
 
 
-@lowering(Axpby)
-def axpby(code: Lowering, op: Axpby) -> None:
+@LOWERINGS.of(Axpby)
+def axpby(code: CpuCode, op: Axpby) -> None:
     """b := alpha op(a) + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
     source = a.turned(op.transpose)
@@ -83,8 +87,8 @@ def axpby(code: Lowering, op: Axpby) -> None:
     elementwise.axpby(e, end, source, b)
 
 
-@lowering(Hadamard)
-def hadamard(code: Lowering, op: Hadamard) -> None:
+@LOWERINGS.of(Hadamard)
+def hadamard(code: CpuCode, op: Hadamard) -> None:
     """c := alpha a * b + beta c, entry by entry."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     _fits(code, op, a.shape, b.shape, findings.A_AND_B, c)
@@ -92,16 +96,16 @@ def hadamard(code: Lowering, op: Hadamard) -> None:
     elementwise.hadamard(e, end, a, b, c)
 
 
-@lowering(Ger)
-def ger(code: Lowering, op: Ger) -> None:
+@LOWERINGS.of(Ger)
+def ger(code: CpuCode, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     _fits(code, op, (*a.shape, *b.shape), c.shape, findings.OUTER_PRODUCT_AND_C, c)
     elementwise.ger(e, end, a, b, c)
 
 
-@lowering(Sum)
-def sum_(code: Lowering, op: Sum) -> None:
+@LOWERINGS.of(Sum)
+def sum_(code: CpuCode, op: Sum) -> None:
     """b := alpha op(a) 1 + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
     if not b.shape:
@@ -112,8 +116,8 @@ def sum_(code: Lowering, op: Sum) -> None:
     with_piece(code, lambda piece: sums.matrix_vector(e, end, source, None, b, piece))
 
 
-@lowering(Gemv)
-def gemv(code: Lowering, op: Gemv) -> None:
+@LOWERINGS.of(Gemv)
+def gemv(code: CpuCode, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     left = a.turned(op.transpose)
@@ -122,23 +126,23 @@ def gemv(code: Lowering, op: Gemv) -> None:
     with_piece(code, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
 
 
-def with_piece(code: Lowering, body: Callable[[Val], None]) -> None:
+def with_piece(code: CpuCode, body: Callable[[Val], None]) -> None:
     """Call a body with workspace that is free again afterwards."""
     used = code.frame.used
     body(code.take(sums.PIECE_BYTES))
     code.frame.used = used
 
 
-@lowering(Cumsum)
-def cumsum(code: Lowering, op: Cumsum) -> None:
+@LOWERINGS.of(Cumsum)
+def cumsum(code: CpuCode, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
     _fits(code, op, a.shape, b.shape, findings.A_AND_B, b)
     sums.running(e, end, a, op.mode, b)
 
 
-@lowering(Gemm)
-def gemm_(code: Lowering, op: Gemm) -> None:
+@LOWERINGS.of(Gemm)
+def gemm_(code: CpuCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)

@@ -47,6 +47,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from girih.back.llvm.lower.sites import MOST_VALUES, Site
+
 FIRST_PARAMETER = 4
 """The slot of the first parameter."""
 RECORD_SLOT = 3
@@ -54,7 +56,7 @@ RECORD_SLOT = 3
 WORKSPACE_ALIGNMENT = 128
 
 RECORD_BYTES = 256
-RECORD_VALUES = 28
+RECORD_VALUES = MOST_VALUES
 RECORD_SITE = 4
 RECORD_GROUP = 8
 RECORD_SUBGROUP = 16
@@ -63,24 +65,6 @@ RECORD_FIRST_VALUE = 32
 
 NO_FAILURE, BEING_WRITTEN, WRITTEN, STOPPED = 0, 1, 2, 3
 """The states of a failure record."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A check of the kernel, and what to say where it fails.
-
-    `span` holds the start and end of the instruction in the text of the function. `place` puts index and shape into
-    words, as in `Machine.find` of the interpreter. `by_lane` is false for what a subgroup does as one.
-    """
-
-    code: str
-    message: str
-    span: tuple[int, int]
-    argument: str | None = None
-    index_count: int = 0
-    shape_count: int = 0
-    place: str = "index ({}) of shape ({})"
-    by_lane: bool = True
 
 
 @dataclass(frozen=True, slots=True)

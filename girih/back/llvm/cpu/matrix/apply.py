@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from girih.analysis.effects import writes
 from girih.analysis.work_group import waits
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.elementwise import put_off
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
@@ -28,7 +29,8 @@ from girih.back.llvm.cpu.matrix.states import (
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.access import shared_memref
-from girih.back.llvm.lower.code import Held, Lowering, lowering
+from girih.back.llvm.lower.code import Held
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.define import Operand
@@ -37,9 +39,12 @@ from girih.ir.uses import free_values
 from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
 
-@lowering(CooperativeMatrixApply)
-def apply(code: Lowering, op: CooperativeMatrixApply) -> None:
+
+@LOWERINGS.of(CooperativeMatrixApply)
+def apply(code: CpuCode, op: CooperativeMatrixApply) -> None:
     """The region, line by line; where it does something, at once."""
     together(code, op)
     shared = _shared_values(code, op)
@@ -64,7 +69,7 @@ def _one_after_the_other(op: CooperativeMatrixApply, type: CoopMatrix) -> bool:
 
 
 def _deferred(
-    code: Lowering, op: CooperativeMatrixApply, type: CoopMatrix, matrices: Sequence[Matrix], shared: dict[Value, Held]
+    code: CpuCode, op: CooperativeMatrixApply, type: CoopMatrix, matrices: Sequence[Matrix], shared: dict[Value, Held]
 ) -> Deferred:
     """The region, line by line."""
 
@@ -75,7 +80,7 @@ def _deferred(
 
 
 def _by_one_subgroup(
-    code: Lowering,
+    code: CpuCode,
     op: CooperativeMatrixApply,
     type: CoopMatrix,
     matrices: Sequence[Matrix],
@@ -104,9 +109,7 @@ def weight_of_region(region: Region) -> int:
                for op in region.ops)  # fmt: skip
 
 
-def called(
-    code: Lowering, region: Region, count: int, number: Scalar, arguments: Iterable[tuple[Value, Held]]
-) -> Parts:
+def called(code: CpuCode, region: Region, count: int, number: Scalar, arguments: Iterable[tuple[Value, Held]]) -> Parts:
     """What a region yields for so many components, which have `number`s row by row."""
     location = code.w.location
     with code.at(kind=RegionKind.SPMD, lanes=count, mask=None, element_number=number):
@@ -138,7 +141,7 @@ def _loads(op: Op) -> bool:
     return any(isinstance(role, Operand) and role.reads for role in op.spec.roles.values())
 
 
-def _shared_values(code: Lowering, op: CooperativeMatrixApply) -> dict[Value, Held]:
+def _shared_values(code: CpuCode, op: CooperativeMatrixApply) -> dict[Value, Held]:
     """What differs between work-items outside, as the first active one has it."""
     found: dict[Value, Held] = {}
     for value in free_values(op):
@@ -151,7 +154,7 @@ def _shared_values(code: Lowering, op: CooperativeMatrixApply) -> dict[Value, He
 
 
 def _body(
-    code: Lowering, op: CooperativeMatrixApply, at: MatrixPiece, elements: Sequence[Parts], shared: dict[Value, Held]
+    code: CpuCode, op: CooperativeMatrixApply, at: MatrixPiece, elements: Sequence[Parts], shared: dict[Value, Held]
 ) -> Parts:
     """The region for a piece of a line of each matrix: the components that it yields."""
     w = code.w
@@ -174,7 +177,7 @@ def _body(
 
 
 def _one_by_one(
-    code: Lowering, op: CooperativeMatrixApply, sources: Sequence[InMemory], shared: dict[Value, Held], target: InMemory
+    code: CpuCode, op: CooperativeMatrixApply, sources: Sequence[InMemory], shared: dict[Value, Held], target: InMemory
 ) -> None:
     """A row, component by component, as the column is one number in the region."""
     with code.w.loop(0, length(target.type)) as loop:
@@ -182,6 +185,6 @@ def _one_by_one(
         write_tile(code, target, at, _body(code, op, at, [read_tile(code, s, at) for s in sources], shared))
 
 
-def loaded(code: Lowering, tile: InMemory) -> Matrix:
+def loaded(code: CpuCode, tile: InMemory) -> Matrix:
     """A tile as matrices of its type are held."""
     return Columns(tile.type, to_columns(code, tile)) if in_registers(code, tile.type) else tile

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
@@ -24,7 +25,6 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.cpu.matrix.transpose import move_in
 from girih.back.llvm.emit.text import Operand, Val, lanes
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.rounding import to_memory
 from girih.ir.types import BF16, F32, I32, CoopMatrix, Number, Use
 
@@ -42,7 +42,7 @@ class Factor:
     imaginary: int = 0
 
 
-def suits(code: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
+def suits(code: CpuCode, a: Matrix, b: Matrix, total: Number) -> bool:
     """Whether a product can be computed from pairs."""
     rows, depth = a.type.shape
     return (
@@ -54,7 +54,7 @@ def suits(code: Lowering, a: Matrix, b: Matrix, total: Number) -> bool:
     )
 
 
-def vectors(code: Lowering, a: Matrix, read: list[Matrix]) -> Factor:
+def vectors(code: CpuCode, a: Matrix, read: list[Matrix]) -> Factor:
     """`a` as pairs, column by column. What is read until the product is done is added to `read`."""
     found = _found(code, a)
     rows, depth = a.type.shape
@@ -67,7 +67,7 @@ def vectors(code: Lowering, a: Matrix, read: list[Matrix]) -> Factor:
     return Factor(tile.type, tile.pointer, I32.size, line_bytes(tile.type))
 
 
-def scalars(code: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
+def scalars(code: CpuCode, b: Matrix, read: list[Matrix]) -> Factor:
     """`b` as pairs, wherever they are. What is read until the product is done is added to `read`."""
     found = _found(code, b)
     depth, columns = b.type.shape
@@ -90,12 +90,12 @@ def scalars(code: Lowering, b: Matrix, read: list[Matrix]) -> Factor:
     return Factor(pairs, held.pointer, 2 * _BYTES, line_bytes(held.type))
 
 
-def _found(code: Lowering, m: Matrix) -> Matrix:
+def _found(code: CpuCode, m: Matrix) -> Matrix:
     held = same_numbers(m)
     return held.found(code, lines=False) if isinstance(held, Unloaded) else held
 
 
-def _pack(code: Lowering, m: Matrix, tile: InMemory) -> None:
+def _pack(code: CpuCode, m: Matrix, tile: InMemory) -> None:
     """Neighbouring columns, their components alternating."""
     w = code.w
     walk = Walk(code, m)
@@ -117,7 +117,7 @@ def _pack(code: Lowering, m: Matrix, tile: InMemory) -> None:
     walk.close()
 
 
-def multiply(code: Lowering, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[Val]:
+def multiply(code: CpuCode, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[Val]:
     """The sums c plus the products of pairs: vectors of pairs times one pair."""
     w = code.w
     found = []

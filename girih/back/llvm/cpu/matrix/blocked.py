@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, MatrixPiece, address, new_tile, operand, part, part_count
 from girih.back.llvm.emit.text import Val, poison, wide
 from girih.back.llvm.lower.access import check_null, shared_memref
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import index
 from girih.facts import findings
@@ -27,6 +28,9 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixStoreBlockedInterleaved,
 )
 
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
+
 Blocked = CooperativeMatrixLoadBlockedInterleaved | CooperativeMatrixStoreBlockedInterleaved
 
 _WORDS = 16
@@ -36,8 +40,8 @@ _MOST_AT_ONCE = 4
 """Groups of so many blocks are moved as one vector, larger ones word by word."""
 
 
-@lowering(CooperativeMatrixLoadBlockedInterleaved)
-def load(code: Lowering, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
+@LOWERINGS.of(CooperativeMatrixLoadBlockedInterleaved)
+def load(code: CpuCode, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
     """A matrix from its blocks."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -57,8 +61,8 @@ def load(code: Lowering, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
     code.set(op.result, loaded(code, tile))
 
 
-@lowering(CooperativeMatrixStoreBlockedInterleaved)
-def store(code: Lowering, op: CooperativeMatrixStoreBlockedInterleaved) -> None:
+@LOWERINGS.of(CooperativeMatrixStoreBlockedInterleaved)
+def store(code: CpuCode, op: CooperativeMatrixStoreBlockedInterleaved) -> None:
     """A matrix to its blocks."""
     m = operand(code, op.matrix)
     pointer = _place(code, op, m.type)
@@ -76,7 +80,7 @@ def store(code: Lowering, op: CooperativeMatrixStoreBlockedInterleaved) -> None:
     _each_group(code, op, m.type, pointer, group)
 
 
-def _place(code: Lowering, op: Blocked, type: CoopMatrix) -> Val:
+def _place(code: CpuCode, op: Blocked, type: CoopMatrix) -> Val:
     """Where the matrix begins in memory, of which all of it must be there."""
     w = code.w
     together(code, op)
@@ -99,7 +103,7 @@ def _place(code: Lowering, op: Blocked, type: CoopMatrix) -> Val:
 
 
 def _each_group(
-    code: Lowering, op: Blocked, type: CoopMatrix, pointer: Val, body: Callable[[Val, Val, Val], None]
+    code: CpuCode, op: Blocked, type: CoopMatrix, pointer: Val, body: Callable[[Val, Val, Val], None]
 ) -> None:
     """Go over the groups in memory: the address of each, and row and column of its first block, in blocks."""
     w = code.w
@@ -112,26 +116,26 @@ def _each_group(
         body(there, *((lines.index, groups.index) if in_rows else (groups.index, lines.index)))
 
 
-def _member(code: Lowering, op: Blocked, row: Val, column: Val, number: Val | int) -> tuple[Val, Val]:
+def _member(code: CpuCode, op: Blocked, row: Val, column: Val, number: Val | int) -> tuple[Val, Val]:
     """Row and column of a block in a group, in blocks."""
     add = code.w.add
     return (row, add(column, number)) if op.order is BlockOrder.ROW else (add(row, number), column)
 
 
-def _read_group(code: Lowering, there: Val, op: Blocked) -> list[Val]:
+def _read_group(code: CpuCode, there: Val, op: Blocked) -> list[Val]:
     """The blocks of a group, of which words alternate."""
     count = _WORDS * op.stride
     whole = code.w.load(wide("i32", count), there, _alignment(op))
     return [code.w.shuffle(whole, None, range(number, count, op.stride)) for number in range(op.stride)]
 
 
-def _write_group(code: Lowering, there: Val, op: Blocked, blocks: Sequence[Val]) -> None:
+def _write_group(code: CpuCode, there: Val, op: Blocked, blocks: Sequence[Val]) -> None:
     whole = code.w.join(blocks)
     places = [number * _WORDS + word for word in range(_WORDS) for number in range(op.stride)]
     code.w.store(code.w.shuffle(whole, None, places), there, _alignment(op))
 
 
-def _read_words(code: Lowering, there: Val, op: Blocked) -> Val:
+def _read_words(code: CpuCode, there: Val, op: Blocked) -> Val:
     """A block of a group of any size, from its first word on."""
     w = code.w
     block = poison(wide("i32", _WORDS))
@@ -140,7 +144,7 @@ def _read_words(code: Lowering, there: Val, op: Blocked) -> Val:
     return block
 
 
-def _write_words(code: Lowering, there: Val, op: Blocked, block: Val) -> None:
+def _write_words(code: CpuCode, there: Val, op: Blocked, block: Val) -> None:
     w = code.w
     for word in range(_WORDS):
         w.store(w.extract(block, word), w.at(there, 4 * op.stride * word), min(4, _alignment(op)))
@@ -156,7 +160,7 @@ def _alignment(op: Blocked) -> int:
 # --- blocks ------------------------------------------------------------------------------------
 
 
-def _lines(code: Lowering, tile: InMemory, row: Val, column: Val) -> list[Val]:
+def _lines(code: CpuCode, tile: InMemory, row: Val, column: Val) -> list[Val]:
     """Where the parts of the columns of a block lie in the workspace."""
     w, type = code.w, tile.type
     width = ROW_BYTES // type.component.size
@@ -165,7 +169,7 @@ def _lines(code: Lowering, tile: InMemory, row: Val, column: Val) -> list[Val]:
     return [address(code, tile, at, number) for at in places for number in range(part_count(type))]
 
 
-def _to_lines(code: Lowering, tile: InMemory, block: Val, row: Val, column: Val) -> None:
+def _to_lines(code: CpuCode, tile: InMemory, block: Val, row: Val, column: Val) -> None:
     """A block to its place in the workspace."""
     w, size = code.w, part(tile.type).size
     parts = w.convert("bitcast", block, wide(f"i{8 * size}", 4 * _WORDS // size))
@@ -175,7 +179,7 @@ def _to_lines(code: Lowering, tile: InMemory, block: Val, row: Val, column: Val)
         w.store(w.part(turned, number * BLOCK_ROWS, BLOCK_ROWS), here, size)
 
 
-def _from_lines(code: Lowering, tile: InMemory, row: Val, column: Val) -> Val:
+def _from_lines(code: CpuCode, tile: InMemory, row: Val, column: Val) -> Val:
     """A block from its place in the workspace."""
     w, size = code.w, part(tile.type).size
     vector = wide(f"i{8 * size}", BLOCK_ROWS)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from girih.analysis.work_group import of_work_group, waits
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.states import InMemory, Parts, known, length, turned
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, index
 from girih.facts import findings
@@ -87,7 +87,7 @@ class Window:
 # --- what a subgroup, or a work-group, shares --------------------------------------------------
 
 
-def together(code: Lowering, op: Op) -> None:
+def together(code: CpuCode, op: Op) -> None:
     """What comes before all else of an instruction on matrices.
 
     Finds it where only some work-items of the subgroup meet it, and waits for the other subgroups where it `waits`.
@@ -97,7 +97,7 @@ def together(code: Lowering, op: Op) -> None:
         code.suspend()
 
 
-def shared_operand(code: Lowering, op: Op, name: str) -> Parts:
+def shared_operand(code: CpuCode, op: Op, name: str) -> Parts:
     """A scalar operand that the work-items share."""
     value: Value = getattr(op, name)
     return code.agreed(op, name, code.scalar(value))
@@ -106,7 +106,7 @@ def shared_operand(code: Lowering, op: Op, name: str) -> Parts:
 # --- windows -----------------------------------------------------------------------------------
 
 
-def window_of(code: Lowering, op: MatrixAccess, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
+def window_of(code: CpuCode, op: MatrixAccess, memory: Value, row: Value, column: Value, type: CoopMatrix) -> Window:
     """The tile that an instruction accesses, checked."""
     together(code, op)
     memref = shared_memref(code, op, "memory", code.memref(memory))
@@ -124,7 +124,7 @@ class _Bounds:
 
     def __init__(
         self,
-        code: Lowering,
+        code: CpuCode,
         op: MatrixAccess,
         memref: MemRefHeld,
         position: list[Val],
@@ -229,7 +229,7 @@ class _Bounds:
         """How many strides reach a distance; at most 0 for one that is not positive."""
         w = self.code.w
         up = w.add(distance, w.sub(stride, 1))
-        return w.pure("i64", f"sdiv {up}, {stride.text}", (up, stride))
+        return w.binary("sdiv", up, stride)
 
     def _first_of_both(self, first: Val, limit: Val, outside: Val, beyond: Val) -> list[Val]:
         """The first element that is outside of the memref or behind the end of the memory."""
@@ -252,7 +252,7 @@ class _Bounds:
             named = [index(p) for p in (place[::-1] if self.op.transpose else place)]
             code.check(self.op, bad, words, argument=self.memref.name, index=named, shape=self.memref.shape,
                     by_lane=False)  # fmt: skip
-            w.line("unreachable")
+            w.unreachable()
 
         w.unlikely(bad, cold)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     Columns,
@@ -21,7 +22,6 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Val, integer
-from girih.back.llvm.lower.code import Lowering
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, Use
 
@@ -33,8 +33,9 @@ class MatrixCarrier:
     was. Factors that a branch has found in memory stay there.
     """
 
-    def __init__(self, code: Lowering, type: CoopMatrix, value: Value) -> None:
-        plan = plan_of(code.function)
+    def __init__(self, code: CpuCode, value: Value) -> None:
+        plan, type = plan_of(code.function), value.type
+        assert isinstance(type, CoopMatrix)
         self._type = type
         self._reference = plan.by_reference(value)
         self._columns = not self._reference and in_registers(code, type)
@@ -45,7 +46,7 @@ class MatrixCarrier:
         # Until the value is known, it stands for its carrier: branches within this one use the same place.
         code.set(value, self)
 
-    def _place(self, code: Lowering, outer: Value | None) -> Val:
+    def _place(self, code: CpuCode, outer: Value | None) -> Val:
         """Two places; for what a branch around this one is going to yield, those of that branch."""
         around = None if outer is None else code.env.get(outer)
         if isinstance(around, MatrixCarrier) and around._base is not None:
@@ -54,7 +55,7 @@ class MatrixCarrier:
         across = CoopMatrix(type.component, type.columns, type.rows, type.use)
         return code.take(2 * max(tile_bytes(type), tile_bytes(across)))
 
-    def enter(self, code: Lowering, held: Matrix) -> list[Val]:
+    def enter(self, code: CpuCode, held: Matrix) -> list[Val]:
         """The values for the phis."""
         if self._begins:
             # What is kept on the way may be read behind the loop.
@@ -67,7 +68,7 @@ class MatrixCarrier:
         code.frame.used = used
         return found
 
-    def _enter(self, code: Lowering, held: Matrix) -> list[Val]:
+    def _enter(self, code: CpuCode, held: Matrix) -> list[Val]:
         if self._reference:
             return self._enter_reference(code, held)
         if self._columns:
@@ -81,11 +82,11 @@ class MatrixCarrier:
         to_tile(code, held, self._tile(code, offset))
         return [offset]
 
-    def _tile(self, code: Lowering, offset: Val) -> InMemory:
+    def _tile(self, code: CpuCode, offset: Val) -> InMemory:
         assert self._base is not None
         return InMemory(self._type, code.w.at(self._base, offset), True, self, offset)
 
-    def _enter_reference(self, code: Lowering, held: Matrix) -> list[Val]:
+    def _enter_reference(self, code: CpuCode, held: Matrix) -> list[Val]:
         size = part(self._type).size
         tile = self._tile(code, integer(0))
         found = settled(held)
@@ -99,7 +100,7 @@ class MatrixCarrier:
         along, across = integer(size), integer(line_bytes(self._type))
         return [tile.pointer, across, along] if turned(self._type) else [tile.pointer, along, across]
 
-    def inside(self, code: Lowering, values: Sequence[Val]) -> Matrix:
+    def inside(self, code: CpuCode, values: Sequence[Val]) -> Matrix:
         """The matrix that the phis stand for."""
         if self._reference:
             return Reference(self._type, *values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import called, loaded, weight_of_region
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.components import own_copy
@@ -34,10 +35,13 @@ from girih.back.llvm.cpu.matrix.states import (
     write_tile,
 )
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, Scalar, uniform
 from girih.ir.types import I32, CoopMatrix, Use
 from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixCombine
+
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
 
 _MOST_WRITTEN_OUT = 200
 """Small matrices are combined by straight code of about so many instructions, beyond that by a loop."""
@@ -52,8 +56,8 @@ Get = Callable[[Operand, int], Parts]
 """The components of a line from a place on, so many of them."""
 
 
-@lowering(CooperativeMatrixCombine)
-def combine(code: Lowering, op: CooperativeMatrixCombine) -> None:
+@LOWERINGS.of(CooperativeMatrixCombine)
+def combine(code: CpuCode, op: CooperativeMatrixCombine) -> None:
     """Rows, columns, all of the matrix, or its blocks."""
     together(code, op)
     type = op.result.type
@@ -72,7 +76,7 @@ def combine(code: Lowering, op: CooperativeMatrixCombine) -> None:
         _spread_line(code, op, type, _Combination(code, op, m))
 
 
-def _spread_line(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix, combination: _Combination) -> None:
+def _spread_line(code: CpuCode, op: CooperativeMatrixCombine, type: CoopMatrix, combination: _Combination) -> None:
     """All columns are the combination of columns."""
     if length(type) <= _LARGEST_SAME:
         parts = combination.of_places()
@@ -87,7 +91,7 @@ def _spread_line(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix,
     )
 
 
-def _spread_numbers(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatrix, row: InMemory) -> None:
+def _spread_numbers(code: CpuCode, op: CooperativeMatrixCombine, type: CoopMatrix, row: InMemory) -> None:
     """Every row is the given one."""
     if turned(type):
         code.set(op.result, loaded(code, InMemory(type, row.pointer)))
@@ -102,7 +106,7 @@ def _spread_numbers(code: Lowering, op: CooperativeMatrixCombine, type: CoopMatr
 class _Combination:
     """Combinations of what is in a matrix; one of its methods is called, once."""
 
-    def __init__(self, code: Lowering, op: CooperativeMatrixCombine, m: Matrix) -> None:
+    def __init__(self, code: CpuCode, op: CooperativeMatrixCombine, m: Matrix) -> None:
         self.code, self.op, self.type = code, op, m.type
         self.weight = weight_of_region(op.body)
         in_line = length(m.type).bit_length() if op.along is Combined.COLUMN else 1

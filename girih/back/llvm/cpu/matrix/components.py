@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
 from girih.back.llvm.cpu.matrix.states import (
@@ -28,11 +29,14 @@ from girih.back.llvm.cpu.matrix.states import (
     zero_parts,
 )
 from girih.back.llvm.emit.text import Val, lanes
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import uniform
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
 from girih.ops.tile.coopmatrix_layout import layout_of
+
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
 
 
 @dataclass(slots=True)
@@ -45,7 +49,7 @@ class ComponentRun:
     count: int
 
 
-def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[ComponentRun]:
+def runs_of(code: CpuCode, type: CoopMatrix, component: int) -> list[ComponentRun]:
     """What the work-items of a subgroup hold as a component."""
     layout = layout_of(type, code.geometry.subgroup_size)
     assert layout is not None
@@ -62,8 +66,8 @@ def runs_of(code: Lowering, type: CoopMatrix, component: int) -> list[ComponentR
     return found
 
 
-@lowering(CooperativeMatrixExtract)
-def extract(code: Lowering, op: CooperativeMatrixExtract) -> None:
+@LOWERINGS.of(CooperativeMatrixExtract)
+def extract(code: CpuCode, op: CooperativeMatrixExtract) -> None:
     """A component of each work-item; padding is zero."""
     together(code, op)
     m = operand(code, op.matrix)
@@ -81,8 +85,8 @@ def extract(code: Lowering, op: CooperativeMatrixExtract) -> None:
     code.set(op.result, uniform(type.component, *joined(code, pieces)))
 
 
-@lowering(CooperativeMatrixInsert)
-def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
+@LOWERINGS.of(CooperativeMatrixInsert)
+def insert(code: CpuCode, op: CooperativeMatrixInsert) -> None:
     """A copy with one component of each work-item replaced; the matrix itself where it is not needed any more."""
     together(code, op)
     m = operand(code, op.matrix)
@@ -101,7 +105,7 @@ def insert(code: Lowering, op: CooperativeMatrixInsert) -> None:
     code.set(op.result, tile)
 
 
-def own_copy(code: Lowering, m: Matrix) -> InMemory:
+def own_copy(code: CpuCode, m: Matrix) -> InMemory:
     """A matrix in a place of the workspace that nobody else reads."""
     tile = to_tile(code, m)
     if m.remaining == 0 and tile.owned:
@@ -110,7 +114,7 @@ def own_copy(code: Lowering, m: Matrix) -> InMemory:
     return to_tile(code, InMemory(tile.type, tile.pointer, owned=False), new_tile(code, tile.type))
 
 
-def _into_registers(code: Lowering, m: Columns, runs: list[ComponentRun], new: Parts) -> Columns:
+def _into_registers(code: CpuCode, m: Columns, runs: list[ComponentRun], new: Parts) -> Columns:
     columns = list(m.columns)
     for r in runs:
         assert r.line is not None
@@ -118,7 +122,7 @@ def _into_registers(code: Lowering, m: Columns, runs: list[ComponentRun], new: P
     return Columns(m.type, columns)
 
 
-def _replaced(code: Lowering, old: Val, new: Val, run: ComponentRun) -> Val:
+def _replaced(code: CpuCode, old: Val, new: Val, run: ComponentRun) -> Val:
     """A line with a run of its components replaced."""
     count, end = lanes(old.type), run.start + run.count
     pieces = [code.w.part(new, run.lane, run.count) if run.count < lanes(new.type) else new]

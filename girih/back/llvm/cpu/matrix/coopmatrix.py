@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.back.llvm.cpu.matrix import apply, blocked, combine, components, memory, reduce
+from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.matrix import apply
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
+from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
 from girih.back.llvm.cpu.matrix.components import own_copy
 from girih.back.llvm.cpu.matrix.elementwise import elementwise
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
@@ -31,7 +33,7 @@ from girih.back.llvm.cpu.matrix.states import (
 from girih.back.llvm.cpu.matrix.transpose import turn
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import bits, integer
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings, family
 from girih.back.llvm.numbers import arith, casts
 from girih.facts import findings
 from girih.ir.core import Value
@@ -44,8 +46,11 @@ from girih.ops.tile.coopmatrix import (
     CooperativeMatrixTranspose,
 )
 
-OTHER_INSTRUCTIONS = (apply, blocked, combine, components, memory, reduce)
-"""Where the instructions are lowered that are not here."""
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
+
+
+LOWERINGS.carry(MatrixCarrier, CoopMatrix)
 
 
 def component_type(value: Value) -> Number:
@@ -57,7 +62,8 @@ def component_type(value: Value) -> Number:
 # --- arithmetic --------------------------------------------------------------------------------
 
 
-def binary(code: Lowering, op: Binary) -> None:
+@LOWERINGS.of(*family(Binary), giving=CoopMatrix)
+def binary(code: CpuCode, op: Binary) -> None:
     """Component by component (003 "Arithmetic (binary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
     checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
@@ -73,7 +79,7 @@ def binary(code: Lowering, op: Binary) -> None:
 _WEIGHTS = {"div": 4, "rem": 40, "max": 3, "min": 3}
 
 
-def _check_second(code: Lowering, op: Binary, second: Parts, at: MatrixPiece) -> None:
+def _check_second(code: CpuCode, op: Binary, second: Parts, at: MatrixPiece) -> None:
     """Find divisions by zero and shifts that are too wide."""
     w, (b,) = code.w, second
     width = bits(b.type)
@@ -87,7 +93,8 @@ def _check_second(code: Lowering, op: Binary, second: Parts, at: MatrixPiece) ->
         code.check(op, bad, words, argument=op.b.name, by_lane=False)
 
 
-def unary(code: Lowering, op: Unary) -> None:
+@LOWERINGS.of(*family(Unary), giving=CoopMatrix)
+def unary(code: CpuCode, op: Unary) -> None:
     """Component by component (003 "Arithmetic (unary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
 
@@ -97,7 +104,8 @@ def unary(code: Lowering, op: Unary) -> None:
     elementwise(code, op.result, (operand(code, op.a),), compute)
 
 
-def cast(code: Lowering, op: Cast) -> None:
+@LOWERINGS.of(Cast, giving=CoopMatrix)
+def cast(code: CpuCode, op: Cast) -> None:
     """Component by component (003 "Cast"); a cast to another use alone changes nothing."""
     source, target = component_type(op.a), component_type(op.result)
 
@@ -107,22 +115,23 @@ def cast(code: Lowering, op: Cast) -> None:
     elementwise(code, op.result, (operand(code, op.a),), compute, 0 if source == target else 3)
 
 
-def constant(code: Lowering, op: Constant) -> None:
+@LOWERINGS.of(Constant, giving=CoopMatrix)
+def constant(code: CpuCode, op: Constant) -> None:
     """The same everywhere (003 "Constant")."""
     assert isinstance(op.result.type, CoopMatrix)
     code.set(op.result, Splat(op.result.type, arith.constant(component_type(op.result), op.value)))
 
 
-@lowering(CooperativeMatrixConstruct)
-def construct(code: Lowering, op: CooperativeMatrixConstruct) -> None:
+@LOWERINGS.of(CooperativeMatrixConstruct)
+def construct(code: CpuCode, op: CooperativeMatrixConstruct) -> None:
     """One number everywhere."""
     together(code, op)
     assert isinstance(op.result.type, CoopMatrix)
     code.set(op.result, Splat(op.result.type, shared_operand(code, op, "a")))
 
 
-@lowering(CooperativeMatrixScale)
-def scale(code: Lowering, op: CooperativeMatrixScale) -> None:
+@LOWERINGS.of(CooperativeMatrixScale)
+def scale(code: CpuCode, op: CooperativeMatrixScale) -> None:
     """A number times a matrix."""
     together(code, op)
     type = component_type(op.result)
@@ -135,8 +144,8 @@ def scale(code: Lowering, op: CooperativeMatrixScale) -> None:
     elementwise(code, op.result, (number, operand(code, op.matrix)), compute)
 
 
-@lowering(CooperativeMatrixMulAdd)
-def multiply_add(code: Lowering, op: CooperativeMatrixMulAdd) -> None:
+@LOWERINGS.of(CooperativeMatrixMulAdd)
+def multiply_add(code: CpuCode, op: CooperativeMatrixMulAdd) -> None:
     """a b + c."""
     together(code, op)
     code.set(op.result, mul_add(code, op, operand(code, op.a), operand(code, op.b), operand(code, op.c)))
@@ -145,8 +154,8 @@ def multiply_add(code: Lowering, op: CooperativeMatrixMulAdd) -> None:
 # --- transposition -----------------------------------------------------------------------------
 
 
-@lowering(CooperativeMatrixTranspose)
-def transpose(code: Lowering, op: CooperativeMatrixTranspose) -> None:
+@LOWERINGS.of(CooperativeMatrixTranspose)
+def transpose(code: CpuCode, op: CooperativeMatrixTranspose) -> None:
     """Rows become columns, in the component type of the result."""
     together(code, op)
     source, type = op.matrix.type, op.result.type
@@ -162,7 +171,7 @@ def transpose(code: Lowering, op: CooperativeMatrixTranspose) -> None:
     code.set(op.result, _turned(code, type, m, multiplied=plan_of(code.function).only_multiplied(op.result)))
 
 
-def _turned(code: Lowering, type: CoopMatrix, m: Matrix, *, multiplied: bool) -> Matrix:
+def _turned(code: CpuCode, type: CoopMatrix, m: Matrix, *, multiplied: bool) -> Matrix:
     """The transpose; a product reads its right factor component by component, so that it may lie as it is."""
     found = settled(m)
     if isinstance(found, Splat):

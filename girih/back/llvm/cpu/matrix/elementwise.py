@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     Columns,
@@ -27,7 +28,6 @@ from girih.back.llvm.cpu.matrix.states import (
     weight_of,
 )
 from girih.back.llvm.cpu.matrix.uses import plan_of
-from girih.back.llvm.lower.code import Lowering
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix
 
@@ -35,7 +35,7 @@ _MOST_WRITTEN_OUT = 200
 """Small matrices are computed by straight code of about so many instructions, beyond that by a loop."""
 
 
-def elementwise(code: Lowering, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
+def elementwise(code: CpuCode, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
     """Give a value to the result of a step that does not depend on the place."""
     type = result.type
     assert isinstance(type, CoopMatrix)
@@ -52,13 +52,13 @@ def elementwise(code: Lowering, result: Value, operands: Sequence[Matrix], compu
     put_off(code, result, Deferred(type, tuple(operands), compute, weight))
 
 
-def _done(code: Lowering, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:
+def _done(code: CpuCode, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:
     for m in operands:
         consume(m)
     code.set(result, held)
 
 
-def put_off(code: Lowering, result: Value, held: Deferred, *, at_once: bool = False) -> None:
+def put_off(code: CpuCode, result: Value, held: Deferred, *, at_once: bool = False) -> None:
     """Give a value to the result of steps: now where it is small or has to be, otherwise when it is needed."""
     if in_registers(code, held.type):
         code.set(result, Columns(held.type, _columns(code, held)))
@@ -72,7 +72,7 @@ def put_off(code: Lowering, result: Value, held: Deferred, *, at_once: bool = Fa
     code.set(result, now(code, held))
 
 
-def now(code: Lowering, held: Deferred) -> Matrix:
+def now(code: CpuCode, held: Deferred) -> Matrix:
     """Carry out steps."""
     held.bound, held.remaining = True, 1
     tile = to_tile(code, held)
@@ -80,7 +80,7 @@ def now(code: Lowering, held: Deferred) -> Matrix:
     return tile
 
 
-def _columns(code: Lowering, held: Deferred) -> list[Parts]:
+def _columns(code: CpuCode, held: Deferred) -> list[Parts]:
     """A small matrix in registers, through memory where straight code would be too long."""
     held.bound, held.remaining = True, 1
     if line_count(held.type) <= 4 or line_count(held.type) * weight_of(held) <= _MOST_WRITTEN_OUT:

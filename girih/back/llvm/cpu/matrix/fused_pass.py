@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.states import (
     LONGEST_LINE,
     PIECE_BYTES,
@@ -36,7 +37,6 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.cpu.matrix.transpose import move_in
 from girih.back.llvm.emit.text import Operand, Val, lanes, wide
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.ir.types import CoopMatrix
@@ -51,7 +51,7 @@ class Walk:
     What will be needed again is kept on the way: `close` makes it known when the pass has gone over all pieces.
     """
 
-    def __init__(self, code: Lowering, *roots: Matrix, static: bool = False) -> None:
+    def __init__(self, code: CpuCode, *roots: Matrix, static: bool = False) -> None:
         self.code = code
         self.roots = roots
         self._sinks: dict[Deferred, InMemory] = {}
@@ -186,11 +186,11 @@ class Walk:
         self.starts(type, piece)
 
 
-def _part(code: Lowering, held: Val, start: int, count: int) -> Val:
+def _part(code: CpuCode, held: Val, start: int, count: int) -> Val:
     return held if count == lanes(held.type) else code.w.part(held, start, count)
 
 
-def _read_reference(code: Lowering, m: Reference, at: MatrixPiece) -> Parts:
+def _read_reference(code: CpuCode, m: Reference, at: MatrixPiece) -> Parts:
     """A piece of neighbouring components in memory."""
     w, one = code.w, part(m.type)
     stride = m.row_stride if turned(m.type) else m.column_stride
@@ -199,7 +199,7 @@ def _read_reference(code: Lowering, m: Reference, at: MatrixPiece) -> Parts:
     return (from_memory(w, code.target.features, one, held),)
 
 
-def place_for(code: Lowering, type: CoopMatrix, *roots: Matrix) -> InMemory:
+def place_for(code: CpuCode, type: CoopMatrix, *roots: Matrix) -> InMemory:
     """Where the result of one pass over the roots goes: over a matrix that is not needed any more, or a new place."""
     found = list(leaves(*roots))
     for leaf in found:
@@ -214,7 +214,7 @@ def place_for(code: Lowering, type: CoopMatrix, *roots: Matrix) -> InMemory:
     return new_tile(code, type)
 
 
-def to_tile(code: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory:
+def to_tile(code: CpuCode, m: Matrix, into: InMemory | None = None) -> InMemory:
     """A matrix in the workspace: where it is, or else in `into` or a new place."""
     found = settled(m)
     if isinstance(found, InMemory) and into is None:
@@ -240,7 +240,7 @@ def to_tile(code: Lowering, m: Matrix, into: InMemory | None = None) -> InMemory
     return tile
 
 
-def to_columns(code: Lowering, m: Matrix) -> list[Parts]:
+def to_columns(code: CpuCode, m: Matrix) -> list[Parts]:
     """A small matrix in registers."""
     found = settled(m)
     if isinstance(found, Columns):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import transfers
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import Window, shared_operand, together, window_of
@@ -21,8 +22,8 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.access import shared_memref
-from girih.back.llvm.lower.atomics import fence, is_private, update
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.atomics import fence, update
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
@@ -39,9 +40,12 @@ from girih.ops.tile.coopmatrix import (
     MatrixAtomicUpdate,
 )
 
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
 
-@lowering(CooperativeMatrixLoad)
-def load(code: Lowering, op: CooperativeMatrixLoad) -> None:
+
+@LOWERINGS.of(CooperativeMatrixLoad)
+def load(code: CpuCode, op: CooperativeMatrixLoad) -> None:
     """A tile; the factor of a product stays in memory where it may."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -49,15 +53,15 @@ def load(code: Lowering, op: CooperativeMatrixLoad) -> None:
     code.set(op.result, transfers.load(code, op.result, window))
 
 
-@lowering(CooperativeMatrixStore)
-def store(code: Lowering, op: CooperativeMatrixStore) -> None:
+@LOWERINGS.of(CooperativeMatrixStore)
+def store(code: CpuCode, op: CooperativeMatrixStore) -> None:
     """A tile back to memory."""
     m = operand(code, op.matrix)
     transfers.store(code, window_of(code, op, op.memory, op.row, op.column, m.type), m)
 
 
-@lowering(CooperativeMatrixPrefetch)
-def prefetch(code: Lowering, op: CooperativeMatrixPrefetch) -> None:
+@LOWERINGS.of(CooperativeMatrixPrefetch)
+def prefetch(code: CpuCode, op: CooperativeMatrixPrefetch) -> None:
     """Ask for the cache lines of a tile, mode by mode of the memref."""
     together(code, op)
     w = code.w
@@ -70,18 +74,17 @@ def prefetch(code: Lowering, op: CooperativeMatrixPrefetch) -> None:
     # Rows that are neighbours share lines; the last one may begin another.
     step = max(1, 64 // size) if strides[0].literal == 1 else 1
     locality = {0: 3, 1: 2}.get(op.level, 1)
-    w.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
     with w.loop(0, op.columns) as columns:
         line = w.at(pointer, w.mul(w.mul(columns.index, strides[1]), size))
         with w.loop(0, op.rows, step) as rows:
             place = w.at(line, w.mul(w.mul(rows.index, strides[0]), size))
-            w.line(f"call void @llvm.prefetch.p0({place}, i32 0, i32 {locality}, i32 1)")
+            w.prefetch(place, locality=locality)
 
 
 # --- atomic accesses ---------------------------------------------------------------------------
 
 
-def _each(code: Lowering, window: Window, tile: InMemory, body: Callable[[Val, Val], None]) -> None:
+def _each(code: CpuCode, window: Window, tile: InMemory, body: Callable[[Val, Val], None]) -> None:
     """Go over the parts of the components that are there: their addresses in memory and in the workspace."""
 
     def one(line: Val, start: Val) -> None:
@@ -91,12 +94,12 @@ def _each(code: Lowering, window: Window, tile: InMemory, body: Callable[[Val, V
     transfers.each_there(code, window, one)
 
 
-def _zeros(code: Lowering, tile: InMemory) -> None:
+def _zeros(code: CpuCode, tile: InMemory) -> None:
     Walk(code).everywhere(tile.type, lambda at: write_tile(code, tile, at, zero_parts(tile.type, at.count)), 2)
 
 
-@lowering(CooperativeMatrixAtomicLoad)
-def atomic_load(code: Lowering, op: CooperativeMatrixAtomicLoad) -> None:
+@LOWERINGS.of(CooperativeMatrixAtomicLoad)
+def atomic_load(code: CpuCode, op: CooperativeMatrixAtomicLoad) -> None:
     """Part by part."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -108,27 +111,27 @@ def atomic_load(code: Lowering, op: CooperativeMatrixAtomicLoad) -> None:
     whole = f"i{8 * size}"
 
     def one(there: Val, here: Val) -> None:
-        held = code.w.effect(whole, f"load atomic {whole}, {there} monotonic, align {size}")
+        held = code.w.atomic_load(whole, there, size)
         code.w.store(held, here, size)
 
     _each(code, window, tile, one)
-    fence(code, op.semantics)
+    fence(code, op.semantics, "")
     code.set(op.result, loaded(code, tile))
 
 
-@lowering(CooperativeMatrixAtomicStore)
-def atomic_store(code: Lowering, op: CooperativeMatrixAtomicStore) -> None:
+@LOWERINGS.of(CooperativeMatrixAtomicStore)
+def atomic_store(code: CpuCode, op: CooperativeMatrixAtomicStore) -> None:
     """Part by part."""
     m = operand(code, op.matrix)
     window = window_of(code, op, op.memory, op.row, op.column, m.type)
     tile = to_tile(code, m)
-    fence(code, op.semantics)
+    fence(code, op.semantics, "")
     size = part(m.type).size
     whole = f"i{8 * size}"
 
     def one(there: Val, here: Val) -> None:
         held = code.w.load(whole, here, size)
-        code.w.line(f"store atomic {held}, {there} monotonic, align {size}")
+        code.w.atomic_store(held, there, size)
 
     _each(code, window, tile, one)
 
@@ -140,8 +143,8 @@ _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
 }
 
 
-@lowering(*_OPERATORS)
-def atomic_update(code: Lowering, op: MatrixAtomicUpdate) -> None:
+@LOWERINGS.of(*_OPERATORS)
+def atomic_update(code: CpuCode, op: MatrixAtomicUpdate) -> None:
     """Part by part; the result is what each was before, zero where a check leaves it out."""
     w, features = code.w, code.target.features
     m = operand(code, op.matrix)
@@ -151,9 +154,9 @@ def atomic_update(code: Lowering, op: MatrixAtomicUpdate) -> None:
     if window.inside is not None:
         _zeros(code, target)
     assert isinstance(op.memory.type, MemRef)
-    private = is_private(code, code.memref(op.memory).local)
+    scope = code.atomic_scope(op.scope, local=code.memref(op.memory).local)
     operator, element = _OPERATORS[op.__class__], part(type)
-    fence(code, op.semantics)
+    fence(code, op.semantics, scope)
 
     def one(line: Val, start: Val) -> None:
         at = MatrixPiece(line, start, 1)
@@ -161,9 +164,9 @@ def atomic_update(code: Lowering, op: MatrixAtomicUpdate) -> None:
         for number in range(part_count(type)):
             value = w.load(memory_type(element), address(code, source, at, number), element.size)
             held = from_memory(w, features, element, value)
-            old = update(code, operator, element, w.at(pointer, number * element.size), held, private)
+            old = update(code, operator, element, w.at(pointer, number * element.size), held, scope)
             w.store(to_memory(w, features, element, old), address(code, target, at, number), element.size)
 
     transfers.each_there(code, window, one)
-    fence(code, op.semantics)
+    fence(code, op.semantics, scope)
     code.set(op.result, loaded(code, target))

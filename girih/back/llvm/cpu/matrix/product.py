@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from girih.back.llvm.cpu.collective.microkernel import accumulate, fused, most_accumulators
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import bf16_pairs
 from girih.back.llvm.cpu.matrix.bf16_pairs import Factor
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, place_for, to_tile
@@ -45,7 +46,6 @@ from girih.back.llvm.cpu.matrix.states import (
 from girih.back.llvm.cpu.matrix.transpose import move_in, turn
 from girih.back.llvm.emit.text import Operand, Val, lanes, wide
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.numbers.values import memory_type
@@ -57,7 +57,7 @@ _LARGEST_SAME = 128
 """A line that all lines are equal to is held in registers up to so many components."""
 
 
-def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+def mul_add(code: CpuCode, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
     """The product of two matrices plus a third one."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -69,7 +69,7 @@ def mul_add(code: Lowering, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c
     return _MatrixProduct(code, type, total, a, b, c).result()
 
 
-def _spread(code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
+def _spread(code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:
     """A column times a row of equal numbers: all columns are equal."""
     if length(type) > _LARGEST_SAME:
         return None
@@ -86,16 +86,16 @@ def _spread(code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matri
     return SameColumns(type, parts)
 
 
-def _cast(code: Lowering, source: Number, target: Number, parts: Parts) -> Parts:
+def _cast(code: CpuCode, source: Number, target: Number, parts: Parts) -> Parts:
     return casts.cast(code.w, code.target.features, source, target, parts)
 
 
-def multiply_add(code: Lowering, a: Parts, b: Parts, c: Parts) -> Parts:
+def multiply_add(code: CpuCode, a: Parts, b: Parts, c: Parts) -> Parts:
     """a b + c in the type of the sums, of real or complex numbers."""
     w = code.w
     if len(c) == 1:
         return (fused(w, a[0], b[0], c[0]),)
-    negative = w.pure(a[1].type, f"fneg {a[1]}", (a[1],))
+    negative = w.negative(a[1])
     real = w.fma(negative, b[1], w.fma(a[0], b[0], c[0]))
     return real, w.fma(a[1], b[0], w.fma(a[0], b[1], c[1]))
 
@@ -113,7 +113,7 @@ def _transposed(factor: Factor) -> Factor:
 
 
 class _MatrixProduct:
-    def __init__(self, code: Lowering, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
+    def __init__(self, code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.code, self.type, self.total = code, type, total
         self.depth = a.type.columns
         self.read: list[Matrix] = []

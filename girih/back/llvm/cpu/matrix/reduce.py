@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import nan
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.fused_pass import Walk
@@ -27,7 +28,7 @@ from girih.back.llvm.cpu.matrix.states import (
     write_tile,
 )
 from girih.back.llvm.emit.text import Operand, Val, floating, integer, lanes, wide
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import register
 from girih.facts.accumulators import accumulator
@@ -39,6 +40,9 @@ from girih.ops.tile.coopmatrix import (
     Reduce,
 )
 
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
+
 _OPERATORS: dict[type[Reduce], str] = {
     CooperativeMatrixReduceAdd: "add",
     CooperativeMatrixReduceMax: "max",
@@ -46,8 +50,8 @@ _OPERATORS: dict[type[Reduce], str] = {
 }
 
 
-@lowering(*_OPERATORS)
-def reduce(code: Lowering, op: Reduce) -> None:
+@LOWERINGS.of(*_OPERATORS)
+def reduce(code: CpuCode, op: Reduce) -> None:
     """Rows or columns: of lines one by one, or of what lies at the same place of all lines."""
     together(code, op)
     type = op.result.type
@@ -59,7 +63,7 @@ def reduce(code: Lowering, op: Reduce) -> None:
 
 
 class _Reduction:
-    def __init__(self, code: Lowering, operator: str, type: CoopMatrix, a: Matrix) -> None:
+    def __init__(self, code: CpuCode, operator: str, type: CoopMatrix, a: Matrix) -> None:
         self.code, self.operator, self.type, self.a = code, operator, type, a
         component = type.component
         self.total: Number = accumulator(component) if operator == "add" else component

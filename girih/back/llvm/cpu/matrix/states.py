@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Operand, Val, bits, lanes, wide, zero
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.ir.core import Value
@@ -76,7 +76,7 @@ def tile_bytes(type: CoopMatrix) -> int:
     return line_bytes(type) * line_count(type)
 
 
-def in_registers(code: Lowering, type: CoopMatrix) -> bool:
+def in_registers(code: CpuCode, type: CoopMatrix) -> bool:
     """Whether matrices of a type are held in registers."""
     size = length(type) * register_bytes(type)
     vectors = -(-size // code.target.vector_bytes) * line_count(type) * part_count(type)
@@ -194,7 +194,7 @@ class Unloaded(Matrix):
     components of a line are neighbours.
     """
 
-    load: Callable[[Lowering, bool, InMemory | None], Matrix]
+    load: Callable[[CpuCode, bool, InMemory | None], Matrix]
     held: Matrix | None = None
 
     @property
@@ -205,7 +205,7 @@ class Unloaded(Matrix):
     def reads_memory(self) -> bool:
         return True
 
-    def found(self, code: Lowering, *, lines: bool, into: InMemory | None = None) -> Matrix:
+    def found(self, code: CpuCode, *, lines: bool, into: InMemory | None = None) -> Matrix:
         """Where it is."""
         if self.held is None:
             self.held = self.load(code, lines, into)
@@ -238,7 +238,7 @@ class Deferred(Matrix):
         return self.held is None and (self.reads or any(c.reads_memory for c in self.operands))
 
 
-def operand(code: Lowering, value: Value) -> Matrix:
+def operand(code: CpuCode, value: Value) -> Matrix:
     """A matrix operand, and how often it will be read from here on."""
     held: Matrix = code.env[value]
     if not held.bound:
@@ -276,12 +276,12 @@ def consume(m: Matrix) -> None:
 # --- tiles -------------------------------------------------------------------------------------
 
 
-def new_tile(code: Lowering, type: CoopMatrix) -> InMemory:
+def new_tile(code: CpuCode, type: CoopMatrix) -> InMemory:
     """A place in the workspace."""
     return InMemory(type, code.take(tile_bytes(type)))
 
 
-def address(code: Lowering, tile: InMemory, at: MatrixPiece, number: int = 0) -> Val:
+def address(code: CpuCode, tile: InMemory, at: MatrixPiece, number: int = 0) -> Val:
     """Where a part of a piece lies."""
     w, type = code.w, tile.type
     line = w.at(tile.pointer, w.mul(w.value(at.line), line_bytes(type)))
@@ -300,7 +300,7 @@ def _alignment(type: CoopMatrix, at: MatrixPiece) -> int:
     return inside
 
 
-def read_tile(code: Lowering, tile: InMemory, at: MatrixPiece) -> Parts:
+def read_tile(code: CpuCode, tile: InMemory, at: MatrixPiece) -> Parts:
     """A piece from the workspace."""
     one = part(tile.type)
     vector = wide(memory_type(one), at.count)
@@ -312,7 +312,7 @@ def read_tile(code: Lowering, tile: InMemory, at: MatrixPiece) -> Parts:
     return tuple(found)
 
 
-def write_tile(code: Lowering, tile: InMemory, at: MatrixPiece, parts: Parts) -> None:
+def write_tile(code: CpuCode, tile: InMemory, at: MatrixPiece, parts: Parts) -> None:
     """A piece to the workspace."""
     one = part(tile.type)
     align = _alignment(tile.type, at)
@@ -321,12 +321,12 @@ def write_tile(code: Lowering, tile: InMemory, at: MatrixPiece, parts: Parts) ->
         code.w.store(stored, address(code, tile, at, number), align)
 
 
-def joined(code: Lowering, pieces: Sequence[Parts]) -> Parts:
+def joined(code: CpuCode, pieces: Sequence[Parts]) -> Parts:
     """Vectors, or single components, side by side, part by part."""
     return tuple(code.w.join(_alike(code, held)) for held in zip(*pieces, strict=True))
 
 
-def _alike(code: Lowering, held: Sequence[Val]) -> list[Val]:
+def _alike(code: CpuCode, held: Sequence[Val]) -> list[Val]:
     """All vectors, or all single components."""
     counts = [lanes(v.type) for v in held]
     if len(held) == 1 or min(counts) > 1 or max(counts) == 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import Window
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
 from girih.back.llvm.cpu.matrix.states import (
@@ -36,7 +37,6 @@ from girih.back.llvm.cpu.matrix.transpose import move_in, move_out
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.ir.core import Value
@@ -45,7 +45,7 @@ from girih.ir.types import PARTS
 # --- loading -----------------------------------------------------------------------------------
 
 
-def load(code: Lowering, result: Value, window: Window) -> Matrix:
+def load(code: CpuCode, result: Value, window: Window) -> Matrix:
     """A tile; the factor of a product stays in memory where it may."""
     type = window.type
     if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(result):
@@ -60,13 +60,13 @@ def load(code: Lowering, result: Value, window: Window) -> Matrix:
 def unloaded(window: Window) -> Unloaded:
     """A tile that stays in memory until it is needed."""
 
-    def load(code: Lowering, lines: bool, into: InMemory | None) -> Matrix:
+    def load(code: CpuCode, lines: bool, into: InMemory | None) -> Matrix:
         return _resolve(code, window, lines=lines, into=into)
 
     return Unloaded(window.type, load)
 
 
-def _resolve(code: Lowering, window: Window, *, lines: bool, into: InMemory | None) -> Matrix:
+def _resolve(code: CpuCode, window: Window, *, lines: bool, into: InMemory | None) -> Matrix:
     """Find a tile in memory, or in a place of the workspace where it is not wholly there.
 
     With `lines` the components of a line must be neighbours, and are moved where they are not.
@@ -85,7 +85,7 @@ def _resolve(code: Lowering, window: Window, *, lines: bool, into: InMemory | No
     return Reference(type, *_where_it_is(code, window, into))
 
 
-def _where_it_is(code: Lowering, window: Window, into: InMemory | None) -> list[Val]:
+def _where_it_is(code: CpuCode, window: Window, into: InMemory | None) -> list[Val]:
     """Pointer and distances of rows and columns: in memory if all is there, otherwise of a copy."""
     w, type = code.w, window.type
     tile = InMemory(type, into.pointer) if into else new_tile(code, type)
@@ -100,7 +100,7 @@ def _where_it_is(code: Lowering, window: Window, into: InMemory | None) -> list[
     return w.either(window.inside, lambda: there, copied)
 
 
-def load_columns(code: Lowering, window: Window) -> list[Parts]:
+def load_columns(code: CpuCode, window: Window) -> list[Parts]:
     """A small tile into registers."""
     type = window.type
 
@@ -111,7 +111,7 @@ def load_columns(code: Lowering, window: Window) -> list[Parts]:
             p for line in range(line_count(type)) for p in _read_line(code, window, MatrixPiece(line, 0, length(type)))
         ]
 
-    def copied(copy: Callable[[Lowering, Window, InMemory], None]) -> list[Val]:
+    def copied(copy: Callable[[CpuCode, Window, InMemory], None]) -> list[Val]:
         tile = new_tile(code, type)
         copy(code, window, tile)
         return [p for k in range(line_count(type)) for p in read_tile(code, tile, MatrixPiece(k, 0, length(type)))]
@@ -122,7 +122,7 @@ def load_columns(code: Lowering, window: Window) -> list[Parts]:
     return [tuple(flat[k : k + count]) for k in range(0, len(flat), count)]
 
 
-def copy_in(code: Lowering, window: Window, tile: InMemory) -> None:
+def copy_in(code: CpuCode, window: Window, tile: InMemory) -> None:
     """A tile from memory to the workspace; zero where it is not there."""
     if window.inside is None:
         copy_in_whole(code, window, tile)
@@ -139,7 +139,7 @@ def copy_in(code: Lowering, window: Window, tile: InMemory) -> None:
     code.w.either(window.inside, whole, partly)
 
 
-def copy_in_whole(code: Lowering, window: Window, tile: InMemory) -> None:
+def copy_in_whole(code: CpuCode, window: Window, tile: InMemory) -> None:
     """A tile that is wholly there."""
     if not window.contiguous:
         move_in(code, window.pointer, window.row_stride, window.column_stride, tile)
@@ -148,13 +148,13 @@ def copy_in_whole(code: Lowering, window: Window, tile: InMemory) -> None:
     walk.everywhere(window.type, lambda at: write_tile(code, tile, at, _read_line(code, window, at)), 2)
 
 
-def _line_address(code: Lowering, window: Window, at: MatrixPiece) -> Val:
+def _line_address(code: CpuCode, window: Window, at: MatrixPiece) -> Val:
     w = code.w
     line = w.at(window.pointer, w.mul(w.value(at.line), window.across))
     return w.at(line, w.mul(w.value(at.start), window.type.component.size))
 
 
-def _read_line(code: Lowering, window: Window, at: MatrixPiece) -> Parts:
+def _read_line(code: CpuCode, window: Window, at: MatrixPiece) -> Parts:
     """A piece of neighbours in memory, which for complex numbers alternate between the parts."""
     w, one, count = code.w, part(window.type), part_count(window.type)
     held = w.load(wide(memory_type(one), at.count * count), _line_address(code, window, at), one.size)
@@ -167,7 +167,7 @@ def _every_second(w: Writer, held: Val, start: int) -> Val:
     return w.shuffle(held, None, range(start, lanes(held.type), 2))
 
 
-def _write_line(code: Lowering, window: Window, at: MatrixPiece, parts: Parts) -> None:
+def _write_line(code: CpuCode, window: Window, at: MatrixPiece, parts: Parts) -> None:
     w, one = code.w, part(window.type)
     stored = [to_memory(w, code.target.features, one, w.splat(p, at.count)) for p in parts]
     held = stored[0]
@@ -178,7 +178,7 @@ def _write_line(code: Lowering, window: Window, at: MatrixPiece, parts: Parts) -
     w.store(held, _line_address(code, window, at), one.size)
 
 
-def copy_partly_in(code: Lowering, window: Window, tile: InMemory) -> None:
+def copy_partly_in(code: CpuCode, window: Window, tile: InMemory) -> None:
     """The elements that are there, among zeros."""
     if window.elsewhere is not None:
         window.elsewhere.copy_in(tile)
@@ -204,7 +204,7 @@ def copy_partly_in(code: Lowering, window: Window, tile: InMemory) -> None:
     each_there(code, window, one)
 
 
-def _masks(code: Lowering, window: Window) -> bool:
+def _masks(code: CpuCode, window: Window) -> bool:
     """Whether parts of lines are moved as vectors under a mask: where the hardware has that."""
     if not window.contiguous or part_count(window.type) > 1:
         return False
@@ -213,7 +213,7 @@ def _masks(code: Lowering, window: Window) -> bool:
     return all(count > 1 for _, count in Walk(code).pieces_of(window.type))
 
 
-def _masked_lines(code: Lowering, window: Window, body: Callable[[MatrixPiece, Val], None]) -> None:
+def _masked_lines(code: CpuCode, window: Window, body: Callable[[MatrixPiece, Val], None]) -> None:
     """Go over the lines that are there, with a mask of the components that are."""
     w = code.w
     first_line, end_line, first, end = window.line_range
@@ -225,20 +225,20 @@ def _masked_lines(code: Lowering, window: Window, body: Callable[[MatrixPiece, V
             body(MatrixPiece(loop.index, start, count), mask)
 
 
-def each_there(code: Lowering, window: Window, body: Callable[[Val, Val], None]) -> None:
+def each_there(code: CpuCode, window: Window, body: Callable[[Val, Val], None]) -> None:
     """Go over the components that are there one by one: line, and place in it."""
     first_line, end_line, first, end = window.line_range
     with code.w.loop(first_line, end_line) as lines, code.w.loop(first, end) as components:
         body(lines.index, components.index)
 
 
-def element_address(code: Lowering, window: Window, line: Operand, start: Operand) -> Val:
+def element_address(code: CpuCode, window: Window, line: Operand, start: Operand) -> Val:
     """Where a component lies in memory."""
     w = code.w
     return w.at(w.at(window.pointer, w.mul(w.value(line), window.across)), w.mul(w.value(start), window.along))
 
 
-def elements(code: Lowering, window: Window, tile: InMemory, line: Val, start: Val) -> list[tuple[Val, Val]]:
+def elements(code: CpuCode, window: Window, tile: InMemory, line: Val, start: Val) -> list[tuple[Val, Val]]:
     """The addresses of the parts of a component in memory and in the workspace."""
     pointer = element_address(code, window, line, start)
     size = part(window.type).size
@@ -251,7 +251,7 @@ def elements(code: Lowering, window: Window, tile: InMemory, line: Val, start: V
 # --- storing -----------------------------------------------------------------------------------
 
 
-def store(code: Lowering, window: Window, m: Matrix) -> None:
+def store(code: CpuCode, window: Window, m: Matrix) -> None:
     """A matrix to memory."""
     w, type = code.w, window.type
     if window.contiguous and window.inside is None:
@@ -285,7 +285,7 @@ def store(code: Lowering, window: Window, m: Matrix) -> None:
         w.either(window.inside, whole, partly)
 
 
-def copy_out_whole(code: Lowering, window: Window, tile: InMemory) -> None:
+def copy_out_whole(code: CpuCode, window: Window, tile: InMemory) -> None:
     """A tile that is wholly there."""
     if not window.contiguous:
         move_out(code, window.pointer, window.row_stride, window.column_stride, tile)
@@ -293,7 +293,7 @@ def copy_out_whole(code: Lowering, window: Window, tile: InMemory) -> None:
     Walk(code).everywhere(window.type, lambda at: _write_line(code, window, at, read_tile(code, tile, at)), 2)
 
 
-def copy_partly_out(code: Lowering, window: Window, tile: InMemory) -> None:
+def copy_partly_out(code: CpuCode, window: Window, tile: InMemory) -> None:
     """The elements that are there."""
     if window.elsewhere is not None:
         window.elsewhere.copy_out(tile)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
     MatrixPiece,
@@ -23,24 +24,23 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.emit.text import Operand, Val, wide
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.numbers.values import memory_type
 from girih.ir.types import CoopMatrix
 
 _BLOCK = 8
 
 
-def move_in(code: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
+def move_in(code: CpuCode, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
     """A matrix from memory to the workspace; distances are in bytes."""
     _transpose(code, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=True)
 
 
-def move_out(code: Lowering, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
+def move_out(code: CpuCode, pointer: Val, row_stride: Operand, column_stride: Operand, tile: InMemory) -> None:
     """A matrix from the workspace to memory; distances are in bytes."""
     _transpose(code, pointer, _strides(tile.type, row_stride, column_stride), tile, inwards=False)
 
 
-def turn(code: Lowering, source: InMemory, target: InMemory) -> None:
+def turn(code: CpuCode, source: InMemory, target: InMemory) -> None:
     """The transpose of a matrix, from one place in the workspace to another; neither is a single line."""
     type = target.type
     block = gcd(gcd(length(type), line_count(type)), _BLOCK)
@@ -56,9 +56,7 @@ def _strides(type: CoopMatrix, row_stride: Operand, column_stride: Operand) -> t
     return (column_stride, row_stride) if turned(type) else (row_stride, column_stride)
 
 
-def _transpose(
-    code: Lowering, pointer: Val, strides: tuple[Operand, Operand], tile: InMemory, *, inwards: bool
-) -> None:
+def _transpose(code: CpuCode, pointer: Val, strides: tuple[Operand, Operand], tile: InMemory, *, inwards: bool) -> None:
     w, type = code.w, tile.type
     along, across = strides
     neighbours = known(across) == type.component.size and part_count(type) == 1
@@ -72,7 +70,7 @@ def _transpose(
             _move_block(code, type, block, (there, along), (here, line_bytes(type)), inwards=inwards)
 
 
-def _move_one(code: Lowering, type: CoopMatrix, pointer: Val, here: Val, *, inwards: bool) -> None:
+def _move_one(code: CpuCode, type: CoopMatrix, pointer: Val, here: Val, *, inwards: bool) -> None:
     w, size = code.w, part(type).size
     for number in range(part_count(type)):
         there, mine = w.at(pointer, number * size), w.at(here, number * plane_bytes(type))
@@ -81,7 +79,7 @@ def _move_one(code: Lowering, type: CoopMatrix, pointer: Val, here: Val, *, inwa
 
 
 def _move_block(
-    code: Lowering,
+    code: CpuCode,
     type: CoopMatrix,
     block: int,
     there: tuple[Val, Operand],

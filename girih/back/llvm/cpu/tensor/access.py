@@ -12,11 +12,11 @@ from itertools import pairwise
 from math import prod
 
 from girih.analysis.tensors import COLUMN, ROW, Digits, coordinates, index_digits, through_view
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import Window, shared_operand, together
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.access import check_null, shared_memref
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.lower.tensor_index import TensorIndex
 from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld, quotient, shared_layout, shared_view
 from girih.back.llvm.numbers import addresses
@@ -32,7 +32,7 @@ TensorOp = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 class TensorAccess:
     """One access. `base` is the address of the first component or block of the tensor, `unit` their size in bytes."""
 
-    code: Lowering
+    code: CpuCode
     op: TensorOp
     type: CoopMatrix
     layout: LayoutHeld
@@ -159,7 +159,7 @@ class TensorAccess:
         return steps.pop() if len(steps) == 1 else None
 
 
-def tensor_of(code: Lowering, op: TensorOp, type: CoopMatrix, unit: int) -> TensorAccess:
+def tensor_of(code: CpuCode, op: TensorOp, type: CoopMatrix, unit: int) -> TensorAccess:
     """What an instruction accesses."""
     together(code, op)
     memref = shared_memref(code, op, "memory", code.memref(op.memory))

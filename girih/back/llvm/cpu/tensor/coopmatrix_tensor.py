@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import transfers
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import Window
@@ -18,16 +19,19 @@ from girih.back.llvm.cpu.tensor.access import TensorAccess, tensor_of
 from girih.back.llvm.cpu.tensor.checks import check, is_legal
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.lower import tensor_layout
-from girih.back.llvm.lower.code import Lowering, lowering
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
+
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
 
 OTHER_INSTRUCTIONS = (tensor_layout,)
 """Where the instructions are lowered that make layouts and views."""
 
 
-@lowering(CooperativeMatrixLoadTensor)
-def load(code: Lowering, op: CooperativeMatrixLoadTensor) -> None:
+@LOWERINGS.of(CooperativeMatrixLoadTensor)
+def load(code: CpuCode, op: CooperativeMatrixLoadTensor) -> None:
     """Components from memory, the clamp value, or those of `init`."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -73,8 +77,8 @@ def copied(tensor: TensorAccess, before: Matrix) -> InMemory:
     return tile
 
 
-@lowering(CooperativeMatrixStoreTensor)
-def store(code: Lowering, op: CooperativeMatrixStoreTensor) -> None:
+@LOWERINGS.of(CooperativeMatrixStoreTensor)
+def store(code: CpuCode, op: CooperativeMatrixStoreTensor) -> None:
     """Components to memory; those outside are dropped."""
     m = operand(code, op.matrix)
     tensor = tensor_of(code, op, m.type, m.type.component.size)

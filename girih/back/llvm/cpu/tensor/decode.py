@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from girih.analysis.tensors import COLUMN, ROW
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded, weight_of_region
 from girih.back.llvm.cpu.matrix.elementwise import put_off
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
@@ -38,7 +39,6 @@ from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.cpu.tensor.runs import Runs
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Reals
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index
@@ -56,7 +56,7 @@ _MOST_WRITTEN_OUT = 500
 class Decoder:
     """The region of an instruction, called for some components at a time."""
 
-    code: Lowering
+    code: CpuCode
     op: CooperativeMatrixLoadTensor
     tensor: TensorAccess
 
@@ -130,7 +130,7 @@ class Decoder:
         return tuple(w.either(w.any(there), inside, lambda: zero_parts(type, count)))
 
 
-def load(code: Lowering, op: CooperativeMatrixLoadTensor, tensor: TensorAccess, before: Matrix) -> None:
+def load(code: CpuCode, op: CooperativeMatrixLoadTensor, tensor: TensorAccess, before: Matrix) -> None:
     """A matrix of decoded components; what a view clips stays as it is."""
     type = tensor.type
     decoder = Decoder(code, op, tensor)
@@ -192,7 +192,7 @@ def _by_runs(decoder: Decoder, runs: Runs, at: MatrixPiece) -> Parts:
     return joined(code, found)
 
 
-def _along_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
+def _along_lines(code: CpuCode, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
     """Decode what is needed when it is needed; where that cannot be done by runs, all at once."""
     tensor, type = decoder.tensor, decoder.tensor.type
     assert op.body is not None
@@ -222,7 +222,7 @@ def _along_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Decod
     put_off(code, op.result, Deferred(type, (), compute, 3 + 3 * weight_of_region(op.body), reads=True))
 
 
-def _across_lines(code: Lowering, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
+def _across_lines(code: CpuCode, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
     """Decode the transpose."""
     w, tensor, type = code.w, decoder.tensor, decoder.tensor.type
     other = CoopMatrix(type.component, type.columns, type.rows, type.use, type.scope)

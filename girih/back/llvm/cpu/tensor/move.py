@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.states import (
     InMemory,
     MatrixPiece,
@@ -20,7 +21,6 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
-from girih.back.llvm.lower.code import Lowering
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Reals
 from girih.back.llvm.numbers.floats import as_float
@@ -142,14 +142,14 @@ class Move:
         self.each_piece(type, piece)
 
 
-def _read(code: Lowering, tile: InMemory, at: MatrixPiece) -> Parts:
+def _read(code: CpuCode, tile: InMemory, at: MatrixPiece) -> Parts:
     """A piece of a tile, which is no longer than the tile's lines."""
     if length(tile.type) > 1:
         return read_tile(code, tile, at)
     return tuple(code.w.splat(p, at.count) for p in read_tile(code, tile, MatrixPiece(at.line, at.start, 1)))
 
 
-def _write(code: Lowering, tile: InMemory, at: MatrixPiece, parts: Parts) -> None:
+def _write(code: CpuCode, tile: InMemory, at: MatrixPiece, parts: Parts) -> None:
     if length(tile.type) > 1:
         write_tile(code, tile, at, parts)
         return
@@ -163,7 +163,7 @@ def clamp_value(tensor: TensorAccess, type: CoopMatrix) -> Parts:
     return (real, *zero_parts(type, 1)[1:])
 
 
-def _number(code: Lowering, type: Number, pattern: Val) -> Val:
+def _number(code: CpuCode, type: Number, pattern: Val) -> Val:
     width = f"i{8 * type.size}"
     held = pattern if type.size == 4 else code.w.convert("trunc" if type.size < 4 else "zext", pattern, width)
     if type.family == "floating" and type.size >= 4:

@@ -1,0 +1,124 @@
+"""The state of a kernel while it is lowered for the CPU, and the CPU as the machine that executes it.
+
+The kernel becomes one function that executes work-groups one after the other. Collective regions are executed once
+per work-group, SPMD regions once per subgroup, with one vector element per work-item and a mask where only some are
+active. Subgroups that wait for each other are coroutines; otherwise a barrier is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from girih.analysis.work_group import of_work_group
+from girih.back.llvm.cpu.machine.failure import reporter
+from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.emit.text import Operand, Val, integer, wide
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.numbers.arith import differs
+from girih.back.llvm.numbers.rounding import Features
+from girih.back.llvm.numbers.values import Linear, Scalar, natural
+from girih.facts import findings
+from girih.ir import core
+from girih.ir.core import Function, Op, RegionKind
+from girih.ir.types import I32
+from girih.ops.tile.memory import Scope
+
+
+@dataclass(slots=True, kw_only=True)
+class CpuCode(KernelCode):
+    """The code of a kernel for the CPU; `arguments`, `workspace` and `record` are as in `abi`."""
+
+    target: CpuTarget
+    arguments: Val
+    workspace: Val
+    record: Val
+    linear_group: Val
+    exit: Callable[[], None] = lambda: None
+    """End the block by leaving the function."""
+    suspend: Callable[[], None] | None = None
+    """What a barrier does: nothing where one subgroup is alone, otherwise the coroutine stops here."""
+    common: Callable[[int], Val] | None = None
+    """So many bytes that all subgroups of a work-group see, where they are coroutines."""
+
+    @property
+    def features(self) -> Features:
+        """Those of the processor."""
+        return self.target.features
+
+    # --- where ---------------------------------------------------------------------------
+
+    def work_item(self) -> Scalar:
+        """Lane after lane."""
+        return Scalar(I32, (), Linear(integer(0, "i32"), 1, exact=True))
+
+    # --- together ------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
+        if self.suspend is not None:
+            self.suspend()
+
+    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
+        """All lanes are active, or that is found."""
+        if self.mask is None:
+            return
+        bad = self.w.negated(self.w.all(self.mask))
+        self.check(op, bad, findings.divergent(op, work_group=work_group))
+
+    def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
+        """The first active lane's value, with which the others are compared."""
+        parts = self.one(held)
+        if held.uniform:
+            return parts
+        w = self.w
+        bad = integer(0, wide("i1", self.lanes))
+        for whole, first in zip(natural(w, held, self.lanes), parts, strict=True):
+            bad = w.binary("or", bad, differs(w, whole, w.splat(first, self.lanes)))
+        work_group = self.place.kind is not RegionKind.SPMD or of_work_group(op)
+        operand = getattr(op, name, None)
+        argument = operand.name if isinstance(operand, core.Value) else None
+        self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
+        return parts
+
+    def once(self, body: Callable[[], None]) -> None:
+        """A collective region is executed once as it is."""
+        body()
+
+    def in_step(self) -> None:
+        """One thread executes the work-group."""
+
+    # --- memory --------------------------------------------------------------------------
+
+    def take(self, size: int, align: int = 64) -> Val:
+        """A piece of the workspace, until the end of the region."""
+        return self.w.at(self.workspace, self.frame.take(size, align))
+
+    def local(self, size: int, align: int) -> Val:
+        """A piece of the workspace."""
+        return self.take(size, align)
+
+    def scratch(self, size: int, align: int = 64) -> Val:
+        """A piece of the workspace."""
+        return self.take(size, align)
+
+    def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
+        """None for local memory, and in a kernel without wider scopes: a work-group is executed by one thread."""
+        return None if local or not _has_wide_scope(self.function) else ""
+
+    # --- leaving -------------------------------------------------------------------------
+
+    def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
+        """Fill the failure record, unless another thread did, and leave the kernel."""
+        w = self.w
+        spmd = self.place.kind is RegionKind.SPMD
+        where = (self.linear_group, w.value(self.place.subgroup if spmd else -1), w.value(lane if spmd else -1))
+        w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
+        self.exit()
+
+
+@lru_cache(maxsize=64)
+def _has_wide_scope(function: Function) -> bool:
+    wide = (Scope.DEVICE, Scope.CROSS_DEVICE)
+    return any(getattr(op, "scope", None) in wide for op in function.walk())

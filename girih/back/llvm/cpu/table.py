@@ -1,0 +1,27 @@
+"""The lowerings of the CPU."""
+
+from __future__ import annotations
+
+from girih.back.llvm.cpu import sharing, subgroup
+from girih.back.llvm.cpu.collective import linalg
+from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.matrix import apply, blocked, combine, components, coopmatrix, memory, reduce
+from girih.back.llvm.cpu.tensor import coopmatrix_tensor
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.table import GENERIC
+
+CPU = Lowerings[CpuCode]().joined(
+    GENERIC,
+    sharing.LOWERINGS,
+    subgroup.LOWERINGS,
+    linalg.LOWERINGS,
+    coopmatrix.LOWERINGS,
+    apply.LOWERINGS,
+    blocked.LOWERINGS,
+    combine.LOWERINGS,
+    components.LOWERINGS,
+    memory.LOWERINGS,
+    reduce.LOWERINGS,
+    coopmatrix_tensor.LOWERINGS,
+)
+"""How the CPU lowers every instruction."""

@@ -1,0 +1,126 @@
+"""How a target lowers instructions, as a value: rules by instruction, carriers by type, refusals with their reason.
+
+A file of lowerings fills a table of its own, `LOWERINGS`, with what stands in it; a target joins the tables of the
+files that it uses, those of `girih.back.llvm.lower` (`table.GENERIC`) and its own:
+
+    LOWERINGS = Lowerings[KernelCode]()
+
+    @LOWERINGS.of(Barrier)
+    def barrier(code: KernelCode, op: Barrier) -> None: ...
+
+    @LOWERINGS.of(Cast, giving=CoopMatrix)        # where the result is a matrix, and another rule for scalars
+    def cast(code: CpuCode, op: Cast) -> None: ...
+
+Where two tables have a rule for the same, they cannot be joined: there is no order in which one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from girih.back.llvm.emit.text import Val
+from girih.ir.core import Function, Op, Value
+from girih.ir.define import OPS
+from girih.ir.types import Type
+
+C = TypeVar("C", contravariant=True)
+O = TypeVar("O", bound=Op)  # noqa: E741 (an instruction)
+
+
+class Carrier(Protocol[C]):
+    """How a value goes through phis: around a loop, or out of a branch."""
+
+    def enter(self, code: C, held: Any) -> list[Val]:
+        """The values for the phis."""
+
+    def inside(self, code: C, values: Sequence[Val]) -> Any:
+        """The value that the phis stand for."""
+
+
+def family(base: type[Op]) -> list[type[Op]]:
+    """The instructions that are of one kind, such as `Binary`."""
+    return [op for op in OPS.values() if issubclass(op, base)]
+
+
+class Lowerings(Generic[C]):
+    """Rules for the code `C` of a target, and of those that extend it."""
+
+    def __init__(self) -> None:
+        self._rules: dict[type[Op], Callable[[C, Any], None]] = {}
+        self._giving: dict[type[Op], dict[type[Type], Callable[[C, Any], None]]] = {}
+        self._carriers: dict[type[Type], Callable[[C, Value], Carrier[C]]] = {}
+        self._refused: dict[type[Op] | type[Type], str] = {}
+
+    # --- filling -------------------------------------------------------------------------
+
+    def of(
+        self, *ops: type[Op], giving: type[Type] | None = None
+    ) -> Callable[[Callable[[C, O], None]], Callable[[C, O], None]]:
+        """Enter a function as the lowering of instructions; with `giving`, of those with results of that type."""
+
+        def enter(rule: Callable[[C, O], None]) -> Callable[[C, O], None]:
+            for op in ops:
+                if giving is None:
+                    _put(self._rules, op, rule)
+                else:
+                    _put(self._giving.setdefault(op, {}), giving, rule)
+            return rule
+
+        return enter
+
+    def carry(self, carrying: Callable[[C, Value], Carrier[C]], *types: type[Type]) -> None:
+        """Enter how values of some types go through phis."""
+        for type in types:
+            _put(self._carriers, type, carrying)
+
+    def refuse(self, reason: str, *what: type[Op] | type[Type]) -> None:
+        """Enter instructions that the target cannot execute, or types that no result may have, and why."""
+        for one in what:
+            _put(self._refused, one, reason)
+
+    def joined(self, *others: Lowerings[C]) -> Lowerings[C]:
+        """A table with the rows of all. Raises `ValueError` where two have one for the same."""
+        joined: Lowerings[C] = Lowerings()
+        for table in (self, *others):
+            for own, theirs in ((joined._rules, table._rules), (joined._carriers, table._carriers)):
+                for key, row in theirs.items():
+                    _put(own, key, row)
+            for what, reason in table._refused.items():
+                _put(joined._refused, what, reason)
+            for op, rows in table._giving.items():
+                for type, rule in rows.items():
+                    _put(joined._giving.setdefault(op, {}), type, rule)
+        return joined
+
+    # --- reading -------------------------------------------------------------------------
+
+    def __contains__(self, op: type[Op]) -> bool:
+        return op in self._rules or op in self._refused
+
+    def rule(self, op: Op) -> Callable[[C, Any], None]:
+        """The lowering of an instruction. Raises `KeyError` where there is none."""
+        special = self._giving.get(type(op))
+        if special is not None:
+            rule = special.get(type(op.results[0].type))
+            if rule is not None:
+                return rule
+        return self._rules[type(op)]
+
+    def carrier(self, code: C, value: Value) -> Carrier[C]:
+        """The carrier of a value."""
+        return self._carriers[type(value.type)](code, value)
+
+    def refusals(self, function: Function) -> Iterator[tuple[Op, str]]:
+        """The instructions of a function that the target refuses, with the reason."""
+        for op in function.walk():
+            reasons = [self._refused.get(type(op)), *(self._refused.get(type(value.type)) for value in op.results)]
+            reason = next((known for known in reasons if known is not None), None)
+            if reason is not None:
+                yield op, reason
+
+
+def _put(rows: dict[Any, Any], key: Any, row: Any) -> None:
+    if key in rows:
+        raise ValueError(f"there are two rows for {key.__name__}")
+    rows[key] = row

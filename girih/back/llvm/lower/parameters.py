@@ -1,0 +1,81 @@
+"""The parameters of a kernel as values: read from slots of 8 bytes, as `girih.back.llvm.cpu.machine.abi` lists them.
+
+All targets pass arguments like that; what comes before the parameters is each one's own.
+"""
+
+from __future__ import annotations
+
+from girih.back.llvm.emit.text import Val
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
+from girih.ir.core import Parameter
+from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
+
+
+def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
+    """What lies in a slot."""
+    return w.load(type, w.at(arguments, 8 * number), 8)
+
+
+def bind_parameters(code: KernelCode, arguments: Val, first: int) -> None:
+    """Give the parameters their values, read from slots of 8 bytes in memory; `first` is the slot of the first one."""
+    slots = _Slots(code.w, arguments, first)
+    for parameter in code.function.parameters:
+        code.set(parameter.value, slots.bind(parameter))
+
+
+class _Slots:
+    """The arguments, slot after slot."""
+
+    def __init__(self, w: Writer, arguments: Val, first: int) -> None:
+        self._w, self._arguments, self._next = w, arguments, first
+
+    def take(self, type: str = "i64") -> Val:
+        """The next slot."""
+        number = self._next
+        self._next += 1
+        return slot(self._w, self._arguments, number, type)
+
+    def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld:
+        """A parameter's value."""
+        match parameter.type:
+            case MemRef() as type:
+                return self._memref(parameter, type)
+            case GroupType() as type:
+                return self._group(parameter, type)
+            case Boolean():
+                return uniform(parameter.type, self._w.convert("trunc", self.take(), "i1"))
+            case Number() as type:
+                return self._number(type)
+            case _:
+                raise TypeError(f"a parameter of type {parameter.type}")
+
+    def _number(self, type: Number) -> Scalar:
+        w = self._w
+        if type.family == "integer":
+            return uniform(type, w.convert("trunc", self.take(), f"i{8 * type.size}"))
+        part = PARTS.get(type, type)
+        register = "double" if part.size == 8 else "float"
+        return uniform(type, *(self.take(register) for _ in range(2 if type in PARTS else 1)))
+
+    def _memref(self, parameter: Parameter, type: MemRef) -> MemRefHeld:
+        pointer = self.take("ptr")
+        shape = tuple(index(self.take()) if n is None else n for n in type.shape)
+        strides = tuple(index(self.take()) if n is None else n for n in type.strides)
+        return MemRefHeld(type, pointer, index(0), shape, strides, parameter.name, _alignment(parameter, type))
+
+    def _group(self, parameter: Parameter, type: GroupType) -> GroupHeld:
+        table = self.take("ptr")
+        size = self.take() if type.size is None else type.size
+        fields = 2 + type.memref.shape.count(None) + type.memref.strides.count(None)
+        moved = type.offset != 0
+        return GroupHeld(
+            type.memref, table, size, parameter.name, _alignment(parameter, type.memref), moved, record_bytes=8 * fields
+        )
+
+
+def _alignment(parameter: Parameter, type: MemRef) -> int:
+    """What the parameter promises of its address, in bytes; NumPy aligns complex numbers as their parts."""
+    promised = parameter.attributes.get("alignment")
+    return promised if isinstance(promised, int) else PARTS.get(type.element, type.element).size
