@@ -9,6 +9,7 @@ from girih.diagnostics import CompileError, Diagnostic, errors
 from girih.front.text.parser import LARGEST_TEXT, parse_text
 from girih.ir.check import check_module
 from girih.ir.core import Module
+from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source, Span
 
 
@@ -27,7 +28,7 @@ def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, o
 
     Looks at syntax and names, not at the rules of the instructions. Raises `CompileError`.
     """
-    module, problems = parse_text(source_of_text(text, filename), definitions)
+    module, problems = parse_text(source_of_text(text, filename), TILE_LANGUAGE, definitions)
     if errors(problems):
         raise CompileError(problems)
     return module
@@ -35,7 +36,7 @@ def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, o
 
 def analyze(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
     """What could be read of a source, and every error and warning, in source order."""
-    module, problems = parse_text(source, definitions)
+    module, problems = parse_text(source, TILE_LANGUAGE, definitions)
     problems += check_module(module)
     return module, sorted(problems, key=lambda d: (d.span.start, d.span.end))
 

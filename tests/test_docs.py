@@ -14,8 +14,8 @@ import pytest
 
 from girih import check
 from girih.back.llvm.cpu.matrix.states import Matrix
-from girih.commands.parts.reference import GROUPS, all_codes, group_of
-from girih.ir.define import OPS, RULES
+from girih.commands.parts.reference import all_codes
+from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -42,24 +42,25 @@ def test_the_examples_are_up_to_date() -> None:
 
 
 def test_every_code_and_every_instruction_has_its_place(pages: Mapping[str, str]) -> None:
-    assert [code for code in all_codes() if f'<a id="{code}"></a>[`{code}`](' not in pages["docs/errors.md"]] == []
-    assert [mnemonic for mnemonic in OPS if f"\n### {mnemonic}\n" not in pages["docs/language.md"]] == []
-    assert {group_of(mnemonic) for mnemonic in OPS} <= set(GROUPS)
+    assert [
+        code for code in all_codes(TILE_LANGUAGE) if f'<a id="{code}"></a>[`{code}`](' not in pages["docs/errors.md"]
+    ] == []
+    assert [mnemonic for mnemonic in TILE_LANGUAGE.ops if f"\n### {mnemonic}\n" not in pages["docs/language.md"]] == []
 
 
 def test_a_code_and_its_rule_lead_to_each_other(pages: Mapping[str, str]) -> None:
-    rules = [f"{mnemonic}.{row.id}" for mnemonic, rows in RULES.items() for row in rows]
+    rules = [f"{mnemonic}.{row.id}" for mnemonic, rows in TILE_LANGUAGE.rules.items() for row in rows]
     assert [rule for rule in rules if f"](language.md#{rule})" not in pages["docs/errors.md"]] == []
     assert [rule for rule in rules if f'<a id="{rule}"></a>' not in pages["docs/language.md"]] == []
     assert [rule for rule in rules if f"](errors.md#{rule})" not in pages["docs/language.md"]] == []
 
 
-@pytest.mark.parametrize("mnemonic", OPS)
+@pytest.mark.parametrize("mnemonic", TILE_LANGUAGE.ops)
 def test_every_instruction_has_a_meaning_and_an_example_that_the_tests_run(
     mnemonic: str, pages: Mapping[str, str]
 ) -> None:
     section = pages["docs/language.md"].split(f"\n### {mnemonic}\n")[1].split("\n### ")[0]
-    assert OPS[mnemonic].spec.doc.splitlines()[0] in section
+    assert TILE_LANGUAGE.ops[mnemonic].spec.doc.splitlines()[0] in section
     example = section.split("**Example**")[1].split("```")[1]
     vector = next(line for line in example.splitlines() if line.startswith("; run: "))
     run = (ROOT / "tests" / "ops" / mnemonic / "run.tl").read_text(encoding="utf-8")
@@ -69,7 +70,7 @@ def test_every_instruction_has_a_meaning_and_an_example_that_the_tests_run(
 
 def test_formulas_are_of_instructions() -> None:
     formulas = runpy.run_path(str(ROOT / "tools" / "formulas.py"))["FORMULAS"]
-    assert set(formulas) <= set(OPS)
+    assert set(formulas) <= set(TILE_LANGUAGE.ops)
 
 
 def test_the_pictures_are_up_to_date() -> None:
@@ -101,12 +102,12 @@ def test_examples_are_what_they_say() -> None:
 
 def test_every_rule_has_its_examples() -> None:
     known = json.loads((ROOT / "girih" / "data" / "examples.json").read_text(encoding="utf-8"))
-    rules = {f"{mnemonic}.{row.id}" for mnemonic, rows in RULES.items() for row in rows}
-    assert sorted(set(RULES) - set(known["accepted"])) == []
+    rules = {f"{mnemonic}.{row.id}" for mnemonic, rows in TILE_LANGUAGE.rules.items() for row in rows}
+    assert sorted(set(TILE_LANGUAGE.rules) - set(known["accepted"])) == []
     assert sorted(rules - set(known["rejected"])) == []
 
 
 def test_the_examples_name_only_what_exists() -> None:
     known = json.loads((ROOT / "girih" / "data" / "examples.json").read_text(encoding="utf-8"))
-    assert set(known["accepted"]) <= set(RULES)
-    assert set(known["rejected"]) <= set(all_codes())
+    assert set(known["accepted"]) <= set(TILE_LANGUAGE.rules)
+    assert set(known["rejected"]) <= set(all_codes(TILE_LANGUAGE))

@@ -44,7 +44,7 @@ ROOMS = {
     "ops": Room((*WORDS, "rules", "ir")),
     "analysis": Room(LANGUAGE),
     "facts": Room(LANGUAGE),
-    "front": Room(LANGUAGE),
+    "front": Room((*WORDS, "ir")),
     "program": Room((*LANGUAGE, "front")),
     "arguments": Room((*WORDS, "ir"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments"), ARRAYS),

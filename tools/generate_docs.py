@@ -22,8 +22,8 @@ from girih.commands.parts.reference import (
     other_codes,
     spelling_of,
 )
-from girih.ir.define import OPS
 from girih.ir.syntax import syntax
+from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,9 +96,9 @@ def errors_page() -> str:
             lines += _told(code)
     lines += ["## Types, parameters and functions", ""]
     for pseudo, doc in PSEUDO.items():
-        lines += [f"**`{pseudo}`**: {doc}", "", *_rules(codes_of_rules(pseudo)), ""]
+        lines += [f"**`{pseudo}`**: {doc}", "", *_rules(codes_of_rules(LANGUAGE, pseudo)), ""]
     lines += ["## Instructions", ""]
-    instructions = [row for mnemonic in sorted(OPS) for row in _rule_rows(codes_of_rules(mnemonic))]
+    instructions = [row for mnemonic in sorted(LANGUAGE.ops) for row in _rule_rows(codes_of_rules(LANGUAGE, mnemonic))]
     return "\n".join([*lines, *table(["code", "severity", "rule", "source"], instructions)]) + "\n"
 
 
@@ -143,7 +143,7 @@ def _rules(codes: Sequence[Code]) -> list[str]:
 
 def language_page() -> str:
     """docs/language.md."""
-    groups = {group: sorted(m for m in OPS if group_of(m) == group) for group in TITLES}
+    groups = {group: sorted(m for m in LANGUAGE.ops if group_of(LANGUAGE, m) == group) for group in TITLES}
     lines = ["# The language", "", WRITTEN, "", *ABOUT_THE_LANGUAGE.splitlines(), ""]
     for group, mnemonics in groups.items():
         links = ", ".join(f"[`{m}`](#{anchor(m)})" for m in mnemonics)
@@ -155,12 +155,13 @@ def language_page() -> str:
             lines += _instruction(mnemonic)
     lines += ["## Functions, parameters and types", ""]
     for pseudo, doc in PSEUDO.items():
-        lines += [f"### {pseudo}", "", doc, "", *_restrictions(codes_of_rules(pseudo)), "", *_programs(pseudo)]
+        restrictions = _restrictions(codes_of_rules(LANGUAGE, pseudo))
+        lines += [f"### {pseudo}", "", doc, "", *restrictions, "", *_programs(pseudo)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _instruction(mnemonic: str) -> list[str]:
-    spec = OPS[mnemonic].spec
+    spec = LANGUAGE.ops[mnemonic].spec
     lines = [f"### {mnemonic}", "", *_paragraphs(spec.doc), ""]
     formula = _formulas().get(mnemonic)
     lines += ["```text", *formula.split("; "), "```", ""] if formula else []
@@ -170,7 +171,7 @@ def _instruction(mnemonic: str) -> list[str]:
     if fields:
         rows = [(" ".join(f"`{n}`" for n in f.name.split()), f.kind, f.doc, f.access) for f in fields]
         lines += ["**Operands**", "", *table(["operand", "what stands there", "meaning", "memory"], rows), ""]
-    rules = codes_of_rules(mnemonic)
+    rules = codes_of_rules(LANGUAGE, mnemonic)
     lines += ["**Restrictions**", "", *_restrictions(rules), ""] if rules else []
     return [*lines, *_programs(mnemonic)]
 
@@ -183,7 +184,7 @@ def _programs(mnemonic: str) -> list[str]:
     """An example that runs, or at least is accepted, and one that is rejected."""
     shown = example_that_runs(mnemonic) or examples()["accepted"].get(mnemonic)
     lines = ["**Example**", "", *_fenced("tl", shown)] if shown else []
-    rejected = describe_rules(mnemonic)["rejected"]
+    rejected = describe_rules(LANGUAGE, mnemonic)["rejected"]
     return [*lines, "**Rejected**", "", *_fenced("tl", str(rejected))] if rejected else lines
 
 
@@ -198,7 +199,7 @@ def example_that_runs(mnemonic: str) -> str | None:
     for vector in re.findall(r"^; run: .*(?:==|~).*$", text, re.M):
         vectors.setdefault(re.findall(r"\w+", vector)[1], vector)
     functions_of = _generator("generate_examples.py")["functions_of"]
-    word = re.compile(rf"(?<![%$@.\w]){spelling_of(mnemonic)}(?!\w)")
+    word = re.compile(rf"(?<![%$@.\w]){spelling_of(LANGUAGE, mnemonic)}(?!\w)")
     found = []
     for program in functions_of(text):
         name = re.findall(r"^func\s*@(\w+)", program, re.M)[0]
@@ -228,7 +229,8 @@ def _rule(code: Code) -> str:
 
 def pages() -> dict[str, str]:
     """The text of every generated page by its path in the repository."""
-    assert {group_of(mnemonic) for mnemonic in OPS} == set(TITLES), "every instruction stands under a heading"
+    groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
+    assert groups == set(TITLES), "every instruction stands under a heading"
     return {"docs/errors.md": errors_page(), "docs/language.md": language_page()}
 
 

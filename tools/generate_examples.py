@@ -14,6 +14,8 @@ from pathlib import Path
 
 import girih
 from girih.commands.parts.reference import spelling_of
+from girih.ir.language import PSEUDO_MNEMONICS
+from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "girih" / "data" / "examples.json"
@@ -21,7 +23,6 @@ TARGET = ROOT / "girih" / "data" / "examples.json"
 _EXPECTED = re.compile(r";\s*(?:error|warning):\s*([\w., ]+)")
 _NAME = re.compile(r"func\s*@(\w+)")
 _FINDS = re.compile(r"^(; run: (\w+).* finds (run\.\w+))$", re.M)
-_PSEUDO = {"func", "parameter", "type"}
 
 
 def functions_of(text: str) -> Iterator[str]:
@@ -114,13 +115,13 @@ def accepted(folder: Path) -> str | None:
     path = folder / "ok.tl"
     if not path.exists():
         return None
-    word = re.compile(rf"^(?!\s*;).*(?<![%$@.\w]){spelling_of(folder.name)}(?!\w)", re.M)
+    word = re.compile(rf"^(?!\s*;).*(?<![%$@.\w]){spelling_of(TILE_LANGUAGE, folder.name)}(?!\w)", re.M)
 
     def keeps(program: str) -> bool:
         return word.search(program) is not None and not girih.check(program)
 
     found = list(functions_of(path.read_text(encoding="utf-8")))
-    if folder.name in _PSEUDO:
+    if folder.name in PSEUDO_MNEMONICS:
         return shortest(found) if found else None
     using = [program for program in found if keeps(program)]
     return reduced(shortest(using), keeps) if using else None

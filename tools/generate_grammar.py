@@ -1,4 +1,4 @@
-"""Write editors/girih.tmLanguage.json: highlighting of the tensor language, from the registry of instructions.
+"""Write editors/girih.tmLanguage.json: highlighting of the tensor language, from the instructions of the language.
 
 A flat TextMate grammar: a pattern is one regular expression with one scope, so that any tokenizer can use it, and the
 documentation does (tools/mkdocs_hooks.py). `make docs` writes it; a test holds that it is up to date.
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import girih.ops  # noqa: F401  (fills the registry)
 from girih.commands.parts.reference import group_of
 from girih.front.text.constant_parser import ATTRIBUTE_NAMES
 from girih.front.text.definitions import OPERATORS
 from girih.front.text.type_parser import TYPE_KEYWORDS
-from girih.ir.define import OPS
+from girih.ir.language import Language
 from girih.ir.types import SCALARS, AddressSpace, ClampMode, MatrixScope, Use
+from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "editors" / "girih.tmLanguage.json"
@@ -38,27 +38,27 @@ def words(spellings: Iterable[str], end: str = _END) -> str:
     return f"{_BEGIN}(?:{listed}){end}"
 
 
-def format_words() -> set[str]:
+def format_words(language: Language) -> set[str]:
     """The words of instructions besides their mnemonics: `init`, `else` and the like."""
     found: set[str] = set()
-    for declared in OPS.values():
+    for declared in language.ops.values():
         spec = declared.spec
         found |= {word for word in spec.format if re.fullmatch("[a-z]+", word) and word not in spec.roles}
     return found
 
 
-def modifiers() -> set[str]:
+def modifiers(language: Language) -> set[str]:
     """The spellings of all modifiers, without the dot."""
-    return {choice for declared in OPS.values() for role in declared.spec.modifiers for choice in role.choices}
+    return {choice for declared in language.ops.values() for role in declared.spec.modifiers for choice in role.choices}
 
 
-def patterns() -> list[tuple[str, str]]:
+def patterns(language: Language) -> list[tuple[str, str]]:
     """Scopes and regular expressions; where two match at the same place, the first counts."""
-    control = {mnemonic for mnemonic in OPS if group_of(mnemonic) == "control"}
-    mnemonics = {declared.spec.word for declared in OPS.values()}
+    control = {mnemonic for mnemonic in language.ops if group_of(language, mnemonic) == "control"}
+    mnemonics = {declared.spec.word for declared in language.ops.values()}
     kinds = {member.value for kind in (AddressSpace, Use, MatrixScope, ClampMode) for member in kind}
     both = "|".join(sorted(kinds & mnemonics))
-    modifier = "|".join(sorted(map(re.escape, modifiers()), key=lambda word: (-len(word), word)))
+    modifier = "|".join(sorted(map(re.escape, modifiers(language)), key=lambda word: (-len(word), word)))
     symbols = "".join(re.escape(word) for word in OPERATORS if len(word) == 1)
     return [
         ("comment.line.semicolon", r";.*$"),
@@ -76,7 +76,7 @@ def patterns() -> list[tuple[str, str]]:
         ("storage.type.composite", words(TYPE_KEYWORDS)),
         ("storage.modifier.type", words({*kinds - mnemonics, "strided", "offset"}) + rf"|\b(?:{both})(?=\s*>)"),
         ("keyword.control", words(control)),
-        ("keyword.other", words({"attributes", *format_words()})),
+        ("keyword.other", words({"attributes", *format_words(language)})),
         ("support.function.instruction", words(mnemonics - control)),
         ("keyword.operator.shape", r"(?<=[0-9>?x\s])x(?=[0-9?$\s+])"),
         ("constant.numeric.integer", r"[+-]?[0-9]+"),
@@ -85,19 +85,19 @@ def patterns() -> list[tuple[str, str]]:
     ]
 
 
-def grammar() -> str:
+def grammar(language: Language) -> str:
     """The text of the file."""
     held = {
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": "Girih",
         "scopeName": "source.girih",
         "fileTypes": ["tl"],
-        "patterns": [{"name": f"{scope}.girih", "match": expression} for scope, expression in patterns()],
+        "patterns": [{"name": f"{scope}.girih", "match": expression} for scope, expression in patterns(language)],
     }
     return json.dumps(held, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
     TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_text(grammar(), encoding="utf-8")
+    TARGET.write_text(grammar(TILE_LANGUAGE), encoding="utf-8")
     print(f"wrote {TARGET.relative_to(ROOT)}")

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Op
-from girih.ir.define import RULES
 from girih.ir.limits import DeviceLimits
 from girih.ir.surroundings import Subject, Surroundings
 from girih.rules.row import Row, Undetermined
@@ -26,7 +25,7 @@ def _questions(function: Function) -> list[Question]:
     for op in function.walk():
         name = op.spec.mnemonic
         if name not in rows:
-            rows[name] = tuple(row for row in RULES[name] if row.needs == "subgroup_size")
+            rows[name] = tuple(row for row in function.language.rules[name] if row.needs == "subgroup_size")
         if rows[name]:
             found.append((op, rows[name]))
     return found

@@ -16,7 +16,7 @@ from girih.commands.address.rules import explained as address_text
 from girih.commands.parts.reference import all_codes, codes_of_rules, describe_code, describe_rules, written_as
 from girih.commands.parts.report import print_json
 from girih.front.text.spelling import nearest
-from girih.ir.define import OPS, RULES
+from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import WIDTH, Code, entry, explained, listed, wrapped
 
 MOST_LISTED = 60
@@ -26,21 +26,21 @@ MOST_LISTED = 60
 def explain_topic(topic: str, *, as_json: bool) -> int:
     """Print what is known of a code, an instruction, a rule of the address models, or a family such as `syntax`."""
     topic = topic.strip().strip("`[]")
-    topic = next((mnemonic for mnemonic in OPS if topic in written_as(mnemonic)), topic)
-    codes, address = all_codes(), address_rules()
-    family = [describe_code(code) for name, code in codes.items() if name.startswith(topic + ".")]
+    topic = next((mnemonic for mnemonic in LANGUAGE.ops if topic in written_as(LANGUAGE, mnemonic)), topic)
+    codes, address = all_codes(LANGUAGE), address_rules()
+    family = [describe_code(LANGUAGE, code) for name, code in codes.items() if name.startswith(topic + ".")]
     family += [{"code": name, **rule} for name, rule in address.items() if name.startswith(topic + ".")]
     described: object
-    if topic in RULES:
-        text = _instruction(described := describe_rules(topic))
+    if topic in LANGUAGE.rules:
+        text = _instruction(described := describe_rules(LANGUAGE, topic))
     elif topic in codes:
-        text = _code(codes[topic], described := describe_code(codes[topic]))
+        text = _code(codes[topic], described := describe_code(LANGUAGE, codes[topic]))
     elif topic in address:
         text = address_text(described := address[topic])
     elif family:
         text = _family(described := family)
     else:
-        _unknown(topic, [*RULES, *codes, *address])
+        _unknown(topic, [*LANGUAGE.rules, *codes, *address])
     if as_json:
         print_json(described)
     else:
@@ -83,7 +83,7 @@ def _instruction(d: dict[str, Any]) -> str:
             lines += textwrap.wrap(told, WIDTH, initial_indent=f"  {name:<{width}}  ",
                                    subsequent_indent=" " * (width + 4))  # fmt: skip
     lines += ["", "rules"]
-    lines += [line for code in codes_of_rules(d["mnemonic"]) for line in listed(code)]
+    lines += [line for code in codes_of_rules(LANGUAGE, d["mnemonic"]) for line in listed(code)]
     return _page([*lines, *_examples(d)])
 
 

@@ -44,12 +44,13 @@ def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
 def _formatted(path: str) -> tuple[str | None, str, list[Diagnostic]]:
     """The text of a file before and after, and what is wrong with it."""
     from girih.front.text.format import format_source
+    from girih.ops.tile import TILE_LANGUAGE
 
     try:
         source: Source = read_program(path)
     except CompileError as error:
         return None, "", list(error.diagnostics)
-    text, problems = format_source(source)
+    text, problems = format_source(source, TILE_LANGUAGE)
     return source.text, text, problems
 
 

@@ -1,22 +1,25 @@
 """Building programs without a text.
 
-    body = RegionBuilder(RegionKind.COLLECTIVE)
+    body = RegionBuilder(TILE_LANGUAGE)
     (size,) = body.add("size", INDEX, tensor=a.value, mode=0)
-    function = body.function("f", [a])
+    module = Module((body.function("f", [a]),))
 
 Fields have the names that the instruction's class gives them; what may be left out in the text may be left out here.
-What is built is not checked: `girih.ir.check.check_module` does that. The mnemonics are there once `girih.ops` is
-imported.
+What is built is not checked: `girih.ir.check.check_module` does that. A span says where a part of the program comes
+from, for those who have a source; diagnostics then point there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from girih.ir.core import EMPTY, Dictionary, Function, Op, Parameter, Region, RegionKind, Value
-from girih.ir.define import OPS, Annotation, Attributes, Binding, Body, Modifier, Operand, Result, Role
+from girih.ir.define import Annotation, Attributes, Binding, Body, Modifier, Operand, Result, Role
+from girih.ir.language import Language
 from girih.ir.types import Type
+from girih.source import NOWHERE, Span
 
 NOTHING = object()
 
@@ -24,18 +27,33 @@ NOTHING = object()
 class RegionBuilder:
     """A region to which instructions are added one after the other."""
 
-    def __init__(self, kind: RegionKind) -> None:
-        self.kind = kind
+    def __init__(self, language: Language, kind: RegionKind | None = None) -> None:
+        """A region of a kind; without one, of the kind that bodies of functions have."""
+        self.language = language
+        self.kind = kind or language.body
         self.ops: list[Op] = []
 
-    def add(self, mnemonic: str, *types: Type, names: Sequence[str] = (), **fields: Any) -> tuple[Value, ...]:
+    def add(
+        self,
+        mnemonic: str,
+        *types: Type,
+        names: Sequence[str] = (),
+        span: Span = NOWHERE,
+        uses: Mapping[str, tuple[Span, ...]] = MappingProxyType({}),
+        **fields: Any,
+    ) -> tuple[Value, ...]:
         """Add an instruction and return its results, one for each type, named or to be numbered when printed.
 
-        Raises `KeyError` for an unknown mnemonic and `TypeError` for a field that is missing or does not exist.
+        `span` is the place of the instruction and its results, `uses` those of its fields. Raises `KeyError` for an
+        unknown mnemonic and `TypeError` for a type that is none of the language's and for a field that is missing or
+        does not exist.
         """
-        cls = OPS[mnemonic]
+        cls = self.language.ops[mnemonic]
         spec = cls.spec
-        results = tuple(Value(names[k] if k < len(names) else "", t) for k, t in enumerate(types))
+        foreign = [type for type in types if not self.language.has_type(type)]
+        if foreign:
+            raise TypeError(f"the language {self.language.name} has no type {foreign[0]}")
+        results = tuple(Value(names[k] if k < len(names) else "", t, span) for k, t in enumerate(types))
         values: dict[str, Any] = {}
         for name, role in spec.roles.items():
             held = fields.pop(name, NOTHING)
@@ -44,25 +62,27 @@ class RegionBuilder:
             values[name] = _default(mnemonic, name, role) if held is NOTHING else held
         if fields:
             raise TypeError(f"`{mnemonic}` has no field {', '.join(fields)}; it has {', '.join(spec.roles)}")
-        self.ops.append(cls(**values))
+        self.ops.append(cls(span=span, uses=uses, **values))
         return results
 
     def inner(self, kind: RegionKind | None = None) -> RegionBuilder:
         """A builder for a region inside this one, of the same kind unless another is given."""
-        return RegionBuilder(kind or self.kind)
+        return RegionBuilder(self.language, kind or self.kind)
 
-    def region(self) -> Region:
+    def region(self, span: Span = NOWHERE) -> Region:
         """The region with what was added so far."""
-        return Region(self.kind, tuple(self.ops))
+        return Region(self.kind, tuple(self.ops), span)
 
-    def function(self, name: str, parameters: Sequence[Parameter], attributes: Dictionary = EMPTY) -> Function:
+    def function(
+        self, name: str, parameters: Sequence[Parameter], attributes: Dictionary = EMPTY, *, span: Span = NOWHERE
+    ) -> Function:
         """A function whose body is the region."""
-        return Function(name, tuple(parameters), self.region(), attributes)
+        return Function(name, self.language, tuple(parameters), self.region(span), attributes, span)
 
 
-def parameter(name: str, type: Type, attributes: Dictionary = EMPTY) -> Parameter:
+def parameter(name: str, type: Type, attributes: Dictionary = EMPTY, *, span: Span = NOWHERE) -> Parameter:
     """A parameter of a function to be built."""
-    return Parameter(Value(name, type), attributes)
+    return Parameter(Value(name, type, span), attributes)
 
 
 def _single(mnemonic: str, results: tuple[Value, ...]) -> Value:

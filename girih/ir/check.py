@@ -6,13 +6,13 @@ is safe to give to any executor. Its time is linear in the number of instruction
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Module, Op, Region, Value
-from girih.ir.define import RULES
+from girih.ir.language import Language
 from girih.ir.limits import DeviceLimits
-from girih.ir.surroundings import Constant, Surroundings
+from girih.ir.surroundings import Surroundings, constant_of
 from girih.ir.types import ErrorType, Type
 from girih.recursion import recursion_room
 from girih.rules.apply import Label, failures
@@ -21,12 +21,9 @@ from girih.source import Span
 
 Problems = list[Diagnostic]
 
-CONSTANT_FIELD = "value"
-"""The field in which a `constant` holds its value."""
-
 
 def check_module(module: Module, limits: DeviceLimits | None = None) -> list[Diagnostic]:
-    """Every error and warning of a module, in source order."""
+    """Every error and warning of a module under the rules of the language of each function, in source order."""
     with recursion_room():
         checker = _Checker(limits or DeviceLimits())
         for function in module.functions:
@@ -35,12 +32,18 @@ def check_module(module: Module, limits: DeviceLimits | None = None) -> list[Dia
 
 
 class _Checker:
+    """Checks function after function; what is known of the types of a language serves all of its functions."""
+
     def __init__(self, limits: DeviceLimits) -> None:
         self.limits = limits
         self.problems: Problems = []
+        self.rules: Mapping[str, tuple[Row, ...]] = {}
         self.sound_types: set[Type] = set()
+        self.sound_types_of: dict[Language, set[Type]] = {}
 
     def function(self, function: Function) -> None:
+        self.rules = function.language.rules
+        self.sound_types = self.sound_types_of.setdefault(function.language, set())
         facts = Surroundings(function, self.limits)
         self._rows("func", function, facts, function.span)
         visible: set[Value] = set()
@@ -70,8 +73,9 @@ class _Checker:
             if value not in visible and not isinstance(value.type, ErrorType):
                 self._invisible(op, value)
         spec = op.spec
-        if spec.mnemonic == "constant":
-            facts.constants[op.results[0]] = constant_of(op)
+        constant = constant_of(op)
+        if constant is not None:
+            facts.constants[op.results[0]] = constant
         for name in spec.results:
             self._result_types(op, name, facts)
         self._rows(spec.mnemonic, op, facts, op.span)
@@ -104,7 +108,7 @@ class _Checker:
         self.problems.append(Diagnostic("name.undefined", message, op.span, labels=labels))
 
     def _rows(self, owner: str, subject: object, facts: Surroundings, span: Span) -> None:
-        self.problems += failures(owner, RULES[owner], Subject(subject, facts), span, _labels)
+        self.problems += failures(owner, self.rules[owner], Subject(subject, facts), span, _labels)
 
 
 def _labels(row: Row, subject: Subject[Surroundings]) -> tuple[list[Label], list[Label]]:
@@ -142,9 +146,3 @@ def _definition_labels(op: Op, names: Iterable[str]) -> list[Label]:
             if value.span.line != op.span.line:
                 found[value] = (value.span, f"%{value.name} defined here")
     return list(found.values())
-
-
-def constant_of(op: Op) -> Constant:
-    """The value of a `constant`."""
-    held: Constant = getattr(op, CONSTANT_FIELD)
-    return held

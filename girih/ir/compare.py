@@ -26,7 +26,9 @@ class _Comparison:
         self.partner: dict[Value, Value] = {}
 
     def functions(self, f: Function, g: Function) -> bool:
-        if (f.name, f.attributes, len(f.parameters)) != (g.name, g.attributes, len(g.parameters)):
+        if (f.language, f.name, f.attributes) != (g.language, g.name, g.attributes):
+            return False
+        if len(f.parameters) != len(g.parameters):
             return False
         for p, q in zip(f.parameters, g.parameters, strict=True):
             if p.attributes != q.attributes or not self._define(p.value, q.value):

@@ -16,6 +16,7 @@ from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:
     from girih.ir.define import Spec
+    from girih.ir.language import Language
 
 
 class RegionKind(Enum):
@@ -181,9 +182,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
-    """A kernel (003 "Functions"); `str(function)` is its canonical text."""
+    """A kernel in one language (003 "Functions"); `str(function)` is its canonical text."""
 
     name: str
+    language: Language
     parameters: tuple[Parameter, ...]
     body: Region
     attributes: Dictionary = EMPTY

@@ -1,7 +1,7 @@
 """How an instruction is declared: one class, its fields, its text format, and its restrictions as rows.
 
-`@op` turns a class into a frozen dataclass, reads the roles of its fields into a `Spec` and enters it in the registry
-`OPS`. The parser, the printer, the checker, the reference and `girih explain` all follow from the `Spec`.
+`@op` turns a class into a frozen dataclass, reads the roles of its fields into a `Spec` and enters it in a language.
+The parser, the printer, the checker, the reference and `girih explain` all follow from the `Spec`.
 
 The format is a list of words separated by blanks: a field name stands for the field, `<<` and `>>` enclose what may be
 left out, `a=b` for two fields is a list of pairs, anything else stands for itself. Modifiers follow the mnemonic in the
@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 from girih.ir.core import EMPTY, Entry, Op, RegionKind
 from girih.ir.kinds import TypeKind
+from girih.ir.language import LanguageBuilder
 from girih.ir.predicates import InRegion, IsKind
 from girih.ir.surroundings import Subject
 from girih.ir.types import Type
@@ -76,7 +77,7 @@ class Integer(Role):
 
 @dataclass(frozen=True, slots=True)
 class Literal(Role):
-    """A constant of any type."""
+    """A constant of any type: the value of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +219,7 @@ class Spec:
     """Everything the parser, printer, checker and reference know about an instruction.
 
     `word` is what the text writes for the mnemonic; two instructions may share it when modifiers tell them apart.
+    `constant` names the field with the value of the result, where the instruction defines a constant.
     """
 
     mnemonic: str
@@ -233,23 +235,15 @@ class Spec:
     results: tuple[str, ...]
     regions: tuple[Body, ...]
     binding_types: BindingTypes | None
+    constant: str | None
     tangled: bool
     terminator: bool
 
 
-OPS: dict[str, type[Op]] = {}
-"""The registry: every instruction by its mnemonic."""
-
-SHARED: dict[str, tuple[Spec, ...]] = {}
-"""By the word that they share with the instruction of that mnemonic: instructions that their first modifier tells."""
-
-RULES: dict[str, tuple[Row, ...]] = {}
-"""The rows of every instruction, and of `func`, `parameter` and `type`, by mnemonic."""
-
 Declared = TypeVar("Declared", bound=Op)
 
 
-# A printed form of every class would cost a third of the time that the first parse spends on importing the registry.
+# A printed form of every class would cost a third of the time that the first parse spends on importing the language.
 _OPTIONS: dict[str, bool] = {
     "frozen": True, "slots": True, "eq": False, "kw_only": True, "repr": False, "match_args": False,
 }  # fmt: skip
@@ -303,6 +297,7 @@ def node(cls: type[Declared]) -> type[Declared]:
     ),
 )
 def op(
+    language: LanguageBuilder,
     mnemonic: str,
     where: Where,
     section: str,
@@ -313,7 +308,7 @@ def op(
     terminator: bool = False,
     word: str | None = None,
 ) -> Callable[[type[Declared]], type[Declared]]:
-    """Declare an instruction.
+    """Declare an instruction of a language.
 
     `section` names the part of a specification that defines it. `tangled` instructions need all work-items of a
     subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`. `word` is what the
@@ -343,34 +338,41 @@ def op(
             results=names[Result],
             regions=tuple(r for r in roles.values() if isinstance(r, Body)),
             binding_types=binding_types,
+            constant=next((n for n, r in roles.items() if isinstance(r, Literal)), None),
             tangled=tangled,
             terminator=terminator,
         )
-        OPS[mnemonic] = made
-        if word is not None:
-            SHARED[word] = (*SHARED.get(word, ()), made.spec)
-        RULES[mnemonic] = tuple(_structural_rows(made.spec))
+        language.enter(made, _structural_rows(made.spec, language.ways))
         return made
 
     return declare
 
 
 def family(
-    base: type[Declared], mnemonic: str, doc: str, where: Where, section: str, format: str, *, tangled: bool = False
+    language: LanguageBuilder,
+    base: type[Declared],
+    mnemonic: str,
+    doc: str,
+    where: Where,
+    section: str,
+    format: str,
+    *,
+    tangled: bool = False,
 ) -> type[Declared]:
     """Declare an instruction that differs from its like only in mnemonic and meaning; `base` is made by `node`."""
     name = "".join(word.capitalize() for word in mnemonic.split("_"))
     members = {"__slots__": (), "__doc__": doc, "__module__": base.__module__}
     made = cast(type[Declared], type(name, (base,), members))
-    return op(mnemonic, where, section, format, tangled=tangled)(made)
+    return op(language, mnemonic, where, section, format, tangled=tangled)(made)
 
 
-def _structural_rows(spec: Spec) -> list[Row]:
+def _structural_rows(spec: Spec, ways: Mapping[RegionKind, str]) -> list[Row]:
+    """The rows that follow from where an instruction stands and from what its fields are."""
     rows = []
     if spec.where is not Where.MIXED:
         kind = RegionKind(spec.where.value)
         says = f"it stands in {kind.with_article} region"
-        rows.append(Row("region", "", InRegion(kind), says, '003 "Execution model"'))
+        rows.append(Row("region", "", InRegion(kind), says, '003 "Execution model"', ways.get(kind)))
     for name, role in spec.roles.items():
         if isinstance(role, Operand | Result) and role.kind is not None:
             many = role.many
@@ -397,14 +399,3 @@ def attributes_row(name: str, role: Attributes, section: str) -> Row:
     known = ", ".join(f"{key} ({expect.value})" for key, expect in role.known.items())
     return Row(name, name, Holds(f"the attributes are {known}", lambda s: not wrong(s), came),
                f"the attributes are {known}", section, at=lambda s: wrong(s)[0].span)  # fmt: skip
-
-
-def rules(target: type[Op] | str, *rows: Row) -> None:
-    """Add restrictions to an instruction, or to the pseudo-mnemonics `func`, `parameter` and `type`."""
-    mnemonic = target if isinstance(target, str) else target.spec.mnemonic
-    known = {row.id for row in RULES.get(mnemonic, ())}
-    for row in rows:
-        if row.id in known:
-            raise ValueError(f"rule {mnemonic}.{row.id} is declared twice")
-        known.add(row.id)
-    RULES[mnemonic] = RULES.get(mnemonic, ()) + rows

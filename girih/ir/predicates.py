@@ -139,8 +139,3 @@ class InRegion(Predicate):
 
     def came(self, subject: Subject) -> str:
         return f"{subject.facts.kind.with_article} region"
-
-    def hint(self, subject: Subject) -> str | None:
-        if self.kind is RegionKind.SPMD:
-            return "put it into `parallel { ... }`, `foreach` or `foreach_tile`"
-        return "move it out of the `parallel`, `foreach` or `foreach_tile` around it"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from girih.commands.parts.reference import all_codes
+from girih.ops.tile import TILE_LANGUAGE
 from tests.cli.helpers import AXPBY, girih, write
 
 WRONG = """func @axpby(%alpha: f32, %A: memref<f32x4>, %B: memref<f32x5>) {
@@ -90,7 +91,7 @@ def test_sarif_explains_the_rules(folder: Path) -> None:
     write(folder, WRONG)
     _, log = sarif_of("kernel.tl")
     rule = next(r for r in log["runs"][0]["tool"]["driver"]["rules"] if r["id"] == "axpby.shape")
-    assert rule["shortDescription"]["text"] == all_codes()["axpby.shape"].says
+    assert rule["shortDescription"]["text"] == all_codes(TILE_LANGUAGE)["axpby.shape"].says
     assert rule["defaultConfiguration"] == {"level": "error"}
     for part in ("Rule", "As checked", "Source", "Accepted", "Rejected", '003 "Axpby"', "; error: axpby.shape"):
         assert part in rule["help"]["text"]
@@ -110,7 +111,7 @@ def test_every_code_can_be_a_rule() -> None:
     from girih.diagnostics import Diagnostic
     from girih.source import NOWHERE
 
-    codes = all_codes()
+    codes = all_codes(TILE_LANGUAGE)
     log: Any = sarif([Diagnostic(code, "said", NOWHERE) for code in codes])
     rules = log["runs"][0]["tool"]["driver"]["rules"]
     assert {rule["id"] for rule in rules} == set(codes)

@@ -11,7 +11,7 @@ import pytest
 
 from girih.commands.address.rules import address_rules
 from girih.commands.parts.reference import all_codes
-from girih.ir.define import OPS, RULES
+from girih.ops.tile import TILE_LANGUAGE
 from tests.cli.helpers import girih
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -40,7 +40,7 @@ def test_layout(topic: str) -> None:
 
 
 def test_every_topic_is_explained() -> None:
-    for topic in [*RULES, *all_codes()]:
+    for topic in [*TILE_LANGUAGE.rules, *all_codes(TILE_LANGUAGE)]:
         done = girih("explain", topic)
         assert (done.status, done.errors) == (0, ""), topic
         assert done.output.startswith(topic)
@@ -54,7 +54,7 @@ def test_every_code_of_the_front_end_and_of_binding_is_known() -> None:
         "definition.kind",
         "bind.dtype",
         "run.out_of_bounds",
-    } <= set(all_codes())
+    } <= set(all_codes(TILE_LANGUAGE))
 
 
 def test_a_rejected_and_an_accepted_example() -> None:
@@ -68,7 +68,7 @@ def test_json() -> None:
     found = girih("explain", "load", "--format", "json").json
     assert found["mnemonic"] == "load"
     assert [field["name"] for field in found["operands"]] == ["tensor", "indices", "result"]
-    assert {rule["code"] for rule in found["rules"]} == {f"load.{row.id}" for row in RULES["load"]}
+    assert {rule["code"] for rule in found["rules"]} == {f"load.{row.id}" for row in TILE_LANGUAGE.rules["load"]}
 
 
 def test_a_family() -> None:
@@ -117,7 +117,7 @@ def test_every_rule_of_the_address_models_is_explained() -> None:
 
 
 def test_no_two_rules_share_a_name() -> None:
-    assert not set(address_rules()) & {*RULES, *OPS, *all_codes()}
+    assert not set(address_rules()) & {*TILE_LANGUAGE.rules, *TILE_LANGUAGE.ops, *all_codes(TILE_LANGUAGE)}
 
 
 def test_a_family_of_an_address_model() -> None:
@@ -142,5 +142,5 @@ def test_explanations_load_no_arrays(topic: str) -> None:
 
 
 def test_golden_pages(golden: Callable[[str, str], None]) -> None:
-    assert "for" in OPS
+    assert "for" in TILE_LANGUAGE.ops
     golden("cli_explain.txt", girih("explain", "for").output.partition("\naccepted")[0])

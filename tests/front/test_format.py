@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from girih import check
 from girih.front.text.format import COMMENT, format_source, tokens_of
 from girih.front.text.parser import parse_text
+from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def formatted(text: str) -> str:
     """The text in canonical layout, which has no errors of syntax."""
-    after, problems = format_source(Source(text, "a.tl"))
+    after, problems = format_source(Source(text, "a.tl"), TILE_LANGUAGE)
     assert problems == []
     return after
 
@@ -32,7 +33,7 @@ def kept(text: str) -> list[tuple[str, str]]:
 
 def printed(text: str) -> str:
     """What could be read of a text, as the printer writes it."""
-    return str(parse_text(Source(text, "a.tl"))[0])
+    return str(parse_text(Source(text, "a.tl"), TILE_LANGUAGE)[0])
 
 
 PATHS = sorted(
@@ -49,7 +50,7 @@ def read(path: str) -> str:
 @pytest.mark.parametrize("path", PATHS)
 def test_a_program_means_the_same_and_is_formatted_once(path: str) -> None:
     before = read(path)
-    after, problems = format_source(Source(before, "a.tl"))
+    after, problems = format_source(Source(before, "a.tl"), TILE_LANGUAGE)
     if problems:
         assert after == before
         return
@@ -62,7 +63,7 @@ def test_a_program_means_the_same_and_is_formatted_once(path: str) -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_what_the_printer_writes_stays(path: str) -> None:
     text = printed(read(path))
-    after, problems = format_source(Source(text, "a.tl"))
+    after, problems = format_source(Source(text, "a.tl"), TILE_LANGUAGE)
     assert (after == text) is not bool(problems)
 
 
@@ -154,7 +155,7 @@ def test_a_list_of_parameters_that_was_broken_stays_broken() -> None:
 
 @pytest.mark.parametrize("text", ["func @f() {", "func @f() { load }", "f", "func @f() { barrier \x01 }", "{", ")"])
 def test_a_text_with_errors_of_syntax_is_left_as_it_is(text: str) -> None:
-    after, problems = format_source(Source(text, "a.tl"))
+    after, problems = format_source(Source(text, "a.tl"), TILE_LANGUAGE)
     assert after == text
     assert problems
     assert all(problem.code.startswith("syntax.") for problem in problems)
@@ -169,14 +170,14 @@ def test_a_text_with_errors_of_syntax_is_left_as_it_is(text: str) -> None:
     ],
 )
 def test_a_type_that_is_not_closed_behind_an_unknown_name_is_told(text: str) -> None:
-    after, problems = format_source(Source(text, "a.tl"))
+    after, problems = format_source(Source(text, "a.tl"), TILE_LANGUAGE)
     assert after == text
     assert [(problem.code, problem.message) for problem in problems] == [("syntax.expected", "`<` is not closed")]
 
 
 def test_a_text_with_a_type_that_does_not_exist_is_left_as_it_is() -> None:
     text = "func @f(%a: p<memref<p e) {}"
-    after, problems = format_source(Source(text, "a.tl"))
+    after, problems = format_source(Source(text, "a.tl"), TILE_LANGUAGE)
     assert after == text
     assert [problem.code for problem in problems] == ["type.unknown"]
 

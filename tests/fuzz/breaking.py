@@ -14,10 +14,9 @@ from typing import Any
 
 from girih.diagnostics import Diagnostic
 from girih.ir.build import RegionBuilder
-from girih.ir.check import constant_of
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Value
-from girih.ir.define import OPS, RULES, Binding, Body, Integer, Operand, Result
-from girih.ir.surroundings import Subject, Surroundings
+from girih.ir.define import Binding, Body, Integer, Operand, Result
+from girih.ir.surroundings import Subject, Surroundings, constant_of
 from girih.ir.types import (
     I8,
     I32,
@@ -32,13 +31,16 @@ from girih.ir.types import (
     Type,
     Use,
 )
+from girih.ops.tile import TILE_LANGUAGE
 from girih.program import analyze
 from girih.rules.row import Undetermined
 from girih.source import Source
 from tests.fuzz.changes import YIELDS, Changed, Fields, changes
 from tests.fuzz.properties import Violation, checked
 
-CLOSED = frozenset(mnemonic for mnemonic, rows in RULES.items() if any(row.id == "closed" for row in rows))
+CLOSED = frozenset(
+    mnemonic for mnemonic, rows in TILE_LANGUAGE.rules.items() if any(row.id == "closed" for row in rows)
+)
 """Instructions whose regions use their arguments and constants only."""
 
 PLACES = ("collective", "parallel", "foreach", "apply")
@@ -65,8 +67,9 @@ def sites(module: Module) -> list[Site]:
         while stack:
             region = stack.pop()
             for op in region.ops:
-                if op.spec.mnemonic == "constant":
-                    constants[op.results[0]] = constant_of(op)
+                constant = constant_of(op)
+                if constant is not None:
+                    constants[op.results[0]] = constant
                 fields = {name: getattr(op, name) for name in op.spec.roles}
                 found.append(Site(type(op), fields, region.kind, constants, function.attributes))
                 stack += op.regions
@@ -79,8 +82,8 @@ class Stage:
 
     site: Site
     parameters: list[Parameter] = field(default_factory=list)
-    outer: RegionBuilder = field(default_factory=lambda: RegionBuilder(RegionKind.COLLECTIVE))
-    inner: RegionBuilder = field(default_factory=lambda: RegionBuilder(RegionKind.COLLECTIVE))
+    outer: RegionBuilder = field(default_factory=lambda: RegionBuilder(TILE_LANGUAGE))
+    inner: RegionBuilder = field(default_factory=lambda: RegionBuilder(TILE_LANGUAGE))
     known: dict[Value, Value] = field(default_factory=dict)
 
     def value(self, old: Value | Changed) -> Value:
@@ -121,7 +124,7 @@ class Stage:
 def isolated(site: Site, fields: Fields, place: str, attributes: Dictionary) -> Function:
     """A function in which the instruction stands alone at a place; its regions only yield."""
     stage = Stage(site)
-    stage.inner = stage.outer if place == "collective" else RegionBuilder(RegionKind.SPMD)
+    stage.inner = stage.outer if place == "collective" else RegionBuilder(TILE_LANGUAGE, RegionKind.SPMD)
     made: Fields = {}
     for name, role in site.cls.spec.roles.items():
         item = fields[name]
@@ -161,7 +164,7 @@ def _body(stage: Stage, fields: Fields, made: Fields, role: Body) -> Region | No
     change = fields.get(YIELDS + role.name)
     if fields[role.name] is None:
         return None
-    builder = RegionBuilder(role.kind or stage.inner.kind)
+    builder = RegionBuilder(TILE_LANGUAGE, role.kind or stage.inner.kind)
     result = made.get("result")
     types = [result.type.component] if result is not None and isinstance(result.type, CoopMatrix) else [
         v.type for v in made.get("results", ())
@@ -195,7 +198,7 @@ def _wrapped(stage: Stage, place: str, attributes: Dictionary) -> Function:
             (n,) = stage.outer.add("constant", INDEX, value=1)
             stage.outer.add("foreach", variables=(Value("", INDEX),), start=(n,), stop=(n,), body=body)
         case "apply":
-            parallel = RegionBuilder(RegionKind.SPMD)
+            parallel = RegionBuilder(TILE_LANGUAGE, RegionKind.SPMD)
             type = CoopMatrix(I8, 64, 1, Use.ACC)
             (matrix,) = parallel.add("constant", type, value=1)
             (one,) = stage.inner.add("constant", I8, value=1)
@@ -232,7 +235,7 @@ def _failing(mnemonic: str, subject: object, facts: Surroundings) -> list[str]:
     """The rows that do not hold; an operand that one of them blames causes no further ones."""
     found: list[str] = []
     wrong: set[str] = set()
-    for row in RULES[mnemonic]:
+    for row in TILE_LANGUAGE.rules[mnemonic]:
         blamed = set(row.blames.split())
         if blamed & wrong:
             continue
@@ -252,8 +255,9 @@ def _region(region: Region, facts: Surroundings, seen: set[Type]) -> list[str]:
     facts.region = region
     for position, op in enumerate(region.ops):
         facts.last = position == len(region.ops) - 1
-        if op.spec.mnemonic == "constant":
-            facts.constants[op.results[0]] = constant_of(op)
+        constant = constant_of(op)
+        if constant is not None:
+            facts.constants[op.results[0]] = constant
         found += _types(list(op.results), facts, seen) + _failing(op.spec.mnemonic, op, facts)
         facts.parents.append(op)
         for inner in op.regions:
@@ -274,12 +278,12 @@ class Broken:
 
     def missing(self) -> list[str]:
         """The rows that were never broken alone."""
-        return sorted({f"{m}.{row.id}" for m, rows in RULES.items() for row in rows} - self.rows)
+        return sorted({f"{m}.{row.id}" for m, rows in TILE_LANGUAGE.rules.items() for row in rows} - self.rows)
 
 
 def _lines(text: str, mnemonic: str) -> set[int]:
     """The lines that an instruction stands on; all lines for what is none."""
-    if mnemonic not in OPS:
+    if mnemonic not in TILE_LANGUAGE.ops:
         return set(range(1, text.count("\n") + 2))
     module, _ = analyze(Source(text))
     lines: set[int] = set()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.build import RegionBuilder
-from girih.ir.core import Dictionary, Entry, Module, Parameter, RegionKind, Slice, Value
+from girih.ir.core import Dictionary, Entry, Module, Parameter, Slice, Value
 from girih.ir.types import (
     BF16,
     BOOL,
@@ -40,6 +40,7 @@ from girih.ir.types import (
     Type,
     packed_strides,
 )
+from girih.ops.tile import TILE_LANGUAGE
 from tests.fuzz.tracked import (
     Alike,
     GroupReference,
@@ -125,8 +126,8 @@ class Generator:
     source: random.Random
     parameters: list[Parameter] = field(default_factory=list)
     arguments: list[Argument] = field(default_factory=list)
-    prelude: RegionBuilder = field(default_factory=lambda: RegionBuilder(RegionKind.COLLECTIVE))
-    outer: Scope = field(default_factory=lambda: Scope(RegionBuilder(RegionKind.COLLECTIVE)))
+    prelude: RegionBuilder = field(default_factory=lambda: RegionBuilder(TILE_LANGUAGE))
+    outer: Scope = field(default_factory=lambda: Scope(RegionBuilder(TILE_LANGUAGE)))
     grid: int = 1
     group_number: Tracked | None = None
     subgroup_size: int | None = None

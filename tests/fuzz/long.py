@@ -26,7 +26,7 @@ from pathlib import Path
 
 import girih
 from girih.diagnostics import errors
-from girih.ir.define import OPS, RULES
+from girih.ops.tile import TILE_LANGUAGE
 from tests.fuzz.breaking import Broken, break_rows, sites
 from tests.fuzz.compiled import KINDS, agrees, launches_agree, left_behind, noted, odd_program
 from tests.fuzz.generate import Program
@@ -208,7 +208,7 @@ def run(seed: int, count: int, jobs: int, executor: str = "interpreter") -> Tall
 
 
 def _rows_broken(tally: Tally) -> list[str]:
-    rows = sum(map(len, RULES.values()))
+    rows = sum(map(len, TILE_LANGUAGE.rules.values()))
     never = [row for row in tally.broken.missing() if row not in UNREACHABLE]
     return [
         f"changed instructions: {tally.broken.tried}, with one broken rule reported: {tally.broken.alone}",
@@ -228,10 +228,9 @@ def report(tally: Tally, elapsed: float) -> str:
     lines.append(f"findings of the programs that ran: {ended}")
     launches = ", ".join(f"{how} {count}" for how, count in tally.launches.most_common())
     lines.append(f"launches of changed programs: {launches}")
-    missing = [m for m in OPS if not tally.mnemonics[m]]
-    lines.append(
-        f"instructions in them: {len(OPS) - len(missing)} of {len(OPS)}; never: {', '.join(missing) or 'none'}"
-    )
+    count = len(TILE_LANGUAGE.ops)
+    missing = [m for m in TILE_LANGUAGE.ops if not tally.mnemonics[m]]
+    lines.append(f"instructions in them: {count - len(missing)} of {count}; never: {', '.join(missing) or 'none'}")
     lines += _rows_broken(tally) if tally.kinds["row"] else []
     kinds = Counter(kind for kind, *_ in tally.violations)
     for kind in (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from girih.ir.define import OPS
+from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -30,7 +30,7 @@ index coopmatrix<f32x8x8,matrix_a> bool c64 x ? init as else true false subgroup
 tensor_layout<2,repeat> tensor_view<2,true,1,0> work_group decode .2x2 .row_blocked_interleaved
 .row -> <= = , : ( ) { } [ ] < > $x "a" 1.5 4 -1 [1.0, }
 """
-_WORDS = (*_LANGUAGE_WORDS.split(), "\n", "\n", "!calc(1 0 /)", "$x = 4\n", "func @f() {\n", *OPS)
+_WORDS = (*_LANGUAGE_WORDS.split(), "\n", "\n", "!calc(1 0 /)", "$x = 4\n", "func @f() {\n", *TILE_LANGUAGE.ops)
 
 
 @cache

@@ -11,6 +11,7 @@ import girih
 from girih.diagnostics import Diagnostic, errors
 from girih.front.text.format import format_source
 from girih.front.text.parser import parse_text
+from girih.ops.tile import TILE_LANGUAGE
 from girih.program import analyze
 from girih.source import Source, Span
 
@@ -84,12 +85,12 @@ def printed(text: str) -> str:
 def formatted(text: str) -> str:
     """The text in canonical layout, which means the same and is its own layout; a faulty text is left as it is."""
     try:
-        laid_out, problems = format_source(Source(text))
-        module, faults = parse_text(Source(text))
-        again, _ = parse_text(Source(laid_out))
+        laid_out, problems = format_source(Source(text), TILE_LANGUAGE)
+        module, faults = parse_text(Source(text), TILE_LANGUAGE)
+        again, _ = parse_text(Source(laid_out), TILE_LANGUAGE)
         # Unknown names and definitions stand for no value to compare; `fmt` keeps every word of such a text.
         same = bool(errors(faults)) or module == again
-        once_more, _ = format_source(Source(laid_out))
+        once_more, _ = format_source(Source(laid_out), TILE_LANGUAGE)
     except Exception:
         raise Violation("traceback", traceback.format_exc(limit=-4), text) from None
     if problems and laid_out != text:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for modules: any instruction, any nesting, names that clash or are missing.
+"""Hypothesis strategies for modules of a language: any instruction, any nesting, names that clash or are missing.
 
 The modules are well formed, so that their text can be read, but keep no rule of the instructions.
 """
@@ -11,11 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-import girih.ops  # noqa: F401  (fills the registry)
 from girih.front.text.constant_parser import ATTRIBUTE_NAMES
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Slice, Value
 from girih.ir.define import (
-    OPS,
     Annotation,
     Attributes,
     Binding,
@@ -29,15 +27,18 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
+from girih.ir.language import Language
 from girih.ir.types import (
+    BOOL,
     NUMBERS,
-    SCALARS,
     AddressSpace,
+    Boolean,
     ClampMode,
     CoopMatrix,
     GroupType,
     MatrixScope,
     MemRef,
+    Number,
     TensorLayoutType,
     TensorViewType,
     Type,
@@ -69,9 +70,20 @@ MATRICES = st.builds(
 GROUPS = st.builds(GroupType, memrefs(), EXTENTS, EXTENTS)
 LAYOUTS = st.builds(TensorLayoutType, st.integers(0, 6), st.sampled_from(ClampMode))
 VIEWS = st.builds(TensorViewType, st.integers(0, 9), st.booleans(), st.lists(st.integers(-1, 5), max_size=6).map(tuple))
-TYPES: st.SearchStrategy[Type] = (
-    st.sampled_from(list(SCALARS.values())) | memrefs() | GROUPS | MATRICES | LAYOUTS | VIEWS
-)
+TYPES: dict[type[Type], st.SearchStrategy[Type]] = {
+    Number: ELEMENTS,
+    Boolean: st.just(BOOL),
+    MemRef: memrefs(),
+    GroupType: GROUPS,
+    CoopMatrix: MATRICES,
+    TensorLayoutType: LAYOUTS,
+    TensorViewType: VIEWS,
+}
+
+
+def types_of(language: Language) -> st.SearchStrategy[Type]:
+    """The types of a language that have a text."""
+    return st.one_of([TYPES[declared] for declared in TYPES if declared in language.types])
 
 
 @st.composite
@@ -91,8 +103,10 @@ CONSTANTS = st.booleans() | INTEGERS | FLOATS | st.builds(complex, FLOATS, FLOAT
 class Maker:
     """Makes the instructions of one function."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, language: Language) -> None:
         self.draw = draw
+        self.language = language
+        self.types = types_of(language)
         self.visible: list[Value] = []
 
     def value(self, type: Type) -> Value:
@@ -105,7 +119,7 @@ class Maker:
     def region(self, kind: RegionKind, depth: int, bindings: list[Value]) -> Region:
         before = len(self.visible)
         self.visible += bindings
-        specs = [o.spec for o in OPS.values() if depth < 3 or not o.spec.regions]
+        specs = [o.spec for o in self.language.ops.values() if depth < 3 or not o.spec.regions]
         ops = [self.op(self.draw(st.sampled_from(specs)), kind, depth) for _ in range(self.draw(st.integers(0, 4)))]
         del self.visible[before:]
         return Region(kind, tuple(ops))
@@ -127,7 +141,7 @@ class Maker:
             flat = [v for values in bindings.values() for v in values]
             wanted = not role.optional or bool(flat) or self.draw(st.booleans())
             fields[role.name] = self.region(role.kind or kind, depth + 1, flat) if wanted else None
-        made = OPS[spec.mnemonic](**fields)
+        made = self.language.ops[spec.mnemonic](**fields)
         # The results of `for` and `if` may stay without names; they are then not visible.
         self.visible += [v for v in made.results if v.name or "results" not in spec.results]
         return made
@@ -138,7 +152,7 @@ class Maker:
             name: self.field(role, 2) for name, role in spec.roles.items()
             if not isinstance(role, Annotation | Binding | Body)
         }  # fmt: skip
-        made = OPS[spec.mnemonic](**fields)
+        made = self.language.ops[spec.mnemonic](**fields)
         self.visible += made.results
         return made
 
@@ -167,15 +181,15 @@ class Maker:
             case Attributes():
                 return draw(dictionaries())
             case Result(many=many):
-                return self.results(count) if many else self.value(draw(TYPES))
+                return self.results(count) if many else self.value(draw(self.types))
             case Annotation():
-                return draw(TYPES)
+                return draw(self.types)
             case _:
                 raise AssertionError(role)
 
     def results(self, count: int) -> tuple[Value, ...]:
         named = self.draw(st.booleans())
-        return tuple(Value("r" if named else "", self.draw(TYPES)) for _ in range(count))
+        return tuple(Value("r" if named else "", self.draw(self.types)) for _ in range(count))
 
     def index(self) -> int:
         found: int = self.draw(st.integers(-3, 1000))
@@ -189,14 +203,14 @@ class Maker:
 
 
 @st.composite
-def functions(draw: Draw, name: str = "f") -> Function:
-    maker = Maker(draw)
-    types = [draw(TYPES) for _ in range(draw(st.integers(1, 3)))]
+def functions(draw: Draw, language: Language, name: str = "f") -> Function:
+    maker = Maker(draw, language)
+    types = [draw(maker.types) for _ in range(draw(st.integers(1, 3)))]
     parameters = tuple(Parameter(maker.value(t), draw(dictionaries())) for t in types)
     maker.visible += [p.value for p in parameters]
-    return Function(name, parameters, maker.region(RegionKind.COLLECTIVE, 0, []), draw(dictionaries()))
+    return Function(name, language, parameters, maker.region(language.body, 0, []), draw(dictionaries()))
 
 
 @st.composite
-def modules(draw: Draw) -> Module:
-    return Module(tuple(draw(functions(f"f{k}")) for k in range(draw(st.integers(0, 2)))))
+def modules(draw: Draw, language: Language) -> Module:
+    return Module(tuple(draw(functions(language, f"f{k}")) for k in range(draw(st.integers(0, 2)))))

@@ -26,6 +26,7 @@ from girih.ir.types import (
     TensorViewType,
     Use,
 )
+from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.coopmatrix_regions import Combined
 
 TEXT = """
@@ -45,7 +46,7 @@ func @scale(%a: f32, %A: memref<f32x?>) {
 
 def build() -> Module:
     factor, array = parameter("a", F32), parameter("A", MemRef.packed(F32, (None,)))
-    body = RegionBuilder(RegionKind.COLLECTIVE)
+    body = RegionBuilder(TILE_LANGUAGE)
     (zero,) = body.add("constant", INDEX, value=0)
     (n,) = body.add("size", INDEX, tensor=array.value, mode=0)
     i = Value("i", INDEX)
@@ -88,7 +89,7 @@ func @f(%A: memref<i8x?>, %n: index) {
 
 def test_what_may_be_left_out_in_the_text_may_be_left_out_here() -> None:
     array, n = parameter("A", MemRef.packed(I8, (None,))), parameter("n", INDEX)
-    body = RegionBuilder(RegionKind.COLLECTIVE)
+    body = RegionBuilder(TILE_LANGUAGE)
     inner = body.inner(RegionKind.SPMD)
     type = TensorLayoutType(1, ClampMode.REPEAT)
     matrix = CoopMatrix(I8, 4, 4, Use.ACC, MatrixScope.WORK_GROUP)
@@ -118,7 +119,7 @@ def test_what_may_be_left_out_in_the_text_may_be_left_out_here() -> None:
 
 
 def test_a_built_module_is_checked_like_a_parsed_one() -> None:
-    body = RegionBuilder(RegionKind.COLLECTIVE)
+    body = RegionBuilder(TILE_LANGUAGE)
     (a,) = body.add("constant", I32, value=1)
     body.add("add", F32, a=a, b=a)
     codes = [d.code for d in check_module(Module((body.function("f", []),)))]
@@ -127,7 +128,7 @@ def test_a_built_module_is_checked_like_a_parsed_one() -> None:
 
 def test_results_without_names_are_numbered_where_they_are_used() -> None:
     flag, number = parameter("c", BOOL), parameter("a", F32)
-    body = RegionBuilder(RegionKind.COLLECTIVE)
+    body = RegionBuilder(TILE_LANGUAGE)
     then = body.inner()
     then.add("yield", values=(number.value,))
     region = then.region()
@@ -140,7 +141,7 @@ def test_results_without_names_are_numbered_where_they_are_used() -> None:
 
 
 def test_a_value_that_is_not_visible_is_found() -> None:
-    body = RegionBuilder(RegionKind.COLLECTIVE)
+    body = RegionBuilder(TILE_LANGUAGE)
     body.add("neg", F32, a=Value("nowhere", F32))
     codes = [d.code for d in check_module(Module((body.function("f", []),)))]
     assert codes == ["name.undefined"]
@@ -155,9 +156,9 @@ def test_a_value_that_is_not_visible_is_found() -> None:
 )
 def test_wrong_fields_are_refused(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
-        RegionBuilder(RegionKind.COLLECTIVE).add("constant", I32, **fields)
+        RegionBuilder(TILE_LANGUAGE).add("constant", I32, **fields)
 
 
 def test_the_number_of_results_is_checked() -> None:
     with pytest.raises(TypeError, match="returns one value"):
-        RegionBuilder(RegionKind.COLLECTIVE).add("constant", value=1)
+        RegionBuilder(TILE_LANGUAGE).add("constant", value=1)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from girih import parse
 from girih.ir.core import Module
+from girih.ops.tile import TILE_LANGUAGE
 from tests.ir.modules import modules
 
 HERE = Path(__file__).resolve().parent
@@ -26,7 +27,7 @@ def test_a_program_reads_back(path: Path) -> None:
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(modules())
+@given(modules(TILE_LANGUAGE))
 def test_a_made_module_reads_back(module: Module) -> None:
     text = str(module)
     again = parse(text)

@@ -22,14 +22,14 @@ from pathlib import Path
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Module
-from girih.ir.define import OPS, RULES
+from girih.ops.tile import TILE_LANGUAGE
 from girih.program import analyze
 from girih.source import Source
 
 FOLDER = Path(__file__).resolve().parent
 
-MNEMONICS = tuple(OPS)
-PSEUDO_MNEMONICS = tuple(name for name in RULES if name not in OPS)
+MNEMONICS = tuple(TILE_LANGUAGE.ops)
+PSEUDO_MNEMONICS = tuple(name for name in TILE_LANGUAGE.rules if name not in TILE_LANGUAGE.ops)
 """What has rules but is no instruction: functions, parameters, types."""
 
 Problem = tuple[int, str, str]
@@ -120,7 +120,7 @@ def _finished(text: str) -> bool:
 
 def rule_codes() -> set[str]:
     """The code of every rule of the specification."""
-    return {f"{mnemonic}.{row.id}" for mnemonic, rows in RULES.items() for row in rows}
+    return {f"{mnemonic}.{row.id}" for mnemonic, rows in TILE_LANGUAGE.rules.items() for row in rows}
 
 
 def marked_codes(folder: Path) -> set[str]:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from girih.ir.define import OPS, RULES
+from girih.ops.tile import TILE_LANGUAGE
 from tests.ops import corpus
 
 
@@ -17,15 +17,15 @@ def used(file: corpus.File, functions: set[str] | None = None) -> set[str]:
 
 
 def test_every_folder_is_named_after_something() -> None:
-    assert {folder.name for folder in corpus.folders()} <= set(RULES)
+    assert {folder.name for folder in corpus.folders()} <= set(TILE_LANGUAGE.rules)
 
 
 @pytest.mark.parametrize("mnemonic", corpus.MNEMONICS)
 def test_doc_line(mnemonic: str) -> None:
-    doc = OPS[mnemonic].spec.doc
+    doc = TILE_LANGUAGE.ops[mnemonic].spec.doc
     assert doc.splitlines()[0].endswith("."), doc
     specifications = ("000 ", "001 ", "002 ", "003 ", "004 ", "SPIR-V ")
-    assert OPS[mnemonic].spec.section.startswith(specifications), "the section names its specification"
+    assert TILE_LANGUAGE.ops[mnemonic].spec.section.startswith(specifications), "the section names its specification"
 
 
 @pytest.mark.parametrize("mnemonic", corpus.MNEMONICS)
@@ -45,9 +45,9 @@ def test_accepted_program_of_what_is_no_instruction(mnemonic: str) -> None:
     assert corpus.read(corpus.FOLDER / mnemonic / "ok.tl").module.functions
 
 
-@pytest.mark.parametrize("mnemonic", RULES)
+@pytest.mark.parametrize("mnemonic", TILE_LANGUAGE.rules)
 def test_rejected_line_for_each_rule(mnemonic: str) -> None:
-    wanted = {f"{mnemonic}.{row.id}" for row in RULES[mnemonic]}
+    wanted = {f"{mnemonic}.{row.id}" for row in TILE_LANGUAGE.rules[mnemonic]}
     missing = wanted - corpus.marked_codes(corpus.FOLDER / mnemonic)
     assert not missing, f"no line of {mnemonic}/bad.tl shows {', '.join(sorted(missing))}"
 
@@ -56,12 +56,12 @@ def test_meaning() -> None:
     import_module("girih.interpreter.run")  # this fills the registry
     from girih.interpreter.machine.machine import MEANINGS
 
-    missing = [mnemonic for mnemonic, op in OPS.items() if op not in MEANINGS]
+    missing = [mnemonic for mnemonic, op in TILE_LANGUAGE.ops.items() if op not in MEANINGS]
     assert not missing, f"the interpreter has no meaning for {', '.join(missing)}"
 
 
 def test_lowering_for_the_cpu() -> None:
     from girih.back.llvm.cpu.table import CPU
 
-    missing = [mnemonic for mnemonic, op in OPS.items() if op not in CPU]
+    missing = [mnemonic for mnemonic, op in TILE_LANGUAGE.ops.items() if op not in CPU]
     assert not missing, f"the CPU target has no lowering for {', '.join(missing)}"

@@ -35,9 +35,10 @@ def definitions_of(texts: Iterable[str]) -> dict[str, str]:
 
 def _refuse_bad_value(name: str, value: str) -> None:
     from girih.front.text.constant_parser import parse_definition
+    from girih.ops.tile import TILE_LANGUAGE
 
     try:
-        parse_definition(name, value)
+        parse_definition(TILE_LANGUAGE, name, value)
     except ValueError as error:
         raise click.BadParameter(f"the value of ${name}, {value!r}: {error}", param_hint="-D") from None
 

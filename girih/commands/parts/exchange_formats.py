@@ -14,6 +14,7 @@ from urllib.parse import quote
 from girih import __version__
 from girih.commands.parts.reference import all_codes, describe_code
 from girih.diagnostics import Diagnostic
+from girih.ops.tile import TILE_LANGUAGE
 from girih.rules.codes import Code
 from girih.source import Span
 
@@ -50,7 +51,7 @@ def _message(found: Diagnostic) -> str:
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> dict[str, object]:
     """A SARIF log of one run: every rule that was broken with its help, every diagnostic as a result."""
-    known = all_codes()
+    known = all_codes(TILE_LANGUAGE)
     used = sorted({found.code for found in diagnostics})
     numbers = {code: number for number, code in enumerate(used)}
     driver = {
@@ -80,7 +81,7 @@ def _rule(code: Code) -> dict[str, object]:
 
 def _help(code: Code, line: str, block: str) -> str:
     """What is checked, where the specification says so, and programs."""
-    known = describe_code(code)
+    known = describe_code(TILE_LANGUAGE, code)
     facts = (("Rule", code.says), ("As checked", code.rule), ("Source", code.source), ("Depends on", code.needs))
     parts = [line.format(title=title, text=text) for title, text in facts if text]
     programs = (("Accepted", known["accepted"]), ("Rejected", known["rejected"]))

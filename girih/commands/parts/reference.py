@@ -1,4 +1,4 @@
-"""Everything that can be looked up: every code with its meaning and source, every instruction with its operands.
+"""What can be looked up of a language: every code with its meaning and source, every instruction with its operands.
 
 `girih explain` and the generated documentation show the same; nothing here is written twice.
 """
@@ -13,8 +13,6 @@ from importlib.resources import files
 
 from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
 from girih.ir.define import (
-    OPS,
-    RULES,
     Annotation,
     Attributes,
     Binding,
@@ -28,12 +26,9 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
+from girih.ir.language import Language
 from girih.ir.syntax import syntax
-from girih.ops import tile
 from girih.rules.codes import Code, codes_of
-
-GROUPS = tuple(getattr(tile, name).__name__.rsplit(".", 1)[1] for name in tile.__all__)
-"""The files of `girih.ops.tile`, in which instructions belong together."""
 
 PSEUDO = {
     "func": "Functions: what their attributes ask of a device.",
@@ -53,9 +48,9 @@ class Field:
     access: str
 
 
-def codes_of_rules(mnemonic: str) -> list[Code]:
+def codes_of_rules(language: Language, mnemonic: str) -> list[Code]:
     """The codes of an instruction, or of func, parameter and type."""
-    return codes_of(mnemonic, RULES[mnemonic])
+    return codes_of(mnemonic, language.rules[mnemonic])
 
 
 def other_codes() -> dict[str, list[Code]]:
@@ -74,29 +69,29 @@ def other_codes() -> dict[str, list[Code]]:
     }
 
 
-def all_codes() -> dict[str, Code]:
-    """Every code."""
-    found = [code for mnemonic in RULES for code in codes_of_rules(mnemonic)]
+def all_codes(language: Language) -> dict[str, Code]:
+    """Every code that programs of a language can be told, with those that no instruction owns."""
+    found = [code for mnemonic in language.rules for code in codes_of_rules(language, mnemonic)]
     found += [code for codes in other_codes().values() for code in codes]
     return {code.code: code for code in found}
 
 
-def group_of(mnemonic: str) -> str:
-    """The file of `girih.ops.tile` that declares an instruction."""
-    return OPS[mnemonic].__module__.rsplit(".", 1)[1]
+def group_of(language: Language, mnemonic: str) -> str:
+    """The file that declares an instruction, in which instructions belong together."""
+    return language.ops[mnemonic].__module__.rsplit(".", 1)[1]
 
 
-def written_as(mnemonic: str) -> tuple[str, ...]:
+def written_as(language: Language, mnemonic: str) -> tuple[str, ...]:
     """What a program writes for an instruction; with its first modifier where others share the word."""
-    spec = OPS[mnemonic].spec
+    spec = language.ops[mnemonic].spec
     if spec.word == mnemonic:
         return (mnemonic,)
     return tuple(f"{spec.word}.{choice}" for choice in spec.modifiers[0].choices)
 
 
-def spelling_of(mnemonic: str) -> str:
+def spelling_of(language: Language, mnemonic: str) -> str:
     """A regular expression for how a program writes an instruction, or for the name of what is none."""
-    spellings = written_as(mnemonic) if mnemonic in OPS else (mnemonic,)
+    spellings = written_as(language, mnemonic) if mnemonic in language.ops else (mnemonic,)
     return f"(?:{'|'.join(map(re.escape, spellings))})"
 
 
@@ -162,25 +157,26 @@ def examples() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def describe_code(code: Code) -> dict[str, object]:
+def describe_code(language: Language, code: Code) -> dict[str, object]:
     """All that is known of a code, as plain values."""
     known = examples()
     return asdict(code) | {
-        "accepted": known["accepted"].get(code.owner) if code.owner in RULES else None,
+        "accepted": known["accepted"].get(code.owner) if code.owner in language.rules else None,
         "rejected": known["rejected"].get(code.code),
     }
 
 
-def describe_rules(mnemonic: str) -> dict[str, object]:
+def describe_rules(language: Language, mnemonic: str) -> dict[str, object]:
     """All that is known of an instruction, or of func, parameter or type, as plain values."""
     known = examples()
-    rules = codes_of_rules(mnemonic)
-    rejected = next((known["rejected"][r.code] for r in _telling(mnemonic, rules) if r.code in known["rejected"]), None)
+    rules = codes_of_rules(language, mnemonic)
+    telling = (known["rejected"].get(rule.code) for rule in _telling(language, mnemonic, rules))
+    rejected = next(filter(None, telling), None)
     common: dict[str, object] = {"accepted": known["accepted"].get(mnemonic), "rejected": rejected,
                                  "rules": [asdict(rule) for rule in rules]}  # fmt: skip
     if mnemonic in PSEUDO:
         return {"mnemonic": mnemonic, "doc": PSEUDO[mnemonic]} | common
-    spec = OPS[mnemonic].spec
+    spec = language.ops[mnemonic].spec
     return {
         "mnemonic": mnemonic,
         "doc": spec.doc,
@@ -191,7 +187,7 @@ def describe_rules(mnemonic: str) -> dict[str, object]:
     } | common
 
 
-def _telling(mnemonic: str, rules: Sequence[Code]) -> list[Code]:
+def _telling(language: Language, mnemonic: str, rules: Sequence[Code]) -> list[Code]:
     """The rules whose examples say most come first: those written for the instruction, then the structural ones."""
-    structural = {"region", *(OPS[mnemonic].spec.roles if mnemonic in OPS else ())}
+    structural = {"region", *(language.ops[mnemonic].spec.roles if mnemonic in language.ops else ())}
     return sorted(rules, key=lambda rule: rule.id in structural)

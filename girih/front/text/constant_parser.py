@@ -13,6 +13,7 @@ from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL,
 from girih.front.text.spelling import nearest
 from girih.front.text.type_parser import TypeParser
 from girih.ir.core import Dictionary, Entry
+from girih.ir.language import Language
 from girih.ir.types import Type
 from girih.recursion import NESTING_LIMIT
 from girih.source import Source, Span
@@ -265,7 +266,7 @@ class ConstantParser(TypeParser):
         lexer.advance()
 
 
-def parse_definition(name: str, value: object) -> Value:
+def parse_definition(language: Language, name: str, value: object) -> Value:
     """What a definition given from outside stands for: a Python number as it is, a string as the language writes it.
 
     Raises `ValueError` where that is not possible.
@@ -277,7 +278,7 @@ def parse_definition(name: str, value: object) -> Value:
             return convert(value)
     if not isinstance(value, str):
         raise ValueError(f"expected a number, or a string as the language writes it, found {type(value).__name__}")
-    parser = ConstantParser(Source(value, f"${name}"))
+    parser = ConstantParser(Source(value, f"${name}"), language)
     try:
         found = parser._right_hand_side()
     except SyntaxFault:
@@ -287,7 +288,7 @@ def parse_definition(name: str, value: object) -> Value:
     return found
 
 
-def given_definitions(values: Mapping[str, object]) -> dict[str, Definition]:
+def given_definitions(language: Language, values: Mapping[str, object]) -> dict[str, Definition]:
     """Definitions given from outside; raises `ValueError` with the name in its words."""
     if not isinstance(values, Mapping):
         raise ValueError(f"definitions are a dictionary from names to values, found {type(values).__name__}")
@@ -298,7 +299,8 @@ def given_definitions(values: Mapping[str, object]) -> dict[str, Definition]:
         name = given.removeprefix("$")
         try:
             found[name] = Definition(
-                parse_definition(name, value), Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1)
+                parse_definition(language, name, value),
+                Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1),
             )
         except ValueError as error:
             raise ValueError(f"definition {name!r}: {error}") from None

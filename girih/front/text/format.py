@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import girih.ops.tile  # noqa: F401  (fills the registry)
 from girih.diagnostics import Diagnostic, InternalError, errors
 from girih.front.text.lexer import (
     BAD,
@@ -31,7 +30,7 @@ from girih.front.text.lexer import (
 )
 from girih.front.text.parser import parse_text
 from girih.front.text.type_parser import TYPE_KEYWORDS
-from girih.ir.define import OPS
+from girih.ir.language import Language
 from girih.ir.types import SCALARS
 from girih.source import Source, Span
 
@@ -83,12 +82,12 @@ class Token:
 _NOTHING = Token(END, "", 0, 0)
 
 
-def format_source(source: Source) -> tuple[str, list[Diagnostic]]:
+def format_source(source: Source, language: Language) -> tuple[str, list[Diagnostic]]:
     """The text of a source in canonical layout; the text as it is, and why, if it has errors of syntax or of types.
 
     Names of values and definitions need not be known. Raises nothing for a bad text.
     """
-    faults = errors(parse_text(source)[1])
+    faults = errors(parse_text(source, language)[1])
     # Behind a definition that will be given when the program is loaded, the parser only guesses what belongs together.
     known = min((d.span.start for d in faults if d.code == "definition.undefined"), default=len(source.text) + 1)
     problems = [d for d in faults if d.code.startswith(("syntax.", "type.")) and d.span.start < known]
@@ -100,7 +99,7 @@ def format_source(source: Source) -> tuple[str, list[Diagnostic]]:
         span = Span(source, fault.start, fault.start + len(fault.text))
         words = "is not closed" if fault.text in ("(", "[", "{", "<") else "has no meaning here"
         return source.text, [Diagnostic("syntax.expected", f"`{fault.text}` {words}", span)]
-    text = _Layout(tokens).text()
+    text = _Layout(tokens, language).text()
     if _words(source) != _words(Source(text, source.name)):
         if faults:
             return source.text, faults
@@ -175,8 +174,9 @@ def _unbalanced(tokens: Sequence[Token]) -> Token | None:
 class _Layout:
     """Puts tokens on lines."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[Token], language: Language) -> None:
         self.tokens = tokens
+        self.mnemonics = language.ops.keys()
         self.code = [t for t in tokens if t.kind != COMMENT]
         self.lines: list[str] = []
         self.line = ""
@@ -267,7 +267,7 @@ class _Layout:
         before = self.code[position - 1] if position else _NOTHING
         match token.kind:
             case "word":
-                return token.text == "func" or (token.text in OPS and not before.at("="))
+                return token.text == "func" or (token.text in self.mnemonics and not before.at("="))
             case "definition":
                 return self._text(position + 1) == "="
             case "local":
@@ -281,7 +281,7 @@ class _Layout:
             position += 2
             if self.code[position].kind != LOCAL:
                 return False
-        return self._text(position + 1) == "=" and self._text(position + 2) in OPS
+        return self._text(position + 1) == "=" and self._text(position + 2) in self.mnemonics
 
     def _text(self, position: int) -> str:
         return self.code[position].text if position < len(self.code) else ""

@@ -13,8 +13,6 @@ from girih.front.text.names import NameParser, canonical_name
 from girih.front.text.spelling import COMPARISONS, FOREIGN_INSTRUCTIONS, OLD_PREFIXES, nearest, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
 from girih.ir.define import (
-    OPS,
-    SHARED,
     Annotation,
     Attributes,
     Binding,
@@ -27,6 +25,7 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
+from girih.ir.language import Language
 from girih.ir.syntax import template
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
@@ -39,15 +38,16 @@ _ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
 """What follows the first result of an instruction, up to the mnemonic."""
 
 
-def _mnemonic_hint(word: str) -> str | None:
+def _mnemonic_hint(ops: Mapping[str, type[Op]], word: str) -> str | None:
     """What may have been meant by a word that is no instruction."""
-    if word in OPS:
-        return f"it is written {template(OPS[word].spec)}"
-    owner = next((d.spec for d in OPS.values() if word in d.spec.format and word not in d.spec.roles), None)
+    if word in ops:
+        return f"it is written {template(ops[word].spec)}"
+    owner = next((d.spec for d in ops.values() if word in d.spec.format and word not in d.spec.roles), None)
     if owner is not None:
         return f"`{word}` is a part of another instruction: {template(owner)}"
-    known = [mnemonic for mnemonic, declared in OPS.items() if declared.spec.word == mnemonic]
-    close = COMPARISONS.get(word) or FOREIGN_INSTRUCTIONS.get(word.removeprefix("Op")) or nearest(word, known)
+    known = [mnemonic for mnemonic, declared in ops.items() if declared.spec.word == mnemonic]
+    elsewhere = COMPARISONS.get(word) or FOREIGN_INSTRUCTIONS.get(word.removeprefix("Op"))
+    close = elsewhere if elsewhere in ops else nearest(word, known)
     return f"did you mean `{close}`?" if close else None
 
 
@@ -76,8 +76,8 @@ class Draft:
 class InstructionParser(NameParser):
     """Reads instructions; regions are read by the class that knows functions."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, language: Language) -> None:
+        super().__init__(source, language)
         self.kinds: list[RegionKind] = []
 
     @abstractmethod
@@ -101,7 +101,7 @@ class InstructionParser(NameParser):
                     self.define_local(name, ERROR, span)
             raise
         header = lexer.previous_end if draft.header is None else draft.header
-        op = OPS[spec.mnemonic](span=Span(lexer.source, start, header), uses=draft.uses, **draft.fields)
+        op = self.language.ops[spec.mnemonic](span=Span(lexer.source, start, header), uses=draft.uses, **draft.fields)
         for value in op.results:
             if value.name:
                 self._publish(value)
@@ -141,19 +141,19 @@ class InstructionParser(NameParser):
         lexer = self.lexer
         if lexer.kind != WORD:
             self.expected("an instruction", begins=not names)
-        found = OPS.get(lexer.text)
+        found = self.language.ops.get(lexer.text)
         if found is not None and found.spec.word == lexer.text:
             lexer.advance()
-            shared = SHARED.get(found.spec.word, ()) if lexer.kind == MODIFIER else ()
+            shared = self.language.words.get(found.spec.word, ()) if lexer.kind == MODIFIER else ()
             return next((s for s in shared if lexer.text[1:] in s.modifiers[0].choices), found.spec)
         word, span = lexer.text, lexer.span
         lexer.advance()
         if word in OLD_PREFIXES and lexer.kind == MODIFIER:
             now = today(word, lexer.text[1:])
-            hint = f"today it is written `{now}`" if now in OPS else None
+            hint = f"today it is written `{now}`" if now in self.language.ops else None
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
-        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, _mnemonic_hint(word))
+        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, _mnemonic_hint(self.language.ops, word))
 
     def _modifiers(self, draft: Draft) -> None:
         lexer = self.lexer
@@ -174,7 +174,7 @@ class InstructionParser(NameParser):
     def _wrong_modifier(self, spec: Spec) -> None:
         lexer = self.lexer
         groups = ["|".join("." + c for c in role.choices) for role in spec.modifiers]
-        shared = SHARED.get(spec.mnemonic, ())
+        shared = self.language.words.get(spec.mnemonic, ())
         alone = {"." + c for other in shared for c in other.modifiers[0].choices}
         known = {"." + c for role in spec.modifiers for c in role.choices}
         what = "is misplaced or given twice" if lexer.text in known else "is no modifier of this instruction"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from girih.front.text.constant_parser import ConstantParser
 from girih.ir.core import Value
+from girih.ir.language import Language
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
 
@@ -17,8 +18,8 @@ def canonical_name(text: str) -> str:
 class NameParser(ConstantParser):
     """Resolves local names."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, language: Language) -> None:
+        super().__init__(source, language)
         self.visible: dict[str, Value] = {}
         self.scopes: list[list[str]] = []
         self.definition_scopes: list[list[str]] = []

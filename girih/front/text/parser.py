@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-import girih.ops.tile  # noqa: F401  (fills the registry)
 from girih.diagnostics import Diagnostic
 from girih.front.text.constant_parser import given_definitions
 from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
@@ -17,7 +16,7 @@ from girih.front.text.instruction_parser import InstructionParser
 from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, WORD
 from girih.front.text.spelling import nearest
 from girih.ir.core import EMPTY, Function, Module, Op, Parameter, Region, RegionKind, Value
-from girih.ir.define import OPS
+from girih.ir.language import Language
 from girih.ir.types import ERROR, Type
 from girih.recursion import NESTING_LIMIT, recursion_room
 from girih.source import Source, Span
@@ -29,8 +28,8 @@ LARGEST_TEXT = 8 * 1024 * 1024
 class Parser(InstructionParser):
     """Reads modules, functions and regions."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, language: Language) -> None:
+        super().__init__(source, language)
         self.file_definitions: list[str] = []
         self.functions: dict[str, Span] = {}
         self.brace_missing_at = -1
@@ -57,7 +56,7 @@ class Parser(InstructionParser):
         hint = None
         if lexer.kind == WORD:
             hint = "did you mean `func`?" if nearest(lexer.text, ["func"]) else None
-            if lexer.text in OPS:
+            if lexer.text in self.language.ops:
                 hint = "instructions stand in the body of a function: func @name() { ... }"
         elif self.at("}"):
             hint = "every `{` before it is closed already"
@@ -88,10 +87,10 @@ class Parser(InstructionParser):
             if self.accept("attributes"):
                 attributes = self.dictionary()
             header = lexer.previous_end
-            body, _ = self.region(RegionKind.COLLECTIVE, [])
+            body, _ = self.region(self.language.body, [])
         finally:
             self.close_scope()
-        return Function(name, parameters, body, attributes, Span(lexer.source, start, header))
+        return Function(name, self.language, parameters, body, attributes, Span(lexer.source, start, header))
 
     def _new_function(self, name: str, span: Span) -> None:
         earlier = self.functions.setdefault(name, span)
@@ -224,11 +223,13 @@ class Parser(InstructionParser):
 
     def _may_start_instruction(self) -> bool:
         lexer = self.lexer
-        return lexer.kind in (LOCAL, DEFINITION) or lexer.text in OPS or self.at("func")
+        return lexer.kind in (LOCAL, DEFINITION) or lexer.text in self.language.ops or self.at("func")
 
 
-def parse_text(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
-    """A module of what could be read, and every error of reading it, in source order.
+def parse_text(
+    source: Source, language: Language, definitions: Mapping[str, object] | None = None
+) -> tuple[Module, list[Diagnostic]]:
+    """A module of a language, as much of it as could be read, and every error of reading it, in source order.
 
     `definitions` replace definitions at file level: numbers, or strings as the language writes the value. Raises
     nothing for a bad text; a bad definition is a diagnostic.
@@ -237,9 +238,9 @@ def parse_text(source: Source, definitions: Mapping[str, object] | None = None) 
     if len(source.text) > LARGEST_TEXT or len(source.text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT:
         message = f"the text has more than {LARGEST_TEXT // 2**20} MB"
         return Module(()), [Diagnostic("syntax.size", message, start, hint="split it into several files")]
-    parser = Parser(source)
+    parser = Parser(source, language)
     try:
-        given = given_definitions(definitions or {})
+        given = given_definitions(language, definitions or {})
     except ValueError as error:
         return Module(()), [Diagnostic("definition.given", str(error), start)]
     parser.definitions.update(given)

@@ -11,6 +11,7 @@ from girih.front.text.cursor import Cursor, kind_of
 from girih.front.text.definitions import LARGEST
 from girih.front.text.lexer import DEFINITION, INTEGER, WORD
 from girih.front.text.spelling import FOREIGN_TYPES, nearest
+from girih.ir.language import Language
 from girih.ir.types import (
     NUMBERS,
     SCALARS,
@@ -30,7 +31,14 @@ from girih.ir.types import (
 )
 from girih.source import Source
 
-TYPE_KEYWORDS = ("memref", "group", "coopmatrix", "tensor_layout", "tensor_view")
+_COMPOSITES: dict[str, type[Type]] = {
+    "memref": MemRef,
+    "group": GroupType,
+    "coopmatrix": CoopMatrix,
+    "tensor_layout": TensorLayoutType,
+    "tensor_view": TensorViewType,
+}
+TYPE_KEYWORDS = tuple(_COMPOSITES)
 """The words that types with angle brackets begin with."""
 
 _ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
@@ -46,17 +54,18 @@ Choice = TypeVar("Choice", bound=Enum)
 
 
 class TypeParser(Cursor):
-    """Reads types; a type that was read before is looked up by its text."""
+    """Reads the types of a language; a type that was read before is looked up by its text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source)
+        self.language = language
         self.known_types: dict[str, Type] = {}
 
     def type(self) -> Type:
         """A type, or a definition that holds one."""
         lexer = self.lexer
         scalar = SCALARS.get(lexer.text)
-        if scalar is not None and lexer.kind == WORD:
+        if scalar is not None and lexer.kind == WORD and type(scalar) in self.language.types:
             lexer.advance()
             return scalar
         if lexer.kind == DEFINITION:
@@ -65,7 +74,7 @@ class TypeParser(Cursor):
             if not isinstance(value, Type):
                 self.fail("definition.kind", f"expected a type, `{span.text}` holds {kind_of(value)}", span)
             return value
-        if lexer.text not in TYPE_KEYWORDS or lexer.kind != WORD:
+        if lexer.kind != WORD or _COMPOSITES.get(lexer.text) not in self.language.types:
             self._no_type()
         plain = _PLAIN.match(lexer.string, lexer.start)
         text = plain.group() if plain else None
@@ -88,8 +97,10 @@ class TypeParser(Cursor):
             self.expected("a type")
         if lexer.text == "void":
             self.fail("type.void", "no value has type void", hint="leave the type out")
-        close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, (*SCALARS, *TYPE_KEYWORDS))
-        hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join((*SCALARS, *TYPE_KEYWORDS))
+        scalars = [word for word, scalar in SCALARS.items() if type(scalar) in self.language.types]
+        known = (*scalars, *(word for word, declared in _COMPOSITES.items() if declared in self.language.types))
+        close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, known)
+        hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join(known)
         self.fail("type.unknown", f"there is no type `{lexer.text}`", hint=hint)
 
     def _composite(self) -> Type:

@@ -8,9 +8,8 @@ from girih.facts import findings
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask
-from girih.ir.core import Op
-from girih.ir.define import OPS
 from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
+from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
 from girih.ops.tile.math import Math
 
@@ -22,11 +21,7 @@ def scalar_type(type: Type) -> Number | Boolean:
     return found
 
 
-def _subclasses(base: type[Op]) -> list[type[Op]]:
-    return [found for found in OPS.values() if issubclass(found, base)]
-
-
-@meaning(*_subclasses(Binary))
+@meaning(*TILE_LANGUAGE.family(Binary))
 def binary(machine: Machine, op: Binary) -> None:
     """Both operands in one type."""
     mnemonic = op.spec.mnemonic
@@ -59,19 +54,19 @@ def _under_mask(machine: Machine, bad: Mask) -> Mask:
     return bad if machine.mask is None else bad & machine.mask
 
 
-@meaning(*_subclasses(Unary))
+@meaning(*TILE_LANGUAGE.family(Unary))
 def unary(machine: Machine, op: Unary) -> None:
     """One operand."""
     machine.set(op.result, numbers.UNARY[op.spec.mnemonic](machine.array(op.a), scalar_type(op.a.type)))
 
 
-@meaning(*_subclasses(Comparison))
+@meaning(*TILE_LANGUAGE.family(Comparison))
 def comparison(machine: Machine, op: Comparison) -> None:
     """Whether a relation holds."""
     machine.set(op.result, numbers.COMPARE[op.spec.mnemonic](machine.array(op.a), machine.array(op.b)))
 
 
-@meaning(*_subclasses(Math))
+@meaning(*TILE_LANGUAGE.family(Math))
 def function(machine: Machine, op: Math) -> None:
     """A mathematical function."""
     type = scalar_type(op.a.type)

@@ -1,7 +1,6 @@
 """The specification: every instruction of the tensor language, its text format and its restrictions.
 
-Importing this package fills the registries `girih.ir.define.OPS` and `RULES`; nothing else imports it but the front
-end, the checker's callers and the executors.
+`TILE_LANGUAGE` is all of it as a value; whoever imports a file of this room gets the whole language.
 """
 
 from girih.ops.tile import (
@@ -19,8 +18,13 @@ from girih.ops.tile import (
     tensor_known,
     tensor_layout,
 )
+from girih.ops.tile.language import TILE
+
+TILE_LANGUAGE = TILE.finish("girih.ops.tile.TILE_LANGUAGE")
+"""The tensor language (003, with what 000 and 001 add to it)."""
 
 __all__ = [
+    "TILE_LANGUAGE",
     "arith",
     "builtin",
     "control",

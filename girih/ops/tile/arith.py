@@ -7,12 +7,13 @@ import struct
 from dataclasses import replace
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, family, literal, node, op, operand, result, rules
+from girih.ir.define import Where, family, literal, node, op, operand, result
 from girih.ir.kinds import BOOLEAN, CARRIED, NUMBER, NUMBER_OR_COOPMATRIX
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import element, scope, shape, type_of, use
 from girih.ir.types import BF16, F16, F32, PARTS, Boolean, CoopMatrix, Number, Use, element_type
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds, Satisfies
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import Term
@@ -66,8 +67,8 @@ def _no_zero_divisor() -> Row:
 
 
 def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Binary]:
-    declared = family(Binary, mnemonic, doc, Where.MIXED, BINARY, "a , b : result")
-    rules(
+    declared = family(TILE, Binary, mnemonic, doc, Where.MIXED, BINARY, "a , b : result")
+    TILE.rules(
         declared,
         Row("same", "a b", equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", BINARY),
@@ -122,12 +123,12 @@ def _part(s: Subject) -> bool:
 
 
 def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -> type[Unary]:
-    declared = family(Unary, mnemonic, doc, Where.MIXED, UNARY, "a : result")
+    declared = family(TILE, Unary, mnemonic, doc, Where.MIXED, UNARY, "a : result")
     words = "the result has the operand's type, or its floating-point part for a complex operand"
     came = Holds(words, _part, lambda s: f"{s.op.a.type} gives {s.op.result.type}")
     same = equal(type_of("result"), type_of("a"))
     says = words if part else "the result has the type of `a`"
-    rules(
+    TILE.rules(
         declared,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", UNARY),
         Row("result_type", "result a", came if part else same, says, UNARY),
@@ -155,12 +156,12 @@ class Comparison(Op):
 
 
 def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comparison]:
-    declared = family(Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result")
+    declared = family(TILE, Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result")
     same = equal(type_of("a"), type_of("b"))
-    rules(declared, Row("same", "a b", same, "both operands have one type", COMPARISON, _convert_hint))
+    TILE.rules(declared, Row("same", "a b", same, "both operands have one type", COMPARISON, _convert_hint))
     if allowed is not None:
         says = f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}"
-        rules(declared, Row("type", "a", allowed, says, COMPARISON))
+        TILE.rules(declared, Row("type", "a", allowed, says, COMPARISON))
     return declared
 
 
@@ -172,7 +173,7 @@ LessThan = _comparison("less_than", _REAL, "Whether `a` is less than `b`.")
 LessThanEqual = _comparison("less_than_equal", _REAL, "Whether `a` is less than or equal to `b`.")
 
 
-@op("cast", Where.MIXED, CAST, "a : result")
+@op(TILE, "cast", Where.MIXED, CAST, "a : result")
 class Cast(Op):
     """Convert to another number type.
 
@@ -205,7 +206,7 @@ def _types(s: Subject) -> str:
     return f"{s.op.a.type} to {s.op.result.type}"
 
 
-rules(
+TILE.rules(
     Cast,
     Row("matrix", "a result", Holds("a and result are both matrices or both numbers", _both_or_neither, _types),
         "a cooperative matrix is cast to a cooperative matrix, a number to a number", CAST),
@@ -219,7 +220,7 @@ rules(
 )  # fmt: skip
 
 
-@op("bitcast", Where.MIXED, BITCAST, "a : result")
+@op(TILE, "bitcast", Where.MIXED, BITCAST, "a : result")
 class Bitcast(Op):
     """The same bits as another number type, such as the scale of a block of weights read out of bytes.
 
@@ -240,13 +241,13 @@ def _size(name: str) -> Term:
     return Term(f"bytes({name})", value)
 
 
-rules(
+TILE.rules(
     Bitcast,
     Row("size", "a result", equal(_size("result"), _size("a")), "both types have the same number of bytes", BITCAST),
 )
 
 
-@op("constant", Where.MIXED, CONSTANT, "value : result")
+@op(TILE, "constant", Where.MIXED, CONSTANT, "value : result")
 class Constant(Op):
     """A value known in the text; every component of a cooperative matrix."""
 
@@ -310,7 +311,7 @@ def _in_range(s: Subject) -> bool:
     return not any(_overflows(v, part) for v in parts)
 
 
-rules(
+TILE.rules(
     Constant,
     Row("literal", "value result", Holds("the literal fits the type", lambda s: len(set(_literal_family(s))) == 1,
         lambda s: "{} literal for {} type".format(*map(_article, _literal_family(s)))),

@@ -6,13 +6,14 @@ from girih.ir.core import Op, Value
 from girih.ir.define import Where, modifier, op, result
 from girih.ir.kinds import INDEXES, exactly
 from girih.ir.types import I32
+from girih.ops.tile.language import TILE
 
 MIXED = '003 "Builtin (mixed)"'
 SPMD = '003 "Builtin (SPMD)"'
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
-@op("group_id", Where.MIXED, MIXED, ": result")
+@op(TILE, "group_id", Where.MIXED, MIXED, ": result")
 class GroupId(Op):
     """The number of the work-group in the grid, from 0 to num_groups - 1."""
 
@@ -20,7 +21,7 @@ class GroupId(Op):
     result: Value = result(INDEXES, "the number")
 
 
-@op("num_groups", Where.MIXED, MIXED, ": result")
+@op(TILE, "num_groups", Where.MIXED, MIXED, ": result")
 class NumGroups(Op):
     """The number of work-groups in the grid."""
 
@@ -28,7 +29,7 @@ class NumGroups(Op):
     result: Value = result(INDEXES, "the number")
 
 
-@op("num_subgroups", Where.MIXED, MIXED, ": result")
+@op(TILE, "num_subgroups", Where.MIXED, MIXED, ": result")
 class NumSubgroups(Op):
     """The number of subgroups: work_group_size[0] / subgroup_size along x, work_group_size[1] along y, 1 along z."""
 
@@ -36,14 +37,14 @@ class NumSubgroups(Op):
     result: Value = result(exactly(I32), "the number")
 
 
-@op("subgroup_size", Where.MIXED, MIXED, ": result")
+@op(TILE, "subgroup_size", Where.MIXED, MIXED, ": result")
 class SubgroupSize(Op):
     """The number of work-items in a subgroup."""
 
     result: Value = result(exactly(I32), "the number")
 
 
-@op("subgroup_id", Where.SPMD, SPMD, ": result")
+@op(TILE, "subgroup_id", Where.SPMD, SPMD, ": result")
 class SubgroupId(Op):
     """The number of the subgroup in the work-group along an axis."""
 
@@ -51,14 +52,14 @@ class SubgroupId(Op):
     result: Value = result(exactly(I32), "the number")
 
 
-@op("subgroup_linear_id", Where.SPMD, SPMD, ": result")
+@op(TILE, "subgroup_linear_id", Where.SPMD, SPMD, ": result")
 class SubgroupLinearId(Op):
     """subgroup_id.x + subgroup_id.y * num_subgroups.x."""
 
     result: Value = result(exactly(I32), "the number")
 
 
-@op("subgroup_local_id", Where.SPMD, SPMD, ": result")
+@op(TILE, "subgroup_local_id", Where.SPMD, SPMD, ": result")
 class SubgroupLocalId(Op):
     """The number of the work-item in its subgroup, from 0 to subgroup_size - 1."""
 

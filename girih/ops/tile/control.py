@@ -18,12 +18,12 @@ from girih.ir.define import (
     operand,
     operands,
     results,
-    rules,
 )
 from girih.ir.kinds import BOOLEAN, CARRIED, INTEGER
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.types import ERROR, CoopMatrix, Number, Type
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds, each_at_least
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import count, held
@@ -47,7 +47,14 @@ def _foreach_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> di
     return {binding: _types_of(fields["start"], length) for binding, length in names.items()}
 
 
-@op("foreach", Where.COLLECTIVE, FOREACH, "( variables ) = ( start ) , ( stop ) body", binding_types=_foreach_bindings)
+@op(
+    TILE,
+    "foreach",
+    Where.COLLECTIVE,
+    FOREACH,
+    "( variables ) = ( start ) , ( stop ) body",
+    binding_types=_foreach_bindings,
+)
 class Foreach(Op):
     """Execute the region once for each point of start..stop, in any order, shared out over the work-items."""
 
@@ -58,6 +65,7 @@ class Foreach(Op):
 
 
 @op(
+    TILE,
     "foreach_tile",
     Where.COLLECTIVE,
     FOREACH_TILE,
@@ -105,8 +113,8 @@ def _tile_fits(s: Subject) -> bool:
     return all(n < 2 ** (8 * v.type.size - 1) for n, v in sizes if isinstance(v.type, Number))
 
 
-rules(Foreach, *_range_rows(FOREACH))
-rules(
+TILE.rules(Foreach, *_range_rows(FOREACH))
+TILE.rules(
     ForeachTile,
     *_range_rows(FOREACH_TILE),
     Row("count_sizes", "variables sizes", equal(count("sizes"), count("variables")),
@@ -123,7 +131,7 @@ rules(
 )  # fmt: skip
 
 
-@op("parallel", Where.COLLECTIVE, PARALLEL, "body")
+@op(TILE, "parallel", Where.COLLECTIVE, PARALLEL, "body")
 class Parallel(Op):
     """Execute the region by every work-item of the work-group."""
 
@@ -135,6 +143,7 @@ def _for_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[s
 
 
 @op(
+    TILE,
     "for",
     Where.MIXED,
     FOR,
@@ -221,7 +230,7 @@ def yield_place(region: str) -> Callable[[Subject], Span | None]:
     return place
 
 
-rules(
+TILE.rules(
     For,
     Row("range", "start stop step", Holds("start, stop and step have one type", _one_type,
         lambda s: ", ".join(str(v.type) for v in (s.op.start, s.op.stop, s.op.step) if v is not None)),
@@ -238,7 +247,7 @@ rules(
 )  # fmt: skip
 
 
-@op("if", Where.MIXED, IF, "condition << -> ( results ) >> then << else otherwise >>")
+@op(TILE, "if", Where.MIXED, IF, "condition << -> ( results ) >> then << else otherwise >>")
 class If(Op):
     """Execute one of two regions."""
 
@@ -248,7 +257,7 @@ class If(Op):
     otherwise: Region | None = body(doc="executed where it is false", optional=True)
 
 
-rules(
+TILE.rules(
     If,
     Row("else", "results", Holds("an `if` with results has an `else`",
         lambda s: not s.op.results or s.op.otherwise is not None, lambda s: "there is none"),
@@ -266,7 +275,7 @@ YIELDING = (
 _YIELDING_WORDS = ", ".join(f"`{m}`" for m in YIELDING[:-1]) + f" or `{YIELDING[-1]}`"
 
 
-@op("yield", Where.MIXED, YIELD, "( values )", terminator=True)
+@op(TILE, "yield", Where.MIXED, YIELD, "( values )", terminator=True)
 class Yield(Op):
     """Return values from a region, to the instruction that it belongs to."""
 
@@ -282,7 +291,7 @@ def _yield_parent(s: Subject) -> bool:
     return parent is not None and parent.spec.mnemonic in YIELDING
 
 
-rules(
+TILE.rules(
     Yield,
     Row("parent", "", Holds(f"the region belongs to {', '.join(YIELDING)}", _yield_parent,
         lambda s: f"it stands in `{s.facts.parent.spec.mnemonic}`" if s.facts.parent else "it stands in the function"),
@@ -292,7 +301,7 @@ rules(
 )  # fmt: skip
 
 
-@op("barrier", Where.MIXED, BARRIER, "", tangled=True)
+@op(TILE, "barrier", Where.MIXED, BARRIER, "", tangled=True)
 class Barrier(Op):
     """Wait until all work-items of the work-group are here; make memory accesses before it visible after it."""
 
@@ -304,7 +313,7 @@ def _outside_foreach(s: Subject) -> bool:
     return not any(p.spec.mnemonic in ("foreach", "foreach_tile") for p in s.facts.parents)
 
 
-rules(
+TILE.rules(
     Barrier,
     Row("foreach", "", Holds("it is not inside foreach or foreach_tile", _outside_foreach,
         lambda s: "inside the loop, a work-item without a point or tile never comes to it"),

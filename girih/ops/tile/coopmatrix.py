@@ -6,13 +6,14 @@ from enum import Enum
 from typing import Any
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, family, integer, modifier, node, op, operand, result, rules
+from girih.ir.define import Where, family, integer, modifier, node, op, operand, result
 from girih.ir.kinds import COOPMATRIX, INDEXES, NUMBER, matrix, memref_of_order
 from girih.ir.predicates import Comparable, Promotable, equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import columns, component, element, promote, rows, scope, shape, subgroup_size, type_of, use
 from girih.ir.types import CoopMatrix, MatrixScope, Number, Use, element_type
 from girih.ops.tile.coopmatrix_layout import layout_of
+from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import SCOPES, SEMANTICS, Scope, Semantics
 from girih.rules.predicates import Divides, Holds, Satisfies, at_least
 from girih.rules.row import Row, Undetermined
@@ -118,27 +119,27 @@ _LOAD_FORMAT = "memory [ row , column ] : result"
 _STORE_FORMAT = "matrix , memory [ row , column ]"
 
 
-@op("cooperative_matrix_load", Where.SPMD, LOAD, _LOAD_FORMAT, tangled=True)
+@op(TILE, "cooperative_matrix_load", Where.SPMD, LOAD, _LOAD_FORMAT, tangled=True)
 class CooperativeMatrixLoad(MatrixLoad):
     """Load a tile: element (i, j) is memory[row + i, column + j]; with .t, memory[row + j, column + i]."""
 
 
-rules(CooperativeMatrixLoad, _element_row("result", LOAD))
+TILE.rules(CooperativeMatrixLoad, _element_row("result", LOAD))
 
 STORE = '003 "Cooperative matrix store"'
 
 
-@op("cooperative_matrix_store", Where.SPMD, STORE, _STORE_FORMAT, tangled=True)
+@op(TILE, "cooperative_matrix_store", Where.SPMD, STORE, _STORE_FORMAT, tangled=True)
 class CooperativeMatrixStore(MatrixStore):
     """Store a tile: memory[row + i, column + j] is element (i, j); with .t, memory[row + j, column + i]."""
 
 
-rules(CooperativeMatrixStore, _element_row("matrix", STORE))
+TILE.rules(CooperativeMatrixStore, _element_row("matrix", STORE))
 
 ATOMIC_LOAD = '003 "Cooperative matrix atomic load"'
 
 
-@op("cooperative_matrix_atomic_load", Where.SPMD, ATOMIC_LOAD, _LOAD_FORMAT, tangled=True)
+@op(TILE, "cooperative_matrix_atomic_load", Where.SPMD, ATOMIC_LOAD, _LOAD_FORMAT, tangled=True)
 class CooperativeMatrixAtomicLoad(AtomicAccess):
     """Load a tile, each component atomically."""
 
@@ -148,12 +149,12 @@ class CooperativeMatrixAtomicLoad(AtomicAccess):
     result: Value = result(COOPMATRIX, "the tile")
 
 
-rules(CooperativeMatrixAtomicLoad, _element_row("result", ATOMIC_LOAD), _subgroup_row("result", ATOMIC_LOAD))
+TILE.rules(CooperativeMatrixAtomicLoad, _element_row("result", ATOMIC_LOAD), _subgroup_row("result", ATOMIC_LOAD))
 
 ATOMIC_STORE = '003 "Cooperative matrix atomic store"'
 
 
-@op("cooperative_matrix_atomic_store", Where.SPMD, ATOMIC_STORE, _STORE_FORMAT, tangled=True)
+@op(TILE, "cooperative_matrix_atomic_store", Where.SPMD, ATOMIC_STORE, _STORE_FORMAT, tangled=True)
 class CooperativeMatrixAtomicStore(AtomicAccess):
     """Store a tile, each component atomically."""
 
@@ -163,7 +164,7 @@ class CooperativeMatrixAtomicStore(AtomicAccess):
     column: Value = operand(INDEXES, "first column of the tile in the memref")
 
 
-rules(CooperativeMatrixAtomicStore, _element_row("matrix", ATOMIC_STORE), _subgroup_row("matrix", ATOMIC_STORE))
+TILE.rules(CooperativeMatrixAtomicStore, _element_row("matrix", ATOMIC_STORE), _subgroup_row("matrix", ATOMIC_STORE))
 
 ATOMIC_UPDATE = '003 "Cooperative matrix atomic update"'
 
@@ -184,10 +185,10 @@ _ORDERED = Satisfies(component("matrix"), "is an integer or floating type", lamb
 
 def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpdate]:
     declared = family(
-        MatrixAtomicUpdate, mnemonic, doc, Where.SPMD, ATOMIC_UPDATE, _STORE_FORMAT + " : result", tangled=True
+        TILE, MatrixAtomicUpdate, mnemonic, doc, Where.SPMD, ATOMIC_UPDATE, _STORE_FORMAT + " : result", tangled=True
     )
     same = equal(type_of("result"), type_of("matrix"))
-    rules(
+    TILE.rules(
         declared,
         _element_row("matrix", ATOMIC_UPDATE),
         _subgroup_row("matrix", ATOMIC_UPDATE),
@@ -216,6 +217,7 @@ PREFETCH = '003 "Cooperative matrix prefetch"'
 
 
 @op(
+    TILE,
     "cooperative_matrix_prefetch",
     Where.SPMD,
     PREFETCH,
@@ -233,7 +235,7 @@ class CooperativeMatrixPrefetch(Op):
     columns: int = integer("number of columns")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixPrefetch,
     Row("level", "level", at_least(held("level"), 0), "the cache level is not negative", PREFETCH),
     Row("size", "rows columns", Holds("rows > 0 and columns > 0", lambda s: s.op.rows > 0 and s.op.columns > 0,
@@ -245,7 +247,7 @@ rules(
 CONSTRUCT = '003 "Cooperative matrix construct"'
 
 
-@op("cooperative_matrix_construct", Where.SPMD, CONSTRUCT, "a : result", tangled=True)
+@op(TILE, "cooperative_matrix_construct", Where.SPMD, CONSTRUCT, "a : result", tangled=True)
 class CooperativeMatrixConstruct(Op):
     """A matrix that holds one number everywhere."""
 
@@ -253,7 +255,7 @@ class CooperativeMatrixConstruct(Op):
     result: Value = result(COOPMATRIX, "the matrix")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixConstruct,
     Row("component_type", "a result", equal(component("result"), element("a")),
         "the number has the component type of the matrix", CONSTRUCT),
@@ -292,7 +294,7 @@ def _element_rows(section: str) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-@op("cooperative_matrix_extract", Where.SPMD, EXTRACT, "matrix [ index ] : result", tangled=True)
+@op(TILE, "cooperative_matrix_extract", Where.SPMD, EXTRACT, "matrix [ index ] : result", tangled=True)
 class CooperativeMatrixExtract(Op):
     """A component of the work-item's part of a matrix."""
 
@@ -301,7 +303,7 @@ class CooperativeMatrixExtract(Op):
     result: Value = result(NUMBER, "the component; 0 where the layout pads the columns")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixExtract,
     *_element_rows(EXTRACT),
     Row("result_type", "result matrix", equal(type_of("result"), component("matrix")),
@@ -309,7 +311,7 @@ rules(
 )  # fmt: skip
 
 
-@op("cooperative_matrix_insert", Where.SPMD, INSERT, "a , matrix [ index ] : result", tangled=True)
+@op(TILE, "cooperative_matrix_insert", Where.SPMD, INSERT, "a , matrix [ index ] : result", tangled=True)
 class CooperativeMatrixInsert(Op):
     """A copy of a matrix in which each work-item has replaced one of its components."""
 
@@ -319,7 +321,7 @@ class CooperativeMatrixInsert(Op):
     result: Value = result(COOPMATRIX, "the copy")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixInsert,
     *_element_rows(INSERT),
     Row("component_type", "a matrix", equal(type_of("a"), component("matrix")),
@@ -358,7 +360,7 @@ def _rows_multiple(name: str, section: str) -> Row:
                f"the rows of `{name}` are a multiple of the subgroup size", section, needs="subgroup_size")  # fmt: skip
 
 
-@op("cooperative_matrix_mul_add", Where.SPMD, MUL_ADD, "a , b , c : result", tangled=True)
+@op(TILE, "cooperative_matrix_mul_add", Where.SPMD, MUL_ADD, "a , b , c : result", tangled=True)
 class CooperativeMatrixMulAdd(Op):
     """The product of two matrices plus a third: a b + c."""
 
@@ -368,7 +370,7 @@ class CooperativeMatrixMulAdd(Op):
     result: Value = result(matrix(Use.ACC), "M x N")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixMulAdd,
     _rows_multiple("a", MUL_ADD),
     _rows_multiple("c", MUL_ADD),
@@ -390,7 +392,7 @@ rules(
 SCALE = '003 "Cooperative matrix scale"'
 
 
-@op("cooperative_matrix_scale", Where.SPMD, SCALE, "a , matrix : result", tangled=True)
+@op(TILE, "cooperative_matrix_scale", Where.SPMD, SCALE, "a , matrix : result", tangled=True)
 class CooperativeMatrixScale(Op):
     """A matrix times a number."""
 
@@ -399,7 +401,7 @@ class CooperativeMatrixScale(Op):
     result: Value = result(COOPMATRIX, "their product")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixScale,
     Row("component_type", "a matrix", equal(type_of("a"), component("matrix")),
         "the number has the component type of the matrix", SCALE),
@@ -427,8 +429,8 @@ def _reduced(s: Subject) -> tuple[int, int]:
 
 
 def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
-    declared = family(Reduce, mnemonic, doc, Where.SPMD, REDUCE, "a : result", tangled=True)
-    rules(
+    declared = family(TILE, Reduce, mnemonic, doc, Where.SPMD, REDUCE, "a : result", tangled=True)
+    TILE.rules(
         declared,
         _rows_multiple("a", REDUCE),
         same_scope("result", "a"),
@@ -455,7 +457,7 @@ _ACCUMULATOR, _RIGHT_FACTOR = matrix(Use.ACC), matrix(Use.B)
 TRANSPOSE = '001 "coopMatTransposeNV"'
 
 
-@op("cooperative_matrix_transpose", Where.SPMD, TRANSPOSE, "matrix : result", tangled=True)
+@op(TILE, "cooperative_matrix_transpose", Where.SPMD, TRANSPOSE, "matrix : result", tangled=True)
 class CooperativeMatrixTranspose(Op):
     """The transpose of an accumulator, as the right factor of a multiplication."""
 
@@ -463,7 +465,7 @@ class CooperativeMatrixTranspose(Op):
     result: Value = result(_RIGHT_FACTOR, "N x M: element (i, j) is (j, i) of the matrix")
 
 
-rules(
+TILE.rules(
     CooperativeMatrixTranspose,
     Row("shape", "result matrix", equal(shape("result"), computed("shape(matrix) swapped",
         lambda s: shape("matrix").value(s)[::-1])), "the result has the shape of the matrix, swapped", TRANSPOSE),

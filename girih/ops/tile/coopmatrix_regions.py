@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.define import Operand, Where, binding, body, modifier, op, operand, operands, result, rules
+from girih.ir.define import Operand, Where, binding, body, modifier, op, operand, operands, result
 from girih.ir.kinds import COOPMATRIX, matrix
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
@@ -20,6 +20,7 @@ from girih.ir.types import ERROR, I32, CoopMatrix, Type, Use, element_type
 from girih.ir.uses import free_values
 from girih.ops.tile.control import inside_apply, yield_place
 from girih.ops.tile.coopmatrix import same_scope
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import count
@@ -146,6 +147,7 @@ def _apply_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict
 
 
 @op(
+    TILE,
     "cooperative_matrix_apply",
     Where.SPMD,
     APPLY,
@@ -172,7 +174,7 @@ def _result_type_is(s: Subject) -> bool:
     return all(v.type in (s.op.result.type, ERROR) for v in s.op.matrices[:1])
 
 
-rules(
+TILE.rules(
     CooperativeMatrixApply,
     Row("count", "elements matrices", equal(count("elements"), count("matrices")),
         "there is one component for each matrix", '001 8.X "coopMatPerElementNV"'),
@@ -206,6 +208,7 @@ def _combine_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> di
 
 
 @op(
+    TILE,
     "cooperative_matrix_combine",
     Where.SPMD,
     COMBINE,
@@ -259,7 +262,7 @@ def _shape_came(s: Subject) -> str:
     )
 
 
-rules(
+TILE.rules(
     CooperativeMatrixCombine,
     Row("shape", "result matrix", Holds("the result has the shape that is left",
         lambda s: _SHAPES[s.op.along](*_shapes(s)), _shape_came),

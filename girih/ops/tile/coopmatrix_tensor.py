@@ -20,7 +20,6 @@ from girih.ir.define import (
     op,
     operand,
     result,
-    rules,
 )
 from girih.ir.kinds import COOPMATRIX, INDEXES, TENSOR_LAYOUT, TENSOR_VIEW, memref_of_order
 from girih.ir.predicates import equal
@@ -38,6 +37,7 @@ from girih.ir.types import (
     packed_strides,
 )
 from girih.ops.tile.coopmatrix_regions import closed_row, read_only_row, region_rows
+from girih.ops.tile.language import TILE
 from girih.ops.tile.tensor_layout import dim, plural
 from girih.rules.predicates import Holds
 from girih.rules.row import Predicate, Row, Undetermined
@@ -84,6 +84,7 @@ def _decode_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dic
 
 
 @op(
+    TILE,
     "cooperative_matrix_load_tensor",
     Where.SPMD,
     LOAD,
@@ -167,7 +168,7 @@ def _is_global(s: Subject) -> bool:
     return all(m.space is AddressSpace.GLOBAL for m in (_block(s), _memref(s, "memory")))
 
 
-rules(
+TILE.rules(
     CooperativeMatrixLoadTensor,
     Row("result_type", "result init", equal(type_of("result"), type_of("init")),
         "the result has the type of `init`", LOAD),
@@ -197,6 +198,7 @@ rules(
 
 
 @op(
+    TILE,
     "cooperative_matrix_store_tensor",
     Where.SPMD,
     STORE,
@@ -213,7 +215,7 @@ class CooperativeMatrixStoreTensor(Op):
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
 
 
-rules(
+TILE.rules(
     CooperativeMatrixStoreTensor,
     Row("component_type", "matrix memory", equal(component("matrix"), element("memory")),
         "the components have the element type of the memref", STORE),
@@ -299,6 +301,7 @@ def _interleaved(name: str) -> tuple[Row, ...]:
 
 
 @op(
+    TILE,
     "cooperative_matrix_load_blocked_interleaved",
     Where.SPMD,
     LAYOUT,
@@ -315,10 +318,11 @@ class CooperativeMatrixLoadBlockedInterleaved(BlockedAccess):
     result: Value = result(COOPMATRIX, "the matrix")
 
 
-rules(CooperativeMatrixLoadBlockedInterleaved, *_interleaved("result"))
+TILE.rules(CooperativeMatrixLoadBlockedInterleaved, *_interleaved("result"))
 
 
 @op(
+    TILE,
     "cooperative_matrix_store_blocked_interleaved",
     Where.SPMD,
     LAYOUT,
@@ -335,4 +339,4 @@ class CooperativeMatrixStoreBlockedInterleaved(BlockedAccess):
     stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
 
 
-rules(CooperativeMatrixStoreBlockedInterleaved, *_interleaved("matrix"))
+TILE.rules(CooperativeMatrixStoreBlockedInterleaved, *_interleaved("matrix"))

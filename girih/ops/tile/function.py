@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from girih.ir.core import Parameter, Region
-from girih.ir.define import Attributes, Expect, attributes_row, rules
+from girih.ir.define import Attributes, Expect, attributes_row
 from girih.ir.limits import DeviceLimits
 from girih.ir.surroundings import Subject
 from girih.ir.types import CoopMatrix, Extent, GroupType, MemRef, packed_strides
+from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import Alloca, LifetimeStop
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
@@ -84,7 +85,7 @@ def _bytes(type: MemRef) -> int:
 _LIMITS = DeviceLimits()
 _KNOWN = Attributes(known={"subgroup_size": Expect.INTEGER, "work_group_size": Expect.INTEGERS})
 
-rules(
+TILE.rules(
     "func",
     attributes_row("attributes", _KNOWN, '003 "Functions" Attributes'),
     Row("subgroup_size", "", Holds("the target has the subgroup size",
@@ -182,7 +183,7 @@ def _gcd_rows(key: str, field: str) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-rules(
+TILE.rules(
     "parameter",
     Row("type", "", Holds("a parameter is bool, a number, a memref or a group",
         lambda s: not isinstance(s.op.type, CoopMatrix), lambda s: f"%{s.op.name} has type {s.op.type}"),
@@ -257,7 +258,7 @@ def _components(s: Subject) -> int:
     return rows * columns
 
 
-rules(
+TILE.rules(
     "type",
     Row("shape", "", Holds("no mode has a negative size",
         lambda s: all(n is None or n >= 0 for n in _memref_of(s).shape), lambda s: f"the type is {s.op}"),

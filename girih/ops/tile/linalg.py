@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, flag, integer, modifier, op, operand, rules
+from girih.ir.define import Where, flag, integer, modifier, op, operand
 from girih.ir.kinds import MEMREF, NUMBER, memref_of_order
 from girih.ir.predicates import Comparable, Constantly, Promotable, equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import columns, element, order, promote, rows, shape
 from girih.ir.types import MemRef, Number
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds, When, at_least
 from girih.rules.row import Row
 from girih.rules.terms import Term
@@ -54,7 +55,7 @@ def _product(a: str, b: str, section: str) -> Row:
 AXPBY = '003 "Axpby"'
 
 
-@op("axpby", Where.COLLECTIVE, AXPBY, "alpha , a , beta , b")
+@op(TILE, "axpby", Where.COLLECTIVE, AXPBY, "alpha , a , beta , b")
 class Axpby(Op):
     """b := alpha op(a) + beta b, for scalars, vectors and matrices."""
 
@@ -66,7 +67,7 @@ class Axpby(Op):
     b: Value = operand(memref_of_order(0, 1, 2), "target", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Axpby,
     Row("shape", "a b", equal(shape("b"), shape("a", "transpose")), "b has the shape of op(a)", AXPBY),
     *scaling(AXPBY, element("a"), "b"),
@@ -79,7 +80,7 @@ def _mode_exists(s: Subject) -> bool:
     return bool(0 <= s.op.mode < order("a").value(s))
 
 
-@op("cumsum", Where.COLLECTIVE, CUMSUM, "alpha , a , mode , beta , b")
+@op(TILE, "cumsum", Where.COLLECTIVE, CUMSUM, "alpha , a , mode , beta , b")
 class Cumsum(Op):
     """b := alpha (cumulative sum of a along a mode) + beta b."""
 
@@ -91,7 +92,7 @@ class Cumsum(Op):
     b: Value = operand(MEMREF, "target", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Cumsum,
     Row("order", "a", at_least(order("a"), 1), "a has a mode to sum along", CUMSUM),
     Row("mode", "mode a", Holds("0 ≤ mode < order(a)", lambda s: order("a").value(s) == 0 or _mode_exists(s),
@@ -104,7 +105,7 @@ rules(
 SUM = '003 "Sum"'
 
 
-@op("sum", Where.COLLECTIVE, SUM, "alpha , a , beta , b")
+@op(TILE, "sum", Where.COLLECTIVE, SUM, "alpha , a , beta , b")
 class Sum(Op):
     """b := alpha op(a) 1 + beta b: the sum of each row of op(a), or of all entries of a vector."""
 
@@ -116,7 +117,7 @@ class Sum(Op):
     b: Value = operand(memref_of_order(0, 1), "target", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Sum,
     Row("order", "a b", Holds("order(a) = order(b) + 1", lambda s: order("a").value(s) == order("b").value(s) + 1,
         lambda s: f"order(a) is {order('a').value(s)}, order(b) is {order('b').value(s)}"),
@@ -128,7 +129,7 @@ rules(
 GEMM = '003 "GEMM"'
 
 
-@op("gemm", Where.COLLECTIVE, GEMM, "alpha , a , b , beta , c")
+@op(TILE, "gemm", Where.COLLECTIVE, GEMM, "alpha , a , b , beta , c")
 class Gemm(Op):
     """c := alpha op1(a) op2(b) + beta c."""
 
@@ -142,7 +143,7 @@ class Gemm(Op):
     c: Value = operand(MATRIX, "M x N", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Gemm,
     Row("k", "a b", equal(columns("a", "transpose_a"), rows("b", "transpose_b")),
         "columns of op1(a) equal rows of op2(b)", GEMM),
@@ -155,7 +156,7 @@ rules(
 GEMV = '003 "GEMV"'
 
 
-@op("gemv", Where.COLLECTIVE, GEMV, "alpha , a , b , beta , c")
+@op(TILE, "gemv", Where.COLLECTIVE, GEMV, "alpha , a , b , beta , c")
 class Gemv(Op):
     """c := alpha op1(a) b + beta c."""
 
@@ -168,7 +169,7 @@ class Gemv(Op):
     c: Value = operand(VECTOR, "M", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Gemv,
     Row("k", "a b", equal(columns("a", "transpose"), rows("b")), "columns of op1(a) equal rows of b", GEMV),
     Row("m", "a c", equal(rows("c"), rows("a", "transpose")), "rows of c equal rows of op1(a)", GEMV),
@@ -179,7 +180,7 @@ rules(
 GER = '003 "GER"'
 
 
-@op("ger", Where.COLLECTIVE, GER, "alpha , a , b , beta , c")
+@op(TILE, "ger", Where.COLLECTIVE, GER, "alpha , a , b , beta , c")
 class Ger(Op):
     """c := alpha a b^T + beta c."""
 
@@ -191,7 +192,7 @@ class Ger(Op):
     c: Value = operand(MATRIX, "M x N", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Ger,
     Row("m", "a c", equal(rows("c"), rows("a")), "rows of c equal rows of a", GER),
     Row("n", "b c", equal(columns("c"), rows("b")), "columns of c equal rows of b", GER),
@@ -202,7 +203,7 @@ rules(
 HADAMARD = '003 "Hadamard product"'
 
 
-@op("hadamard", Where.COLLECTIVE, HADAMARD, "alpha , a , b , beta , c")
+@op(TILE, "hadamard", Where.COLLECTIVE, HADAMARD, "alpha , a , b , beta , c")
 class Hadamard(Op):
     """c := alpha a * b + beta c, entry by entry, for vectors and matrices."""
 
@@ -214,7 +215,7 @@ class Hadamard(Op):
     c: Value = operand(memref_of_order(1, 2), "target", reads=True, writes=True)
 
 
-rules(
+TILE.rules(
     Hadamard,
     Row("shape_b", "a b", equal(shape("b"), shape("a")), "b has the shape of a", HADAMARD),
     Row("shape_c", "a c", equal(shape("c"), shape("a")), "c has the shape of a", HADAMARD),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, family, node, operand, result, rules
+from girih.ir.define import Where, family, node, operand, result
 from girih.ir.kinds import NUMBER
 from girih.ir.predicates import equal
 from girih.ir.terms import element, type_of
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Satisfies
 from girih.rules.row import Row
 
@@ -26,8 +27,8 @@ _EXPONENTIAL = Satisfies(element("a"), "is a floating or complex type", lambda t
 
 
 def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
-    declared = family(Math, mnemonic, doc, Where.MIXED, SECTION, "a : result")
-    rules(
+    declared = family(TILE, Math, mnemonic, doc, Where.MIXED, SECTION, "a : result")
+    TILE.rules(
         declared,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", SECTION),
         Row(

@@ -18,7 +18,6 @@ from girih.ir.define import (
     operand,
     operands,
     result,
-    rules,
     slices,
 )
 from girih.ir.kinds import BOOLEAN, INDEXES, MEMREF, MEMREF_OR_GROUP, NUMBER, NUMBER_OR_MEMREF
@@ -27,6 +26,7 @@ from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import element, order, type_of
 from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, GroupType, MemRef
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds, Satisfies
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import computed, count, show
@@ -75,7 +75,7 @@ def memref(s: Subject, name: str) -> MemRef:
     return found
 
 
-@op("alloca", Where.COLLECTIVE, ALLOCA, "<< attributes >> : result")
+@op(TILE, "alloca", Where.COLLECTIVE, ALLOCA, "<< attributes >> : result")
 class Alloca(Op):
     """Local memory of the work-group, freed at the end of the region; its contents are undefined until written."""
 
@@ -99,7 +99,7 @@ def _alignment_bounded(s: Subject) -> bool:
     return _alignment(s) <= s.facts.limits.alignment
 
 
-rules(
+TILE.rules(
     Alloca,
     Row("static", "result", Holds("shape and strides have no `?`",
         lambda s: None not in memref(s, "result").shape + memref(s, "result").strides,
@@ -120,7 +120,7 @@ rules(
 )  # fmt: skip
 
 
-@op("lifetime_stop", Where.COLLECTIVE, '003 "Additional instructions"', "memory")
+@op(TILE, "lifetime_stop", Where.COLLECTIVE, '003 "Additional instructions"', "memory")
 class LifetimeStop(Op):
     """Free the memory of an `alloca` before the end of its region."""
 
@@ -133,7 +133,7 @@ def _from_alloca(s: Subject) -> bool:
     return isinstance(s.facts.definitions.get(s.op.memory), Alloca)
 
 
-rules(
+TILE.rules(
     LifetimeStop,
     Row("alloca", "memory", Holds("memory is the result of an alloca", _from_alloca,
         lambda s: f"%{s.op.memory.name} is a view or a parameter"),
@@ -175,7 +175,7 @@ def _cast_hint(s: Subject) -> str | None:
     return f"convert it first: `%x = cast %{s.op.value.name} : {memref(s, 'tensor').element}`"
 
 
-@op("load", Where.MIXED, LOAD, "tensor [ indices ] : result")
+@op(TILE, "load", Where.MIXED, LOAD, "tensor [ indices ] : result")
 class Load(Op):
     """An element of a memref, or a memref of a group."""
 
@@ -189,7 +189,7 @@ def _loaded(s: Subject) -> object:
     return found.memref if isinstance(found, GroupType) else memref(s, "tensor").element
 
 
-rules(
+TILE.rules(
     Load,
     *_index_rows(LOAD, literal=True),
     Row("result_type", "result tensor", equal(type_of("result"), computed("the type of an element", _loaded)),
@@ -197,7 +197,7 @@ rules(
 )  # fmt: skip
 
 
-@op("store", Where.MIXED, STORE, "value , tensor [ indices ]")
+@op(TILE, "store", Where.MIXED, STORE, "value , tensor [ indices ]")
 class Store(Op):
     """Write an element of a memref. In a collective region every work-item writes the same value."""
 
@@ -206,10 +206,10 @@ class Store(Op):
     indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode", literal=True)
 
 
-rules(Store, *_index_rows(STORE, literal=True), _value_row(STORE))
+TILE.rules(Store, *_index_rows(STORE, literal=True), _value_row(STORE))
 
 
-@op("atomic_load", Where.MIXED, ATOMIC_LOAD, "tensor [ indices ] : result")
+@op(TILE, "atomic_load", Where.MIXED, ATOMIC_LOAD, "tensor [ indices ] : result")
 class AtomicLoad(Op):
     """An element of a memref, read atomically."""
 
@@ -220,7 +220,7 @@ class AtomicLoad(Op):
     result: Value = result(NUMBER, "the element")
 
 
-rules(
+TILE.rules(
     AtomicLoad,
     *_index_rows(ATOMIC_LOAD),
     Row("result_type", "result tensor", equal(type_of("result"), element("tensor")),
@@ -228,7 +228,7 @@ rules(
 )  # fmt: skip
 
 
-@op("atomic_store", Where.MIXED, ATOMIC_STORE, "value , tensor [ indices ]")
+@op(TILE, "atomic_store", Where.MIXED, ATOMIC_STORE, "value , tensor [ indices ]")
 class AtomicStore(Op):
     """Write an element of a memref atomically; the parts of a complex number one by one."""
 
@@ -239,7 +239,7 @@ class AtomicStore(Op):
     indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode")
 
 
-rules(AtomicStore, *_index_rows(ATOMIC_STORE), _value_row(ATOMIC_STORE))
+TILE.rules(AtomicStore, *_index_rows(ATOMIC_STORE), _value_row(ATOMIC_STORE))
 
 
 @node
@@ -262,8 +262,10 @@ _ORDERED = Satisfies(element("value"), "is an integer or floating type", lambda 
 
 
 def _atomic_update(mnemonic: str, doc: str, *more: Row) -> type[AtomicUpdate]:
-    declared = family(AtomicUpdate, mnemonic, doc, Where.MIXED, ATOMIC_UPDATE, "value , tensor [ indices ] : result")
-    rules(
+    declared = family(
+        TILE, AtomicUpdate, mnemonic, doc, Where.MIXED, ATOMIC_UPDATE, "value , tensor [ indices ] : result"
+    )
+    TILE.rules(
         declared,
         *_index_rows(ATOMIC_UPDATE),
         _value_row(ATOMIC_UPDATE),
@@ -290,7 +292,7 @@ AtomicMin = _atomic_update("atomic_min", "Replace an element by the smaller one,
 AtomicMax = _atomic_update("atomic_max", "Replace an element by the larger one, atomically.", _NO_COMPLEX)
 
 
-@op("associated", Where.MIXED, ASSOCIATED, "tensor : result")
+@op(TILE, "associated", Where.MIXED, ASSOCIATED, "tensor : result")
 class Associated(Op):
     """Whether a memref or group has memory behind it."""
 
@@ -298,7 +300,7 @@ class Associated(Op):
     result: Value = result(BOOLEAN, "false where the base address is null")
 
 
-@op("size", Where.MIXED, SIZE, "tensor [ mode ] : result")
+@op(TILE, "size", Where.MIXED, SIZE, "tensor [ mode ] : result")
 class Size(Op):
     """The size of a mode, or of a group."""
 
@@ -311,7 +313,7 @@ def _mode_exists(s: Subject) -> bool:
     return bool(0 <= s.op.mode < _expected_indices(s))
 
 
-rules(
+TILE.rules(
     Size,
     Row("mode", "mode tensor", Holds("0 ≤ mode < order(tensor)", _mode_exists,
         lambda s: f"mode is {s.op.mode}, there are {_expected_indices(s)}"),
@@ -337,7 +339,7 @@ def _strides_follow(result: tuple[Extent, ...], expected: tuple[Extent, ...]) ->
     return len(result) == len(expected) and all(r is None or r == e for r, e in zip(result, expected, strict=True))
 
 
-@op("subview", Where.MIXED, SUBVIEW, "tensor [ slices ] : result")
+@op(TILE, "subview", Where.MIXED, SUBVIEW, "tensor [ slices ] : result")
 class Subview(Op):
     """A view of a part of a memref: `offset : size` for each mode; a mode given by an offset alone is dropped."""
 
@@ -396,7 +398,7 @@ def _slices_in_bounds(s: Subject) -> bool:
     return all(map(fits, _subview_slices(s), memref(s, "tensor").shape))
 
 
-rules(
+TILE.rules(
     Subview,
     Row("count", "tensor slices", equal(count("slices"), order("tensor")), "there is one slice for each mode", SUBVIEW),
     Row("slices", "slices", Holds("offsets and sizes are of index type or literals", _slices_are_index,
@@ -421,7 +423,7 @@ rules(
 )  # fmt: skip
 
 
-@op("expand", Where.MIXED, EXPAND, "tensor [ mode -> sizes ] : result")
+@op(TILE, "expand", Where.MIXED, EXPAND, "tensor [ mode -> sizes ] : result")
 class Expand(Op):
     """A view in which one mode is seen as several."""
 
@@ -461,7 +463,7 @@ def _product_fits(s: Subject) -> bool:
     return bool(math.prod(s.op.sizes) == size)
 
 
-rules(
+TILE.rules(
     Expand,
     Row("mode", "mode tensor", Holds("0 ≤ mode < order(tensor)",
         lambda s: 0 <= s.op.mode < memref(s, "tensor").order,
@@ -491,7 +493,7 @@ rules(
 )  # fmt: skip
 
 
-@op("fuse", Where.MIXED, FUSE, "tensor [ first , last ] : result")
+@op(TILE, "fuse", Where.MIXED, FUSE, "tensor [ first , last ] : result")
 class Fuse(Op):
     """A view in which adjacent modes are seen as one."""
 
@@ -530,7 +532,7 @@ def _adjacent(s: Subject) -> bool:
     return True
 
 
-rules(
+TILE.rules(
     Fuse,
     Row("modes", "first last tensor", Holds("0 ≤ first < last < order(tensor)",
         lambda s: 0 <= s.op.first < s.op.last < memref(s, "tensor").order,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from girih.ir.core import Op, Value
-from girih.ir.define import Where, family, node, op, operand, result, rules
+from girih.ir.define import Where, family, node, op, operand, result
 from girih.ir.kinds import NUMBER, exactly
 from girih.ir.predicates import equal
 from girih.ir.terms import element, type_of
 from girih.ir.types import I32
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Satisfies
 from girih.rules.row import Row
 
@@ -15,7 +16,7 @@ BROADCAST = '003 "Subgroup broadcast"'
 OPERATION = '003 "Subgroup operation"'
 
 
-@op("subgroup_broadcast", Where.SPMD, BROADCAST, "a , lane : result", tangled=True)
+@op(TILE, "subgroup_broadcast", Where.SPMD, BROADCAST, "a , lane : result", tangled=True)
 class SubgroupBroadcast(Op):
     """The value of one work-item, given to all of the subgroup."""
 
@@ -24,7 +25,7 @@ class SubgroupBroadcast(Op):
     result: Value = result(NUMBER, "that work-item's value")
 
 
-rules(
+TILE.rules(
     SubgroupBroadcast,
     Row("result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", BROADCAST),
 )
@@ -51,14 +52,14 @@ _WHAT = {"add": "Sum", "max": "Maximum", "min": "Minimum"}
 def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     mnemonic = f"subgroup_{shape}_{operator}"
     doc = _SHAPES[shape].format(what=_WHAT[operator]) + "."
-    declared = family(SubgroupOperation, mnemonic, doc, Where.SPMD, OPERATION, "a : result", tangled=True)
+    declared = family(TILE, SubgroupOperation, mnemonic, doc, Where.SPMD, OPERATION, "a : result", tangled=True)
     same = Row(
         "result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
     )
     ordered = Row(
         "type", "a", _REAL, "the value is of an integer or floating type: complex numbers have no order", OPERATION
     )
-    rules(declared, *(() if operator == "add" else (ordered,)), same)
+    TILE.rules(declared, *(() if operator == "add" else (ordered,)), same)
     return declared
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from math import prod
 
 from girih.ir.core import Op, Region, Value
-from girih.ir.define import rules
 from girih.ir.surroundings import Subject
 from girih.ir.types import CoopMatrix, TensorLayoutType
 from girih.ops.tile.coopmatrix_tensor import STORE, CooperativeMatrixStoreTensor
+from girih.ops.tile.language import TILE
 from girih.ops.tile.tensor_layout import (
     BLOCK_SIZE,
     DIMENSION,
@@ -81,7 +81,7 @@ def _out_of_order(s: Subject) -> str:
     return ""
 
 
-rules(
+TILE.rules(
     TensorLayoutSetStride,
     Row("order", "numbers layout", Holds("stride[i] ≥ stride[i + 1] * ceiling(dimension[i + 1] / block_size[i + 1])",
         lambda s: not _out_of_order(s), _out_of_order),
@@ -131,13 +131,13 @@ def _partial(s: Subject) -> str:
     return ""
 
 
-rules(
+TILE.rules(
     TensorLayoutSetBlockSize,
     Row("late", "layout", Holds("no set_dimension before, whose implicit strides stay", lambda s: not _is_late(s)),
         "block sizes are set before the dimensions, whose implicit strides depend on them", BLOCK_SIZE,
         "move it before `tensor_layout_set_dimension`, or set the strides", "warning"),
 )  # fmt: skip
-rules(
+TILE.rules(
     TensorLayoutSetDimension,
     Row("partial_block", "numbers layout", Holds("with implicit strides, dimension[i] mod block_size[i] = 0 for i > 0",
         lambda s: not _partial(s), _partial),
@@ -164,7 +164,7 @@ def _is_inside(s: Subject) -> bool:
     return components <= elements
 
 
-rules(
+TILE.rules(
     CooperativeMatrixStoreTensor,
     Row("span", "matrix layout", Holds("rows * columns ≤ product of the span", _is_inside,
         lambda s: "{}, {}".format(*map(plural, _elements(s), ("component", "element")))),

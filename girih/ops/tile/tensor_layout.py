@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from girih.ir.core import Op, Slice, Value
-from girih.ir.define import Where, node, op, operand, operands, result, rules, slices
+from girih.ir.define import Where, node, op, operand, operands, result, slices
 from girih.ir.kinds import INDEXES, TENSOR_LAYOUT, TENSOR_VIEW, TypeKind
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import type_of
 from girih.ir.types import I32, INDEX, ErrorType, TensorLayoutType, TensorViewType, Type
+from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import Term
@@ -161,7 +162,7 @@ def _slice_rows(section: str) -> tuple[Row, ...]:
 # --- layouts --------------------------------------------------------------------------------
 
 
-@op("tensor_layout_create", Where.MIXED, CREATE, ": result")
+@op(TILE, "tensor_layout_create", Where.MIXED, CREATE, ": result")
 class TensorLayoutCreate(Op):
     """A layout with block size 1, and with dimensions, strides, offsets, spans and a clamp value of 0."""
 
@@ -177,7 +178,7 @@ class SetOfLayout(Op):
     result: Value = result(TENSOR_LAYOUT, "the layout after")
 
 
-@op("tensor_layout_set_block_size", Where.MIXED, BLOCK_SIZE, "layout [ numbers ] : result")
+@op(TILE, "tensor_layout_set_block_size", Where.MIXED, BLOCK_SIZE, "layout [ numbers ] : result")
 class TensorLayoutSetBlockSize(SetOfLayout):
     """The layout of a tensor that is stored in blocks of so many elements; strides then count blocks.
 
@@ -185,26 +186,26 @@ class TensorLayoutSetBlockSize(SetOfLayout):
     """
 
 
-rules(TensorLayoutSetBlockSize, *_list_rows("layout", "numbers", NO_ZERO, BLOCK_SIZE))
+TILE.rules(TensorLayoutSetBlockSize, *_list_rows("layout", "numbers", NO_ZERO, BLOCK_SIZE))
 
 
-@op("tensor_layout_set_dimension", Where.MIXED, DIMENSION, "layout [ numbers ] : result")
+@op(TILE, "tensor_layout_set_dimension", Where.MIXED, DIMENSION, "layout [ numbers ] : result")
 class TensorLayoutSetDimension(SetOfLayout):
     """The layout with these dimensions, all of it as the region that is accessed, and the strides of a dense tensor."""
 
 
-rules(TensorLayoutSetDimension, *_list_rows("layout", "numbers", NO_ZERO, DIMENSION))
+TILE.rules(TensorLayoutSetDimension, *_list_rows("layout", "numbers", NO_ZERO, DIMENSION))
 
 
-@op("tensor_layout_set_stride", Where.MIXED, STRIDE, "layout [ numbers ] : result")
+@op(TILE, "tensor_layout_set_stride", Where.MIXED, STRIDE, "layout [ numbers ] : result")
 class TensorLayoutSetStride(SetOfLayout):
     """The layout with these strides, in elements, or blocks where the block size is not 1."""
 
 
-rules(TensorLayoutSetStride, *_list_rows("layout", "numbers", WITH_ZERO, STRIDE))
+TILE.rules(TensorLayoutSetStride, *_list_rows("layout", "numbers", WITH_ZERO, STRIDE))
 
 
-@op("tensor_layout_slice", Where.MIXED, SLICE, "layout [ slices ] : result")
+@op(TILE, "tensor_layout_slice", Where.MIXED, SLICE, "layout [ slices ] : result")
 class TensorLayoutSlice(Op):
     """The layout whose accessed region is moved by the offsets, which may point outside, and has these spans."""
 
@@ -213,7 +214,7 @@ class TensorLayoutSlice(Op):
     result: Value = result(TENSOR_LAYOUT, "the layout after")
 
 
-rules(
+TILE.rules(
     TensorLayoutSlice,
     _count_row("layout", "slices", "slice", SLICE),
     *_slice_rows(SLICE),
@@ -226,7 +227,7 @@ rules(
 BITS = TypeKind("of type i32, a pattern of bits such as a `bitcast` gives", lambda t: t == I32)
 
 
-@op("tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
+@op(TILE, "tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
 class TensorLayoutSetClampValue(Op):
     """The layout whose loads give the low bits of this number outside, where the clamp mode is constant.
 
@@ -238,12 +239,12 @@ class TensorLayoutSetClampValue(Op):
     result: Value = result(TENSOR_LAYOUT, "the layout after")
 
 
-rules(TensorLayoutSetClampValue, _result_row("layout", CLAMP_VALUE))
+TILE.rules(TensorLayoutSetClampValue, _result_row("layout", CLAMP_VALUE))
 
 # --- views ----------------------------------------------------------------------------------
 
 
-@op("tensor_view_create", Where.MIXED, VIEW_CREATE, ": result")
+@op(TILE, "tensor_view_create", Where.MIXED, VIEW_CREATE, ": result")
 class TensorViewCreate(Op):
     """A view with dimensions and strides of 0, and no clip."""
 
@@ -259,23 +260,23 @@ class SetOfView(Op):
     result: Value = result(TENSOR_VIEW, "the view after")
 
 
-@op("tensor_view_set_dimension", Where.MIXED, VIEW_DIMENSION, "view [ numbers ] : result")
+@op(TILE, "tensor_view_set_dimension", Where.MIXED, VIEW_DIMENSION, "view [ numbers ] : result")
 class TensorViewSetDimension(SetOfView):
     """The view with these dimensions, and the strides of a dense array."""
 
 
-rules(TensorViewSetDimension, *_list_rows("view", "numbers", NO_ZERO, VIEW_DIMENSION))
+TILE.rules(TensorViewSetDimension, *_list_rows("view", "numbers", NO_ZERO, VIEW_DIMENSION))
 
 
-@op("tensor_view_set_stride", Where.MIXED, VIEW_STRIDE, "view [ numbers ] : result")
+@op(TILE, "tensor_view_set_stride", Where.MIXED, VIEW_STRIDE, "view [ numbers ] : result")
 class TensorViewSetStride(SetOfView):
     """The view with these strides, in elements of the region that is accessed."""
 
 
-rules(TensorViewSetStride, *_list_rows("view", "numbers", WITH_ZERO, VIEW_STRIDE))
+TILE.rules(TensorViewSetStride, *_list_rows("view", "numbers", WITH_ZERO, VIEW_STRIDE))
 
 
-@op("tensor_view_set_clip", Where.MIXED, VIEW_CLIP, "view [ slices ] : result")
+@op(TILE, "tensor_view_set_clip", Where.MIXED, VIEW_CLIP, "view [ slices ] : result")
 class TensorViewSetClip(Op):
     """The view that accesses only these rows and columns of the matrix; other components stay as they are."""
 
@@ -288,7 +289,7 @@ def _two(s: Subject) -> bool:
     return len(s.op.slices) == 2
 
 
-rules(
+TILE.rules(
     TensorViewSetClip,
     Row("count", "slices", Holds("number of slices = 2", _two, lambda s: plural(len(s.op.slices), "slice")),
         "there is one slice for the rows and one for the columns", VIEW_CLIP,
@@ -317,7 +318,7 @@ def _is_tensor(type: Type) -> bool:
     return isinstance(type, TensorLayoutType | TensorViewType)
 
 
-rules(
+TILE.rules(
     "type",
     Row("tensor_dim", "", Holds(f"1 ≤ dim ≤ {MOST_DIMENSIONS}", lambda s: 1 <= _tensor_type(s).dim <= MOST_DIMENSIONS,
         lambda s: f"the type is {s.op}"),
@@ -326,7 +327,7 @@ rules(
         lambda s: sorted(_view_type(s).permutation) == list(range(_view_type(s).dim)), lambda s: f"the type is {s.op}"),
         "the permutation of a tensor view names each dimension once", '000 "OpTypeTensorViewNV"'),
 )  # fmt: skip
-rules(
+TILE.rules(
     "parameter",
     Row("tensor", "", Holds("a parameter is no tensor layout or view", lambda s: not _is_tensor(s.op.type),
         lambda s: f"%{s.op.name} has type {s.op.type}"),

@@ -8,18 +8,19 @@ from itertools import pairwise
 from girih.back.llvm.emit.folding import lane_values
 from girih.back.llvm.emit.text import Val, bits, integer
 from girih.back.llvm.lower.code import KernelCode
-from girih.back.llvm.lower.lowerings import Lowerings, family
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import Linear, Scalar, register, scalar_type, uniform
 from girih.facts import findings
 from girih.ir.types import BOOL, Boolean, Number
+from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
 
 LOWERINGS = Lowerings[KernelCode]()
 """The lowerings of this file."""
 
 
-@LOWERINGS.of(*family(Binary))
+@LOWERINGS.of(*TILE_LANGUAGE.family(Binary))
 def binary(code: KernelCode, op: Binary) -> None:
     """Both operands in one type."""
     type = scalar_type(op.a.type)
@@ -83,7 +84,7 @@ def _check_second(code: KernelCode, op: Binary, b: Val, dividing: bool) -> None:
     code.check(op, bad, findings.shift(width), argument=op.b.name)
 
 
-@LOWERINGS.of(*family(Unary))
+@LOWERINGS.of(*TILE_LANGUAGE.family(Unary))
 def unary(code: KernelCode, op: Unary) -> None:
     """One operand."""
     (a,) = code.together(code.scalar(op.a))
@@ -92,7 +93,7 @@ def unary(code: KernelCode, op: Unary) -> None:
     code.set(op.result, uniform(scalar_type(op.result.type), *parts))
 
 
-@LOWERINGS.of(*family(Comparison))
+@LOWERINGS.of(*TILE_LANGUAGE.family(Comparison))
 def comparison(code: KernelCode, op: Comparison) -> None:
     """Whether a relation holds."""
     a, b = code.together(code.scalar(op.a), code.scalar(op.b))

@@ -21,7 +21,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from girih.back.llvm.emit.text import Val
 from girih.ir.core import Function, Op, Value
-from girih.ir.define import OPS
 from girih.ir.types import Type
 
 C = TypeVar("C", contravariant=True)
@@ -36,11 +35,6 @@ class Carrier(Protocol[C]):
 
     def inside(self, code: C, values: Sequence[Val]) -> Any:
         """The value that the phis stand for."""
-
-
-def family(base: type[Op]) -> list[type[Op]]:
-    """The instructions that are of one kind, such as `Binary`."""
-    return [op for op in OPS.values() if issubclass(op, base)]
 
 
 class Lowerings(Generic[C]):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from girih.back.llvm.lower.code import KernelCode
-from girih.back.llvm.lower.lowerings import Lowerings, family
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import math
 from girih.back.llvm.numbers.values import scalar_type, uniform
 from girih.ir.types import Number
+from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.math import Math
 
 LOWERINGS = Lowerings[KernelCode]()
 """The lowerings of this file."""
 
 
-@LOWERINGS.of(*family(Math))
+@LOWERINGS.of(*TILE_LANGUAGE.family(Math))
 def function(code: KernelCode, op: Math) -> None:
     """A mathematical function."""
     type = scalar_type(op.a.type)

@@ -33,11 +33,12 @@ from girih.back.llvm.cpu.matrix.states import (
 from girih.back.llvm.cpu.matrix.transpose import turn
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import bits, integer
-from girih.back.llvm.lower.lowerings import Lowerings, family
+from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
 from girih.facts import findings
 from girih.ir.core import Value
 from girih.ir.types import PARTS, CoopMatrix, Number
+from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Cast, Constant, Unary
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixConstruct,
@@ -62,7 +63,7 @@ def component_type(value: Value) -> Number:
 # --- arithmetic --------------------------------------------------------------------------------
 
 
-@LOWERINGS.of(*family(Binary), giving=CoopMatrix)
+@LOWERINGS.of(*TILE_LANGUAGE.family(Binary), giving=CoopMatrix)
 def binary(code: CpuCode, op: Binary) -> None:
     """Component by component (003 "Arithmetic (binary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
@@ -93,7 +94,7 @@ def _check_second(code: CpuCode, op: Binary, second: Parts, at: MatrixPiece) -> 
         code.check(op, bad, words, argument=op.b.name, by_lane=False)
 
 
-@LOWERINGS.of(*family(Unary), giving=CoopMatrix)
+@LOWERINGS.of(*TILE_LANGUAGE.family(Unary), giving=CoopMatrix)
 def unary(code: CpuCode, op: Unary) -> None:
     """Component by component (003 "Arithmetic (unary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)

@@ -1,0 +1,17 @@
+"""The tensor language while its instructions are declared: the files of this room enter theirs here."""
+
+from __future__ import annotations
+
+from girih.ir.core import RegionKind
+from girih.ir.language import LanguageBuilder
+from girih.ir.types import Boolean, CoopMatrix, GroupType, MemRef, Number, TensorLayoutType, TensorViewType
+
+TILE = LanguageBuilder(
+    "tile",
+    (Number, Boolean, MemRef, GroupType, CoopMatrix, TensorLayoutType, TensorViewType),
+    ways={
+        RegionKind.SPMD: "put it into `parallel { ... }`, `foreach` or `foreach_tile`",
+        RegionKind.COLLECTIVE: "move it out of the `parallel`, `foreach` or `foreach_tile` around it",
+    },
+)
+"""Closed at the end of `girih.ops.tile`, which makes `TILE_LANGUAGE` of it."""
