@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -81,6 +82,13 @@ def test_the_pictures_are_up_to_date() -> None:
 def test_the_picture_of_a_matrix_shows_all_of_its_states() -> None:
     drawn: Sequence[tuple[str, ...]] = runpy.run_path(str(ROOT / "tools" / "draw_pictures.py"))["MATRIX_STATES"]
     assert {state.__name__ for state in Matrix.__subclasses__()} == {name for name, *_ in drawn}
+
+
+def test_every_function_of_the_launcher_is_explained() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "girih" / "runtime" / "cpu").glob("*.ll")]
+    functions = {name for text in texts for name in re.findall(r"^define [^@]*@(\w+)\(", text, re.MULTILINE)}
+    page = (ROOT / "docs" / "design" / "launching.md").read_text(encoding="utf-8")
+    assert sorted(name for name in functions if f"`{name}`" not in page) == []
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path, run_command: Command) -> None:
