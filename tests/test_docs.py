@@ -91,6 +91,53 @@ def test_every_function_of_the_launcher_is_explained() -> None:
     assert sorted(name for name in functions if f"`{name}`" not in page) == []
 
 
+PATH = re.compile(r"\b(?:girih|tests|tools|benchmarks|docs)/[\w/.-]*\.(?:py|ll|tl|json|md|svg)\b")
+"""A file of the repository, named with its folders; words in capitals stand for any name."""
+
+QUOTED = re.compile(r"`([\w/-]*\w\.(?:py|ll)|(?:girih|tests)/[\w/]*)`")
+"""A file that may be named without its first folders, or a folder."""
+
+
+PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")
+"""What stands for any name in a path, as in tests/ops/MNEMONIC/ok.tl."""
+
+
+def repository() -> list[Path]:
+    """The files that people write."""
+    folders = ("girih", "tests", "tools", "benchmarks", "docs", "changelog.d")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
+    return [path for path in [*found, *ROOT.glob("*.md")] if path.is_file()]
+
+
+def test_files_that_are_named_exist() -> None:
+    texts = [path for path in repository() if path.suffix in (".py", ".ll", ".tl", ".md")]
+    missing = [
+        f"{text.relative_to(ROOT)}: {name}"
+        for text in texts
+        for name in PATH.findall(text.read_text(encoding="utf-8"))
+        if not PLACEHOLDER.search(name) and not (ROOT / name).exists()
+    ]
+    assert missing == []
+
+
+def test_files_and_folders_that_the_design_pages_quote_exist() -> None:
+    known = [f"/{path.relative_to(ROOT)}" for path in repository()]
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in [*(ROOT / "docs" / "design").glob("*.md"), ROOT / "CONTRIBUTING.md"]
+        for name in QUOTED.findall(page.read_text(encoding="utf-8"))
+        if not PLACEHOLDER.search(name)
+        and not any(path.endswith(f"/{name}") or f"/{name.rstrip('/')}/" in path for path in known)
+    ]
+    assert missing == []
+
+
+def test_contributors_are_told_what_every_room_is_for() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in (ROOT / "girih").glob("*/*") if path.parent.name != "__pycache__"}
+    assert sorted(room for room in rooms if f"`girih/{room}" not in page) == []
+
+
 def test_the_site_builds_without_warnings(tmp_path: Path, run_command: Command) -> None:
     pytest.importorskip("mkdocs", reason="`make docs` installs mkdocs, which builds the pages")
     pytest.importorskip("mkdocstrings", reason="`make docs` installs mkdocstrings, which builds the pages")
