@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -15,7 +16,9 @@ import pytest
 
 from girih import check
 from girih.back.llvm.cpu.matrix.states import Matrix
+from girih.back.llvm.cpu.table import CPU
 from girih.commands.parts.reference import all_codes
+from girih.interpreter.machine.machine import MEANINGS
 from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,6 +139,20 @@ def test_contributors_are_told_what_every_room_is_for() -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rooms = {path.parent.name for path in (ROOT / "girih").glob("*/*") if path.parent.name != "__pycache__"}
     assert sorted(room for room in rooms if f"`girih/{room}" not in page) == []
+
+
+def test_the_page_on_instructions_says_where_each_one_stands() -> None:
+    import_module("girih.interpreter.run")  # this fills the registry
+    page = (ROOT / "docs" / "design" / "instruction.md").read_text(encoding="utf-8")
+    told = [re.findall(r"`([\w/]+)\.py`", line) for line in page.splitlines() if line.startswith("| `")]
+    rooms: dict[str, set[str]] = {row[0]: set(row[1:]) for row in told}
+    wanted: dict[str, set[str]] = {}
+    for op in TILE_LANGUAGE.ops.values():
+        lowered = [CPU._rules.get(op), *CPU._giving.get(op, {}).values()]
+        modules = [rule.__module__.removeprefix("girih.back.llvm.").replace(".", "/") for rule in lowered if rule]
+        meant = MEANINGS[op].__module__.rpartition(".")[2]
+        wanted.setdefault(op.__module__.rpartition(".")[2], set()).update([meant, *modules])
+    assert rooms == wanted
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path, run_command: Command) -> None:
