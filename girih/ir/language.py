@@ -89,9 +89,10 @@ class LanguageBuilder:
 
     def enter(self, declared: type[Op], rows: Iterable[Row]) -> None:
         """Add an instruction and its first rows. Raises `ValueError` where its mnemonic is taken."""
+        self._must_be_open()
         spec = declared.spec
-        if self._finished or spec.mnemonic in self._ops:
-            self._refuse(f"`{spec.mnemonic}` is declared twice or too late")
+        if spec.mnemonic in self._ops:
+            self._refuse(f"`{spec.mnemonic}` is declared twice")
         self._ops[spec.mnemonic] = declared
         if spec.word != spec.mnemonic:
             self._words[spec.word] = (*self._words.get(spec.word, ()), spec)
@@ -99,9 +100,10 @@ class LanguageBuilder:
 
     def rules(self, target: type[Op] | str, *rows: Row) -> None:
         """Add restrictions to an instruction, or to `func`, `parameter` or `type`."""
+        self._must_be_open()
         owner = _owner(target)
-        if self._finished or (owner not in self._ops and owner not in PSEUDO_MNEMONICS):
-            self._refuse(f"rules of `{owner}`, which is not declared or no longer open")
+        if owner not in self._ops and owner not in PSEUDO_MNEMONICS:
+            self._refuse(f"rules of `{owner}`, which is not declared")
         known = {row.id for row in self._rules.get(owner, ())}
         for row in rows:
             if row.id in known:
@@ -153,6 +155,10 @@ class LanguageBuilder:
             MappingProxyType(self._words),
             MappingProxyType(self._rules),
         )
+
+    def _must_be_open(self) -> None:
+        if self._finished:
+            self._refuse("it is finished, nothing can be added")
 
     def _refuse(self, what: str) -> NoReturn:
         raise ValueError(f"the language {self.name}: {what}")

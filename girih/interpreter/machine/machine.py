@@ -90,7 +90,7 @@ class Machine:
 
     def run(self) -> None:
         """Execute the body of the function."""
-        self.region(self.function.body)
+        self.under(self.mask, self.function.body)
 
     def region(self, region: Region) -> None:
         """Execute the instructions of a region under the current mask."""

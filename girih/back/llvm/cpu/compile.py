@@ -13,6 +13,7 @@ from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, NO_FAILURE, CompiledKernel
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.cpu.sharing import parallel
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val
@@ -20,8 +21,9 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
 from girih.back.llvm.lower.parameters import bind_parameters, slot
 from girih.diagnostics import CompileError
-from girih.ir.core import Function
+from girih.ir.core import Function, RegionKind
 from girih.ir.limits import DeviceLimits
+from girih.ops.tile.control import Parallel
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +115,13 @@ def _work_groups(code: CpuCode) -> None:
         z = w.binary("udiv", rest, code.grid[1])
         code.group = (x, y, z)
         code.linear_group = linear
-        code.region(code.function.body)
+        _body(code)
+
+
+def _body(code: CpuCode) -> None:
+    """The kernel's body: collective, or one that each work-item executes, in languages where bodies are SPMD."""
+    body = code.function.body
+    if body.kind is RegionKind.SPMD:
+        parallel(code, Parallel(body=body))
+    else:
+        code.region(body)
