@@ -107,6 +107,14 @@ def _product(numbers: Sequence[int]) -> str:
     return f"{factors} = {math.prod(numbers)}" if len(numbers) > 1 else factors
 
 
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word closest to one, if any is close; `cutoff` is 1 for the word itself."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(known), n=1, cutoff=cutoff)
+    return found[0] if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something that checked execution found: the first occurrence, and how many there were.

@@ -15,7 +15,7 @@ from girih.commands.address.rules import address_rules
 from girih.commands.address.rules import explained as address_text
 from girih.commands.parts.reference import all_codes, codes_of_rules, describe_code, describe_rules, written_as
 from girih.commands.parts.report import print_json
-from girih.front.text.spelling import nearest
+from girih.diagnostics import nearest
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import WIDTH, Code, entry, explained, listed, wrapped
 

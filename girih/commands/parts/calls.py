@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from girih.diagnostics import CompileError, Diagnostic
+from girih.diagnostics import CompileError, Diagnostic, nearest
 from girih.ir.core import Module
 from girih.source import Source
 
@@ -93,8 +93,6 @@ def analyzed(path: str, definitions: Mapping[str, object]) -> tuple[Module | Non
 
 def unknown(what: str, name: str, known: Iterable[str]) -> NoReturn:
     """Refuse a name, and say which was probably meant."""
-    from girih.front.text.spelling import nearest
-
     names = list(known)
     close = nearest(name, names)
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -7,10 +7,10 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from girih.diagnostics import nearest
 from girih.front.text.cursor import SyntaxFault, brief, kind_of
 from girih.front.text.definitions import OPERATORS, CalculationError, Definition, apply
 from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL, STRING, WORD
-from girih.front.text.spelling import nearest
 from girih.front.text.type_parser import TypeParser
 from girih.ir.core import Dictionary, Entry
 from girih.ir.language import Language

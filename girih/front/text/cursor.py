@@ -6,10 +6,9 @@ import unicodedata
 from collections.abc import Collection
 from typing import NoReturn
 
-from girih.diagnostics import Diagnostic
+from girih.diagnostics import Diagnostic, nearest
 from girih.front.text.definitions import Definition
 from girih.front.text.lexer import BAD, DEFINITION, END, GLOBAL, INTEGER, LOCAL, PUNCTUATION, WORD, Lexer
-from girih.front.text.spelling import nearest
 from girih.ir.core import Dictionary
 from girih.source import Source, Span
 

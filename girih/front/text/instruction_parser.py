@@ -7,10 +7,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sized
 from typing import Any
 
+from girih.diagnostics import nearest
 from girih.front.text.cursor import SyntaxFault
 from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
 from girih.front.text.names import NameParser, canonical_name
-from girih.front.text.spelling import COMPARISONS, FOREIGN_INSTRUCTIONS, OLD_PREFIXES, nearest, today
+from girih.front.text.spelling import COMPARISONS, FOREIGN_INSTRUCTIONS, OLD_PREFIXES, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
 from girih.ir.define import (
     Annotation,

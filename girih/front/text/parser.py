@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from girih.diagnostics import Diagnostic
+from girih.diagnostics import Diagnostic, nearest
 from girih.front.text.constant_parser import given_definitions
 from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
 from girih.front.text.instruction_parser import InstructionParser
 from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, WORD
-from girih.front.text.spelling import nearest
 from girih.ir.core import EMPTY, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.language import Language
 from girih.ir.types import ERROR, Type

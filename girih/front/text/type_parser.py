@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NoReturn, TypeVar
 
+from girih.diagnostics import nearest
 from girih.front.text.cursor import Cursor, kind_of
 from girih.front.text.definitions import LARGEST
 from girih.front.text.lexer import DEFINITION, INTEGER, WORD
-from girih.front.text.spelling import FOREIGN_TYPES, nearest
+from girih.front.text.spelling import FOREIGN_TYPES
 from girih.ir.language import Language
 from girih.ir.types import (
     NUMBERS,
