@@ -13,3 +13,5 @@ class DeviceLimits:
     work_group_items: int = 1024
     local_memory_bytes: int = 64 * 1024
     alignment: int = 128
+    matrix_components: int = 1024 * 1024
+    """The most components of a cooperative matrix; a device has far less."""

@@ -25,9 +25,6 @@ MEMREF = '003 "Memref type"'
 GROUP = '003 "Group type"'
 COOPMATRIX = '003 "Cooperative matrix type"'
 
-MOST_COMPONENTS = 2**20
-"""The most components of a cooperative matrix where no target is named: 1024 x 1024, of which a device has far less."""
-
 # --- func ----------------------------------------------------------------------------------
 
 
@@ -283,8 +280,8 @@ TILE.rules(
     Row("matrix_shape", "", Holds("rows ≥ 1 and columns ≥ 1",
         lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1, lambda s: f"the type is {s.op}"),
         "a cooperative matrix has at least one row and one column", COOPMATRIX),
-    Row("matrix_size", "", Holds(f"rows * columns ≤ {MOST_COMPONENTS}",
-        lambda s: _components(s) <= MOST_COMPONENTS,
+    Row("matrix_size", "", Holds(f"rows * columns ≤ {_LIMITS.matrix_components}",
+        lambda s: _components(s) <= s.facts.limits.matrix_components,
         lambda s: f"the type is {s.op}, which has {_components(s)} components"),
         "a cooperative matrix has no more components than the target allows", COOPMATRIX,
         "take a smaller matrix, and go through the larger one in a loop", needs="matrix_components"),
