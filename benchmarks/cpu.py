@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from girih.bench import session
-from girih.bench.events import Event, MeasuringRequest
+from girih.bench.events import CHECK_MODES, Event, MeasuringRequest
 from girih.bench.machine import load, usable_cpus
 from girih.bench.measuring.rows import BUSY
 from girih.bench.report import Results, head, tail
@@ -40,8 +40,6 @@ SHAPES = (
 
 FLAT = ((2, 2, 10000), (6, 6, 3000), (13, 13, 5000), (37, 29, 1000), (64, 64, 4000), (3, 2000, 2000), (2000, 3, 2000))
 """M x N x K of few rows or columns, mostly of a great depth: in all four ways."""
-
-CHECKS = {"off": ("off",), "bounds": ("bounds",), "both": ("off", "bounds")}
 
 
 def own_events(request: MeasuringRequest) -> Iterator[Event]:
@@ -94,7 +92,7 @@ def events(arguments: argparse.Namespace) -> Iterator[Event]:
     standard: tuple[str, ...] = tuple(group for group in arguments.group if group not in OWN)
     own = tuple(group for group in arguments.group if group in OWN) if arguments.group else OWN
     request = MeasuringRequest(
-        "standard", standard, checks=CHECKS[arguments.checks], threads=arguments.threads, quick=arguments.quick
+        "standard", standard, checks=CHECK_MODES[arguments.checks], threads=arguments.threads, quick=arguments.quick
     )
     if standard or not arguments.group:
         yield from session.measure(request)
@@ -131,7 +129,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--save", action="store_true", help="write the figures to benchmarks/results/")
     parser.add_argument("--busy", action="store_true", help="save although other processes are running")
     parser.add_argument("--group", action="append", default=[], help="only this group; may be repeated")
-    parser.add_argument("--checks", choices=sorted(CHECKS), default="both", help="what compiled code checks")
+    parser.add_argument("--checks", choices=sorted(CHECK_MODES), default="both", help="what compiled code checks")
     parser.add_argument("--threads", type=int, default=min(2, usable_cpus()), help="of the groups about threads")
     parser.add_argument("--quick", action="store_true", help="shorter and less exact")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)

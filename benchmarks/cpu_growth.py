@@ -21,7 +21,7 @@ from girih.bench.cases.case import Case
 from girih.bench.measuring.context import MeasuringContext
 from girih.bench.measuring.rows import Measurement
 from girih.program import compile_source, source_of_text
-from girih.runtime.executors import lowered
+from girih.runtime.cpu.executor import lowered
 
 COUNTS = (100, 300, 1000, 3000, 10_000)
 LONGEST = 5.0

@@ -10,19 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+from typing import SupportsIndex
 
-from girih.diagnostics import Diagnostic, LaunchError
+from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.ir.core import Function, Module
 from girih.program import compile_source, read_source, source_of_text
+from girih.runtime.device import Executor
+from girih.runtime.targets import CHECKS, ResolvedTarget, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
 
-if TYPE_CHECKING:
-    from girih.interpreter.launch import Progress
-    from girih.interpreter.machine.choices import Choices
-    from girih.runtime.executors import Executor
-
-DEFAULT_CHECKS = "bounds"
+DEFAULT_CHECKS = CHECKS[0]
 
 _MOST_GRIDS = 64
 """How many grids a kernel remembers."""
@@ -63,21 +60,21 @@ def loads(
 
 
 def _compile(source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str) -> Program:
-    from girih.runtime.executors import executor_factory
-
-    executor_factory(target, checks)
-    module, warnings = compile_source(source, definitions)
-    return compile_module(module, target, checks=checks, warnings=warnings)
+    resolved = resolve(target, checks=checks)
+    module, warnings = compile_source(source, definitions, resolved.row.limits)
+    return program_of(module, resolved, warnings)
 
 
 def compile_module(
     module: Module, target: str | None = None, *, checks: str = DEFAULT_CHECKS, warnings: Sequence[Diagnostic] = ()
 ) -> Program:
     """The kernels of a module without errors, compiled for a target; see `load`."""
-    from girih.runtime.executors import executor_factory
+    return program_of(module, resolve(target, checks=checks), warnings)
 
-    name, make = executor_factory(target, checks)
-    return Program(module, {f.name: make(f) for f in module.functions}, name, tuple(warnings))
+
+def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagnostic] = ()) -> Program:
+    """The kernels of a module without errors, compiled for a target that is resolved."""
+    return Program(module, {f.name: target.executor(f) for f in module.functions}, target, tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,7 +83,7 @@ class Program(Mapping[str, "Kernel"]):
 
     module: Module
     executors: Mapping[str, Executor]
-    target: str
+    resolved: ResolvedTarget
     warnings: tuple[Diagnostic, ...] = ()
     _kernels: dict[str, Kernel] = field(default_factory=dict, init=False, compare=False)
 
@@ -99,7 +96,12 @@ class Program(Mapping[str, "Kernel"]):
         if found is None:
             known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
-        return self._kernels.setdefault(name, Kernel(found, self.executors[found.name], self.target))
+        return self._kernels.setdefault(name, Kernel(found, self.executors[found.name], self.resolved))
+
+    @property
+    def target(self) -> str:
+        """The target, as it was named."""
+        return self.resolved.name
 
     def __iter__(self) -> Iterator[str]:
         return iter(f.name for f in self.module.functions)
@@ -120,8 +122,9 @@ class Kernel:
 
     ir: Function
     executor: Executor = field(repr=False, compare=False)
-    target: str
+    resolved: ResolvedTarget
     grid: tuple[int, int, int] = field(default=(1, 1, 1))
+    _options: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getitem__(self, grid: Grid) -> Kernel:
@@ -131,26 +134,34 @@ class Kernel:
             known = self._on_grids.get(grid)
             return self._on_new_grid(grid) if known is None else known
         if type(grid) is not tuple:
-            return Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+            return self._on(grid)
         for size in grid:
             if type(size) is not int:
-                return Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+                return self._on(grid)
         known = self._on_grids.get(grid)
         return self._on_new_grid(grid) if known is None else known
 
+    def _on(self, grid: Grid) -> Kernel:
+        return Kernel(self.ir, self.executor, self.resolved, normalized_grid(grid), self._options)
+
     def _on_new_grid(self, grid: Grid) -> Kernel:
-        made = Kernel(self.ir, self.executor, self.target, normalized_grid(grid))
+        made = self._on(grid)
         if len(self._on_grids) >= _MOST_GRIDS:
             self._on_grids.clear()
         self._on_grids[grid] = made
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Kernel, (self.ir, self.executor, self.target, self.grid)
+        return Kernel, (self.ir, self.executor, self.resolved, self.grid, self._options)
 
     @property
     def name(self) -> str:
         return self.ir.name
+
+    @property
+    def target(self) -> str:
+        """The target, as it was named."""
+        return self.resolved.name
 
     @property
     def signature(self) -> str:
@@ -161,73 +172,56 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<girih kernel {self.signature} on {self.target}>"
 
-    def __call__(
-        self,
-        *arguments: object,
-        choices: Choices | None = None,
-        max_steps: int | None = None,
-        progress: Progress | None = None,
-        **named: object,
-    ) -> None:
+    def options(self, **options: object) -> Kernel:
+        """The kernel with options of a launch: `kernel.options(max_steps=1000)[grid](arguments)`.
+
+        `girih targets NAME` lists the options of a target. The interpreter has `choices`, a `girih.Choices` that varies
+        what the language leaves open; `max_steps`, how many instructions a batch of work-groups may execute; and
+        `progress`, a function that is called with the number of finished work-groups and of all. None is the default;
+        options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and for a
+        value of another type, and `ValueError` for a value out of range.
+        """
+        chosen = launch_options(self.resolved.row, {**self._options, **options})
+        return Kernel(self.ir, self.executor.with_options(chosen), self.resolved, self.grid, chosen)
+
+    def __call__(self, /, *arguments: object) -> None:
         """Launch the kernel and wait for it; arrays are changed in place.
 
         Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
         ran. After that the interpreter leaves all arrays as they were; compiled code leaves what it had written.
-
-        Three options are the interpreter's: `choices` varies what the language leaves open, `max_steps` bounds the
-        instructions that a batch of work-groups executes, and `progress` is called with the number of finished
-        work-groups and of all. Raises `TypeError` for arguments given by name and for options that the target has not.
         """
-        if choices is None and max_steps is None and progress is None and not named:
-            result = self.executor.call(self.grid, *arguments)
-            if result is not None:
-                self.executor.settle(result, self.grid, arguments)
-            return
-        if named:
-            raise TypeError(f"{', '.join(named)}: give arguments by position, {self.signature}; "
-                            "the options are choices, max_steps and progress")  # fmt: skip
-        _check_options(choices, max_steps, progress)
-        given = {"choices": choices, "max_steps": max_steps, "progress": progress}
-        self.executor.launch_with({k: v for k, v in given.items() if v is not None}, self.grid, arguments)
+        result = self.executor.call(self.grid, *arguments)
+        if result is not None:
+            self.executor.settle(result, self.grid, arguments)
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR of the kernel, source lines as debug locations. Raises `CompileError` for the interpreter."""
-        return self.executor.llvm_ir
+        """The LLVM IR of the kernel, source lines as debug locations. Raises `CompileError` where there is none."""
+        return str(self._emitted("llvm"))
 
     @property
     def assembly(self) -> str:
-        """The machine code of the kernel as assembly. Raises `CompileError` for the interpreter."""
-        return self.executor.assembly
+        """The machine code of the kernel as assembly. Raises `CompileError` where there is none."""
+        return str(self._emitted("asm"))
 
     @property
     def ptx(self) -> str:
-        """The PTX of the kernel."""
-        self._refuse("PTX")
+        """The PTX of the kernel. Raises `CompileError` where there is none."""
+        return str(self._emitted("ptx"))
 
     @property
     def spirv(self) -> bytes:
-        """The SPIR-V module of the kernel."""
-        self._refuse("SPIR-V")
+        """The SPIR-V module of the kernel. Raises `CompileError` where there is none."""
+        made = self._emitted("spirv")
+        assert isinstance(made, bytes)
+        return made
 
-    def _refuse(self, what: str) -> NoReturn:
-        from girih.runtime.executors import refuse_form
-
-        refuse_form(self.ir, self.target, what)
-
-
-def _check_options(choices: object, max_steps: object, progress: object) -> None:
-    """Hold the options of a launch against their types. Raises `TypeError` and `ValueError`."""
-    from girih.interpreter.machine.choices import Choices
-
-    if not isinstance(choices, Choices | None):
-        raise TypeError(f"choices is a girih.Choices; got {choices!r}")
-    if max_steps is not None and (isinstance(max_steps, bool) or not isinstance(max_steps, int)):
-        raise TypeError(f"max_steps is an integer; got {max_steps!r}")
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps is at least 1; got {max_steps}")
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress is called with two integers; got {progress!r}")
+    def _emitted(self, form: str) -> str | bytes:
+        """The kernel in a form of the table of targets."""
+        if form in self.resolved.row.emits:
+            return self.resolved.emit(self.ir, form)
+        message, hint = no_form(self.target, form), "`str(kernel.ir)` shows the program"
+        raise CompileError([Diagnostic("run.emit", message, self.ir.span, hint=hint)])
 
 
 def normalized_grid(grid: Grid) -> tuple[int, int, int]:

@@ -13,8 +13,10 @@ from typing import Any
 import click
 
 from girih import __version__
+from girih.bench.events import CHECK_MODES
 from girih.commands.address.command import address
 from girih.commands.parts.calls import definitions_of, grid_of
+from girih.runtime.targets import CHECKING, CHECKS, FORMS, PROGRAM_FORM
 
 INTERRUPTED = 130
 
@@ -32,6 +34,10 @@ _definitions = click.option(
 _format = click.option(
     "--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Text for people, JSON for programs.",
+)  # fmt: skip
+_checks = click.option(
+    "--checks", type=click.Choice(CHECKS), default=CHECKS[0], show_default=True,
+    help="How much compiled code checks.",
 )  # fmt: skip
 
 
@@ -137,10 +143,9 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
 @click.option(
     "--max-steps", type=click.IntRange(1), metavar="N", help="Stop a batch of work-groups after so many instructions."
 )
-@click.option("--target", default="interpreter", show_default=True, metavar="TARGET",
-              help="`interpreter` finds everything that is wrong; `cpu` is fast.")  # fmt: skip
-@click.option("--checks", type=click.Choice(["bounds", "off"]), default="bounds", show_default=True,
-              help="How much code compiled for `cpu` checks.")  # fmt: skip
+@click.option("--target", default=CHECKING, show_default=True, metavar="TARGET",
+              help="What runs the kernel; `girih targets` lists the targets.")  # fmt: skip
+@_checks
 @_format
 @click.pass_context
 def run(
@@ -161,8 +166,6 @@ def run(
     """Run a kernel on arrays, every access checked."""
     from girih.commands.run import RunRequest, run_kernel
 
-    if target != "interpreter" and (choices is not None or max_steps is not None):
-        raise click.UsageError("--choices and --max-steps are the interpreter's: leave out --target")
     request = RunRequest(
         file, function, arguments, grid, definitions, saves, seed, choices, max_steps, target, checks, format == "json"
     )
@@ -187,12 +190,11 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @main.command()
 @click.argument("file", metavar="FILE")
 @click.argument("function", metavar="[FUNCTION]", required=False)
-@click.option("--as", "form", required=True, type=click.Choice(["ir", "llvm", "asm", "ptx", "spirv"]),
-              help="The canonical text, or LLVM IR or assembly of the compiled kernels.")  # fmt: skip
+@click.option("--as", "form", required=True, type=click.Choice([PROGRAM_FORM, *FORMS]),
+              help="The canonical text, or what a target compiles the kernels to.")  # fmt: skip
 @click.option("--target", default=None, metavar="TARGET",
-              help="What to compile for: `cpu`, this machine, or `cpu:NAME`, such as `cpu:haswell`.")  # fmt: skip
-@click.option("--checks", type=click.Choice(["bounds", "off"]), default="bounds", show_default=True,
-              help="How much the compiled code checks.")  # fmt: skip
+              help="What to compile for, such as `cpu:haswell`; `girih targets` lists the targets.")  # fmt: skip
+@_checks
 @_definitions
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.pass_context
@@ -276,7 +278,7 @@ above 1, girih is faster. Measured in turns; the table shows medians.
               "peer, which must be there; all that are there if left out. May be repeated.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for girih and its peers; 1 for a "
               "kernel, 2 for the part of the standard set that is about threads.")  # fmt: skip
-@click.option("--checks", type=click.Choice(["off", "bounds", "both"]), default="off", show_default=True,
+@click.option("--checks", type=click.Choice(list(CHECK_MODES)), default=next(iter(CHECK_MODES)), show_default=True,
               help="What compiled code checks; `both` also shows what it costs.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Shorter and less exact.")
 @click.option("--validate/--no-validate", default=True, show_default=True,

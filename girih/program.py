@@ -9,6 +9,7 @@ from girih.diagnostics import CompileError, Diagnostic, errors
 from girih.front.text.parser import LARGEST_TEXT, parse_text
 from girih.ir.check import check_module
 from girih.ir.core import Module
+from girih.ir.limits import DeviceLimits
 from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source, Span
 
@@ -34,16 +35,20 @@ def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, o
     return module
 
 
-def analyze(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
-    """What could be read of a source, and every error and warning, in source order."""
+def analyze(
+    source: Source, definitions: Mapping[str, object] | None = None, limits: DeviceLimits | None = None
+) -> tuple[Module, list[Diagnostic]]:
+    """What could be read of a source, and every error and warning, in source order; `limits` are a target's."""
     module, problems = parse_text(source, TILE_LANGUAGE, definitions)
-    problems += check_module(module)
+    problems += check_module(module, limits)
     return module, sorted(problems, key=lambda d: (d.span.start, d.span.end))
 
 
-def compile_source(source: Source, definitions: Mapping[str, object] | None = None) -> tuple[Module, list[Diagnostic]]:
+def compile_source(
+    source: Source, definitions: Mapping[str, object] | None = None, limits: DeviceLimits | None = None
+) -> tuple[Module, list[Diagnostic]]:
     """A module without errors, and its warnings. Raises `CompileError`."""
-    module, problems = analyze(source, definitions)
+    module, problems = analyze(source, definitions, limits)
     if errors(problems):
         raise CompileError(problems)
     return module, problems

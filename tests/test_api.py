@@ -90,10 +90,19 @@ def test_a_directory_and_a_file_that_is_not_there(tmp_path: Path) -> None:
         girih.load(tmp_path / "none.tl")
 
 
-def test_arguments_are_given_by_position() -> None:
-    kernel: Any = axpby()
-    with pytest.raises(TypeError, match=r"B: give arguments by position, @axpby\(%alpha: f32"):
-        kernel(1.0, None, 1.0, B=None)
+# --- options of a launch ---------------------------------------------------------------------------
+
+
+def test_options_stay_with_the_kernel_that_has_them() -> None:
+    loop = "func @f(%n: index) {\n  %zero = constant 0 : index\n  for %i=%zero,%n {\n  }\n}\n"
+    kernel = girih.loads(loop, target="interpreter")["f"]
+    bounded = kernel.options(max_steps=10)
+    for launched in (bounded, bounded[2], kernel[2].options(max_steps=10), bounded.options(choices=girih.Choices(1))):
+        with pytest.raises(girih.KernelError, match=r"run\.budget"):
+            launched(100)
+    for launched in (kernel, kernel[2], bounded.options(max_steps=None), bounded.options(max_steps=1000)[2]):
+        launched(100)
+    assert kernel[2].options(max_steps=10).grid == bounded[2].grid == (2, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -104,11 +113,14 @@ def test_arguments_are_given_by_position() -> None:
         ({"max_steps": True}, TypeError, "max_steps is an integer; got True"),
         ({"max_steps": 0}, ValueError, "max_steps is at least 1; got 0"),
         ({"progress": 5}, TypeError, "progress is called with two integers; got 5"),
+        ({"chioces": 5}, TypeError, r"there is no option 'chioces' of a launch \(did you mean 'choices'\?\); "
+                                    "interpreter has choices, max_steps, and progress"),
+        ({"fast": None}, TypeError, "there is no option 'fast' of a launch; interpreter has choices, max_steps, and"),
     ],
-)
-def test_options_of_a_launch(options: dict[str, Any], error: type[Exception], message: str) -> None:
+)  # fmt: skip
+def test_options_that_are_wrong(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        axpby()(*arguments(), **options)
+        axpby().options(**options)
 
 
 @pytest.mark.parametrize(

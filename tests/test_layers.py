@@ -61,10 +61,13 @@ ROOMS = {
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),
+    "runtime.device": Room(("ir",)),
     "runtime.cache": Room(("ir", "back.llvm.assemble")),
-    "runtime.cpu": Room((*KNOWN, "arguments", "back.llvm", "runtime.cache"), ARRAYS),
-    "runtime": Room((*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.cache", "runtime.cpu"), ARRAYS),
-    "api": Room((*WORDS, "ir", "program", "interpreter", "runtime")),
+    "runtime.cpu": Room((*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
+    "runtime": Room(
+        (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS
+    ),
+    "api": Room((*WORDS, "ir", "program", "arguments", "interpreter", "runtime")),
     "kernels": Room(("api",), ("numpy",)),
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),

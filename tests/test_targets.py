@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import girih
 from girih.back.llvm.assemble.assembler import Cpu
+from girih.runtime.targets import CHECKS, FORMS, TARGETS, EmittedForm, resolve
 from girih.source import Source, Span
 
 TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
@@ -81,6 +83,13 @@ def test_switching_checks_off_for_compiled_code_lets_the_environment_choose_the_
     ("options", "error", "message"),
     [
         ({"target": "abacus"}, ValueError, "there is no target 'abacus'; the targets are interpreter, cpu, and cpu:N"),
+        (
+            {"target": "gpu"},
+            ValueError,
+            "^there is no target 'gpu'; the targets are interpreter, cpu, and",
+        ),
+        ({"target": "CPU"}, ValueError, r"there is no target 'CPU' \(did you mean 'cpu'\?\); the targets are"),
+        ({"target": "interpeter"}, ValueError, r"there is no target 'interpeter' \(did you mean 'interpreter'\?\)"),
         ({"target": "cpu:"}, ValueError, "there is no target 'cpu:'"),
         ({"target": "interpreter:fast"}, ValueError, "there is no target 'interpreter:fast'"),
         ({"target": "cuda"}, ValueError, "there is no target 'cuda'"),
@@ -100,6 +109,20 @@ def test_targets_that_are_not_there(
         girih.loads(TEXT, **options)
     with pytest.raises(error, match=message):
         girih.loads("this is no program", **options)
+
+
+def test_the_documentation_has_the_targets_of_the_table(repository: Path) -> None:
+    text = (repository / "docs" / "targets.md").read_text(encoding="utf-8")
+    _, *lines = text.partition("| --- |")[2].partition("\n\n")[0].splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines]
+    assert rows == [[f"`{form.text}`", form.says, form.use] for row in TARGETS.values() for form in row.forms]
+
+
+def test_the_documentation_has_the_modes_of_checks(repository: Path) -> None:
+    text = (repository / "docs" / "targets.md").read_text(encoding="utf-8")
+    heads = re.findall(r"^\| what goes wrong \| (.*) \|$", text, re.M)
+    compiled = [f"cpu, `{word}`" for word in CHECKS]
+    assert [head.split(" | ") for head in heads] == [["interpreter", *compiled]]
 
 
 @NEEDS_AVX2
@@ -179,28 +202,50 @@ def test_assembly_names_the_kernel() -> None:
     assert '"girih.axpby":' in assembly or "girih.axpby:" in assembly
 
 
-@pytest.mark.parametrize("form", ["llvm_ir", "assembly"])
-def test_the_interpreter_compiles_nothing(form: str) -> None:
-    with pytest.raises(girih.CompileError, match=r"run\.emit.*the target 'interpreter' emits no"):
+@pytest.mark.parametrize(("form", "words"), [("llvm_ir", "LLVM IR"), ("assembly", "assembly")])
+def test_the_interpreter_compiles_nothing(form: str, words: str) -> None:
+    with pytest.raises(girih.CompileError, match=rf"run\.emit.*the target 'interpreter' emits no {words}; cpu does"):
         getattr(girih.loads(TEXT, target="interpreter")["fill"], form)
 
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
-@pytest.mark.parametrize("form", ["ptx", "spirv"])
-def test_forms_that_no_target_has(form: str, target: str) -> None:
-    with pytest.raises(girih.CompileError, match=rf"run\.emit.*the target '{target}' emits no"):
+@pytest.mark.parametrize(("form", "words"), [("ptx", "PTX"), ("spirv", "SPIR-V")])
+def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
+    with pytest.raises(girih.CompileError, match=rf"run\.emit.*the target '{target}' emits no {words}; no target does"):
         getattr(girih.loads(TEXT, target=target)["fill"], form)
+
+
+@pytest.mark.parametrize("form", FORMS.values())
+def test_every_form_is_a_property_of_a_kernel(form: EmittedForm) -> None:
+    assert isinstance(getattr(girih.Kernel, form.attribute), property)
+    for target in TARGETS.values():
+        kernel = girih.loads(TEXT, target=target.name)["fill"]
+        if form.name in target.emits:
+            assert "girih.fill" in getattr(kernel, form.attribute)
 
 
 @pytest.mark.parametrize(
     "options", [{"choices": girih.Choices(1)}, {"max_steps": 100}, {"progress": lambda done, all: None}]
 )
 def test_options_of_the_interpreter_are_refused(options: dict[str, Any]) -> None:
-    array = np.zeros(3, np.int32)
     (name,) = options
-    with pytest.raises(TypeError, match=f"{name}: options of the interpreter; load the program with target='interp"):
-        girih.loads(TEXT, target="cpu")["fill"](1, array, **options)
-    assert not array.any()
+    kernel = girih.loads(TEXT, target="cpu")["fill"]
+    with pytest.raises(TypeError) as caught:
+        kernel.options(**options)
+    assert str(caught.value) == (
+        f"the target 'cpu' has no option {name} of a launch, it has none; interpreter has it: load the program with "
+        "target='interpreter'"
+    )
+    array = np.zeros(3, np.int32)
+    kernel.options(**dict.fromkeys(options))(1, array)
+    assert array.tolist() == [1, 1, 1], "None is the default, which every target has"
+
+
+def test_a_target_that_is_resolved_survives_a_pickle() -> None:
+    for resolved in (resolve("interpreter"), resolve("cpu", checks="off"), resolve(f"cpu:{FOREIGN}")):
+        again = pickle.loads(pickle.dumps(resolved))
+        assert again == resolved and again.settings == resolved.settings
+        assert str(again) == resolved.name
 
 
 def test_without_checks_a_division_by_zero_gives_zero() -> None:

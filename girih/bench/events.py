@@ -17,7 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from girih.runtime.targets import CHECKS
+
 Event = Mapping[str, Any]
+
+CHECK_MODES = {**{word: (word,) for word in reversed(CHECKS)}, "both": tuple(reversed(CHECKS))}
+"""The modes of checks by the word for them; the first of several is the one that is compared with peers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class MeasuringRequest:
     groups: tuple[str, ...] = ()
     name: str = ""
     type: str = ""
-    checks: tuple[str, ...] = ("off",)
+    checks: tuple[str, ...] = CHECK_MODES["off"]
     threads: int = 1
     quick: bool = False
     against: tuple[str, ...] = ()

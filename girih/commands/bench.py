@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from girih.bench.events import Event, MeasuringRequest
+from girih.bench.events import CHECK_MODES, Event, MeasuringRequest
 from girih.bench.measuring.rows import Measurement
 from girih.bench.report import COLOURS, TITLES, Results, cells, head, tail, verdict_in_words
 from girih.commands.parts.array_specifications import Specification, parse_argument
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
 """Columns of the table where no terminal says how wide it is."""
-
-CHECKS = {"off": ("off",), "bounds": ("bounds",), "both": ("off", "bounds")}
-"""The modes of checks by the word for them; the first is the one that is compared."""
 
 TOLERANCES = {"f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4, "c64": 1e-10}
 """How far a result may be from the interpreter's, relative to the largest element; integers are exact."""
@@ -163,7 +160,7 @@ def _made(call: BenchCall, kind: str, *, threads: int = 1, **given: Any) -> Meas
     return MeasuringRequest(
         kind,
         groups,
-        checks=CHECKS[call.checks],
+        checks=CHECK_MODES[call.checks],
         threads=call.threads or threads,
         quick=call.quick,
         against=call.against,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import click
 
 from girih.commands.parts.calls import analyzed, refuse_file, unknown
 from girih.commands.parts.report import counted, print_items
+from girih.commands.parts.targets import target_of
 from girih.diagnostics import CompileError, errors
-from girih.ir.core import Function, Module
-
-_NEEDS = {
-    "ptx": ("PTX", "the target cuda"),
-    "spirv": ("SPIR-V", "the target vulkan"),
-}
-"""What forms there will be, and the target that each needs."""
+from girih.ir.core import Module
+from girih.runtime.targets import FORMS, PROGRAM_FORM, ResolvedTarget, emitters, listed, no_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +30,7 @@ class EmitRequest:
 
 def emit_file(request: EmitRequest) -> int:
     """Write a file in a form to standard output or a file; 1 if the program has an error, and nothing is written."""
-    if request.form in _NEEDS:
-        name, needs = _NEEDS[request.form]
-        raise click.UsageError(f"--as {request.form}: {name} needs {needs}, which is not there yet; "
-                               "there are --as ir, llvm and asm")  # fmt: skip
+    target = None if request.form == PROGRAM_FORM else _target(request)
     module, problems = analyzed(request.path, request.definitions)
     print_items(problems, to_stderr=True)
     if module is None or errors(problems):
@@ -45,7 +38,7 @@ def emit_file(request: EmitRequest) -> int:
         return 1
     module = _chosen(module, request.function)
     try:
-        text = str(module) if request.form == "ir" else _compiled(module, request)
+        text = str(module) if target is None else _compiled(module, target, request.form)
     except CompileError as error:
         print_items(error.diagnostics, to_stderr=True)
         click.echo(f"{request.path}: {counted(error.diagnostics)}", err=True)
@@ -64,22 +57,23 @@ def _chosen(module: Module, name: str | None) -> Module:
     return Module((found,))
 
 
-def _compiled(module: Module, request: EmitRequest) -> str:
-    """LLVM IR or assembly, one kernel after the other; nothing is made ready to run."""
-    from girih.runtime.executors import assembled, lowered, processor
+def _target(request: EmitRequest) -> ResolvedTarget:
+    """The target that is compiled for; a wrong call where it does not emit the form."""
+    form, others = FORMS[request.form], emitters(request.form)
+    if not others:
+        there = listed([PROGRAM_FORM, *(name for name in FORMS if emitters(name))])
+        raise click.UsageError(
+            f"--as {form.name}: {form.says} is not there yet, no target emits it; there are --as {there}"
+        )
+    target = target_of(request.target or others[0], request.checks)
+    if form.name not in target.row.emits:
+        raise click.UsageError(f"--target {target}: {no_form(target.name, form.name)}")
+    return target
 
-    target = request.target or "cpu"
-    if target.partition(":")[0] != "cpu":
-        raise click.UsageError(f"--target {target}: --as {request.form} is for cpu, or cpu:NAME such as cpu:haswell")
-    try:
-        cpu = processor(target)
-    except ValueError as error:
-        raise click.UsageError(f"--target {target}: {error}") from None
-    form: Callable[[Function], str] = {
-        "llvm": lambda function: lowered(function, cpu, request.checks).text,
-        "asm": lambda function: assembled(function, cpu, request.checks),
-    }[request.form]
-    return "\n".join(form(function) for function in module.functions)
+
+def _compiled(module: Module, target: ResolvedTarget, form: str) -> str:
+    """A form of all kernels, one after the other; nothing is made ready to run."""
+    return "\n".join(str(target.emit(function, form)) for function in module.functions)
 
 
 def write_text(text: str, output: str | None) -> None:

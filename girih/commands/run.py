@@ -16,8 +16,10 @@ from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import counted, plural, print_items, print_json
 from girih.commands.parts.save import Save, checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary
+from girih.commands.parts.targets import target_of
 from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError
 from girih.ir.core import Function
+from girih.runtime.targets import ResolvedTarget, listed, targets_with
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -63,7 +65,7 @@ def _run(request: RunRequest) -> int:
     maker = ArrayMaker(request.seed)
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = LaunchSummary(function, values)
-    seconds = _launch(kernel, request, values)
+    seconds = _launch(kernel, values)
     save_all(_arrays(saves, function, values))
     if request.as_json:
         print_json({"diagnostics": [d.to_json() for d in warnings], "findings": [],
@@ -76,26 +78,32 @@ def _run(request: RunRequest) -> int:
 
 
 def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
-    from girih.api import compile_module
+    from girih.api import program_of
     from girih.program import compile_source
 
-    _known_target(request)
-    module, warnings = compile_source(read_program(request.file), request.definitions)
-    program = compile_module(module, request.target, checks=request.checks, warnings=warnings)
+    target = target_of(request.target, request.checks)
+    options = _options(request, target)
+    module, warnings = compile_source(read_program(request.file), request.definitions, target.row.limits)
+    program = program_of(module, target, warnings)
     name = request.function.removeprefix("@")
     if name not in program:
         unknown("kernel", name, program)
-    return program[name][request.grid], program.warnings
+    return program[name][request.grid].options(**options), program.warnings
 
 
-def _known_target(request: RunRequest) -> None:
-    """Refuse a call with a target, a processor or a combination with checks that there is not."""
-    from girih.runtime.executors import executor_factory
+def _options(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:
+    """The options of the launch; a wrong call where the target lacks one."""
+    given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps}
+    for name, value in given.items():
+        if value is not None and target.row.option(name) is None:
+            flags = listed([f"--{name.replace('_', '-')}" for name in given])
+            raise click.UsageError(f"{flags} are the {listed(targets_with(name))}'s: leave out --target")
+    if request.choices is None:
+        return given
 
-    try:
-        executor_factory(request.target, request.checks)
-    except ValueError as error:
-        raise click.UsageError(f"--target {request.target} --checks {request.checks}: {error}") from None
+    from girih.interpreter.machine.choices import Choices
+
+    return {**given, "choices": Choices(request.choices)}
 
 
 def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]:
@@ -116,17 +124,15 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
     return given
 
 
-def _launch(kernel: Kernel, request: RunRequest, values: Sequence[object]) -> float:
-    from girih.interpreter.machine.choices import Choices
-
-    if kernel.target != "interpreter":
+def _launch(kernel: Kernel, values: Sequence[object]) -> float:
+    """Seconds that the launch took, with a progress bar where the target tells how far it is."""
+    if kernel.resolved.row.option("progress") is None:
         start = time.perf_counter()
         kernel(*values)
         return time.perf_counter() - start
-    choices = None if request.choices is None else Choices(request.choices)
     start = time.perf_counter()
     with Bar(f"@{kernel.name}") as bar:
-        kernel(*values, choices=choices, max_steps=request.max_steps, progress=bar)
+        kernel.options(progress=bar)(*values)
     return time.perf_counter() - start
 
 

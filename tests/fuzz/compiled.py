@@ -142,7 +142,7 @@ def _arguments(kernel: girih.Kernel, source: random.Random) -> list[Any]:
 def _codes(kernel: girih.Kernel, arguments: list[Any], max_steps: int | None = None) -> set[str]:
     """The codes of what a launch finds, or is refused for."""
     try:
-        kernel(*arguments, max_steps=max_steps)
+        kernel.options(max_steps=max_steps)(*arguments)
     except girih.LaunchError as error:
         return {d.code for d in error.diagnostics}
     except girih.KernelError as error:

@@ -67,7 +67,7 @@ def _launch(kernel: girih.Kernel, source: random.Random, text: str) -> str:
         return "not launched"
     choices = girih.Choices(source.randrange(100)) if source.random() < 0.5 else None
     try:
-        kernel[source.choice((1, (2, 1, 1), (1, 2, 2), 0))](*arguments, choices=choices, max_steps=STEPS)
+        kernel.options(choices=choices, max_steps=STEPS)[source.choice((1, (2, 1, 1), (1, 2, 2), 0))](*arguments)
     except girih.LaunchError:
         return "refused"
     except girih.KernelError as error:

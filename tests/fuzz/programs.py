@@ -44,7 +44,7 @@ def outcome(
     """The arrays after a launch, and the codes of what was found."""
     arrays = built.arrays()
     try:
-        girih.loads(text, target=target, checks=checks)["f"][built.grid](*arrays, choices=choices)
+        girih.loads(text, target=target, checks=checks)["f"].options(choices=choices)[built.grid](*arrays)
     except girih.KernelError as error:
         return arrays, {finding.code for finding in error.findings}
     return arrays, set()

@@ -51,7 +51,7 @@ def spmd(parameters: str, body: str, attributes: str = SMALL) -> Kernel:
 def findings(launched: Kernel, *arguments: object, grid: Grid = 1, **options: Any) -> tuple[Finding, ...]:
     """What a launch finds; it must find something."""
     with pytest.raises(girih.KernelError) as caught:
-        launched[grid](*arguments, **options)
+        launched.options(**options)[grid](*arguments)
     return caught.value.findings
 
 

@@ -27,7 +27,7 @@ def test_products_of_different_sizes_in_one_launch(seed: int | None) -> None:
     group = "group<memref<f32x?x?>x?>"
     body = "%g = group_id.x : index\n" + "\n".join(f"%{n.lower()} = load %{n}[%g] : memref<f32x?x?>" for n in "ABC")
     launched = kernel(f"%A: {group}, %B: {group}, %C: {group}, %beta: f32", body + "\ngemm.n.t %one, %a, %b, %beta, %c")
-    launched[len(SIZES)](a, b, c, 2.0, choices=Choices(seed))
+    launched.options(choices=Choices(seed))[len(SIZES)](a, b, c, 2.0)
     for found, wanted in zip(c, expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
@@ -156,7 +156,7 @@ def test_foreach_visits_every_point_once(type: str, start: int, stop: int, seed:
     """
     a = zeros(300, 3, dtype=np.int32)
     launched = kernel(f"%A: memref<i32x?x?>, %start: {type}, %stop: {type}, %far: index", body)
-    launched(a, start, stop, 128, choices=Choices(seed))
+    launched.options(choices=Choices(seed))(a, start, stop, 128)
     expected = np.zeros_like(a)
     expected[128 + start : 128 + max(start, stop)] = 1
     assert (a == expected).all()
@@ -197,7 +197,7 @@ def test_foreach_tile_covers_all_and_tells_the_remainders(rows: int, columns: in
     a = zeros(rows + 10, columns + 3, dtype=np.int32)
     parameters = "%A: memref<i32x?x?>, %from: index, %to: index, %last: index"
     launched = kernel(parameters, body, "attributes {subgroup_size=8, work_group_size=[16, 2]}")
-    launched(a, 5, 5 + rows, 1 + columns, choices=Choices(seed))
+    launched.options(choices=Choices(seed))(a, 5, 5 + rows, 1 + columns)
     expected = np.zeros_like(a)
     expected[5 : 5 + rows, 1 : 1 + columns] = 1
     assert (a == expected).all()

@@ -85,7 +85,9 @@ def test_atomic_updates(seed: int | None, transpose: bool, check: str) -> None:
     body += "%row = mul %subgroup, %eight : index\ncooperative_matrix_store %o, %O[%row, %c0]"
     a = zeros(11, 10)
     m, old = fortran(ROWS, COLUMNS) + 1, zeros(16, COLUMNS)
-    spmd("%A: memref<f32x?x?>, %B: memref<f32x?x?>, %O: memref<f32x?x?>", body)(a, m, old, choices=Choices(seed))
+    spmd("%A: memref<f32x?x?>, %B: memref<f32x?x?>, %O: memref<f32x?x?>", body).options(choices=Choices(seed))(
+        a, m, old
+    )
     places, _ = reach(position, a.shape, transpose, check)
     expected = zeros(11, 10)
     for (i, j), (p, q) in places.items():

@@ -205,7 +205,7 @@ def test_masked_atomics_return_old_values_that_are_unique(seed: int | None) -> N
     }
     """
     count, slots = zeros(dtype=np.int32), zeros(40, dtype=np.int32)
-    spmd("%N: memref<i32>, %A: memref<i32x?>", body)[5](count, slots, choices=Choices(seed))
+    spmd("%N: memref<i32>, %A: memref<i32x?>", body).options(choices=Choices(seed))[5](count, slots)
     assert count == 40
     assert Counter(slots.tolist()) == dict.fromkeys((int(i) for i in ITEMS[::2]), 5)
 

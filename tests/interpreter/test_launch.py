@@ -38,7 +38,7 @@ ONE_ITEM = "attributes {subgroup_size=8, work_group_size=[8, 1]}"
 def test_every_work_group_of_a_grid_runs_once(grid: Grid, seed: int | None) -> None:
     shape = (*(grid if isinstance(grid, tuple) else (grid,)), 1, 1)[:3]
     a = zeros(*shape, dtype=np.int64)
-    kernel("%A: memref<i64x?x?x?>", MARK, ONE_ITEM)[grid](a, choices=Choices(seed))
+    kernel("%A: memref<i64x?x?x?>", MARK, ONE_ITEM).options(choices=Choices(seed))[grid](a)
     assert (a == 8 * prod(shape)).all()
 
 
@@ -48,7 +48,7 @@ def test_a_hundred_thousand_work_groups(seed: int | None) -> None:
     body = "%x = group_id.x : index\nstore %one, %A[%x]"
     seen: list[tuple[int, int]] = []
     launched = kernel("%A: memref<f32x?>", body)[100_000]
-    launched(a, choices=Choices(seed), progress=lambda done, total: seen.append((done, total)))
+    launched.options(choices=Choices(seed), progress=lambda done, total: seen.append((done, total)))(a)
     assert (a == 1).all()
     assert seen == sorted(seen)
     assert seen[-1] == (100_000, 100_000)
@@ -57,7 +57,7 @@ def test_a_hundred_thousand_work_groups(seed: int | None) -> None:
 def test_more_work_groups_than_are_ordered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "_ORDERED", 100)
     a = zeros(1005)
-    kernel("%A: memref<f32x?>", "%x = group_id.x : index\nstore %one, %A[%x]")[1005](a, choices=Choices(3))
+    kernel("%A: memref<f32x?>", "%x = group_id.x : index\nstore %one, %A[%x]").options(choices=Choices(3))[1005](a)
     assert (a == 1).all()
 
 
@@ -105,7 +105,7 @@ def test_there_is_a_budget_without_asking(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_budget_is_of_a_batch_not_of_the_launch() -> None:
     a = zeros(50_000)
-    kernel("%A: memref<f32x?>", "%x = group_id.x : index\nstore %one, %A[%x]")[50_000](a, max_steps=20)
+    kernel("%A: memref<f32x?>", "%x = group_id.x : index\nstore %one, %A[%x]").options(max_steps=20)[50_000](a)
     assert a.all()
 
 
@@ -128,7 +128,7 @@ def outcomes(text: str, size: int, grid: int = 1, *, all_items: bool = False) ->
         twice = []
         for _ in range(2):
             a = zeros(size)
-            launched[grid](a, zeros(dtype=np.int32), size, choices=Choices(seed))
+            launched.options(choices=Choices(seed))[grid](a, zeros(dtype=np.int32), size)
             twice.append(a.tobytes())
         assert twice[0] == twice[1]
         found[seed] = twice[0]
@@ -163,7 +163,7 @@ def test_sizes_are_a_choice_where_they_are_free() -> None:
     seen = set()
     for seed in range(40):
         a = zeros(3, dtype=np.int32)
-        launched(a, choices=Choices(seed))
+        launched.options(choices=Choices(seed))(a)
         seen.add(tuple(a.tolist()))
         assert a.prod() <= 1024
     assert {s[0] for s in seen} == {8, 16, 32, 64}
@@ -183,7 +183,7 @@ def test_subgroup_sizes_suit_matrices() -> None:
     sizes = set()
     for seed in range(20):
         a, s = zeros(16, 1), zeros(dtype=np.int32)
-        launched(a, s, choices=Choices(seed))
+        launched.options(choices=Choices(seed))(a, s)
         assert (a == 3).all()
         sizes.add(int(s))
     assert sizes == {8, 16}
@@ -195,7 +195,7 @@ def test_one_choices_object_makes_the_same_choices_at_each_launch() -> None:
     results = []
     for _ in range(3):
         a = zeros(16)
-        launched(a, zeros(dtype=np.int32), choices=choices)
+        launched.options(choices=choices)(a, zeros(dtype=np.int32))
         results.append(a.tobytes())
     assert len(set(results)) == 1
     assert repr(choices) == "Choices(11)"
@@ -208,7 +208,7 @@ def test_sums_may_be_added_in_any_order() -> None:
     found = set()
     for seed in range(20):
         b = zeros()
-        launched(a, b, choices=Choices(seed))
+        launched.options(choices=Choices(seed))(a, b)
         np.testing.assert_allclose(b, a.sum(dtype=np.float64), rtol=1e-5, atol=np.abs(a).sum() * 1e-6)
         found.add(float(b))
     assert len(found) > 1
@@ -224,7 +224,7 @@ def test_the_order_of_a_reduction_is_a_choice() -> None:
     found = set()
     for seed in range(20):
         b = zeros()
-        launched(a, b, choices=Choices(seed))
+        launched.options(choices=Choices(seed))(a, b)
         np.testing.assert_allclose(b, a[:8].sum(), rtol=1e-5)
         found.add(float(b))
     assert len(found) > 1
@@ -244,7 +244,7 @@ def test_components_go_where_they_come_from_whatever_the_subgroup_size(type: str
     a = (np.arange(320) % 100 + 1).reshape(64, 5, order="F").astype(dtype(NUMBERS[type]))
     for seed in range(20):
         b, size = np.zeros_like(a), zeros(dtype=np.int32)
-        launched(a, b, size, choices=Choices(seed))
+        launched.options(choices=Choices(seed))(a, b, size)
         moved = b.astype(float) != 0
         assert np.count_nonzero(moved) == size
         assert (b[moved] == a[moved]).all()

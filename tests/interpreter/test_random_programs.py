@@ -170,7 +170,7 @@ def test_the_machine_agrees_with_one_work_item_after_the_other(seed: int) -> Non
     steps, _ = writer.block(["me", "group", *CONSTANTS], 0)
     launched = spmd("%A: memref<i32x?x?x?>, %S: memref<i32x?>", prologue() + "\n" + "\n".join(writer.lines))
     a, s = zeros(SLOTS, ITEMS, GROUPS, dtype=np.int32), zeros(GROUPS, dtype=np.int32)
-    launched[GROUPS](a, s, choices=Choices(seed if seed % 2 else None))
+    launched.options(choices=Choices(seed if seed % 2 else None))[GROUPS](a, s)
     sums = [0] * GROUPS
     for group in range(GROUPS):
         for item in range(ITEMS):

@@ -59,7 +59,7 @@ def test_what_progress_raises_comes_out_as_it_is_and_rolls_back(
     a = fortran(20_000)
     before = a.tobytes()
     with pytest.raises(error):
-        kernel("%A: memref<f32x?>", STORES)[20_000](a, progress=progress)
+        kernel("%A: memref<f32x?>", STORES).options(progress=progress)[20_000](a)
     assert a.tobytes() == before
 
 

@@ -68,5 +68,5 @@ def test_rows_that_a_derivative_does_not_have_are_not_used(order: int) -> None:
 def test_whatever_an_implementation_chooses(seed: int) -> None:
     k, a, q = inputs(4, 3, "f64")
     result = zeros("f64", *q.shape)
-    kernels.ader_dg(order=4, type="f64")[3](0.3, k, a, q, result, choices=girih.Choices(seed))
+    kernels.ader_dg(order=4, type="f64").options(choices=girih.Choices(seed))[3](0.3, k, a, q, result)
     np.testing.assert_allclose(result, predictor(4, 0.3, k, a, q), rtol=1e-11, atol=1e-11)

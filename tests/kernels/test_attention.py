@@ -52,7 +52,7 @@ def attend(type: str, causal: bool, arrays: list[Array], scale: float, choices: 
     program = girih.load(kernels.path("attention"), definitions=definitions)
     out = np.full(q.shape, np.nan, q.dtype, order="F")
     result = girih.uninitialized(out)
-    program["attention"][-(-queries // 32), heads](*arrays, result, scale, choices=choices)
+    program["attention"].options(choices=choices)[-(-queries // 32), heads](*arrays, result, scale)
     return out
 
 

@@ -41,7 +41,7 @@ def multiply(
     program = girih.load(kernels.path("gemm"), definitions={"type": type, "accumulator": accumulator})
     result = c.copy(order="F")
     grid = (-(-c.shape[0] // 32), -(-c.shape[1] // 32))
-    program["gemm"][grid](alpha, a, b, beta, result, choices=choices)
+    program["gemm"].options(choices=choices)[grid](alpha, a, b, beta, result)
     return result
 
 

@@ -32,7 +32,7 @@ def launch(
     **definitions: object,
 ) -> None:
     program = girih.load(kernels.path(name), definitions=definitions)
-    program[function or name][grid](*arguments, choices=None if seed is None else Choices(seed))
+    program[function or name].options(choices=None if seed is None else Choices(seed))[grid](*arguments)
 
 
 def close(found: Array, expected: Array) -> None:

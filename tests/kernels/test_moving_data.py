@@ -86,7 +86,7 @@ def test_histogram(type_: str, length: int, bins: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_histogram_whatever_an_implementation_chooses(seed: int) -> None:
     x, h = np.arange(10_000, dtype=np.int32) % 50, np.zeros(50, np.int32)
-    kernels.histogram(bins=50)[3](x, h, choices=girih.Choices(seed))
+    kernels.histogram(bins=50).options(choices=girih.Choices(seed))[3](x, h)
     assert (h == 200).all()
 
 
@@ -95,8 +95,8 @@ def scan(x: Array, type_: str, choices: girih.Choices | None = None) -> Array:
     grid = kernels.grid_for("scan", len(x))
     y, totals = zeros(type_, len(x)), zeros(type_, *grid)
     first, second = kernels.scan(type=type_)
-    first[grid](x, totals, choices=choices)
-    second[grid](x, totals, y, choices=choices)
+    first.options(choices=choices)[grid](x, totals)
+    second.options(choices=choices)[grid](x, totals, y)
     return y
 
 
@@ -137,8 +137,8 @@ def test_transpose_and_stencil_whatever_an_implementation_chooses(seed: int) -> 
     """Results are only written, so that what stood there may be anything."""
     choices = girih.Choices(seed)
     a, b = random("f32", 70, 41), np.full((41, 70), np.nan, np.float32, order="F")
-    kernels.transpose()[3, 2](a, girih.uninitialized(b), choices=choices)
+    kernels.transpose().options(choices=choices)[3, 2](a, girih.uninitialized(b))
     np.testing.assert_array_equal(b, a.T)
     u, v = random("f64", 45, 19, 11), np.full((37, 11, 3), np.nan, order="F")
-    kernels.stencil(type="f64")[2, 2, 3](WEIGHTS, u, girih.uninitialized(v), choices=choices)
+    kernels.stencil(type="f64").options(choices=choices)[2, 2, 3](WEIGHTS, u, girih.uninitialized(v))
     np.testing.assert_allclose(v, stencil(WEIGHTS, u), atol=30 * 100 * EPSILON["f64"])

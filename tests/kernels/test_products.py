@@ -157,7 +157,7 @@ def test_whatever_an_implementation_chooses(transpose: tuple[bool, bool], seed: 
         old = c.copy()
         kernel = load(transpose_a=transpose[0], transpose_b=transpose[1])[kernels.grid_for(name, m, n)]
         passed = turned(a, transpose[0]), turned(b, transpose[1])
-        kernel(1.5, *passed, 0.5, c, choices=girih.Choices(seed))
+        kernel.options(choices=girih.Choices(seed))(1.5, *passed, 0.5, c)
         assert_product(c, a, b, 1.5, 0.5, old, k, "f32")
 
 

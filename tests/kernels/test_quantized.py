@@ -80,11 +80,11 @@ def test_gemm(format: str, type_: str) -> None:
 def test_products_whatever_an_implementation_chooses(seed: int) -> None:
     for format in FORMATS:
         w, x, y = random_blocks(format, 20, 3), random("f32", 96), np.zeros(20, np.float32)
-        girih.load(kernels.path(f"gemv_{format}"))[f"gemv_{format}"](w, x, y, choices=girih.Choices(seed))
+        girih.load(kernels.path(f"gemv_{format}"))[f"gemv_{format}"].options(choices=girih.Choices(seed))(w, x, y)
         assert_close(y, decoded(w, format), x)
         c = np.zeros((20, 1), np.float32, order="F")
         kernel = girih.load(kernels.path(f"gemm_{format}"))[f"gemm_{format}"]
-        kernel(w, np.asfortranarray(x[:, None]), c, choices=girih.Choices(seed))
+        kernel.options(choices=girih.Choices(seed))(w, np.asfortranarray(x[:, None]), c)
         assert_close(c, decoded(w, format), x[:, None])
 
 

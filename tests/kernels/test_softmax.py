@@ -16,7 +16,7 @@ def softmax(
     a: np.ndarray[tuple[int, ...], np.dtype[np.float32]], choices: Choices | None = None
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     out = np.zeros_like(a)
-    girih.load(kernels.path("softmax"))["softmax"][a.shape[1]](a, girih.uninitialized(out), choices=choices)
+    girih.load(kernels.path("softmax"))["softmax"].options(choices=choices)[a.shape[1]](a, girih.uninitialized(out))
     return out
 
 

@@ -237,8 +237,8 @@ def test_blocks_that_are_not_whole_are_found(rows: int, columns: int, order: str
 def test_results_whatever_an_implementation_chooses(seed: int) -> None:
     choices = girih.Choices(seed)
     a, b = random("f32", 40, 33), zeros("f32", 33, 40)
-    kernels.transposed_load()[2, 2](a, b, choices=choices)
+    kernels.transposed_load().options(choices=choices)[2, 2](a, b)
     np.testing.assert_array_equal(b, a.T)
     x, f, y = random("f32", 3, 5, 4, 1), random("f32", 2, 3, 3, 3), zeros("f32", 2, 5, 4, 1)
-    kernels.convolution(padding="mirror")[1, 1, 4](1, x, f, y, choices=choices)
+    kernels.convolution(padding="mirror").options(choices=choices)[1, 1, 4](1, x, f, y)
     np.testing.assert_allclose(y.T, convolved(x.T, f.T, 1, "mirror", 1, 1), rtol=1e-5, atol=1e-5)

@@ -108,9 +108,9 @@ def test_whatever_an_implementation_chooses(seed: int) -> None:
     choices = girih.Choices(seed)
     a, x, y = random("f32", 520, 67), random("f32", 67), random("f32", 520, seed=1)
     old = y.copy()
-    kernels.gemv()[2](2.0, a, x, 0.5, y, choices=choices)
+    kernels.gemv().options(choices=choices)[2](2.0, a, x, 0.5, y)
     assert_product(y, a, x, 2, 0.5, old, 67, "f32")
     a, y = a[:70], y[:70]
     c = a.copy("F")
-    kernels.ger()[2, 2](1.0, y, x, 1.0, c, choices=choices)
+    kernels.ger().options(choices=choices)[2, 2](1.0, y, x, 1.0, c)
     assert_product(c, y[:, None], x[None, :], 1, 1, a, 1, "f32")

@@ -60,7 +60,7 @@ def interpreter(seed: int | None, *, measured: bool = True) -> Executor:
 
     def run(path: Path, name: str, grid: tuple[int, ...], arguments: list[object]) -> None:
         kernel: Kernel = program(path, "interpreter")[name][grid]
-        kernel(*arguments, choices=girih.Choices(seed), max_steps=1_000_000)
+        kernel.options(choices=girih.Choices(seed), max_steps=1_000_000)(*arguments)
 
     return Executor(run, measured=measured)
 

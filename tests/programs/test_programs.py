@@ -164,7 +164,7 @@ def test_cumulative_sums() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sum_over_work_groups(seed: int) -> None:
     a, total = numbers(1, 8, 10, dtype=np.float64), np.array(1.0)
-    program("sums")["total"][10](a, total, choices=chosen(seed))
+    program("sums")["total"].options(choices=chosen(seed))[10](a, total)
     assert total == 1 + a.sum()
 
 
@@ -179,10 +179,10 @@ def test_values_carried_through_loops() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_foreach(seed: int) -> None:
     loops, out, choices = program("loops"), zeros(3, 4, dtype=np.int32), chosen(seed)
-    loops["powers"](out, choices=choices)
+    loops["powers"].options(choices=choices)(out)
     assert_array_equal(out, [[(i + 1) ** j for j in range(4)] for i in range(3)])
     a, b = numbers(1, 53), zeros(53)
-    loops["reversed"](a, b, choices=choices)
+    loops["reversed"].options(choices=choices)(a, b)
     assert_array_equal(b, a[::-1])
 
 
@@ -266,7 +266,7 @@ def test_reductions_and_applied_functions() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tiles_updated_by_all_work_groups(seed: int) -> None:
     c = zeros(20, 5, dtype=np.int64)
-    program("tiles")["added"][6](c, choices=chosen(seed))
+    program("tiles")["added"].options(choices=chosen(seed))[6](c)
     assert (c[:16] == 15).all()
     assert (c[16:] == 0).all()
 
@@ -302,17 +302,17 @@ def test_scans() -> None:
 def test_atomics(seed: int) -> None:
     subgroups, choices = program("subgroups"), chosen(seed)
     a, bins = np.arange(137, dtype=np.int32) ** 2, zeros(5, dtype=np.int32)
-    subgroups["histogram"](a, bins, choices=choices)
+    subgroups["histogram"].options(choices=choices)(a, bins)
     assert_array_equal(bins, np.bincount(a % 5, minlength=5))
 
     tickets, counter, largest, smallest = zeros(50, dtype=np.int64), np.array(0), np.array(0), np.array(9, np.float32)
-    subgroups["tickets"](tickets, counter, largest, smallest, choices=choices)
+    subgroups["tickets"].options(choices=choices)(tickets, counter, largest, smallest)
     assert sorted(tickets) == list(range(50))
     assert (int(counter), int(largest), float(smallest)) == (50, 49, -49.0)
 
     z, total = np.asfortranarray((numbers(1, 9) + 1j * numbers(2, 9)).astype(np.complex64)), np.array(0, np.complex64)
     conjugate = z.conj()
-    subgroups["exchanged"](z, total, choices=choices)
+    subgroups["exchanged"].options(choices=choices)(z, total)
     assert_array_equal(z, conjugate)
     assert total == conjugate.sum()
 

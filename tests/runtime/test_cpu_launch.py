@@ -21,8 +21,8 @@ from girih.back.llvm.cpu.machine.abi import RECORD_BYTES, RECORD_SLOT, STOPPED, 
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu import entry, pool, slots
+from girih.runtime.cpu.executor import linked
 from girih.runtime.cpu.kernel import CpuKernel
-from girih.runtime.executors import linked
 from tests.conftest import Command
 from tests.runtime.cpu_kernels import (
     COUNT,

@@ -18,9 +18,9 @@ from girih.back.llvm.assemble.assembler import Cpu
 from girih.ir.core import Function
 from girih.runtime.cpu import kernel as kernel_module
 from girih.runtime.cpu import launcher
+from girih.runtime.cpu.executor import linked
 from girih.runtime.cpu.jit import is_exported
 from girih.runtime.cpu.kernel import CpuKernel
-from girih.runtime.executors import linked
 from tests.ops import corpus, vectors
 from tests.ops.test_ops import UNCHECKED, UNSEEN
 from tests.runtime.cpu_kernels import COUNT, FAILS_AT_SEVEN, SLOW, USES_WORKSPACE, kernel

@@ -27,8 +27,8 @@ from girih.ir.core import Function
 from girih.kernels.texts import path
 from girih.program import compile_source, read_source
 from girih.runtime.cache import Cache, kernel_key
+from girih.runtime.cpu.executor import lowered
 from girih.runtime.cpu.kernel import CpuKernel
-from girih.runtime.executors import lowered
 
 _COMPILED: tuple[tuple[str, str, str, dict[str, object], Goal], ...] = (
     ("small kernel", "gemm_batched", "gemm_batched_nn", {"M": 16, "N": 16, "K": 16}, Goal("ms", 25, 10)),
@@ -106,25 +106,25 @@ def timed(name, function):
     return run
 
 def imports():
-    global girih, api, machine, executors, jit
+    global girih, api, assembler, executor, kernel
     import girih
     import girih.api as api
-    from girih.back.llvm import machine
+    from girih.back.llvm.assemble import assembler
     from girih.back.llvm.cpu import compile
-    from girih.runtime import executors, jit
+    from girih.runtime.cpu import executor, kernel
 
 def work():
-    kernel = girih.load({path!r}, target="cpu", checks={checks!r})["attention"]
+    attention = girih.load({path!r}, target="cpu", checks={checks!r})["attention"]
     q, k, v, o = (np.ones((64, 64, 1), np.float32, order="F") for _ in range(4))
-    timed("first call", kernel[2, 1])(q, k, v, o, 0.125)
+    timed("first call", attention[2, 1])(q, k, v, o, 0.125)
     assert abs(o - 1).max() < 1e-4
 
 timed("import numpy", lambda: globals().update(np=__import__("numpy")))()
 timed("import girih", imports)()
-machine.llvm = timed("import llvmlite", machine.llvm)
-machine.assemble = timed("LLVM", machine.assemble)
-jit.link = timed("link", jit.link)
-executors.lowered = timed("lower", executors.lowered)
+assembler.llvm = timed("import llvmlite", assembler.llvm)
+executor.assemble = timed("LLVM", executor.assemble)
+kernel.link = timed("link", kernel.link)
+executor.lowered = timed("lower", executor.lowered)
 api.compile_source = timed("parse and check", api.compile_source)
 timed("rest", work)()
 print(json.dumps(spent))

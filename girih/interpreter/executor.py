@@ -1,0 +1,33 @@
+"""The interpreter as what executes a kernel on a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from girih.interpreter.launch import launch
+from girih.ir.core import Function
+
+
+class InterpreterExecutor:
+    """A kernel and the options of its launches: `choices`, `max_steps` and `progress` of `launch`."""
+
+    __slots__ = ("_function", "_options", "call")
+
+    def __init__(self, function: Function, options: Mapping[str, Any] | None = None) -> None:
+        self._function = function
+        self._options = dict(options or {})
+        self.call: Callable[..., object] = self._call
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return InterpreterExecutor, (self._function, self._options)
+
+    def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
+        launch(self._function, grid, arguments, **self._options)
+
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """Nothing is left to do."""
+
+    def with_options(self, options: Mapping[str, Any]) -> InterpreterExecutor:
+        """The executor with these options in place of its own."""
+        return InterpreterExecutor(self._function, options)

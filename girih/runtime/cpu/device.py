@@ -1,0 +1,43 @@
+"""A processor as the device of a target: it makes executors and emits code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from girih.back.llvm.assemble.assembler import Cpu
+from girih.ir.core import Function
+from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
+
+if TYPE_CHECKING:
+    from girih.runtime.device import ExecutionSummary
+
+
+@dataclass(frozen=True, slots=True)
+class CpuDevice:
+    """A processor: this machine's for the empty name, otherwise one by LLVM's name, with a triple or without."""
+
+    name: str
+    cpu: Cpu
+
+    @staticmethod
+    def named(name: str) -> CpuDevice:
+        """The processor of a name. Raises `ValueError` for one that is not known."""
+        return CpuDevice(name, processor(name))
+
+    def executor(self, function: Function, settings: Mapping[str, str]) -> CpuExecutor:
+        """Code for the processor, linked where this machine can execute it. Raises what `lowered` does."""
+        return CpuExecutor(function, self.name, settings["checks"])
+
+    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str:
+        """The code of a kernel as `llvm` or `asm`; nothing is made ready to run. Raises what `lowered` does."""
+        if form == "llvm":
+            return lowered(function, self.cpu, settings["checks"]).text
+        return assembled(function, self.cpu, settings["checks"])
+
+    def summary(self) -> ExecutionSummary:
+        """How the processor executes the language."""
+        from girih.runtime.cpu.summary import summary_of
+
+        return summary_of(self.cpu)

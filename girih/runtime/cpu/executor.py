@@ -1,0 +1,98 @@
+"""Machine code for a processor as a target: the way from a kernel to code that is linked, or that is only read.
+
+An executor is made when a program is loaded, so that what its target refuses is known before the first launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly
+from girih.diagnostics import Diagnostic, GirihError, InternalError, LaunchError
+from girih.ir.core import Function
+from girih.recursion import recursion_room
+
+if TYPE_CHECKING:
+    from girih.back.llvm.cpu.compile import Lowered
+    from girih.runtime.cpu.kernel import CpuKernel
+
+__all__ = ["CpuExecutor", "assembled", "linked", "lowered", "processor"]
+
+
+def processor(name: str) -> Cpu:
+    """A processor by LLVM's name, this machine's for an empty one. Raises `ValueError` for a name that is not known."""
+    return Cpu.named(name) if name else Cpu.host()
+
+
+class CpuExecutor:
+    """Machine code for the processor of a name; it can be launched where this machine has what the code needs."""
+
+    __slots__ = ("_checks", "_cpu", "_function", "_name", "call", "settle")
+
+    def __init__(self, function: Function, name: str, checks: str) -> None:
+        self._function, self._name, self._cpu, self._checks = function, name, processor(name), checks
+        missing = self._cpu.missing_on(Cpu.host())
+        if missing:
+            lowered(function, self._cpu, checks)
+            self.call: Callable[..., object] = lambda *_: missing
+            self.settle: Callable[..., None] = self._refuse
+            return
+        kernel = linked(function, self._cpu, checks)
+        self.call, self.settle = kernel.call, kernel.settle
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Machine code stays here: another process, perhaps on another machine, compiles for itself.
+        return CpuExecutor, (self._function, self._name, self._checks)
+
+    def _refuse(self, missing: tuple[str, ...], grid: tuple[int, int, int], arguments: Sequence[object]) -> NoReturn:
+        """Say that this machine cannot execute the code."""
+        message = f"code for {self._cpu} cannot run on this machine: it needs {', '.join(missing)}"
+        hint = "load the program with target='cpu' to run it here"
+        raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
+
+    def with_options(self, options: Mapping[str, Any]) -> CpuExecutor:
+        """The same: compiled code has no options of a launch."""
+        return self
+
+
+def assembled(function: Function, cpu: Cpu, checks: str) -> str:
+    """A kernel as assembly. Raises what `lowered` does."""
+    made = lowered(function, cpu, checks)
+    return assembly(made.text, cpu, made.optimize)
+
+
+def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
+    """A kernel as LLVM IR.
+
+    Raises `CompileError` for what the target refuses, and `InternalError` for a fault of girih's own.
+    """
+    from girih.back.llvm.cpu.compile import lower
+    from girih.back.llvm.cpu.machine.target import CpuTarget
+
+    try:
+        with recursion_room():
+            return lower(function, CpuTarget.of(cpu), checks=checks == "bounds")
+    except (GirihError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"the code generator failed in @{function.name}: {type(error).__name__}: {error}"
+        raise InternalError(what) from error
+
+
+def linked(function: Function, cpu: Cpu, checks: str) -> CpuKernel:
+    """The kernel in memory, compiled now or before. Raises what `lowered` does."""
+    from girih.back.llvm.cpu.machine.abi import CompiledKernel
+    from girih.runtime.cache import Cache, kernel_key
+    from girih.runtime.cpu.kernel import CpuKernel
+
+    cache = Cache.standard()
+    key = kernel_key(function, checks, cpu.identity)
+    kept = cache.get(key)
+    if kept is not None:
+        return CpuKernel(function, CompiledKernel.from_bytes(kept))
+    made = lowered(function, cpu, checks)
+    compiled = replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
+    cache.put(key, compiled.to_bytes())
+    return CpuKernel(function, compiled)

@@ -1,0 +1,42 @@
+"""How a processor executes the language, read from the facts that its code is made by."""
+
+from __future__ import annotations
+
+from girih.back.llvm.assemble.assembler import Cpu
+from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.numbers.values import register
+from girih.ir.types import BF16, F32, PARTS, SCALARS, Boolean, MatrixScope, Number
+from girih.runtime.device import ExecutionSummary
+
+_PAIRS = "products of matrices by dot products of pairs"
+
+
+def summary_of(cpu: Cpu) -> ExecutionSummary:
+    """How code for a processor executes types and matrices, and what that processor is."""
+    facts, missing = CpuTarget.of(cpu), cpu.missing_on(Cpu.host())
+    return ExecutionSummary(
+        {
+            "processor": f"{cpu}, {cpu.triple}",
+            "vectors": f"{facts.registers} registers of {facts.vector_bytes} bytes",
+            "runs here": f"no, this machine lacks {', '.join(missing)}" if missing else "yes",
+        },
+        {name: _of_type(type, facts) for name, type in SCALARS.items()},
+        {
+            MatrixScope.SUBGROUP.value: "vectors along the rows, in registers, or in memory where they are too large",
+            MatrixScope.WORK_GROUP.value: "the same, by each subgroup of the work-group",
+        },
+    )
+
+
+def _of_type(type: Number | Boolean, facts: CpuTarget) -> str:
+    """How a processor computes with a scalar type."""
+    if isinstance(type, Boolean):
+        return "one bit; one byte in memory"
+    if type in PARTS:
+        return f"two {PARTS[type]}, {facts.lanes_of(PARTS[type].size)} to a vector"
+    if register(type) != register(F32) or type == F32:
+        return f"{facts.lanes_of(type.size)} to a vector"
+    rounded = f"in f32, {facts.lanes_of(F32.size)} to a vector, rounded after every operation"
+    if type == BF16:
+        return f"{rounded}; {_PAIRS}" if facts.dot_bf16 else rounded
+    return f"{rounded}; converted by {'one instruction' if facts.features.f16 else 'several integer instructions'}"

@@ -1,0 +1,48 @@
+"""What stands behind a target: the protocol that every target's own room fulfils. Imports nothing that is heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from girih.ir.core import Function
+
+
+class Executor(Protocol):
+    """What runs one kernel."""
+
+    call: Callable[..., object]
+    """`call(grid, *arguments)` runs the kernel and waits for it; what it returns, if not None, goes to `settle`."""
+
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
+        """What is left to do after a call that returned something: mostly to raise what is to be raised."""
+
+    def with_options(self, options: Mapping[str, Any]) -> Executor:
+        """The executor with these options of a launch in place of its own; the target's row has checked them."""
+
+
+class TargetDevice(Protocol):
+    """The processor or interpreter that a target's name stands for; `settings` are the ones of the target's row."""
+
+    def executor(self, function: Function, settings: Mapping[str, str]) -> Executor:
+        """What runs a kernel. Raises `CompileError` for what the target refuses."""
+
+    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str | bytes:
+        """A kernel in a form that the target's row offers. Raises `CompileError` for what the target refuses."""
+
+    def summary(self) -> ExecutionSummary:
+        """How the language is executed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionSummary:
+    """How a device executes the language, in words.
+
+    `facts` are about the device itself, by what they are; `types` has each scalar type, and `matrices` each scope of a
+    matrix, by its word in the language.
+    """
+
+    facts: Mapping[str, str]
+    types: Mapping[str, str]
+    matrices: Mapping[str, str]

@@ -1,0 +1,43 @@
+"""The interpreter as the device of a target: it makes executors, and says how it executes the language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from girih.diagnostics import InternalError
+from girih.interpreter.executor import InterpreterExecutor
+from girih.interpreter.machine.numbers import dtype
+from girih.ir.core import Function
+from girih.ir.types import SCALARS, Boolean, MatrixScope, Number
+from girih.runtime.device import ExecutionSummary
+
+
+class InterpreterDevice:
+    """NumPy on this machine, every access checked."""
+
+    __slots__ = ()
+
+    def executor(self, function: Function, settings: Mapping[str, str]) -> InterpreterExecutor:
+        """What interprets a kernel; there is one way of checking, so settings change nothing."""
+        return InterpreterExecutor(function)
+
+    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str:
+        """Raises `InternalError`: the interpreter's row offers no form."""
+        raise InternalError(f"the interpreter was asked for the form {form!r} of @{function.name}")
+
+    def summary(self) -> ExecutionSummary:
+        """How the interpreter executes the language."""
+        return ExecutionSummary(
+            {"executed by": "NumPy on one thread, a batch of work-groups at a time"},
+            {name: _of_type(type) for name, type in SCALARS.items()},
+            {
+                MatrixScope.SUBGROUP.value: "one array for each subgroup",
+                MatrixScope.WORK_GROUP.value: "one array for each work-group",
+            },
+        )
+
+
+def _of_type(type: Number | Boolean) -> str:
+    """What NumPy computes with for a scalar type."""
+    rounded = isinstance(type, Number) and type.family != "integer"
+    return f"{dtype(type)} of NumPy" + (", rounded after every operation" if rounded else "")

@@ -1,0 +1,341 @@
+"""The targets: one row each, and the one place where the string that names a target is resolved.
+
+Everybody who speaks of targets reads `TARGETS`: loading, the command line, `girih targets`, error messages and the
+documentation. A new target is one row and its own rooms. Importing this module loads neither NumPy nor LLVM; the
+functions in the rows do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from girih.diagnostics import nearest
+from girih.ir.core import Function
+from girih.ir.limits import DeviceLimits
+from girih.runtime.device import Executor, TargetDevice
+
+ENVIRONMENT = "GIRIH_TARGET"
+"""The environment variable that names the target where a program names none."""
+
+DEFAULT = "cpu"
+"""The target where nobody names one."""
+
+CHECKING = "interpreter"
+"""The target that `girih run` takes where none is named: it finds everything that is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedForm:
+    """A form that a compiled kernel can be looked at in."""
+
+    name: str
+    """What follows `girih emit --as`."""
+    says: str
+    attribute: str
+    """The property of `girih.Kernel`."""
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        EmittedForm("llvm", "LLVM IR", "llvm_ir"),
+        EmittedForm("asm", "assembly", "assembly"),
+        EmittedForm("ptx", "PTX", "ptx"),
+        EmittedForm("spirv", "SPIR-V", "spirv"),
+    )
+}
+"""The forms by name; which target emits which is in its row."""
+
+PROGRAM_FORM = "ir"
+"""What `girih emit --as` writes without a target: the canonical text of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Something that is decided when a program is loaded, by one word of several.
+
+    `refusal` says why there is no other word, where other targets have more.
+    """
+
+    name: str
+    says: str
+    words: tuple[str, ...]
+    refusal: str = ""
+
+    @property
+    def default(self) -> str:
+        """The word where none is given."""
+        return self.words[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOption:
+    """An option of a launch, given by `kernel.options`.
+
+    `check` raises `TypeError` or `ValueError` for a wrong value; `default` is in words.
+    """
+
+    name: str
+    says: str
+    default: Callable[[], str]
+    check: Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetForm:
+    """A way to write a target: what it is, what it is for, and what the capitals in it stand for."""
+
+    text: str
+    says: str
+    use: str
+    capitals: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One row of the table.
+
+    `open` makes the device from what stands behind the first colon, the empty text without one; it raises `ValueError`
+    for what names nothing.
+    """
+
+    name: str
+    forms: tuple[TargetForm, ...]
+    open: Callable[[str], TargetDevice]
+    settings: tuple[Setting, ...]
+    options: tuple[LaunchOption, ...] = ()
+    emits: tuple[str, ...] = ()
+    limits: DeviceLimits = field(default=DeviceLimits())
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether something may stand behind a colon."""
+        return any(form.capitals for form in self.forms)
+
+    def form(self, name: str) -> TargetForm:
+        """The way in which a target is written."""
+        return next(form for form in self.forms if bool(form.capitals) == (":" in name))
+
+    def option(self, name: str) -> LaunchOption | None:
+        """The option of a launch of a name."""
+        return next((one for one in self.options if one.name == name), None)
+
+
+def _interpreter(name: str) -> TargetDevice:
+    from girih.runtime.interpreter import InterpreterDevice
+
+    return InterpreterDevice()
+
+
+def _cpu(name: str) -> TargetDevice:
+    from girih.runtime.cpu.device import CpuDevice
+
+    return CpuDevice.named(name)
+
+
+def _check_choices(value: object) -> None:
+    from girih.interpreter.machine.choices import Choices
+
+    if not isinstance(value, Choices):
+        raise TypeError(f"choices is a girih.Choices; got {value!r}")
+
+
+def _check_max_steps(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"max_steps is an integer; got {value!r}")
+    if value < 1:
+        raise ValueError(f"max_steps is at least 1; got {value}")
+
+
+def _check_progress(value: object) -> None:
+    if not callable(value):
+        raise TypeError(f"progress is called with two integers; got {value!r}")
+
+
+def _default_steps() -> str:
+    from girih.interpreter.run import DEFAULT_STEPS
+
+    return str(DEFAULT_STEPS)
+
+
+CHECKS = ("bounds", "off")
+"""How much compiled code checks: every access and what would end the process, or only the latter."""
+
+TARGETS: Mapping[str, Target] = {
+    target.name: target
+    for target in (
+        Target(
+            "interpreter",
+            (
+                TargetForm("interpreter", "NumPy, every access checked",
+                           "writing kernels: it finds everything that the language calls an error"),
+            ),
+            _interpreter,
+            (Setting("checks", "everything is checked", CHECKS[:1], "the interpreter always checks everything"),),
+            (
+                LaunchOption("choices", "a girih.Choices, which varies what the language leaves open",
+                             lambda: "the fastest ones", _check_choices),
+                LaunchOption("max_steps", "how many instructions a batch of work-groups may execute",
+                             _default_steps, _check_max_steps),
+                LaunchOption("progress", "a function of two integers: finished work-groups, and all of them",
+                             lambda: "none", _check_progress),
+            ),
+        ),
+        Target(
+            "cpu",
+            (
+                TargetForm("cpu", "machine code for this processor, on all its cores",
+                           "speed, with accesses still checked"),
+                TargetForm("cpu:NAME", "machine code for a processor by LLVM's name, such as `cpu:haswell`",
+                           "code for other machines: run it, or read it", "a processor by name"),
+            ),
+            _cpu,
+            (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
+            emits=("llvm", "asm"),
+        ),
+    )
+}  # fmt: skip
+"""The rows by name."""
+
+
+class TargetError(ValueError):
+    """A target, a device or a setting that is not there; `blames` is `target`, or the name of the setting."""
+
+    def __init__(self, message: str, blames: str = "target") -> None:
+        super().__init__(message)
+        self.blames = blames
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTarget:
+    """A target by the name that was asked for, with its settings: what travels in place of the string."""
+
+    row: Target
+    name: str
+    settings: Mapping[str, str] = field(hash=False)
+    device: TargetDevice = field(repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Where it is read again, on another machine perhaps, `cpu` is the processor there.
+        return _resolved_again, (self.name, dict(self.settings))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def executor(self, function: Function) -> Executor:
+        """What runs a kernel. Raises `CompileError` for what the target refuses."""
+        return self.device.executor(function, self.settings)
+
+    def emit(self, function: Function, form: str) -> str | bytes:
+        """A kernel in a form of the row's `emits`. Raises `CompileError` for what the target refuses."""
+        return self.device.emit(function, form, self.settings)
+
+
+def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:
+    """The target of a name, with settings such as `checks="off"`.
+
+    None is the target that `GIRIH_TARGET` names, the default without it; that one stays as it is where it lacks a
+    setting. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a string.
+    """
+    wanted = (os.environ.get(ENVIRONMENT) or DEFAULT) if name is None else name
+    for what, value in {"target": wanted, **settings}.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{what} is a string; got {value!r}")
+    row, inner = _row_of(wanted)
+    chosen = {one.name: _word(one, settings.get(one.name), lenient=name is None) for one in row.settings}
+    try:
+        return ResolvedTarget(row, wanted, chosen, row.open(inner))
+    except ValueError as error:
+        raise TargetError(str(error)) from None
+
+
+def _resolved_again(name: str, settings: Mapping[str, str]) -> ResolvedTarget:
+    return resolve(name, **settings)
+
+
+def _row_of(name: str) -> tuple[Target, str]:
+    """The row of a target, and what stands behind the colon."""
+    head, colon, inner = name.partition(":")
+    row = TARGETS.get(head)
+    if row is not None and (not colon or (inner and row.takes_more)):
+        return row, inner
+    close = nearest(head.lower(), TARGETS, cutoff=0.75) if row is None else None
+    meant = f" (did you mean {close!r}?)" if close else ""
+    raise TargetError(f"there is no target {name!r}{meant}; the targets are {listed_forms(TARGETS.values())}")
+
+
+def listed_forms(rows: Iterable[Target]) -> str:
+    """Every way to write some targets, in words."""
+    forms = [form for row in rows for form in row.forms]
+    return listed([f"{form.text} for {form.capitals}" if form.capitals else form.text for form in forms])
+
+
+def _word(setting: Setting, value: str | None, *, lenient: bool) -> str:
+    """The word of a setting that a target takes; one that only others have becomes the default where that is enough."""
+    if value is None or value in setting.words:
+        return value or setting.words[0]
+    everywhere = {word: None for row in TARGETS.values() for one in row.settings if one.name == setting.name
+                  for word in one.words}  # fmt: skip
+    if value not in everywhere:
+        modes = ", ".join(everywhere)
+        raise TargetError(f"there is no mode of {setting.name} {value!r}; the modes are {modes}", setting.name)
+    if lenient:
+        return setting.words[0]
+    raise TargetError(f"{setting.refusal}; {setting.name}={value!r} is for compiled code", setting.name)
+
+
+def launch_options(row: Target, given: Mapping[str, object]) -> dict[str, object]:
+    """The options of a launch that are given, checked; None means the default.
+
+    Raises `TypeError` for an option that the target lacks and for a value of another type, and `ValueError`.
+    """
+    for name, value in given.items():
+        option = row.option(name)
+        if option is not None and value is not None:
+            option.check(value)
+        elif option is None and (value is not None or not targets_with(name)):
+            raise TypeError(_no_option(row, name))
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def targets_with(option: str) -> list[str]:
+    """The targets that have an option of a launch."""
+    return [row.name for row in TARGETS.values() if row.option(option) is not None]
+
+
+def _no_option(row: Target, name: str) -> str:
+    """What to say of an option that a target lacks: who has it, or which there are."""
+    own = [one.name for one in row.options]
+    others = targets_with(name)
+    if others:
+        has = f"its options are {listed(own)}" if own else "it has none"
+        return f"the target {row.name!r} has no option {name} of a launch, {has}; {listed(others)} has it: " \
+               f"load the program with target={others[0]!r}"  # fmt: skip
+    known = list(dict.fromkeys(one.name for other in TARGETS.values() for one in other.options))
+    close = nearest(name, known)
+    meant = f" (did you mean {close!r}?)" if close else ""
+    there = "; ".join(f"{other.name} has {listed([one.name for one in other.options])}"
+                      for other in TARGETS.values() if other.options)  # fmt: skip
+    return f"there is no option {name!r} of a launch{meant}; {there}"
+
+
+def emitters(form: str) -> list[str]:
+    """The targets that emit a form."""
+    return [row.name for row in TARGETS.values() if form in row.emits]
+
+
+def no_form(target: str, form: str) -> str:
+    """What to say of a form that a target does not emit."""
+    others = emitters(form)
+    who = f"{listed(others)} {'does' if len(others) == 1 else 'do'}" if others else "no target does"
+    return f"the target {target!r} emits no {FORMS[form].says}; {who}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as English lists them."""
+    if len(words) < 3:
+        return " and ".join(words)
+    return f"{', '.join(words[:-1])}, and {words[-1]}"
