@@ -16,6 +16,7 @@ _HOME = {
     "check": "girih.program",
     "parse": "girih.program",
     "Kernel": "girih.api",
+    "Launch": "girih.api",
     "Program": "girih.api",
     "Group": "girih.arguments.arrays",
     "uninitialized": "girih.arguments.arrays",
@@ -38,7 +39,7 @@ _MODULES = ("kernels",)
 
 if TYPE_CHECKING:
     from girih import kernels
-    from girih.api import Kernel, Program, load, loads
+    from girih.api import Kernel, Launch, Program, load, loads
     from girih.arguments.arrays import Group, Uninitialized, uninitialized
     from girih.diagnostics import (
         CompileError,
@@ -65,6 +66,7 @@ __all__ = [
     "InternalError",
     "Kernel",
     "KernelError",
+    "Launch",
     "LaunchError",
     "Program",
     "Source",

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from os import PathLike
+from types import MappingProxyType
 from typing import SupportsIndex
 
+from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.ir.core import Function, Module
 from girih.program import compile_source, read_source, source_of_text
 from girih.runtime.device import Executor
-from girih.runtime.targets import CHECKS, ResolvedTarget, launch_options, no_form, resolve
+from girih.runtime.targets import CHECKS, ResolvedTarget, launch_options, no_form, resolve, targets_with
 from girih.source import NOWHERE, Source
 
 DEFAULT_CHECKS = CHECKS[0]
@@ -118,7 +120,10 @@ class Program(Mapping[str, "Kernel"]):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel, to be launched as `kernel[grid](arguments)`; `kernel(arguments)` launches one work-group."""
+    """A kernel, to be launched as `kernel[grid](arguments)`; `kernel(arguments)` launches one work-group.
+
+    Arguments are given by position or by the names of the parameters, as in Python: `kernel[grid](1.0, A=a, B=b)`.
+    """
 
     ir: Function
     executor: Executor = field(repr=False, compare=False)
@@ -184,15 +189,34 @@ class Kernel:
         chosen = launch_options(self.resolved.row, {**self._options, **options})
         return Kernel(self.ir, self.executor.with_options(chosen), self.resolved, self.grid, chosen)
 
-    def __call__(self, /, *arguments: object) -> None:
+    def __call__(self, /, *arguments: object, **named: object) -> None:
         """Launch the kernel and wait for it; arrays are changed in place.
 
         Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
         ran. After that the interpreter leaves all arrays as they were; compiled code leaves what it had written.
         """
+        if named:
+            arguments = self._in_order(arguments, named)
         result = self.executor.call(self.grid, *arguments)
         if result is not None:
             self.executor.settle(result, self.grid, arguments)
+
+    def bind(self, /, *arguments: object, **named: object) -> Launch:
+        """A launch as a value: the kernel on its grid with arguments, to be run with `launch.run()`.
+
+        Raises `LaunchError` where a parameter gets no argument or two, and for names of no parameter. The arguments
+        themselves are looked at when the launch runs, since arrays can change until then.
+        """
+        return Launch(self, self._in_order(arguments, named))
+
+    def _in_order(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+        """One argument for each parameter. Raises `LaunchError`."""
+        ordered = in_order(self.ir.parameters, arguments, named)
+        if ordered is not None:
+            return ordered
+        instead = {name: f"options are not arguments: kernel.options({name}=...)[grid](...)"
+                   for name in named if targets_with(name)}  # fmt: skip
+        raise LaunchError(name_problems(self.ir, self.signature, len(arguments), named, instead))
 
     @property
     def llvm_ir(self) -> str:
@@ -222,6 +246,33 @@ class Kernel:
             return self.resolved.emit(self.ir, form)
         message, hint = no_form(self.target, form), "`str(kernel.ir)` shows the program"
         raise CompileError([Diagnostic("run.emit", message, self.ir.span, hint=hint)])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Launch:
+    """A kernel on a grid with its arguments, made by `kernel[grid].bind(...)`; it may run any number of times."""
+
+    kernel: Kernel
+    _values: tuple[object, ...]
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """The number of work-groups along x, y and z."""
+        return self.kernel.grid
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """The arguments by the names of their parameters, in the order of these."""
+        names = (p.name for p in self.kernel.ir.parameters)
+        return MappingProxyType(dict(zip(names, self._values, strict=True)))
+
+    def run(self) -> None:
+        """Launch the kernel and wait for it; see `girih.Kernel.__call__`."""
+        self.kernel(*self._values)
+
+    def __repr__(self) -> str:
+        shown = " x ".join(map(str, self.grid))
+        return f"<girih launch of {self.kernel.signature} on {shown} work-groups on {self.kernel.target}>"
 
 
 def normalized_grid(grid: Grid) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -88,6 +89,119 @@ def test_a_directory_and_a_file_that_is_not_there(tmp_path: Path) -> None:
         girih.load(tmp_path)
     with pytest.raises(FileNotFoundError):
         girih.load(tmp_path / "none.tl")
+
+
+# --- arguments by name --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_arguments_are_given_by_position_or_by_name(target: str) -> None:
+    kernel = girih.loads(TEXT, target=target)["axpby"]
+    alpha, a, beta, b = arguments()
+    kernel(alpha, a, B=b, beta=beta)
+    assert b.tolist() == [1, 3, 5, 7]
+    kernel[1](B=b, A=a, beta=0.0, alpha=1.0)
+    assert b.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_any_name_of_a_parameter_can_be_given(target: str) -> None:
+    """Also words of Python, a number, and what methods and options are called."""
+    names = ["self", "in", "0", "choices", "max_steps", "arguments", "named", "grid"]
+    stores = "".join(f"  store %{name}, %A[{k}]\n" for k, name in enumerate(names))
+    text = f"func @f(%A: memref<i32x8>, {', '.join(f'%{name}: i32' for name in names)}) {{\n{stores}}}\n"
+    kernel = girih.loads(text, target=target)["f"]
+    given: dict[str, Any] = {name: k for k, name in enumerate(names)}
+    for launch in (kernel, lambda *a, **named: kernel.bind(*a, **named).run()):
+        array = np.zeros(8, np.int32)
+        launch(array, **given)
+        assert array.tolist() == list(range(8))
+
+
+SIGNATURE = "@axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>)"
+
+
+@pytest.mark.parametrize("call", [axpby, lambda: axpby().bind, lambda: girih.loads(TEXT, target="cpu")["axpby"]])
+@pytest.mark.parametrize(
+    ("given", "named", "told"),
+    [
+        (3, {}, [("bind.count", "the kernel takes 4 arguments, got 3", "its parameters: %alpha: f32, %A")]),
+        (5, {}, [("bind.count", "the kernel takes 4 arguments, got 5", "its parameters: %alpha: f32, %A")]),
+        (5, {"B": 1}, [("bind.count", "the kernel takes 4 arguments, got 5", "its parameters: %alpha: f32, %A")]),
+        (3, {"C": 1}, [("bind.arguments", "the kernel has no parameter 'C'", f"the kernel is {SIGNATURE}"),
+                       ("bind.arguments", "there is no argument for %B: memref<f32x?>", SIGNATURE)]),
+        (2, {"betta": 1, "B": 1}, [("bind.arguments", "the kernel has no parameter 'betta'; did you mean 'beta'?",
+                                    f"the kernel is {SIGNATURE}")]),
+        (4, {"A": 1}, [("bind.arguments", "%A is given twice: by position, as argument 2, and by name", SIGNATURE)]),
+        (1, {"A": 1}, [("bind.arguments", "there is no argument for %beta: f32", SIGNATURE),
+                       ("bind.arguments", "there is no argument for %B: memref<f32x?>", SIGNATURE)]),
+        (4, {"choices": 1}, [("bind.arguments", "the kernel has no parameter 'choices'",
+                              "options are not arguments: kernel.options(choices=...)[grid](...)")]),
+        (4, {"max_steps": None}, [("bind.arguments", "the kernel has no parameter 'max_steps'",
+                                   "options are not arguments: kernel.options(max_steps=...)[grid](...)")]),
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_meet_their_parameters(
+    call: Callable[[], Callable[..., object]], given: int, named: dict[str, Any], told: list[tuple[str, str, str]]
+) -> None:
+    """What is said is the same for every target, when a kernel is called and when it is bound."""
+    positional = [*arguments(), 0][:given]
+    with pytest.raises(girih.LaunchError) as caught:
+        call()(*positional, **named)
+    assert [(d.code, d.message) for d in caught.value.diagnostics] == [(code, message) for code, message, _ in told]
+    for diagnostic, (_, _, hint) in zip(caught.value.diagnostics, told, strict=True):
+        assert diagnostic.hint is not None and hint in diagnostic.hint
+
+
+# --- launches as values ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_a_launch_runs_as_often_as_it_is_asked_to(target: str) -> None:
+    kernel = girih.loads(TEXT, target=target)["axpby"]
+    alpha, a, _, b = arguments()
+    launch = kernel[2].bind(alpha, beta=0.0, A=a, B=b)
+    assert b.tolist() == [1, 1, 1, 1]
+    for factor in (1, 10):
+        a[:] = factor * np.arange(4)
+        assert cast(object, launch.run()) is None
+        assert b.tolist() == [0, 2 * factor, 4 * factor, 6 * factor]
+
+
+def test_what_a_launch_is_made_of() -> None:
+    kernel = axpby()[2, 3]
+    alpha, a, beta, b = arguments()
+    launch = kernel.bind(alpha, a, B=b, beta=beta)
+    assert isinstance(launch, girih.Launch)
+    assert launch.kernel is kernel
+    assert launch.grid == (2, 3, 1)
+    assert list(launch.arguments) == ["alpha", "A", "beta", "B"]
+    assert launch.arguments["A"] is a and launch.arguments["B"] is b
+    assert repr(launch) == f"<girih launch of {SIGNATURE} on 2 x 3 x 1 work-groups on interpreter>"
+    with pytest.raises(TypeError):
+        cast(dict[str, object], launch.arguments)["A"] = None
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_arrays_are_looked_at_when_a_launch_runs(target: str) -> None:
+    alpha, a, beta, _ = arguments()
+    launch = girih.loads(TEXT, target=target)["axpby"].bind(alpha, a, beta, "no array")
+    with pytest.raises(girih.LaunchError, match=r"bind\.type"):
+        launch.run()
+
+
+def test_a_launch_keeps_the_options_of_its_kernel() -> None:
+    alpha, a, beta, b = arguments()
+    seen: list[tuple[int, int]] = []
+    kernel = axpby().options(progress=lambda done, all: seen.append((done, all)))
+    kernel[3].bind(alpha, a, beta, b).run()
+    assert seen[-1] == (3, 3)
+
+
+def test_a_launch_survives_a_pickle() -> None:
+    launch = pickle.loads(pickle.dumps(axpby().options(max_steps=50)[1].bind(*arguments())))
+    launch.run()
+    assert launch.arguments["B"].tolist() == [1, 3, 5, 7]
 
 
 # --- options of a launch ---------------------------------------------------------------------------

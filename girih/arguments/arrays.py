@@ -18,6 +18,7 @@ from girih.arguments import memory
 from girih.arguments.bound import BoundGroup, BoundMemRef, Memory
 from girih.arguments.layout import claim_array, null_claim
 from girih.arguments.memory import Claim
+from girih.arguments.names import wrong_count
 from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.diagnostics import InternalError, LaunchError
@@ -171,7 +172,7 @@ def _accept_all(
 ) -> list[Accepted]:
     """The arguments that suit their parameters; of the others the report says what is wrong."""
     if len(parameters) != len(arguments):
-        _report_count(parameters, arguments, report)
+        report.diagnostics.append(wrong_count(parameters, len(arguments)))
     pairs = enumerate(zip(parameters, arguments, strict=False), 1)
     accepted = [
         _accept(spec, value, ArgumentPlace(spec.name, number, spec.span), report) for number, (spec, value) in pairs
@@ -191,14 +192,6 @@ def _claims(accepted: Sequence[Accepted]) -> list[Claim]:
 
 def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:
     return item.bound() if isinstance(item, Claim | GroupClaim) else item
-
-
-def _report_count(parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: ArgumentReport) -> None:
-    wanted, given = len(parameters), len(arguments)
-    listed = ", ".join(f"%{spec.name}: {spec.type}" for spec in parameters) or "none"
-    span = parameters[min(given, wanted - 1)].span if parameters else NOWHERE
-    noun = "argument" if wanted == 1 else "arguments"
-    report.add_at("bind.count", span, f"the kernel takes {wanted} {noun}, got {given}", f"its parameters: {listed}")
 
 
 def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: ArgumentReport) -> Accepted | None:

@@ -13,6 +13,7 @@ from girih.source import Span
 
 BIND_CODES: dict[str, str] = {
     "bind.count": "as many arguments as parameters must be given",
+    "bind.arguments": "each parameter must get one argument, by position or by its own name",
     "bind.type": "the argument must be of the kind that the parameter takes: a number, an array, or a list of arrays",
     "bind.null": "only a memref or a group can be None; a scalar needs a value",
     "bind.range": "the number must fit the scalar type",

@@ -133,8 +133,16 @@ def test_each_code_is_provoked(code: str) -> None:
 
 
 def test_the_table_of_codes_is_complete() -> None:
-    # What a launch as a whole is refused for: test_launch.py, and tests/test_targets.py.
-    of_launches = {"bind.grid", "bind.subgroup_size", "bind.memory", "bind.overlap", "bind.target", "bind.fork"}
+    # What a launch as a whole is refused for: test_launch.py, tests/test_api.py and tests/test_targets.py.
+    of_launches = {
+        "bind.arguments",
+        "bind.grid",
+        "bind.subgroup_size",
+        "bind.memory",
+        "bind.overlap",
+        "bind.target",
+        "bind.fork",
+    }
     assert set(BIND_CODES) == {"bind.count", *BROKEN} | of_launches
     with pytest.raises(InternalError):
         ArgumentReport().add_at("bind.unheard_of", NOWHERE, "")
