@@ -256,6 +256,18 @@ def kernels(ctx: click.Context, name: str | None, format: str) -> None:
     ctx.exit(list_kernels(as_json=as_json) if name is None else show_kernel(name, as_json=as_json))
 
 
+@main.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@_format
+@click.pass_context
+def targets(ctx: click.Context, name: str | None, format: str) -> None:
+    """List the targets, or say what one of them, such as `cpu:haswell`, can do."""
+    from girih.commands.targets import list_targets, show_target
+
+    as_json = format == "json"
+    ctx.exit(list_targets(as_json=as_json) if name is None else show_target(name, as_json=as_json))
+
+
 @main.command(
     epilog="""\b
 girih bench                       the standard set, against NumPy, torch and libxsmm
