@@ -39,8 +39,8 @@ def function(w: Writer, features: Features, mnemonic: str, type: Number, a: Part
 def _complex(w: Writer, name: str, native: bool, type: Number, a: Parts) -> Parts:
     if type == C32 and not native:
         wide = [w.convert("fpext", x, "double") for x in a]
-        return tuple(w.convert("fptrunc", x, "float") for x in complex_exponential(w, name, wide[0], wide[1], native))
-    return complex_exponential(w, name, a[0], a[1], native)
+        return tuple(w.convert("fptrunc", x, "float") for x in _COMPLEX[name](w, wide[0], wide[1], native))
+    return _COMPLEX[name](w, a[0], a[1], native)
 
 
 def _cosine(w: Writer, x: Val, native: bool) -> Val:
@@ -58,4 +58,9 @@ _REAL: dict[str, Callable[[Writer, Val, bool], Val]] = {
     "exp2": lambda w, x, native: exponential(w, "exp2", x, native),
     "log": lambda w, x, native: logarithm(w, "log", x, native),
     "log2": lambda w, x, native: logarithm(w, "log2", x, native),
+}
+
+_COMPLEX: dict[str, Callable[[Writer, Val, Val, bool], Parts]] = {
+    "exp": lambda w, x, y, native: complex_exponential(w, "exp", x, y, native),
+    "exp2": lambda w, x, y, native: complex_exponential(w, "exp2", x, y, native),
 }
