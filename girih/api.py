@@ -39,10 +39,10 @@ def load(
 ) -> Program:
     """The kernels of a file, compiled for a target and ready to be launched.
 
-    `target` is `cpu`, this machine; `cpu:NAME`, a processor by LLVM's name such as `cpu:haswell`; or `interpreter`,
-    which checks every access. Left out it is what the environment variable `GIRIH_TARGET` says, otherwise `cpu`.
-    `definitions` replace `$name` definitions at file level: numbers, or strings as the
-    language writes the value. `checks` says how much compiled code checks: `bounds`, or `off`.
+    `target` is one of those that `girih targets` lists, such as `cpu`, which is this machine, `cpu:haswell`, or
+    `interpreter`, which checks every access. Left out it is what the environment variable `GIRIH_TARGET` says,
+    otherwise `cpu`. `definitions` replace `$name` definitions at file level: numbers, or strings as the language writes
+    the value. `checks` says how much compiled code checks: `bounds`, or `off`.
     Raises `CompileError` for a program in error or one that the target refuses, `ValueError` for an unknown target or
     mode of checks, `OSError` as `open` does, and `TypeError` for what is no path.
     """

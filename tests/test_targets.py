@@ -233,7 +233,7 @@ def test_options_of_the_interpreter_are_refused(options: dict[str, Any]) -> None
     with pytest.raises(TypeError) as caught:
         kernel.options(**options)
     assert str(caught.value) == (
-        f"the target 'cpu' has no option {name} of a launch, it has none; interpreter has it: load the program with "
+        f"the target 'cpu' has no option {name} of a launch, nor any other; interpreter has it: load the program with "
         "target='interpreter'"
     )
     array = np.zeros(3, np.int32)

@@ -31,7 +31,7 @@ class EmitRequest:
 def emit_file(request: EmitRequest) -> int:
     """Write a file in a form to standard output or a file; 1 if the program has an error, and nothing is written."""
     target = None if request.form == PROGRAM_FORM else _target(request)
-    module, problems = analyzed(request.path, request.definitions)
+    module, problems = analyzed(request.path, request.definitions, None if target is None else target.row.limits)
     print_items(problems, to_stderr=True)
     if module is None or errors(problems):
         click.echo(f"{request.path}: {counted(problems)}", err=True)

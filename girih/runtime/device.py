@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from girih.ir.core import Function
+if TYPE_CHECKING:
+    from girih.ir.core import Function
 
 
 class Executor(Protocol):

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih.diagnostics import nearest
-from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
-from girih.runtime.device import Executor, TargetDevice
+
+if TYPE_CHECKING:
+    from girih.ir.core import Function
+    from girih.runtime.device import Executor, TargetDevice
 
 ENVIRONMENT = "GIRIH_TARGET"
 """The environment variable that names the target where a program names none."""
@@ -55,20 +57,15 @@ PROGRAM_FORM = "ir"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Something that is decided when a program is loaded, by one word of several.
+    """A choice between words that is made when a program is loaded; the first word is the default.
 
-    `refusal` says why there is no other word, where other targets have more.
+    `refusal` is the message for a word that only other targets have, with `{}` for the word as Python writes it.
     """
 
     name: str
     says: str
     words: tuple[str, ...]
     refusal: str = ""
-
-    @property
-    def default(self) -> str:
-        """The word where none is given."""
-        return self.words[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +171,8 @@ TARGETS: Mapping[str, Target] = {
                            "writing kernels: it finds everything that the language calls an error"),
             ),
             _interpreter,
-            (Setting("checks", "everything is checked", CHECKS[:1], "the interpreter always checks everything"),),
+            (Setting("checks", "everything is checked", CHECKS[:1],
+                     "the interpreter always checks everything; checks={} is for compiled code"),),
             (
                 LaunchOption("choices", "a girih.Choices, which varies what the language leaves open",
                              lambda: "the fastest ones", _check_choices),
@@ -237,8 +235,9 @@ class ResolvedTarget:
 def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:
     """The target of a name, with settings such as `checks="off"`.
 
-    None is the target that `GIRIH_TARGET` names, the default without it; that one stays as it is where it lacks a
-    setting. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a string.
+    None is the target that `GIRIH_TARGET` names, or the default; where such a target lacks the word of a setting, it
+    takes its own. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a
+    string.
     """
     wanted = (os.environ.get(ENVIRONMENT) or DEFAULT) if name is None else name
     for what, value in {"target": wanted, **settings}.items():
@@ -274,7 +273,7 @@ def listed_forms(rows: Iterable[Target]) -> str:
 
 
 def _word(setting: Setting, value: str | None, *, lenient: bool) -> str:
-    """The word of a setting that a target takes; one that only others have becomes the default where that is enough."""
+    """The word of a setting for a target; `lenient` takes the default for a word that only other targets have."""
     if value is None or value in setting.words:
         return value or setting.words[0]
     everywhere = {word: None for row in TARGETS.values() for one in row.settings if one.name == setting.name
@@ -284,7 +283,7 @@ def _word(setting: Setting, value: str | None, *, lenient: bool) -> str:
         raise TargetError(f"there is no mode of {setting.name} {value!r}; the modes are {modes}", setting.name)
     if lenient:
         return setting.words[0]
-    raise TargetError(f"{setting.refusal}; {setting.name}={value!r} is for compiled code", setting.name)
+    raise TargetError(setting.refusal.format(repr(value)), setting.name)
 
 
 def launch_options(row: Target, given: Mapping[str, object]) -> dict[str, object]:
@@ -311,7 +310,7 @@ def _no_option(row: Target, name: str) -> str:
     own = [one.name for one in row.options]
     others = targets_with(name)
     if others:
-        has = f"its options are {listed(own)}" if own else "it has none"
+        has = f"its options are {listed(own)}" if own else "nor any other"
         return f"the target {row.name!r} has no option {name} of a launch, {has}; {listed(others)} has it: " \
                f"load the program with target={others[0]!r}"  # fmt: skip
     known = list(dict.fromkeys(one.name for other in TARGETS.values() for one in other.options))

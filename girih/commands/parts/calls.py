@@ -12,6 +12,7 @@ import click
 
 from girih.diagnostics import CompileError, Diagnostic, nearest
 from girih.ir.core import Module
+from girih.ir.limits import DeviceLimits
 from girih.source import Source
 
 LARGEST_SIZE = 2**31 - 1
@@ -81,12 +82,14 @@ def refuse_file(path: str, error: Exception) -> NoReturn:
     raise click.UsageError(f"{shown}: {why}") from None
 
 
-def analyzed(path: str, definitions: Mapping[str, object]) -> tuple[Module | None, list[Diagnostic]]:
-    """What could be read of a file, None where it is no text, and every error and warning."""
+def analyzed(
+    path: str, definitions: Mapping[str, object], limits: DeviceLimits | None = None
+) -> tuple[Module | None, list[Diagnostic]]:
+    """What could be read of a file, None where it is no text, and every error and warning; `limits` are a target's."""
     from girih.program import analyze
 
     try:
-        return analyze(read_program(path), definitions)
+        return analyze(read_program(path), definitions, limits)
     except CompileError as error:
         return None, list(error.diagnostics)
 
