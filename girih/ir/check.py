@@ -12,7 +12,7 @@ from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Module, Op, Region, Value
 from girih.ir.language import Language
 from girih.ir.limits import DeviceLimits
-from girih.ir.surroundings import Surroundings, constant_of
+from girih.ir.surroundings import Surroundings
 from girih.ir.types import ErrorType, Type
 from girih.recursion import recursion_room
 from girih.rules.apply import Label, failures
@@ -73,9 +73,8 @@ class _Checker:
             if value not in visible and not isinstance(value.type, ErrorType):
                 self._invisible(op, value)
         spec = op.spec
-        constant = constant_of(op)
-        if constant is not None:
-            facts.constants[op.results[0]] = constant
+        if spec.constant is not None:
+            facts.constants[op.results[0]] = getattr(op, spec.constant)
         for name in spec.results:
             self._result_types(op, name, facts)
         self._rows(spec.mnemonic, op, facts, op.span)

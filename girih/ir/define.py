@@ -6,12 +6,14 @@ The parser, the printer, the checker, the reference and `girih explain` all foll
 The format is a list of words separated by blanks: a field name stands for the field, `<<` and `>>` enclose what may be
 left out, `a=b` for two fields is a list of pairs, anything else stands for itself. Modifiers follow the mnemonic in the
 order of their fields and are not part of the format.
+
+Roles and specs are compared by identity, so that no class needs a comparison of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -33,7 +35,7 @@ class Where(Enum):
     MIXED = "mixed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Role:
     """What a field of an instruction is; `name` is filled in by `op`."""
 
@@ -41,7 +43,7 @@ class Role:
     doc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Modifier(Role):
     """`.spelling` after the mnemonic; left out it means `default`, unless it is required."""
 
@@ -50,7 +52,7 @@ class Modifier(Role):
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operand(Role):
     """A value that is read; `literal` where an integer may stand for it, `many` for a list."""
 
@@ -63,24 +65,24 @@ class Operand(Role):
     separator: str = ","
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slices(Role):
     """The `offset : size` list of a subview."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Integer(Role):
     """An integer constant; `many` for a list."""
 
     many: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Role):
     """A constant of any type: the value of the result."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Annotation(Role):
     """The type of a binding, written behind it; None where the binding is left out."""
 
@@ -103,14 +105,14 @@ class Expect(Enum):
                 return integer or isinstance(value, bool)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Attributes(Role):
     """A dictionary of named attributes and the keys that mean something here."""
 
     known: Mapping[str, Expect] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Binding(Role):
     """A value that the instruction defines for its regions; `many` for a list."""
 
@@ -118,7 +120,7 @@ class Binding(Role):
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Body(Role):
     """A region; `kind` None means the kind of the enclosing region."""
 
@@ -126,7 +128,7 @@ class Body(Role):
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Result(Role):
     """A value that the instruction returns; `many` for a list of types in the text."""
 
@@ -214,7 +216,7 @@ BindingTypes = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, tup
 """From the fields parsed so far and the number of names of each binding to the types of the bindings."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Spec:
     """Everything the parser, printer, checker and reference know about an instruction.
 
@@ -322,7 +324,9 @@ def op(
         for f in fields(made):
             role = f.metadata.get("role")
             if role is not None:
-                roles[f.name] = replace(role, name=f.name)
+                # The role is nobody else's yet; a copy of each would be felt when the language is imported.
+                object.__setattr__(role, "name", f.name)
+                roles[f.name] = role
         names = {kind: tuple(n for n, r in roles.items() if isinstance(r, kind)) for kind in (Binding, Result)}
         made.spec = Spec(
             mnemonic=mnemonic,

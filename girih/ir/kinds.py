@@ -19,7 +19,7 @@ from girih.ir.types import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TypeKind:
     """A set of types, with the words for it."""
 

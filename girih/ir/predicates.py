@@ -31,7 +31,7 @@ def _dynamic_hint(left: object, right: object) -> str | None:
     return DYNAMIC_HINT if dynamic and all(dynamic) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Promotable(Predicate):
     """The first number type promotes to the second."""
 
@@ -53,7 +53,7 @@ class Promotable(Predicate):
         return f"not every {left} is exact in {right}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparable(Predicate):
     """One of two number types promotes to the other."""
 
@@ -74,7 +74,7 @@ class Comparable(Predicate):
         return f"neither {self.left.value(subject)} nor {self.right.value(subject)} promotes to the other"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Constantly(Predicate):
     """An operand is defined by a `constant` with one of a few values."""
 
@@ -98,7 +98,7 @@ class Constantly(Predicate):
         return f"{self.name} is not defined by a `constant`"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IsKind(Predicate):
     """An operand or result (each of a list) has a type of one kind."""
 
@@ -124,7 +124,7 @@ class IsKind(Predicate):
         return ", ".join(f"%{v.name} has type {v.type}" for v in values if not self._fits(v))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class InRegion(Predicate):
     """The instruction stands in a region of one kind."""
 

@@ -40,11 +40,3 @@ class Surroundings:
 
 Subject = row.Subject[Surroundings]
 """What a row of the ir is applied to."""
-
-
-def constant_of(op: Op) -> Constant | None:
-    """The value that an instruction defines where it is a constant, such as `constant` itself."""
-    if op.spec.constant is None:
-        return None
-    held: Constant = getattr(op, op.spec.constant)
-    return held

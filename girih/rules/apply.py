@@ -19,10 +19,13 @@ Labels = Callable[[Row, Subject[Any]], tuple[Sequence[Label], Sequence[Label]]]
 """From a row that fails to the guilty places, the first of which is the diagnostic's, and to further ones."""
 
 
+NOTHING: frozenset[str] = frozenset()
+
+
 def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span, labels: Labels) -> list[Diagnostic]:
     """What the rows of an owner (a mnemonic) say about a subject; `span` is its place as a whole."""
     found: list[Diagnostic] = []
-    wrong: set[str] = set()
+    wrong: frozenset[str] = NOTHING
     for row in rows:
         if wrong and not wrong.isdisjoint(row.blames.split()):
             continue
@@ -33,7 +36,7 @@ def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span,
         except Undetermined:
             continue
         if row.severity == "error":
-            wrong.update(row.blames.split())
+            wrong = wrong.union(row.blames.split())
     return found
 
 

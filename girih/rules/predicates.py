@@ -10,7 +10,7 @@ from girih.rules.row import Predicate, Subject
 from girih.rules.terms import Term, show
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Equal(Predicate):
     """Two terms have the same value; `mend` takes the two where they have not."""
 
@@ -37,7 +37,7 @@ def _is(term: Term, subject: Subject[Any]) -> str:
     return f"not {value}" if value == term.text else f"{term.text} is {value}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Satisfies(Predicate):
     """A term passes a test that the other predicates cannot express; `words` say which."""
 
@@ -66,7 +66,7 @@ def each_at_least(term: Term, least: int) -> Satisfies:
     return Satisfies(term, f"each ≥ {least}", lambda v: all(e is None or e >= least for e in v))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Divides(Predicate):
     """The first number divides the second."""
 
@@ -84,7 +84,7 @@ class Divides(Predicate):
         return f"{self.term.text} is {self.term.value(subject)}, {_is(self.divisor, subject)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class When(Predicate):
     """A predicate that counts only where a modifier is set."""
 
@@ -105,7 +105,7 @@ class When(Predicate):
         return self.then.hint(subject)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Holds(Predicate):
     """A restriction that needs a function of its own; the words say what it asks, `found` what came."""
 

@@ -1,5 +1,7 @@
 """Rows, and what they are made of: a row holds a predicate to a subject, and says what is wrong where it fails.
 
+Rows, predicates and terms are compared by identity: they hold functions, of which no two are equal.
+
 A term that has no value, because an operand has the wrong kind or an error before it, raises `Undetermined`: the row
 then says nothing, another one does.
 """
@@ -50,7 +52,7 @@ class Predicate(ABC):
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One restriction: its id, the operands it blames, the predicate, the words, and its source.
 

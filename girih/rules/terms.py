@@ -10,7 +10,7 @@ from typing import Any
 from girih.rules.row import Subject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Term:
     """A quantity of an instruction."""
 

@@ -16,7 +16,7 @@ from girih.diagnostics import Diagnostic
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.define import Binding, Body, Integer, Operand, Result
-from girih.ir.surroundings import Subject, Surroundings, constant_of
+from girih.ir.surroundings import Subject, Surroundings
 from girih.ir.types import (
     I8,
     I32,
@@ -67,9 +67,8 @@ def sites(module: Module) -> list[Site]:
         while stack:
             region = stack.pop()
             for op in region.ops:
-                constant = constant_of(op)
-                if constant is not None:
-                    constants[op.results[0]] = constant
+                if op.spec.constant is not None:
+                    constants[op.results[0]] = getattr(op, op.spec.constant)
                 fields = {name: getattr(op, name) for name in op.spec.roles}
                 found.append(Site(type(op), fields, region.kind, constants, function.attributes))
                 stack += op.regions
@@ -255,9 +254,8 @@ def _region(region: Region, facts: Surroundings, seen: set[Type]) -> list[str]:
     facts.region = region
     for position, op in enumerate(region.ops):
         facts.last = position == len(region.ops) - 1
-        constant = constant_of(op)
-        if constant is not None:
-            facts.constants[op.results[0]] = constant
+        if op.spec.constant is not None:
+            facts.constants[op.results[0]] = getattr(op, op.spec.constant)
         found += _types(list(op.results), facts, seen) + _failing(op.spec.mnemonic, op, facts)
         facts.parents.append(op)
         for inner in op.regions:

@@ -79,6 +79,7 @@ class InstructionParser(NameParser):
 
     def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source, language)
+        self.ops = language.ops
         self.kinds: list[RegionKind] = []
 
     @abstractmethod
@@ -102,7 +103,7 @@ class InstructionParser(NameParser):
                     self.define_local(name, ERROR, span)
             raise
         header = lexer.previous_end if draft.header is None else draft.header
-        op = self.language.ops[spec.mnemonic](span=Span(lexer.source, start, header), uses=draft.uses, **draft.fields)
+        op = self.ops[spec.mnemonic](span=Span(lexer.source, start, header), uses=draft.uses, **draft.fields)
         for value in op.results:
             if value.name:
                 self._publish(value)
@@ -142,7 +143,7 @@ class InstructionParser(NameParser):
         lexer = self.lexer
         if lexer.kind != WORD:
             self.expected("an instruction", begins=not names)
-        found = self.language.ops.get(lexer.text)
+        found = self.ops.get(lexer.text)
         if found is not None and found.spec.word == lexer.text:
             lexer.advance()
             shared = self.language.words.get(found.spec.word, ()) if lexer.kind == MODIFIER else ()
@@ -151,10 +152,10 @@ class InstructionParser(NameParser):
         lexer.advance()
         if word in OLD_PREFIXES and lexer.kind == MODIFIER:
             now = today(word, lexer.text[1:])
-            hint = f"today it is written `{now}`" if now in self.language.ops else None
+            hint = f"today it is written `{now}`" if now in self.ops else None
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
-        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, _mnemonic_hint(self.language.ops, word))
+        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, _mnemonic_hint(self.ops, word))
 
     def _modifiers(self, draft: Draft) -> None:
         lexer = self.lexer

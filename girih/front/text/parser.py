@@ -55,7 +55,7 @@ class Parser(InstructionParser):
         hint = None
         if lexer.kind == WORD:
             hint = "did you mean `func`?" if nearest(lexer.text, ["func"]) else None
-            if lexer.text in self.language.ops:
+            if lexer.text in self.ops:
                 hint = "instructions stand in the body of a function: func @name() { ... }"
         elif self.at("}"):
             hint = "every `{` before it is closed already"
@@ -222,7 +222,7 @@ class Parser(InstructionParser):
 
     def _may_start_instruction(self) -> bool:
         lexer = self.lexer
-        return lexer.kind in (LOCAL, DEFINITION) or lexer.text in self.language.ops or self.at("func")
+        return lexer.kind in (LOCAL, DEFINITION) or lexer.text in self.ops or self.at("func")
 
 
 def parse_text(

@@ -60,13 +60,14 @@ class TypeParser(Cursor):
     def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source)
         self.language = language
+        self.types = language.types
         self.known_types: dict[str, Type] = {}
 
     def type(self) -> Type:
         """A type, or a definition that holds one."""
         lexer = self.lexer
         scalar = SCALARS.get(lexer.text)
-        if scalar is not None and lexer.kind == WORD and type(scalar) in self.language.types:
+        if scalar is not None and lexer.kind == WORD and type(scalar) in self.types:
             lexer.advance()
             return scalar
         if lexer.kind == DEFINITION:
@@ -75,7 +76,7 @@ class TypeParser(Cursor):
             if not isinstance(value, Type):
                 self.fail("definition.kind", f"expected a type, `{span.text}` holds {kind_of(value)}", span)
             return value
-        if lexer.kind != WORD or _COMPOSITES.get(lexer.text) not in self.language.types:
+        if lexer.kind != WORD or _COMPOSITES.get(lexer.text) not in self.types:
             self._no_type()
         plain = _PLAIN.match(lexer.string, lexer.start)
         text = plain.group() if plain else None
@@ -98,8 +99,8 @@ class TypeParser(Cursor):
             self.expected("a type")
         if lexer.text == "void":
             self.fail("type.void", "no value has type void", hint="leave the type out")
-        scalars = [word for word, scalar in SCALARS.items() if type(scalar) in self.language.types]
-        known = (*scalars, *(word for word, declared in _COMPOSITES.items() if declared in self.language.types))
+        scalars = [word for word, scalar in SCALARS.items() if type(scalar) in self.types]
+        known = (*scalars, *(word for word, declared in _COMPOSITES.items() if declared in self.types))
         close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, known)
         hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join(known)
         self.fail("type.unknown", f"there is no type `{lexer.text}`", hint=hint)
