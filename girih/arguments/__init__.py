@@ -1,0 +1,12 @@
+"""Binding: Python objects become the arguments of a launch, for every target alike.
+
+`names`     what a call gives, by position and by name, as one argument for each parameter
+`views`     Python objects as NumPy arrays over the same memory: the buffer protocol, DLPack
+`scalars`   numbers that fit a scalar type, exactly
+`layout`    arrays against memref types: element type, shape, strides
+`claims`    arrays that were accepted; those that share memory, and where their bytes lie
+`memory`    a run of bytes with marks of what was written, and its views as elements of any type
+`bound`     memrefs and groups as an executor sees them: a view, an offset, a shape, strides
+`arrays`    all arguments of a launch: `bind` gives them private memory, `accept` the caller's own
+`report`    what can be wrong, and the list in which it is collected
+"""

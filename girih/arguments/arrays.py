@@ -1,7 +1,7 @@
 """Binding: the Python arguments of a launch become what the interpreter executes on.
 
 Every argument is held against its parameter's type and promises, and everything that is wrong with any of them is
-reported in one `LaunchError`. A launch works on private memory (`arguments.memory`): the caller's arrays change in
+reported in one `LaunchError`. A launch works on private memory (`arguments.claims`): the caller's arrays change in
 `Bound.commit`, and only there.
 """
 
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments import memory
-from girih.arguments.bound import BoundGroup, BoundMemRef, Memory
+from girih.arguments.bound import BoundGroup, BoundMemRef
+from girih.arguments.claims import Claim, allocate, commit
 from girih.arguments.layout import claim_array, null_claim
-from girih.arguments.memory import Claim
 from girih.arguments.names import wrong_count
 from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
@@ -35,7 +34,6 @@ __all__ = [
     "BoundMemRef",
     "Group",
     "GroupClaim",
-    "Memory",
     "ParameterSpec",
     "Uninitialized",
     "accept",
@@ -99,7 +97,7 @@ class Bound:
 
     def commit(self) -> None:
         """Write the results into the caller's arrays, those of written parameters only."""
-        memory.commit(self.claims)
+        commit(self.claims)
 
 
 @dataclass(slots=True)
@@ -145,13 +143,10 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
     """
     report = ArgumentReport()
     accepted = _accept_all(parameters, arguments, report)
-    claims = _claims(accepted)
-    shared = memory.clusters(claims)
-    for cluster in shared:
-        _check_tracking(cluster, report)
     if report.diagnostics:
         raise LaunchError(report.diagnostics)
-    memory.allocate(claims, shared)
+    claims = _claims(accepted)
+    allocate(claims)
     return Bound([_value(item) for item in accepted], claims)
 
 
@@ -282,7 +277,7 @@ def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -
     """The attributes alignment, shape_gcd and stride_gcd (003 "Alignment attribute", "Greatest common divisor")."""
     if claim.array is None or not claim.extent:
         return
-    remainder = (memory.start(claim) + claim.offset * claim.dtype.itemsize) % (spec.alignment or 1)
+    remainder = claim.address % (spec.alignment or 1)
     if remainder:
         message = f"its data starts {remainder} bytes after a multiple of the promised alignment={spec.alignment}"
         hint = f"let the array start at a multiple of {spec.alignment} bytes in its buffer, or promise less"
@@ -304,14 +299,3 @@ def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -
         message = f"stride_gcd={list(spec.stride_gcd)} is broken by strides {numbers(claim.strides)}"
         hint = "allocate the array with strides that keep the promise, or promise less"
         report.add("bind.stride_gcd", claim.place, f"{message}: {', '.join(strides)}", hint)
-
-
-def _check_tracking(cluster: memory.Cluster, report: ArgumentReport) -> None:
-    pair = cluster.unlike()
-    if pair is None:
-        return
-    marked, other = pair
-    shared = f"it is marked uninitialized and shares memory with %{other.place.name}"
-    message = f"{shared}, but their elements do not coincide"
-    hint = f"pass it without the mark; which elements are written is followed per element of {marked.dtype}"
-    report.add("bind.uninitialized", marked.place, message, hint)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments.memory import Claim
+from girih.arguments.claims import Claim
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES
 from girih.arguments.views import address, as_array

@@ -30,7 +30,6 @@ BIND_CODES: dict[str, str] = {
     "bind.read_only": "an array that the kernel writes must be writeable",
     "bind.group_size": "a group must have as many members as its type says",
     "bind.group_offset": "the offset of a group must be given where its type has `?`, and equal its type elsewhere",
-    "bind.uninitialized": "an array marked uninitialized may share memory only with arrays of the same element size",
     "bind.overlap": "a member of a group may share memory with no other argument if the kernel writes to that memory",
     "bind.grid": "a grid has one to three sizes between 0 and 2^31 - 1",
     "bind.subgroup_size": "there must be a subgroup size that suits all instructions of the kernel",

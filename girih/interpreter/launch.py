@@ -65,7 +65,7 @@ def launch(
         raise KernelError(findings)
     for group, members in scatters:
         for member in members:
-            member.write_back(group.memory)
+            member.write_back(group.elements.memory)
     bound.commit()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import girih
 from girih.api import Kernel, normalized_grid
-from girih.arguments import memory
+from girih.arguments import arrays
 from girih.interpreter.machine import machine
 
 COPY = "func @f(%A: memref<f32x?>) attributes {subgroup_size=8, work_group_size=[8, 1]} {}"
@@ -67,7 +67,7 @@ def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(machine.Machine, "run", full)
         assert code_of(lambda: kernel(array)) == "bind.memory"
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "allocate", full)
+        patch.setattr(arrays, "allocate", full)
         assert code_of(lambda: kernel(array)) == "bind.memory"
     assert array.tolist() == [1] * 4
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from girih.arguments.arrays import Bound, BoundMemRef, ParameterSpec, bind, uninitialized
-from girih.diagnostics import LaunchError
-from girih.ir.types import C32, F32, MemRef, Type
+from girih.arguments.memory import ElementView
+from girih.ir.types import C32, F32, I16, MemRef, Type
 
 VECTOR = MemRef.packed(F32, (None,))
 FREE = MemRef(F32, (None, None), (None, None))
@@ -22,8 +22,8 @@ def spec(type: Type, name: str = "A", **promises: Any) -> ParameterSpec:
 def data(bound: Bound, position: int = 0) -> np.ndarray[Any, Any]:
     value = bound.values[position]
     assert isinstance(value, BoundMemRef)
-    assert value.memory is not None
-    return value.memory.data
+    assert value.elements is not None
+    return value.elements.data
 
 
 def fortran(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
@@ -131,22 +131,24 @@ def test_private_memory_keeps_the_alignment() -> None:
 # Uninitialized arrays
 
 
-def written(bound: Bound, position: int = 0) -> np.ndarray[Any, Any]:
+def view(bound: Bound, position: int = 0) -> ElementView:
     value = bound.values[position]
     assert isinstance(value, BoundMemRef)
-    assert value.memory is not None
-    assert value.memory.written is not None
-    return value.memory.written
+    assert value.elements is not None
+    return value.elements
+
+
+def written(elements: ElementView) -> list[bool]:
+    """Whether each element was written."""
+    missing = elements.unwritten(slice(None))
+    return [True] * elements.data.size if missing is None else (~missing).tolist()
 
 
 def test_uninitialized_arrays_are_followed() -> None:
     values = np.full(4, 9, np.float32)
     bound = bind([spec(VECTOR, written=True), spec(VECTOR, "B")], [uninitialized(values), np.zeros(2, np.float32)])
-    assert written(bound).tolist() == [False] * 4
-    other = bound.values[1]
-    assert isinstance(other, BoundMemRef)
-    assert other.memory is not None
-    assert other.memory.written is None
+    assert written(view(bound)) == [False] * 4
+    assert view(bound, 1).marks is None
     data(bound)[1] = 1
     bound.commit()
     assert values.tolist() == [9, 1, 9, 9]
@@ -155,23 +157,30 @@ def test_uninitialized_arrays_are_followed() -> None:
 def test_writes_through_another_argument_count() -> None:
     values = np.zeros(6, np.float32)
     bound = bind([spec(VECTOR, "A"), spec(VECTOR, "B", written=True)], [uninitialized(values[2:]), values])
-    assert written(bound, 1).tolist() == [True, True, False, False, False, False]
-    written(bound, 1)[3] = True
-    assert written(bound, 0).tolist() == [False, True, False, False]
+    assert written(view(bound, 1)) == [True, True, False, False, False, False]
+    view(bound, 1).mark(3)
+    assert written(view(bound, 0)) == [False, True, False, False]
 
 
 def test_uninitialized_arrays_with_gaps() -> None:
     values = np.zeros(6, np.float32)
     bound = bind([spec(MemRef(F32, (3,), (2,)))], [uninitialized(values[::2])])
-    assert written(bound)[::2].tolist() == [False] * 3
+    assert written(view(bound)) == [False, True] * 2 + [False]
 
 
-def test_uninitialized_needs_elements_that_coincide() -> None:
-    values = np.zeros(6, np.float32)
-    shifted = values[1:5].view(np.complex64)
-    z = MemRef.packed(C32, (None,))
-    with pytest.raises(LaunchError) as caught:
-        bind([spec(z, "A"), spec(z, "B")], [values[:4].view(np.complex64), uninitialized(shifted)])
-    found = caught.value.diagnostics
-    assert [d.code for d in found] == ["bind.uninitialized"]
-    assert found[0].message.startswith("argument 2, %B: it is marked uninitialized and shares memory with %A")
+def test_arrays_of_other_types_and_at_odd_distances_share_marks() -> None:
+    room = unaligned(24, np.int8, 0, 64)
+    floats, shifted, pairs = room[:16].view(np.float32), room[2:22].view(np.int16), room[8:24].view(np.complex64)
+    types = MemRef.packed(F32, (None,)), MemRef.packed(I16, (None,)), MemRef.packed(C32, (None,))
+    bound = bind(
+        [spec(types[0], "A", written=True), spec(types[1], "B"), spec(types[2], "C")],
+        [uninitialized(floats), shifted, pairs],
+    )
+    a, b, c = (view(bound, position) for position in range(3))
+    assert (written(a), written(b)) == ([False] * 4, [False] * 7 + [True] * 3)
+    assert written(c) == [False, True]
+    a.mark(np.array([1, 2]))
+    assert written(b) == [False] + [True] * 4 + [False] * 2 + [True] * 3
+    assert written(c) == [False, True]
+    a.mark(3)
+    assert written(c) == [True, True]

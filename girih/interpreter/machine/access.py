@@ -81,7 +81,7 @@ def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) 
     offset, shape, strides = common(memref.offset), tuple(map(common, memref.shape)), tuple(map(common, memref.strides))
     if differs is not None:
         machine.find_varying(op, name, differs, axes)
-    return MemRefValue(memref.memory, offset, shape, strides, null, broken, memref.lifetime)
+    return MemRefValue(memref.elements, offset, shape, strides, null, broken, memref.lifetime)
 
 
 def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> MemoryPlace:
@@ -110,30 +110,29 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
 
 def _outside_memory(memref: MemRefValue, flat: Array) -> Mask | None:
     """Indices in bounds can still miss the memory behind a group with an offset."""
-    size = memref.memory.data.size
-    over = flat.view(_UNSIGNED) >= _UNSIGNED(size)
-    elements = memref.memory.elements
-    if elements is not None:
-        over = over | ~elements[np.where(over, 0, flat)]
+    elements = memref.elements
+    over = flat.view(_UNSIGNED) >= _UNSIGNED(elements.data.size)
+    if elements.present is not None:
+        over = over | ~elements.present[np.where(over, 0, flat)]
     return over if over.any() else None
 
 
 def read(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> Array:
     """The elements at positions; 0 where they must not be touched."""
-    memory = memref.memory
-    if memory.data.size == 0:
-        return np.zeros(place.flat.shape, memory.data.dtype)
-    found: Array = memory.data[place.flat]
-    if memory.written is not None:
-        _check_written(machine, op, memref, place)
+    data = memref.elements.data
+    if data.size == 0:
+        return np.zeros(place.flat.shape, data.dtype)
+    found: Array = data[place.flat]
+    _check_written(machine, op, memref, place)
     if place.usable is not None:
         found = np.where(place.usable, found, np.zeros((), found.dtype))
     return found
 
 
 def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> None:
-    assert memref.memory.written is not None
-    missing = ~memref.memory.written[place.flat]
+    missing = memref.elements.unwritten(place.flat)
+    if missing is None:
+        return
     if place.usable is not None:
         missing = missing & place.usable
     if missing.any() and (missing := restrict(machine, missing)).any():
@@ -165,13 +164,12 @@ def targets(machine: Machine, place: MemoryPlace, *values: Array) -> tuple[Array
 
 def write(machine: Machine, memref: MemRefValue, place: MemoryPlace, value: Array) -> None:
     """Store values at positions; of several work-items that store to one place, one wins, by default the last."""
-    memory = memref.memory
-    if memory.data.size == 0:
+    elements = memref.elements
+    if elements.data.size == 0:
         return
     flat, (values,), _ = targets(machine, place, value)
     order = machine.choices.points(flat.size)
     if order is not None:
         flat, values = flat.ravel()[order], values.ravel()[order]
-    memory.data[flat] = values
-    if memory.written is not None:
-        memory.written[flat] = True
+    elements.data[flat] = values
+    elements.mark(flat)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from girih.arguments.bound import Memory
+from girih.arguments.memory import ElementView
 from girih.interpreter.machine.values import Array
 
 Ints = tuple[int, ...]
@@ -45,30 +45,42 @@ def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy:
     """
     if 0 in shape:
         return np.zeros((*offsets.shape, *shape), data.dtype)
+    found = _picked(data, offsets, shape, strides, copy=copy)
+    return _first_to_last(found, offsets.ndim)
+
+
+def _first_to_last(boxes: Array, lead: int) -> Array:
+    """Boxes with their modes, which stand behind `lead` axes, the other way around."""
+    return boxes.transpose(*range(lead), *range(boxes.ndim - 1, lead - 1, -1))
+
+
+def _picked(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bool) -> Array:
+    """The boxes at offsets with the axes of `offsets`, then the modes from last to first."""
     view = windows(data, shape, strides)
     single = offsets.size == 1 and not copy
-    found = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
-    lead = offsets.ndim
-    return found.transpose(*range(lead), *range(found.ndim - 1, lead - 1, -1))
+    found: Array = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
+    return found
 
 
-def write_boxes(memory: Memory, offsets: Array, shape: Ints, strides: Ints, values: Array) -> None:
+def write_boxes(elements: ElementView, offsets: Array, shape: Ints, strides: Ints, values: Array) -> None:
     """Store boxes; `values` has the axes of `offsets`, or size 1 there, then the modes. Later boxes win."""
     if 0 in shape or offsets.size == 0:
         return
-    lead = offsets.ndim
-    turned = values.transpose(*range(lead), *range(values.ndim - 1, lead - 1, -1))
-    windows(memory.data, shape, strides, writeable=True)[offsets] = turned
-    if memory.written is not None:
-        windows(memory.written, shape, strides, writeable=True)[offsets] = True
+    turned = _first_to_last(values, offsets.ndim)
+    windows(elements.data, shape, strides, writeable=True)[offsets] = turned
+    marks = elements.followed
+    if marks is not None:
+        windows(marks, shape, strides, writeable=True)[offsets] = elements.whole
+        elements.memory.count(turned.size * marks.itemsize)
 
 
-def unwritten(memory: Memory, offsets: Array, shape: Ints, strides: Ints) -> Array | None:
+def unwritten(elements: ElementView, offsets: Array, shape: Ints, strides: Ints) -> Array | None:
     """Where elements of boxes were never written, as an array of the boxes; None where all were."""
-    if memory.written is None or 0 in shape or offsets.size == 0:
+    marks = elements.followed
+    if marks is None or 0 in shape or offsets.size == 0:
         return None
-    missing = ~read_boxes(memory.written, offsets, shape, strides)
-    return missing if missing.any() else None
+    missing = elements.incomplete(_picked(marks, offsets, shape, strides, copy=False))
+    return None if missing is None else _first_to_last(missing, offsets.ndim)
 
 
 def box_indices(shape: Ints, strides: Ints) -> Array:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments.bound import BoundGroup, BoundMemRef, Memory
+from girih.arguments.bound import BoundGroup, BoundMemRef
+from girih.arguments.memory import ElementView, Memory
+from girih.arguments.views import address
 
 if TYPE_CHECKING:
     from girih.addressing import TensorLayout, TensorView
@@ -34,13 +36,13 @@ class Lifetime:
 
 @dataclass(slots=True, eq=False)
 class MemRefValue:
-    """A memref: element (i, j, ...) is `memory.data[offset + i * strides[0] + ...]`.
+    """A memref: element (i, j, ...) is `elements.data[offset + i * strides[0] + ...]`.
 
     `null` is true where there is no memory behind it; `broken` where a view that made it was outside what it shows:
     accesses there do nothing, since the view itself was reported.
     """
 
-    memory: Memory
+    elements: ElementView
     offset: Varying
     shape: tuple[Varying, ...]
     strides: tuple[Varying, ...]
@@ -50,14 +52,14 @@ class MemRefValue:
 
     @property
     def name(self) -> str:
-        return self.memory.name
+        return self.elements.name
 
 
 @dataclass(slots=True, eq=False)
 class GroupValue:
     """A group: its members side by side in one memory."""
 
-    memory: Memory
+    elements: ElementView
     offsets: Array
     shapes: tuple[Array, ...]
     strides: tuple[Array, ...]
@@ -80,11 +82,11 @@ Value = Array | MemRefValue | GroupValue | ModelValue
 
 def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefValue:
     """A memref parameter; where there is no memory behind it, what is read has the element type all the same."""
-    if bound.memory is None:
+    if bound.elements is None:
         null = np.ones((1, 1, 1), np.bool_)
-        memory = Memory(np.zeros(0, dtype), None, name)
-        return MemRefValue(memory, 0, bound.shape, bound.strides, null)
-    return MemRefValue(bound.memory, bound.offset, bound.shape, bound.strides)
+        nothing = Memory(np.zeros(0, np.uint8), None, name).view(dtype)
+        return MemRefValue(nothing, 0, bound.shape, bound.strides, null)
+    return MemRefValue(bound.elements, bound.offset, bound.shape, bound.strides)
 
 
 def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) -> tuple[GroupValue, list[Scatter]]:
@@ -98,63 +100,66 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
     scatters: list[Scatter] = []
     offsets = np.zeros(max(1, len(bound.members)), np.int64)
     for number, member in enumerate(bound.members):
-        memory = member.memory
-        if memory is None:
+        if member.elements is None:
             continue
         # Moved by its whole size or more, no element is left to be reached.
-        offset = min(member.offset, memory.data.size)
+        offset = min(member.offset, member.elements.data.size)
+        memory = member.elements.memory
         key = _identity(memory)
         if key not in bases:
             bases[key] = position
-            scatters.append(Scatter(memory, position))
-            position += memory.data.size + offset
+            scatters.append(Scatter(memory, position * dtype.itemsize))
+            position += member.elements.data.size + offset
         offsets[number] = bases[key] + offset
-    members = _side_by_side(scatters, position, dtype, name)
+    elements = _side_by_side(scatters, position * dtype.itemsize, name).view(dtype)
     shapes = tuple(_column(bound, "shape", k) for k in range(order))
     strides = tuple(_column(bound, "strides", k) for k in range(order))
-    nulls = np.array([m.memory is None for m in bound.members] or [True])
-    value = GroupValue(members, offsets, shapes, strides, nulls, bound.null, bound.size, name)
+    nulls = np.array([m.elements is None for m in bound.members] or [True])
+    value = GroupValue(elements, offsets, shapes, strides, nulls, bound.null, bound.size, name)
     return value, scatters
 
 
 @dataclass(slots=True, eq=False)
 class Scatter:
-    """Where a member's elements lie in the memory of its group."""
+    """Where a member's bytes lie in the memory of its group."""
 
     memory: Memory
-    position: int
+    first: int
+
+    @property
+    def part(self) -> slice:
+        return slice(self.first, self.first + self.memory.bytes.size)
 
     def write_back(self, group: Memory) -> None:
         """Copy what the kernel left in the group's memory to the member."""
-        part = slice(self.position, self.position + self.memory.data.size)
-        if self.memory.data.flags.writeable:
-            self.memory.data[:] = group.data[part]
-        if self.memory.written is not None and group.written is not None:
-            self.memory.written[:] = group.written[part]
+        if self.memory.bytes.flags.writeable:
+            self.memory.bytes[:] = group.bytes[self.part]
+        if self.memory.marks is not None and group.marks is not None:
+            self.memory.marks[:] = group.marks[self.part]
 
 
 def _identity(memory: Memory) -> tuple[int, ...]:
     """What tells the memories of members apart: the same elements, when only read, are needed once."""
-    if memory.data.flags.writeable or memory.written is not None or memory.elements is not None:
+    if memory.bytes.flags.writeable or memory.marks is not None or memory.present is not None:
         return (id(memory),)
     return _address_range(memory)
 
 
-def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> Memory:
-    """One memory for all members."""
-    data = np.zeros(size, dtype)
-    written = None if all(s.memory.written is None for s in scatters) else np.ones(size, np.bool_)
-    gaps = size > sum(s.memory.data.size for s in scatters)
-    holes = gaps or any(s.memory.elements is not None for s in scatters)
-    elements = np.zeros(size, np.bool_) if holes else None
+def _side_by_side(scatters: list[Scatter], size: int, name: str) -> Memory:
+    """One memory of so many bytes for all members."""
+    group = Memory(np.zeros(size, np.uint8), None, name)
+    if any(s.memory.marks is not None for s in scatters):
+        group.marks = np.ones(size, np.bool_)
+    gaps = size > sum(s.memory.bytes.size for s in scatters)
+    if gaps or any(s.memory.present is not None for s in scatters):
+        group.present = np.zeros(size, np.bool_)
     for s in scatters:
-        part = slice(s.position, s.position + s.memory.data.size)
-        data[part] = s.memory.data
-        if written is not None and s.memory.written is not None:
-            written[part] = s.memory.written
-        if elements is not None:
-            elements[part] = True if s.memory.elements is None else s.memory.elements
-    return Memory(data, written, name, elements)
+        group.bytes[s.part] = s.memory.bytes
+        if group.marks is not None and s.memory.marks is not None:
+            group.marks[s.part] = s.memory.marks
+        if group.present is not None:
+            group.present[s.part] = True if s.memory.present is None else s.memory.present
+    return group
 
 
 def _column(bound: BoundGroup, name: str, mode: int) -> Array:
@@ -164,10 +169,10 @@ def _column(bound: BoundGroup, name: str, mode: int) -> Array:
 def groups_share_memory(groups: Sequence[BoundGroup], others: Sequence[BoundMemRef]) -> bool:
     """Whether a member of a group overlaps another member or argument in memory that the kernel writes."""
     spans = sorted(
-        (*_address_range(member.memory), of_group)
+        (*_address_range(member.elements.memory), of_group)
         for of_group, members in ((True, [m for g in groups for m in g.members]), (False, others))
         for member in members
-        if member.memory is not None and member.memory.data.size and member.memory.data.flags.writeable
+        if member.elements is not None and member.elements.data.size and member.elements.data.flags.writeable
     )
     reached, in_group = 0, False
     for start, end, of_group in spans:
@@ -182,5 +187,5 @@ def groups_share_memory(groups: Sequence[BoundGroup], others: Sequence[BoundMemR
 
 
 def _address_range(memory: Memory) -> tuple[int, int]:
-    start = int(memory.data.__array_interface__["data"][0])
-    return start, start + memory.data.nbytes
+    start = address(memory.bytes)
+    return start, start + memory.bytes.size

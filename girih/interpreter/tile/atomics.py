@@ -44,14 +44,14 @@ def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
     type = op.tensor.type
     assert isinstance(type, MemRef)
     place = locate(machine, op, memref, op.indices)
-    everyone = np.zeros(machine.shape, memref.memory.data.dtype)
+    elements = memref.elements
+    everyone = np.zeros(machine.shape, elements.data.dtype)
     result = everyone.copy()
-    if memref.memory.data.size:
+    if elements.data.size:
         read(machine, op, memref, place)
         flat, (values,), picked = targets(machine, place, np.broadcast_to(machine.array(op.value), machine.shape))
-        old = update(machine, memref.memory.data, flat.ravel(), values.ravel(), OPERATORS[op.__class__], type.element)
-        if memref.memory.written is not None:
-            memref.memory.written[flat] = True
+        old = update(machine, elements.data, flat.ravel(), values.ravel(), OPERATORS[op.__class__], type.element)
+        elements.mark(flat)
         if picked is None:
             result = old.reshape(machine.shape)
         else:

@@ -100,12 +100,12 @@ class Tile:
         rows, columns = self.type.shape
         m, n = self.sizes
         found = (self.row >= 0) & (self.row <= m - rows) & (self.column >= 0) & (self.column <= n - columns)
-        if self.memref.memory.elements is not None:
+        if self.memref.elements.present is not None:
             return np.zeros_like(found)
         if isinstance(self.strides[0], int) and isinstance(self.strides[1], int):
             span = span_of(self.type.shape, (self.strides[0], self.strides[1]))
             offsets = self.offsets
-            found = found & (offsets >= 0) & (offsets <= self.memref.memory.data.size - span)
+            found = found & (offsets >= 0) & (offsets <= self.memref.elements.data.size - span)
         return found
 
     def whole(self) -> Array | None:
@@ -140,9 +140,10 @@ class Tile:
             + row * _matrix_axes(self.strides[0])
             + column * _matrix_axes(self.strides[1])
         )
-        good = row_inside & column_inside & (flat >= 0) & (flat < self.memref.memory.data.size)
-        if self.memref.memory.elements is not None and self.memref.memory.data.size:
-            good = good & self.memref.memory.elements[np.where(good, flat, 0)]
+        elements = self.memref.elements
+        good = row_inside & column_inside & (flat >= 0) & (flat < elements.data.size)
+        if elements.present is not None and elements.data.size:
+            good = good & elements.present[np.where(good, flat, 0)]
         self._report(wanted & ~good, findings.outside)
         usable = np.broadcast_to(wanted & good, (*self.full, rows, columns))
         return np.where(usable, flat, 0), usable
@@ -160,14 +161,15 @@ class Tile:
 
     def check_written(self, offsets: Array) -> None:
         """Find elements of whole tiles that were never written."""
-        missing = unwritten(self.memref.memory, offsets, self.type.shape, self.strides_of_box())
+        missing = unwritten(self.memref.elements, offsets, self.type.shape, self.strides_of_box())
         if missing is not None:
             self._report(missing, findings.unwritten)
 
     def check_elements_written(self, flat: Array, usable: Mask) -> None:
         """Find elements that were never written."""
-        if self.memref.memory.written is not None and self.memref.memory.data.size:
-            self._report(usable & ~self.memref.memory.written[flat], findings.unwritten)
+        missing = self.memref.elements.unwritten(flat) if self.memref.elements.data.size else None
+        if missing is not None:
+            self._report(usable & missing, findings.unwritten)
 
 
 def _matrix_axes(held: Varying) -> Varying:
@@ -178,7 +180,7 @@ def _matrix_axes(held: Varying) -> Varying:
 def load(machine: Machine, op: CooperativeMatrixLoad | CooperativeMatrixAtomicLoad) -> None:
     """A tile: as boxes where all tiles of the batch lie inside, element by element otherwise."""
     tile = Tile(machine, op, matrix_type(op.result))
-    data = tile.memref.memory.data
+    data = tile.memref.elements.data
     offsets = tile.whole()
     if offsets is not None:
         tile.check_written(offsets)
@@ -197,7 +199,7 @@ def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomic
     """A tile back to memory."""
     tile = Tile(machine, op, matrix_type(op.matrix))
     values = machine.array(op.matrix)
-    memory = tile.memref.memory
+    elements = tile.memref.elements
     offsets = tile.whole()
     if offsets is not None:
         # A tile that several subgroups share is stored by each of them; one suffices.
@@ -207,13 +209,12 @@ def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomic
         if order is not None:
             offsets = offsets.ravel()[order]
             values = np.broadcast_to(values, (*shape, *tile.type.shape)).reshape(-1, *tile.type.shape)[order]
-        write_boxes(memory, offsets, tile.type.shape, tile.strides_of_box(), values)
+        write_boxes(elements, offsets, tile.type.shape, tile.strides_of_box(), values)
         return
     flat, usable = tile.elements()
-    memory_values = np.broadcast_to(values, flat.shape)
-    memory.data[flat[usable]] = memory_values[usable]
-    if memory.written is not None:
-        memory.written[flat[usable]] = True
+    picked = flat[usable]
+    elements.data[picked] = np.broadcast_to(values, flat.shape)[usable]
+    elements.mark(picked)
 
 
 _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
@@ -227,18 +228,16 @@ _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
 def atomic_update(machine: Machine, op: MatrixAtomicUpdate) -> None:
     """Every component of every active subgroup's tile updates once."""
     tile = Tile(machine, op, matrix_type(op.matrix))
-    element = op.memory.type
-    assert isinstance(element, MemRef)
+    type_ = op.memory.type
+    assert isinstance(type_, MemRef)
+    elements = tile.memref.elements
     flat, usable = tile.elements()
     tile.check_elements_written(flat, usable)
     values = np.broadcast_to(machine.array(op.matrix), flat.shape)
-    result = np.zeros(flat.shape, tile.memref.memory.data.dtype)
+    result = np.zeros(flat.shape, elements.data.dtype)
     picked = flat[usable]
-    result[usable] = update(
-        machine, tile.memref.memory.data, picked, values[usable], _OPERATORS[type(op)], element.element
-    )
-    if tile.memref.memory.written is not None:
-        tile.memref.memory.written[picked] = True
+    result[usable] = update(machine, elements.data, picked, values[usable], _OPERATORS[type(op)], type_.element)
+    elements.mark(picked)
     machine.set(op.result, result)
 
 

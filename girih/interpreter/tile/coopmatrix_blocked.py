@@ -43,11 +43,11 @@ def _place(machine: Machine, op: BlockedAccess, type: CoopMatrix) -> tuple[MemRe
     size = memref.shape[0]
     flat = memref.offset + offset
     inside = (offset >= 0) & (offset <= size - count)
-    inside = inside & (flat >= 0) & (flat <= memref.memory.data.size - count)
-    elements = memref.memory.elements
-    if elements is not None and elements.size:
+    inside = inside & (flat >= 0) & (flat <= memref.elements.data.size - count)
+    present = memref.elements.present
+    if present is not None and present.size:
         # The memory of a group's member may end before its shape does; what is in front of its last element is there.
-        inside &= elements[np.where(inside, flat + count - 1, 0)]
+        inside &= present[np.where(inside, flat + count - 1, 0)]
     wanted = np.ones((1, 1, 1), np.bool_) if mask is None else mask
     bad = unavailable(machine, op, memref)
     if bad is not None:
@@ -73,19 +73,18 @@ def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
     dtype = numbers.dtype(type_.component)
     memref, start, usable = _place(machine, op, type_)
     usable = usable[..., None]
-    data = memref.memory.data
+    elements = memref.elements
     if not usable.any():
         machine.set(op.result, np.zeros((*start.shape[:2], *type_.shape), dtype))
         return
     spots = _spots(op, type_, start)
     spots = np.where(usable[..., None], spots, 0)
-    written = memref.memory.written
-    if written is not None:
-        missing = usable & ~written[spots // dtype.itemsize].all(axis=-1)
+    if elements.followed is not None:
+        missing = usable & ~elements.followed.view(np.bool_)[spots].all(axis=-1)
         machine.find(findings.unwritten_blocks(op, memref.name), op,
                      np.any(missing, axis=(2, 3), keepdims=True)[..., 0],
                      argument=memref.name, by_lane=False)  # fmt: skip
-    found = np.ascontiguousarray(data.view(np.uint8)[spots]).view(dtype)[..., 0]
+    found = np.ascontiguousarray(elements.data.view(np.uint8)[spots]).view(dtype)[..., 0]
     machine.set(op.result, np.where(usable, found, np.zeros((), dtype)))
 
 
@@ -101,6 +100,7 @@ def store(machine: Machine, op: CooperativeMatrixStoreBlockedInterleaved) -> Non
         return
     spots = np.broadcast_to(_spots(op, type_, start), (*lead, *type_.shape, type_.component.size))[taken]
     raw = values.view(np.uint8).reshape(*values.shape, type_.component.size)
-    memref.memory.data.view(np.uint8)[spots] = np.broadcast_to(raw, (*lead, *raw.shape[2:]))[taken]
-    if memref.memory.written is not None:
-        memref.memory.written[spots // type_.component.size] = True
+    elements = memref.elements
+    elements.data.view(np.uint8)[spots] = np.broadcast_to(raw, (*lead, *raw.shape[2:]))[taken]
+    if elements.followed is not None:
+        elements.followed.view(np.bool_)[spots] = True

@@ -12,7 +12,7 @@ import numpy as np
 
 from girih.addressing import Access, AddressingError, Kind, TensorLayout, TensorView
 from girih.addressing.buffers import component_of_bits
-from girih.arguments.bound import Memory
+from girih.arguments.memory import ElementView, Memory
 from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
@@ -106,9 +106,9 @@ class TensorOperand:
 
     def _check_base(self) -> None:
         """Find bases that are no multiple of 16 bytes; the access is made all the same."""
-        memory = self.memref.memory
-        address = memory.data.ctypes.data if memory.data.size else 0
-        base = address + (_wide(self.memref.offset) + self.offset) * memory.data.itemsize
+        data = self.memref.elements.data
+        address = data.ctypes.data if data.size else 0
+        base = address + (_wide(self.memref.offset) + self.offset) * data.itemsize
         bad = (base % findings.TENSOR_ALIGNMENT != 0) & self.active
         if bad.any():
             self.find(bad, findings.misaligned(self.op, self.memref.name))
@@ -140,16 +140,15 @@ class TensorOperand:
     def touched(self) -> tuple[Array, Mask]:
         """The element of the memory at which each component or block begins, and which of them may be touched."""
         wanted = (self.element >= 0) & (self.kind != Kind.UNDEFINED) & self.active
-        itemsize = self.memref.memory.data.itemsize
-        step = self.unit // itemsize
+        elements = self.memref.elements
+        step = self.unit // elements.data.itemsize
         position = self.offset + self.element * step
         size = self.memref.shape[0]
         good = (self.offset >= 0) & (position >= 0) & (position <= _wide(size) - step)
         flat = _wide(self.memref.offset) + position
-        good = good & (flat >= 0) & (flat <= self.memref.memory.data.size - step)
-        elements = self.memref.memory.elements
-        if elements is not None and self.memref.memory.data.size:
-            good = good & elements[np.where(good, flat, 0)]
+        good = good & (flat >= 0) & (flat <= elements.data.size - step)
+        if elements.present is not None and elements.data.size:
+            good = good & elements.present[np.where(good, flat, 0)]
         missed = wanted & ~good
         if missed.any():
             self.find(missed, findings.outside(self.op, self.memref.name), (position, size))
@@ -158,11 +157,8 @@ class TensorOperand:
 
     def check_written(self, flat: Array, usable: Mask) -> None:
         """Find components that are loaded before they are written."""
-        written = self.memref.memory.written
-        if written is None or not written.size:
-            return
-        missing = usable & ~written[flat]
-        if missing.any():
+        missing = self.memref.elements.unwritten(flat) if self.memref.elements.data.size else None
+        if missing is not None and (missing := missing & usable).any():
             self.find(missing, findings.unwritten(self.op, self.memref.name))
 
     def fill(self, dtype: np.dtype[np.generic]) -> Array:
@@ -189,12 +185,12 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
         machine, op, type_, store=False, unit=dtype.itemsize if block is None else block_bytes(block)
     )
     flat, usable = tensor.touched()
-    memory = tensor.memref.memory
+    data = tensor.memref.elements.data
     if block is not None:
         loaded = _decode(machine, op, tensor, block, flat, usable)
     else:
         tensor.check_written(flat, usable)
-        loaded = memory.data[flat] if memory.data.size else np.zeros(flat.shape, dtype)
+        loaded = data[flat] if data.size else np.zeros(flat.shape, dtype)
     found = np.where(usable, loaded, np.zeros((), dtype))
     found = np.where((tensor.kind == Kind.FILLED) & tensor.active, tensor.fill(dtype), found)
     kept = (tensor.kind == Kind.SKIPPED) & ~tensor.illegal
@@ -215,10 +211,8 @@ def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
     order = machine.choices.points(places.size)
     if order is not None:
         places, values = places[order], values[order]
-    memory = tensor.memref.memory
-    memory.data[places] = values
-    if memory.written is not None:
-        memory.written[places] = True
+    tensor.memref.elements.data[places] = values
+    tensor.memref.elements.mark(places)
 
 
 def _check_aliasing(tensor: TensorOperand) -> None:
@@ -242,26 +236,20 @@ def _check_aliasing(tensor: TensorOperand) -> None:
 class Blocks:
     """Copies of the blocks that are touched, one after the other, and which one each component lies in."""
 
-    memory: Memory
+    elements: ElementView
     number: Array
 
 
 def _blocks(tensor: TensorOperand, block: MemRef, name: str, flat: Array, usable: Mask) -> Blocks:
-    memory = tensor.memref.memory
-    size = memory.data.itemsize
-    per_block = block_bytes(block) // size
+    memory = tensor.memref.elements
+    per_block = block_bytes(block) // memory.data.itemsize
     starts, number = np.unique(flat[usable], return_inverse=True)
     which = np.zeros(flat.shape, np.int64)
     which[usable] = number.reshape(-1)
     spots = starts[:, None] + np.arange(per_block)
-    dtype = numbers.dtype(block.element)
-    held = np.zeros((1, per_block), memory.data.dtype) if not starts.size else memory.data[spots]
-    data = np.ascontiguousarray(held).reshape(-1).view(np.uint8).view(dtype)
-    written: Mask | None = None
-    if memory.written is not None:
-        bits: Mask = memory.written[spots] if starts.size else np.zeros((1, per_block), np.bool_)
-        written = np.all(np.repeat(bits, size, axis=1).reshape(-1, dtype.itemsize), axis=1)
-    return Blocks(Memory(data, written, name), which)
+    data = memory.data[spots].reshape(-1).view(np.uint8)
+    marks = None if memory.marks is None else memory.marks[spots].reshape(-1).view(np.bool_)
+    return Blocks(Memory(data, marks, name).view(numbers.dtype(block.element)), which)
 
 
 def _decode(
@@ -278,7 +266,7 @@ def _decode(
     elements = block_bytes(block) // block.element.size
     strides = tuple(n for n in block.strides if n is not None)
     sizes = tuple(n for n in block.shape if n is not None)
-    machine.env[op.block] = MemRefValue(blocks.memory, as_items(blocks.number) * elements, sizes, strides)
+    machine.env[op.block] = MemRefValue(blocks.elements, as_items(blocks.number) * elements, sizes, strides)
     for value, coordinate in zip(op.coordinates, _coordinates(tensor), strict=True):
         machine.env[value] = as_items(coordinate)
     with components(machine, tensor.type.rows * tensor.type.columns, of_work_group=tensor.type.of_work_group):

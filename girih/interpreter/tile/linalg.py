@@ -101,11 +101,11 @@ def _team(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], e
     for memref, start, row in zip(memrefs, offsets, extents, strict=True):
         order = len(row) // 2
         span = span_of(row[:order], row[order:])
-        inside = (start >= 0) & (start + span <= memref.memory.data.size) if span else np.ones(groups.size, np.bool_)
-        if memref.memory.elements is not None and span:
+        inside = (start >= 0) & (start + span <= memref.elements.data.size) if span else np.ones(groups.size, np.bool_)
+        present = memref.elements.present
+        if present is not None and span:
             positions = start[:, None] + box_indices(row[:order], row[order:]).ravel()
-            clipped = np.clip(positions, 0, memref.memory.data.size - 1)
-            inside &= memref.memory.elements[clipped].all(axis=1)
+            inside &= present[np.clip(positions, 0, present.size - 1)].all(axis=1)
         if not inside.all():
             missed = _at(machine, groups[~inside])
             machine.find(findings.outside_memory(op, memref.name), op, missed, argument=memref.name)
@@ -128,14 +128,14 @@ def _at(machine: Machine, groups: Array) -> Array:
 
 def fetch(machine: Machine, op: Op, team: Team, box: Box) -> Array:
     """The elements of a box for each work-group of the team."""
-    missing = unwritten(box.memref.memory, box.offsets, box.shape, box.strides)
+    missing = unwritten(box.memref.elements, box.offsets, box.shape, box.strides)
     if missing is not None:
         where = np.argwhere(missing)[0]
         index = tuple(int(i) for i in where[1:])
         guilty = _at(machine, team.groups[missing.reshape(len(team.groups), -1).any(axis=1)])
         machine.find(findings.unwritten(op, box.memref.name), op, guilty,
                      argument=box.memref.name, index=index, shape=box.shape)  # fmt: skip
-    return read_boxes(box.memref.memory.data, box.offsets, box.shape, box.strides)
+    return read_boxes(box.memref.elements.data, box.offsets, box.shape, box.strides)
 
 
 def fits(machine: Machine, op: Op, team: Team, left: Ints, right: Ints, differ: str) -> bool:
@@ -182,7 +182,7 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
                 picked, _BINARY["mul"](old, _of_team(beta, team).reshape(lead), accumulator), accumulator
             )
         write_boxes(
-            goal.memref.memory, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element)
+            goal.memref.elements, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element)
         )
 
 
@@ -204,15 +204,15 @@ def _of_team(held: Array, team: Team) -> Array:
 def _atomic(machine: Machine, op: Op, team: Team, goal: Box, value: Array, element: Number, *, add: bool) -> None:
     """Update or overwrite the target, one work-group after the other."""
     if not add:
-        write_boxes(goal.memref.memory, goal.offsets, goal.shape, goal.strides, value)
+        write_boxes(goal.memref.elements, goal.offsets, goal.shape, goal.strides, value)
         return
     fetch(machine, op, team, goal)
     values = np.broadcast_to(value, (len(team.groups), *goal.shape))
     for number in machine.choices.order(len(team.groups)):
         start = goal.offsets[number : number + 1]
-        old = read_boxes(goal.memref.memory.data, start, goal.shape, goal.strides)
+        old = read_boxes(goal.memref.elements.data, start, goal.shape, goal.strides)
         new = _BINARY["add"](old, values[number : number + 1], element)
-        write_boxes(goal.memref.memory, start, goal.shape, goal.strides, new)
+        write_boxes(goal.memref.elements, start, goal.shape, goal.strides, new)
 
 
 def _to(operand: Value, array: Array, accumulator: Number) -> Array:

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from girih.arguments.bound import Memory
+from girih.arguments.memory import Memory, bytes_of
 from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
@@ -40,13 +40,16 @@ def alloca(machine: Machine, op: Alloca) -> None:
     assert isinstance(type, MemRef)
     shape = tuple(n for n in type.shape if n is not None)
     strides = tuple(n for n in type.strides if n is not None)
-    size = -(-span_of(shape, strides) * type.element.size // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT // type.element.size
-    if machine.work_groups * size * type.element.size > sys.maxsize:
+    size = -(-span_of(shape, strides) * type.element.size // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
+    if machine.work_groups * size > sys.maxsize:
         raise MemoryError
-    data = np.zeros(machine.work_groups * size, numbers.dtype(type.element))
-    memory = Memory(data, np.zeros(data.size, np.bool_), op.result.name)
-    offset = np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * size
-    machine.set(op.result, MemRefValue(memory, offset, shape, strides))
+    # What no index reaches counts as written, so that all can be.
+    marks = np.ones(size, np.bool_)
+    bytes_of(marks, shape, strides, type.element.size)[...] = False
+    data = np.zeros(machine.work_groups * size, np.uint8)
+    memory = Memory(data, np.tile(marks, machine.work_groups), op.result.name)
+    offset = np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * (size // type.element.size)
+    machine.set(op.result, MemRefValue(memory.view(numbers.dtype(type.element)), offset, shape, strides))
 
 
 @meaning(LifetimeStop)
@@ -92,7 +95,7 @@ def _member(machine: Machine, op: Load, group: GroupValue) -> MemRefValue:
     shape = tuple(_entry(column, index) for column in group.shapes)
     strides = tuple(_entry(column, index) for column in group.strides)
     null = nulls if nulls.any() else None
-    return MemRefValue(group.memory, group.offsets[index], shape, strides, null, bad)
+    return MemRefValue(group.elements, group.offsets[index], shape, strides, null, bad)
 
 
 def _entry(column: Array, index: Array) -> Varying:
@@ -155,7 +158,7 @@ def _broken(memref: MemRefValue, bad: Mask | None) -> Mask | None:
 def _view(
     memref: MemRefValue, offset: Varying, shape: tuple[Varying, ...], strides: tuple[Varying, ...], bad: Mask | None
 ) -> MemRefValue:
-    return MemRefValue(memref.memory, offset, shape, strides, memref.null, _broken(memref, bad), memref.lifetime)
+    return MemRefValue(memref.elements, offset, shape, strides, memref.null, _broken(memref, bad), memref.lifetime)
 
 
 def _note(machine: Machine, op: Op, words: FindingWords, bad: Varying, name: str) -> Mask | None:

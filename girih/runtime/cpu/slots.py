@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments import memory
 from girih.arguments.arrays import Accepted, GroupClaim
-from girih.arguments.memory import Claim
+from girih.arguments.claims import Claim
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
 from girih.ir.types import BF16, C32, C64, F16, F32, F64, GroupType, MemRef, Type
 
@@ -40,7 +39,7 @@ def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
     for type, item in zip(types, accepted, strict=True):
         if isinstance(item, Claim):
             assert isinstance(type, MemRef)
-            words += [_address(item), *_extents(type, item)]
+            words += [item.address, *_extents(type, item)]
         elif isinstance(item, GroupClaim):
             assert isinstance(type, GroupType)
             table = _table(type, item)
@@ -49,12 +48,6 @@ def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
         else:
             words += _scalar(type, item)
     return Slots(np.array(words, np.int64), held)
-
-
-def _address(claim: Claim) -> int:
-    if claim.array is None:
-        return 0
-    return memory.start(claim) + claim.offset * claim.dtype.itemsize
 
 
 def _extents(type: MemRef, claim: Claim) -> list[int]:
@@ -70,7 +63,7 @@ def _table(type: GroupType, group: GroupClaim) -> Any:
     words: list[int] = []
     for claim in group.members:
         limit = max(claim.extent - claim.offset, 0) if group.offset else -1
-        words += [_address(claim), limit, *_extents(type.memref, claim)]
+        words += [claim.address, limit, *_extents(type.memref, claim)]
     return (ctypes.c_int64 * max(len(words), 1))(*words)
 
 

@@ -1,0 +1,155 @@
+"""Arrays that were accepted, and the memory that a launch executes on: copies of what is written, views of what is not.
+
+Until `commit` the caller's arrays are untouched, and `commit` changes only their elements: the gaps between the
+elements of a strided array are neither read nor written. Arrays that share memory, whatever their element types, share
+the bytes of a private copy, and the marks of what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from girih.arguments.bound import BoundMemRef
+from girih.arguments.memory import ElementView, Mask, Memory, bytes_of
+from girih.arguments.report import ArgumentPlace
+from girih.arguments.views import address
+
+_PHASE = 128
+"""A private copy starts at the same address modulo this many bytes as what it stands for (the default alignment)."""
+
+
+@dataclass(slots=True, eq=False)
+class Claim:
+    """An accepted array (None: a null pointer) that asks for memory. Strides and offset count elements."""
+
+    place: ArgumentPlace
+    dtype: np.dtype[Any]
+    array: NDArray[Any] | None
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    written: bool
+    uninitialized: bool
+    elements: ElementView | None = None
+
+    @property
+    def extent(self) -> int:
+        """Elements from the first to the last, gaps included."""
+        if 0 in self.shape:
+            return 0
+        return 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+
+    @property
+    def start(self) -> int:
+        """The address of the first element in the caller's memory; 0 for a null pointer."""
+        return 0 if self.array is None else address(self.array)
+
+    @property
+    def end(self) -> int:
+        """The address behind the last element."""
+        return self.start + self.extent * self.dtype.itemsize
+
+    @property
+    def address(self) -> int:
+        """The address in the caller's memory that offset and indices count from; 0 for a null pointer."""
+        return 0 if self.array is None else self.start + self.offset * self.dtype.itemsize
+
+    def of_array(self, flat: NDArray[Any]) -> NDArray[Any]:
+        """Of one entry per element of the extent, those of the array's elements, in the array's shape."""
+        return as_strided(flat, self.shape, tuple(stride * flat.itemsize for stride in self.strides))
+
+    def bound(self) -> BoundMemRef:
+        """What the interpreter sees of it."""
+        return BoundMemRef(self.elements, self.offset, self.shape, self.strides)
+
+
+@dataclass(slots=True, eq=False)
+class Cluster:
+    """Arrays whose address ranges [start, end) overlap, directly or through others."""
+
+    start: int
+    end: int
+    claims: list[Claim]
+
+
+def clusters(claims: Iterable[Claim]) -> list[Cluster]:
+    """The arrays that have elements, grouped by the memory they share."""
+    found: list[Cluster] = []
+    for claim in sorted((claim for claim in claims if claim.extent and claim.array is not None), key=lambda c: c.start):
+        if found and claim.start < found[-1].end:
+            found[-1].claims.append(claim)
+            found[-1].end = max(found[-1].end, claim.end)
+        else:
+            found.append(Cluster(claim.start, claim.end, [claim]))
+    return found
+
+
+def allocate(claims: Sequence[Claim]) -> None:
+    """Give every claim its memory."""
+    for claim in claims:
+        if claim.array is not None and not claim.extent:
+            claim.elements = Memory(np.empty(0, np.uint8), None, claim.place.name).view(claim.dtype)
+    for cluster in clusters(claims):
+        _allocate(cluster)
+
+
+def _allocate(cluster: Cluster) -> None:
+    """Every array at its own place in one private buffer, or, where nothing is written, in the caller's memory."""
+    size = cluster.end - cluster.start
+    copied = _private(cluster) if any(claim.written for claim in cluster.claims) else None
+    marks = np.ones(size, np.bool_) if any(claim.uninitialized for claim in cluster.claims) else None
+    for claim in cluster.claims:
+        part = slice(claim.start - cluster.start, claim.end - cluster.start)
+        held = _read_only(claim) if copied is None else copied[part]
+        memory = Memory(held, None if marks is None else marks[part], claim.place.name, _present(claim))
+        claim.elements = view = memory.view(claim.dtype)
+        if copied is not None and claim.array is not None:
+            np.copyto(claim.of_array(view.data), claim.array)
+        if claim.uninitialized and memory.marks is not None:
+            bytes_of(memory.marks, claim.shape, claim.strides, claim.dtype.itemsize)[...] = False
+
+
+def commit(claims: Sequence[Claim]) -> None:
+    """Put the elements of all written arrays back into the caller's memory; an interrupt comes after all of them."""
+    try:
+        _write_back(claims)
+    except KeyboardInterrupt:
+        _write_back(claims)
+        raise
+
+
+def _write_back(claims: Sequence[Claim]) -> None:
+    for claim in claims:
+        if claim.written and claim.extent and claim.array is not None and claim.elements is not None:
+            np.copyto(claim.array, claim.of_array(claim.elements.data))
+
+
+def _private(cluster: Cluster) -> NDArray[np.uint8]:
+    """Room for the bytes of a cluster."""
+    size = cluster.end - cluster.start
+    # Zeros rather than empty: pages that lie in gaps are then never touched.
+    room = np.zeros(size + _PHASE, np.uint8)
+    skip = (cluster.start - address(room)) % _PHASE
+    return room[skip : skip + size]
+
+
+def _read_only(claim: Claim) -> NDArray[np.uint8]:
+    """The bytes of an array in the caller's memory."""
+    assert claim.array is not None
+    return as_strided(claim.array, (claim.extent,), (claim.dtype.itemsize,), writeable=False).view(np.uint8)
+
+
+def _present(claim: Claim) -> Mask | None:
+    """Which bytes are elements of an array with gaps, where an offset may lead into these; None elsewhere."""
+    if claim.offset == 0 or claim.extent == prod(claim.shape):
+        return None
+    found = np.zeros(claim.extent * claim.dtype.itemsize, np.bool_)
+    bytes_of(found, claim.shape, claim.strides, claim.dtype.itemsize)[...] = True
+    return found
