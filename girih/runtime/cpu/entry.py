@@ -1,7 +1,7 @@
 """A kernel as a Python function in machine code: from arguments to slots without a detour through Python.
 
-`Entry.call(grid, *arguments)` knows NumPy's own arrays, lists of them, Python's own numbers and the usual scalars of
-NumPy. It returns
+`KernelEntry.call(grid, *arguments)` knows NumPy's own arrays, lists of them, Python's own numbers and the usual scalars
+of NumPy. It returns
 
     None             the kernel has run
     bytes            its failure record
@@ -11,9 +11,9 @@ NumPy. It returns
     Ellipsis         the pool is to be started first
 
 and raises what a signal handler raised, `KeyboardInterrupt` above all, after all running work-groups have ended.
-`Entry.run(grid, address)` is the same for slots that are already filled. Both let go of Python's lock while the kernel
-runs. `call` is None where objects do not lie in memory as they do in the usual builds of CPython. Each of the two alone
-keeps alive all that it needs.
+`KernelEntry.run(grid, address)` is the same for slots that are already filled. Both let go of Python's lock while the
+kernel runs. `call` is None where objects do not lie in memory as they do in the usual builds of CPython. Each of the
+two alone keeps alive all that it needs. How this works and why is on a page of its own: docs/design/launching.md.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class KernelEntry:
 
 
 def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
-    """Functions at addresses, whose `self` is a description in words, with the code that it speaks of.
+    """Python functions of code at addresses; their `self` is a description in 8-byte words, and the code itself.
 
     A function refers to its definition to its very end, so the definitions lie in `self` too, in front of the words:
     bytes, whose memory neither moves nor goes before the last function has gone.
@@ -164,7 +164,7 @@ def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code
 
 
 def _bytes_address(held: bytes) -> int:
-    """Where the contents of a bytes object lie."""
+    """The address of the contents of a bytes object."""
     find = ctypes.pythonapi.PyBytes_AsString
     find.restype = ctypes.c_void_p
     find.argtypes = (ctypes.py_object,)

@@ -31,7 +31,7 @@ _GONE: list[Any] = []
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linked:
-    """Code in memory, and where its functions are. It is unloaded when this goes."""
+    """Code in memory, and the addresses of its functions. It is unloaded when this object goes."""
 
     addresses: dict[str, int]
     tracker: Any
@@ -104,7 +104,7 @@ def _missing(object: bytes) -> str:
 
 
 def _write_perf_map(object: bytes, linked: Linked) -> None:
-    """One line per function, as `perf` reads them; a file that cannot be written is no reason to stop."""
+    """Write one line per function, as `perf` reads them; a file that cannot be written is left out."""
     sizes = {symbol.name: symbol.size for symbol in _symbols(object)}
     lines = [f"{address:x} {sizes.get(name, 1):x} {name}\n" for name, address in linked.addresses.items()]
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)

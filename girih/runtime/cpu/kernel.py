@@ -87,7 +87,7 @@ class CpuKernel:
             self.settle(result, grid, arguments)
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """What is left to do where `call(grid, *arguments)` did not return None; see `launch`."""
+        """Finish a launch whose `call(grid, *arguments)` did not return None; see `launch`."""
         if result is Ellipsis:
             self._start_pool()
             return self.launch(grid, arguments)
@@ -105,7 +105,7 @@ class CpuKernel:
         return None
 
     def _run_usual(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
-        """The fast way again with what is unusual made usual, such as tensors of torch; otherwise the slow way."""
+        """Launch with what is unusual made usual, such as tensors of torch: the fast way, or else the slow one."""
         if len(arguments) == len(self._types):
             usual = [_usual(type, value) for type, value in zip(self._types, arguments, strict=True)]
             result = self.call(grid, *usual)
@@ -117,7 +117,7 @@ class CpuKernel:
         return self._run_bound(grid, arguments)
 
     def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
-        """The slow way, which says what is wrong with arguments and takes all kinds of them."""
+        """Launch the slow way, which takes all kinds of arguments and says what is wrong with them."""
         try:
             filled = slots.fill(self._types, arrays.accept(self._specs, arguments))
         except MemoryError:
@@ -139,7 +139,7 @@ class CpuKernel:
         raise LaunchError([Diagnostic(code, message, self.function.span, hint=hint)])
 
     def _finding(self, record: bytes, grid: tuple[int, int, int]) -> Finding:
-        """What a failure record says, in the interpreter's words."""
+        """The finding that a failure record holds, in the interpreter's words."""
         _, number = struct.unpack_from("=ii", record)
         if not 0 <= number < len(self.compiled.sites):
             raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
@@ -148,7 +148,7 @@ class CpuKernel:
 
 
 def _unknown(*arguments: object) -> object:
-    """What stands for the fast way where there is none."""
+    """The fast way that leaves all arguments to the slow one, for kernels that have no other."""
     return NotImplemented
 
 

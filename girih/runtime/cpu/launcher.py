@@ -46,13 +46,13 @@ class Launcher:
     start: Callable[[int, int], int]
 
     def address(self, symbol: str) -> int:
-        """Where a function of `SYMBOLS` is."""
+        """The address of a function of `SYMBOLS`."""
         return self.linked.addresses[symbol]
 
 
 @lru_cache(maxsize=1)
 def launcher() -> Launcher | None:
-    """The code for this process, from the disk cache where it is there.
+    """The code for this process, from the disk cache if that has it.
 
     None where the process does not offer what the code calls, such as a Python that keeps its C functions to itself.
     """

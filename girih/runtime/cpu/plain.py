@@ -52,7 +52,7 @@ class PlainLaunch:
         """Execute the work-groups of a grid with the slots at an address, whose parameters are filled.
 
         Returns, as `KernelEntry.run` does, None where the kernel has run, the failure record where a check has failed,
-        False where there is no memory for the workspace, and NotImplemented for more work-groups than can be counted.
+        False if there is no memory for the workspace, and NotImplemented for more work-groups than can be counted.
         Raises what a signal handler raises; the other work-groups are not executed then.
         """
         groups = prod(grid)

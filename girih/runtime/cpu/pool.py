@@ -4,7 +4,7 @@ The threads are started by the first launch that is worth it, each bound to a CP
 they spin for a fifth of a millisecond, then sleep. `GIRIH_NUM_THREADS` says how many threads a launch uses, the calling
 one included; otherwise as many as the CPUs that the process may use, by its affinity and the quota of its control
 group. While one Python thread uses the pool, launches of others run on their own threads alone. A forked child starts
-a pool of its own when it needs one. Outside Linux there are no such threads: a launch runs on the calling thread.
+a pool of its own when it needs one. Elsewhere than on Linux a launch runs on the calling thread alone.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class Pool:
         return self._word("WORKERS").value
 
     def start(self, start: Callable[[int, int], int]) -> int:
-        """Start the threads, unless that was done, by the function `girih_start`; how many there are.
+        """The number of threads, started by the function `girih_start` unless they run already.
 
-        Fewer than asked for may start where the system has no more: that is no error.
+        Fewer than asked for may start if the system has no more, which is not an error.
         """
         with self._lock:
             if self.workers == NOT_STARTED:
@@ -101,7 +101,7 @@ class Pool:
             return self.workers
 
     def _place(self) -> None:
-        """Fill the slots: a CPU for each thread, the one that the caller is on for nobody."""
+        """Fill the slots: a CPU for each thread, but none for the CPU that the caller is on."""
         cpus = usable_cpus()
         caller = _current_cpu()
         free = caller if caller in cpus else (cpus or [-1])[0]
@@ -124,7 +124,7 @@ class Pool:
         self._word("THREADS").value = self.threads
 
     def _forget(self) -> None:
-        """In a forked child: no thread but this one is there. Workspaces that may have been in use are left behind.
+        """Begin anew in a forked child, which has this thread only; workspaces, maybe in use, are left behind.
 
         This thread may stand in the middle of a launch, in a signal handler; by `FORKS` it will know.
         """
@@ -136,7 +136,7 @@ class Pool:
 
 @lru_cache(maxsize=1)
 def process_pool() -> Pool:
-    """The pool of this process. Raises `SettingError` where `GIRIH_NUM_THREADS` is no number of threads."""
+    """The pool of this process. Raises `SettingError` if `GIRIH_NUM_THREADS` is not a number of threads."""
     from girih.runtime.cpu.jit import keep_forever
 
     pool = Pool(thread_count())
@@ -145,7 +145,7 @@ def process_pool() -> Pool:
 
 
 def thread_count() -> int:
-    """How many threads a launch uses. Raises `SettingError` where `GIRIH_NUM_THREADS` is no number of threads."""
+    """How many threads a launch uses. Raises `SettingError` if `GIRIH_NUM_THREADS` is not a number of threads."""
     asked = os.environ.get("GIRIH_NUM_THREADS", "").strip()
     if asked:
         if not asked.isdecimal() or not 1 <= int(asked) <= MOST_THREADS:

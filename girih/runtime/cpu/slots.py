@@ -28,7 +28,7 @@ class Slots:
 
     @property
     def address(self) -> int:
-        """Where the slots are."""
+        """The address of the slots."""
         return int(self.words.ctypes.data)
 
 
@@ -59,7 +59,7 @@ def _dynamic(declared: Iterable[int | None], given: Iterable[int]) -> list[int]:
 
 
 def _table(type: GroupType, group: GroupClaim) -> Any:
-    """The table of a group; one without members has a place too, as it is no null pointer."""
+    """The table of a group; that of a group without members has an address too, since it is not a null pointer."""
     words: list[int] = []
     for claim in group.members:
         limit = max(claim.extent - claim.offset, 0) if group.offset else -1

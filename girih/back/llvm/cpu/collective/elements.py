@@ -61,7 +61,7 @@ class View:
         return View(self.element, self.pointer, self.shape[::-1], self.strides[::-1], self.name, self.local)
 
     def inner(self, w: Writer, position: Operand) -> View:
-        """What lies at a position of the last mode."""
+        """The box at a position of the last mode."""
         moved = w.at(self.pointer, w.mul(w.mul(position, self.strides[-1]), self.element.size))
         return View(self.element, moved, self.shape[:-1], self.strides[:-1], self.name, self.local)
 
@@ -109,7 +109,7 @@ class Elements:
         return self.target.vector_bytes >= 64
 
     def zero(self, count: int) -> Parts:
-        """Zeros."""
+        """Zeros in every lane."""
         return (zero(wide(self.part, count)),) * (2 if self.compute in PARTS else 1)
 
     def spread(self, parts: Parts, count: int) -> Parts:

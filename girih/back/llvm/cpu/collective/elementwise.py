@@ -72,7 +72,7 @@ def _sweep_unknown(e: Elements, size: Val, body: Body, unroll: int) -> None:
 
 
 def joined(w: Writer, views: Sequence[View]) -> list[View]:
-    """Matrices of one shape as matrices of one column where none of them has gaps, which may show at run time only."""
+    """Matrices of one shape as matrices of one column if none of them has gaps, which may be known only at run time."""
     if len(views[0].shape) != 2 or not all(v.contiguous for v in views):
         return list(views)
     rows, columns = views[0].shape
@@ -156,7 +156,7 @@ def _vectors(end: Scaling, views: Sequence[View]) -> bool:
 
 
 def _transpose(e: Elements, end: Scaling, source: View, target: View) -> None:
-    """The same where rows of the source are contiguous: in squares, so that lines of both are used while at hand."""
+    """A transposed axpby whose source has contiguous rows: by squares, so that lines of both are used while at hand."""
     w = e.w
     rows, columns = target.shape
     with w.loop(0, columns, _TILE) as outer:

@@ -74,7 +74,7 @@ def multiply(product: Product) -> None:
 
 
 def _perhaps_vector(p: Product, m: Operand, n: Operand) -> None:
-    """Sizes that show at run time: one column, one row, or more of both."""
+    """A product whose sizes are known only at run time: of one column, of one row, or of more."""
     _maybe_vector(p, n, gemm_vector.column, lambda: _maybe_vector(p, m, gemm_vector.row, lambda: _matrices(p)))
 
 
@@ -86,7 +86,7 @@ def _as_vector(product: Product, way: VectorWay) -> None:
 
 
 def _maybe_vector(product: Product, extent: Operand, way: VectorWay, otherwise: Callable[[], None]) -> None:
-    """Treat the product as that of a matrix and a vector if an extent is 1."""
+    """Treat the product as that of a matrix and a vector if an extent is 1 at run time."""
     if isinstance(extent, int):
         otherwise()
         return
@@ -103,7 +103,7 @@ def _maybe_vector(product: Product, extent: Operand, way: VectorWay, otherwise: 
 
 
 def _matrices(product: Product) -> None:
-    """The product of proper matrices."""
+    """A product with several rows and several columns."""
     (m, k), n = product.a.shape, product.b.shape[1]
     if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
         _multiply_known(product, m, n, k)
@@ -112,7 +112,7 @@ def _matrices(product: Product) -> None:
 
 
 def _multiply_unknown(p: Product) -> None:
-    """The same for sizes that show at run time: the first way whose condition holds, or else the packed one."""
+    """A product of unknown sizes: the first way whose condition holds at run time, or else the packed one."""
     w = p.e.w
     ways = _ways(p)
 
@@ -171,7 +171,7 @@ def _near(p: Product) -> Val:
 
 
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
-    """The same for sizes that are known."""
+    """A product of matrices whose sizes are known: one way, chosen here."""
     pairs = gemm_packed.takes_pairs(product.e.target, product.e.compute, product.a, product.b)
     small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
     pitch = product.a.strides[1]
@@ -228,7 +228,7 @@ def _copied_bytes(product: Product, m: int, k: int) -> int:
 
 
 def _with_copy(product: Product, m: int, k: int) -> Product:
-    """The same with a first factor that was turned and converted; its columns are padded to whole vectors."""
+    """The product with a copy of its first factor, turned and converted; columns are padded to whole vectors."""
     p, rows = product, _padded(product, m)
     place = p.e.w.at(p.workspace, p.frame.take(_copied_bytes(product, m, k)))
     panels = Panels(p.e.target, p.a.element, p.e.compute, rows, 1, pairs=False)

@@ -94,7 +94,7 @@ def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Pa
 
 
 def _clamped(size: int, extent: Operand, step: int) -> int:
-    """No more than an extent, in whole steps; parts of equal size where it needs several."""
+    """A size that is not larger than an extent, in whole steps; parts of equal size if the extent needs several."""
     if not isinstance(extent, int):
         return size
     count = max(-(-extent // size), 1)
@@ -138,7 +138,7 @@ class _PackedProduct:
         self.tile = take(sizes.rows * sizes.columns, e.compute.size)
 
     def write(self, *, hold: bool) -> None:
-        """All loops."""
+        """Write the loops over blocks and panels."""
         (self._held if hold else self._direct)()
 
     def _direct(self) -> None:

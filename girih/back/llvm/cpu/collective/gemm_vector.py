@@ -31,7 +31,7 @@ def column(e: Elements, end: Scaling, a: View, b: View, c: View, piece: Val) -> 
 
 
 def row(e: Elements, end: Scaling, a: View, b: View, c: View, piece: Val) -> None:
-    """The same for an `a` of one row."""
+    """c := alpha a b + beta c for an `a` of one row, by the product of the transposes."""
     column(e, end, b.turned(True), a.turned(True), c.turned(True), piece)
 
 

@@ -178,7 +178,7 @@ class _Packing:
             self._pair(source, to, loop.index, odd=True)
 
     def _across(self, source: Val, to: Val, count: Val) -> None:
-        """So many neighbours of each depth, zeros after them."""
+        """A number of neighbours of each depth, and zeros behind them."""
         w, e, element = self.w, self.e, self.panels.element
         limit = count if count.literal is None else count.literal
         masks = [e.first(lanes, w.sub(limit, start) if isinstance(limit, Val) else limit - start)

@@ -34,16 +34,16 @@ class Scaling:
         return self.atomic and not self.local
 
     def adding(self) -> Scaling:
-        """The same, where the target has its first contribution already."""
+        """The scaling for a further contribution to a target that has its first one."""
         return replace(self, beta=None, overwrite=False)
 
     @property
     def complex(self) -> bool:
-        """Whether elements have two parts: a factor of 1 is none for them, as 0 times infinity is not a number."""
+        """Whether elements have two parts; a factor of 1 counts for these, as 0 times infinity is not a number."""
         return self.elements.compute in PARTS
 
     def where(self, first: Val) -> Scaling:
-        """The same where a condition holds, `adding` elsewhere: for real numbers that are read in any case."""
+        """This scaling where `first` holds, `adding` elsewhere: for real numbers that are read in any case."""
         if self.beta is None:
             return self
         (beta,) = self.beta

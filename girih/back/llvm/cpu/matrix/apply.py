@@ -45,7 +45,7 @@ LOWERINGS = Lowerings[CpuCode]()
 
 @LOWERINGS.of(CooperativeMatrixApply)
 def apply(code: CpuCode, op: CooperativeMatrixApply) -> None:
-    """The region, line by line; where it does something, at once."""
+    """The matrix that the region yields: at once if the region writes memory, otherwise when it is needed."""
     together(code, op)
     shared = _shared_values(code, op)
     type = op.result.type
@@ -71,7 +71,7 @@ def _one_after_the_other(op: CooperativeMatrixApply, type: CoopMatrix) -> bool:
 def _deferred(
     code: CpuCode, op: CooperativeMatrixApply, type: CoopMatrix, matrices: Sequence[Matrix], shared: dict[Value, Held]
 ) -> Deferred:
-    """The region, line by line."""
+    """The steps that call the region, line by line."""
 
     def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return _body(code, op, at, parts, shared)
@@ -87,7 +87,7 @@ def _by_one_subgroup(
     shared: dict[Value, Held],
     common: Val,
 ) -> Matrix:
-    """What the region writes is to be written once: the first subgroup calls it, and the others copy the result."""
+    """The result of a region that writes memory, once: the first subgroup calls it, and the others copy its matrix."""
     w = code.w
     # They are read here, which is noted by now; what reads them below does not count again.
     tiles = [to_tile(code, m) for m in matrices]
@@ -142,7 +142,7 @@ def _loads(op: Op) -> bool:
 
 
 def _shared_values(code: CpuCode, op: CooperativeMatrixApply) -> dict[Value, Held]:
-    """What differs between work-items outside, as the first active one has it."""
+    """The values from outside that differ between work-items, as the first active one has them."""
     found: dict[Value, Held] = {}
     for value in free_values(op):
         held = code.env.get(value)
@@ -186,5 +186,5 @@ def _one_by_one(
 
 
 def loaded(code: CpuCode, tile: InMemory) -> Matrix:
-    """A tile as matrices of its type are held."""
+    """The matrix of a tile, in registers if its type is held there."""
     return Columns(tile.type, to_columns(code, tile)) if in_registers(code, tile.type) else tile

@@ -42,7 +42,7 @@ _MOST_AT_ONCE = 4
 
 @LOWERINGS.of(CooperativeMatrixLoadBlockedInterleaved)
 def load(code: CpuCode, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
-    """A matrix from its blocks."""
+    """The matrix that blocks of memory hold."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     pointer = _place(code, op, type)
@@ -63,7 +63,7 @@ def load(code: CpuCode, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
 
 @LOWERINGS.of(CooperativeMatrixStoreBlockedInterleaved)
 def store(code: CpuCode, op: CooperativeMatrixStoreBlockedInterleaved) -> None:
-    """A matrix to its blocks."""
+    """Write the matrix to its blocks of memory."""
     m = operand(code, op.matrix)
     pointer = _place(code, op, m.type)
     tile = to_tile(code, m)
@@ -151,7 +151,7 @@ def _write_words(code: CpuCode, there: Val, op: Blocked, block: Val) -> None:
 
 
 def _alignment(op: Blocked) -> int:
-    """Of a group, in bytes: that of an element, or a part of it."""
+    """The alignment of a group in bytes: that of an element, or of a part of it."""
     type = (op.result if isinstance(op, CooperativeMatrixLoadBlockedInterleaved) else op.matrix).type
     assert isinstance(type, CoopMatrix)
     return part(type).size

@@ -23,16 +23,16 @@ from girih.ops.tile.coopmatrix import MatrixAccess
 
 
 class Elsewhere(Protocol):
-    """The way to take for a tile that is not wholly inside."""
+    """How a tile is moved that is not wholly inside its memory."""
 
     def copy_in(self, tile: InMemory) -> None:
-        """The tile to the workspace."""
+        """Copy the tile of memory to the workspace."""
 
     def copy_out(self, tile: InMemory) -> None:
-        """The tile from the workspace."""
+        """Copy the tile of the workspace to memory."""
 
     def swapped(self) -> Elsewhere:
-        """The same for tiles with rows and columns swapped."""
+        """The way for the transposed tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Window:
         return known(self.along) == self.type.component.size or length(self.type) == 1
 
     def turned(self) -> Window:
-        """The same with rows and columns swapped."""
+        """The window of the transposed tile."""
         type = CoopMatrix(self.type.component, self.type.columns, self.type.rows, self.type.use)
         return Window(type, self.pointer, self.column_stride, self.row_stride, self.inside,
                       self.first_column, self.end_column, self.first_row, self.end_row,
@@ -88,9 +88,10 @@ class Window:
 
 
 def together(code: CpuCode, op: Op) -> None:
-    """What comes before all else of an instruction on matrices.
+    """The beginning of every instruction on matrices: the checks and the waiting that it needs.
 
-    Finds it where only some work-items of the subgroup meet it, and waits for the other subgroups where it `waits`.
+    An instruction that only some work-items of its subgroup or work-group meet is a finding. The other subgroups are
+    waited for where `waits` says so.
     """
     code.met_by_all(op, work_group=of_work_group(op))
     if code.suspend is not None and waits(op):
@@ -120,7 +121,7 @@ def window_of(code: CpuCode, op: MatrixAccess, memory: Value, row: Value, column
 
 
 class _Bounds:
-    """What is inside of a tile: in the order rows, columns of the matrix."""
+    """The part of a tile that is inside its memref; pairs are for the rows and the columns of the matrix."""
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class _Bounds:
         return w.binary("and", w.compare("sge", start, 0), w.compare("sle", start, last))
 
     def _range(self, mode: int) -> tuple[Val, Val]:
-        """The first row or column that is there, and the end of them."""
+        """The first row or column that is inside the memref, and the end of them."""
         w = self.code.w
         extent = self.type.shape[mode]
         first = w.larger(w.sub(0, self.position[mode]), 0)
@@ -168,7 +169,7 @@ class _Bounds:
         return bad
 
     def window(self) -> Window:
-        """Report what is missing, and say where the tile is."""
+        """The window, behind the checks that report what is missing."""
         w = self.code.w
         outside = self._outside()
         if self.memref.limit is None:

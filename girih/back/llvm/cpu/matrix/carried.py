@@ -1,4 +1,4 @@
-"""How cooperative matrices go through loops and branches."""
+"""Matrices that loops carry from one iteration to the next, and that branches give."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from girih.ir.types import CoopMatrix, Use
 
 
 class MatrixCarrier:
-    """How a matrix goes from one iteration to the next, or out of a branch.
+    """The way of a matrix from one iteration of a loop to the next, or out of a branch.
 
     Small ones are phis. Large ones alternate between two places, unless the next one already lies where the last one
     was. Factors that a branch has found in memory stay there.
@@ -47,7 +47,7 @@ class MatrixCarrier:
         code.set(value, self)
 
     def _place(self, code: CpuCode, outer: Value | None) -> Val:
-        """Two places; for what a branch around this one is going to yield, those of that branch."""
+        """The two places of a large matrix: those of the branch around this one if that yields its result."""
         around = None if outer is None else code.env.get(outer)
         if isinstance(around, MatrixCarrier) and around._base is not None:
             return around._base

@@ -77,7 +77,7 @@ def combine(code: CpuCode, op: CooperativeMatrixCombine) -> None:
 
 
 def _spread_line(code: CpuCode, op: CooperativeMatrixCombine, type: CoopMatrix, combination: _Combination) -> None:
-    """All columns are the combination of columns."""
+    """Give the result as the combination of all columns, in each of its columns."""
     if length(type) <= _LARGEST_SAME:
         parts = combination.of_places()
         if in_registers(code, type):
@@ -92,7 +92,7 @@ def _spread_line(code: CpuCode, op: CooperativeMatrixCombine, type: CoopMatrix, 
 
 
 def _spread_numbers(code: CpuCode, op: CooperativeMatrixCombine, type: CoopMatrix, row: InMemory) -> None:
-    """Every row is the given one."""
+    """Give the result as a row, in each of its rows."""
     if turned(type):
         code.set(op.result, loaded(code, InMemory(type, row.pointer)))
         return
@@ -126,7 +126,7 @@ class _Combination:
         return called(self.code, self.op.body, lanes(left[0].type), numbers, arguments)
 
     def _fold(self, held: Sequence[Parts]) -> Parts:
-        """All of some combinations."""
+        """The combination of combinations."""
         while len(held) > 1:
             pairs = [self._pair(a, b) for a, b in zip(held[::2], held[1::2], strict=False)]
             held = pairs + list(held[len(held) - len(held) % 2 :])
@@ -149,7 +149,7 @@ class _Combination:
         return self.walk.piece(self.m, MatrixPiece(line, start, count))
 
     def _across(self, start: Operand, count: int) -> Parts:
-        """What lies at the same place of all lines. Several sums run side by side, because each waits for the last."""
+        """The combination of all lines, place by place; several run side by side, as each step waits for the last."""
         total = line_count(self.type)
         if self.few:
             return self._fold([self._piece(line, start, count) for line in range(total)])
@@ -217,7 +217,7 @@ class _Combination:
         return tile
 
     def _each(self, count: int, body: Callable[[Operand], None]) -> None:
-        """Go over numbers from 0 on."""
+        """Go over the numbers from 0 up to a count."""
         if self.few:
             for number in range(count):
                 body(number)

@@ -50,7 +50,7 @@ class ComponentRun:
 
 
 def runs_of(code: CpuCode, type: CoopMatrix, component: int) -> list[ComponentRun]:
-    """What the work-items of a subgroup hold as a component."""
+    """The runs of components that the work-items of a subgroup hold at an index of their vectors."""
     layout = layout_of(type, code.geometry.subgroup_size)
     assert layout is not None
     found: list[ComponentRun] = []

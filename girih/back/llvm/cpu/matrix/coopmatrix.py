@@ -118,14 +118,14 @@ def cast(code: CpuCode, op: Cast) -> None:
 
 @LOWERINGS.of(Constant, giving=CoopMatrix)
 def constant(code: CpuCode, op: Constant) -> None:
-    """The same everywhere (003 "Constant")."""
+    """The matrix whose components are all one constant (003 "Constant")."""
     assert isinstance(op.result.type, CoopMatrix)
     code.set(op.result, Splat(op.result.type, arith.constant(component_type(op.result), op.value)))
 
 
 @LOWERINGS.of(CooperativeMatrixConstruct)
 def construct(code: CpuCode, op: CooperativeMatrixConstruct) -> None:
-    """One number everywhere."""
+    """The matrix whose components are all one number."""
     together(code, op)
     assert isinstance(op.result.type, CoopMatrix)
     code.set(op.result, Splat(op.result.type, shared_operand(code, op, "a")))
@@ -147,7 +147,7 @@ def scale(code: CpuCode, op: CooperativeMatrixScale) -> None:
 
 @LOWERINGS.of(CooperativeMatrixMulAdd)
 def multiply_add(code: CpuCode, op: CooperativeMatrixMulAdd) -> None:
-    """a b + c."""
+    """The product of two matrices plus a third one."""
     together(code, op)
     code.set(op.result, mul_add(code, op, operand(code, op.a), operand(code, op.b), operand(code, op.c)))
 
@@ -157,7 +157,7 @@ def multiply_add(code: CpuCode, op: CooperativeMatrixMulAdd) -> None:
 
 @LOWERINGS.of(CooperativeMatrixTranspose)
 def transpose(code: CpuCode, op: CooperativeMatrixTranspose) -> None:
-    """Rows become columns, in the component type of the result."""
+    """The transpose, in the component type of the result."""
     together(code, op)
     source, type = op.matrix.type, op.result.type
     assert isinstance(source, CoopMatrix)

@@ -36,7 +36,7 @@ _MOST_WRITTEN_OUT = 200
 
 
 def elementwise(code: CpuCode, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
-    """Give a value to the result of a step that does not depend on the place."""
+    """Give a value to the result of a step that computes each component from those at the same place."""
     type = result.type
     assert isinstance(type, CoopMatrix)
     forms = [settled(m) for m in operands]
@@ -59,7 +59,7 @@ def _done(code: CpuCode, result: Value, held: Matrix, operands: Sequence[Matrix]
 
 
 def put_off(code: CpuCode, result: Value, held: Deferred, *, at_once: bool = False) -> None:
-    """Give a value to the result of steps: now where it is small or has to be, otherwise when it is needed."""
+    """Give a value to the result of steps: carried out now if it is small or `at_once`, else when it is needed."""
     if in_registers(code, held.type):
         code.set(result, Columns(held.type, _columns(code, held)))
         return
@@ -73,7 +73,7 @@ def put_off(code: CpuCode, result: Value, held: Deferred, *, at_once: bool = Fal
 
 
 def now(code: CpuCode, held: Deferred) -> Matrix:
-    """Carry out steps."""
+    """The tile that steps give, carried out here."""
     held.bound, held.remaining = True, 1
     tile = to_tile(code, held)
     tile.bound, tile.remaining = False, None

@@ -75,7 +75,7 @@ class Walk:
             self._moved[found] = new_tile(self.code, found.type)
             move_in(self.code, found.pointer, found.row_stride, found.column_stride, self._moved[found])
         if isinstance(found, SameColumns) and length(found.type) > _ALWAYS_KNOWN:
-            # A loop over the pieces asks for those of a line by numbers that are known at run time only.
+            # A loop over the pieces asks for those of a line by numbers that are known only at run time.
             self._same[found] = new_tile(self.code, _line_of(found.type))
         if isinstance(m, Deferred) and m.held is None and m not in self._sinks:
             if m.remaining is not None and m.remaining > 1:
@@ -84,7 +84,7 @@ class Walk:
                 self._prepare(one)
 
     def kept(self, m: Matrix) -> InMemory | None:
-        """Where a matrix is kept on the way, if it is."""
+        """The tile in which this pass keeps a matrix; None for one that it does not keep."""
         return self._sinks.get(m) if isinstance(m, Deferred) else None
 
     def pieces_of(self, type: CoopMatrix) -> list[tuple[int, int]]:
@@ -125,7 +125,7 @@ class Walk:
                 raise TypeError(f"{type(m).__name__} has no pieces")
 
     def close(self) -> None:
-        """All pieces were computed, by an instruction that reads the roots."""
+        """Make known what was kept, and that the roots were read: the pass has gone over all pieces."""
         for m, tile in self._sinks.items():
             m.held = tile
             for one in m.operands:
@@ -200,7 +200,7 @@ def _read_reference(code: CpuCode, m: Reference, at: MatrixPiece) -> Parts:
 
 
 def place_for(code: CpuCode, type: CoopMatrix, *roots: Matrix) -> InMemory:
-    """Where the result of one pass over the roots goes: over a matrix that is not needed any more, or a new place."""
+    """The tile for the result of a pass over the roots: of a matrix that is read for the last time, or a new one."""
     found = list(leaves(*roots))
     for leaf in found:
         if not isinstance(leaf, InMemory) or not leaf.owned or leaf.remaining != found.count(leaf):
@@ -215,7 +215,7 @@ def place_for(code: CpuCode, type: CoopMatrix, *roots: Matrix) -> InMemory:
 
 
 def to_tile(code: CpuCode, m: Matrix, into: InMemory | None = None) -> InMemory:
-    """A matrix in the workspace: where it is, or else in `into` or a new place."""
+    """The tile of a matrix, which counts as read: the one where it lies, or else `into` or a new one, filled."""
     found = settled(m)
     if isinstance(found, InMemory) and into is None:
         consume(m)
@@ -241,7 +241,7 @@ def to_tile(code: CpuCode, m: Matrix, into: InMemory | None = None) -> InMemory:
 
 
 def to_columns(code: CpuCode, m: Matrix) -> list[Parts]:
-    """A small matrix in registers."""
+    """The lines of a small matrix in registers; it counts as read."""
     found = settled(m)
     if isinstance(found, Columns):
         consume(m)

@@ -46,7 +46,7 @@ LOWERINGS = Lowerings[CpuCode]()
 
 @LOWERINGS.of(CooperativeMatrixLoad)
 def load(code: CpuCode, op: CooperativeMatrixLoad) -> None:
-    """A tile; the factor of a product stays in memory where it may."""
+    """The tile of a memref, which stays in memory if a product may read it there."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     window = window_of(code, op, op.memory, op.row, op.column, type)
@@ -55,7 +55,7 @@ def load(code: CpuCode, op: CooperativeMatrixLoad) -> None:
 
 @LOWERINGS.of(CooperativeMatrixStore)
 def store(code: CpuCode, op: CooperativeMatrixStore) -> None:
-    """A tile back to memory."""
+    """Write the tile to the memref."""
     m = operand(code, op.matrix)
     transfers.store(code, window_of(code, op, op.memory, op.row, op.column, m.type), m)
 

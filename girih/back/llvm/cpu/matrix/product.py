@@ -107,7 +107,7 @@ def _of_tile(tile: InMemory) -> Factor:
 
 
 def _transposed(factor: Factor) -> Factor:
-    """The same numbers with rows as columns."""
+    """The transpose of a factor, over the same numbers."""
     type = replace(factor.type, rows=factor.type.columns, columns=factor.type.rows)
     return replace(factor, type=type, row_stride=factor.column_stride, column_stride=factor.row_stride)
 
@@ -190,7 +190,7 @@ class _MatrixProduct:
         return _of_tile(tile)
 
     def _vectors(self, factor: Factor) -> Factor:
-        """The factor that gives vectors: copied where the components of a column are no neighbours."""
+        """The factor that gives vectors, copied if the components of a column are not neighbours."""
         type = factor.type
         if known(factor.row_stride) == part(type).size or type.rows == 1:
             return factor
@@ -201,7 +201,7 @@ class _MatrixProduct:
     # --- blocks --------------------------------------------------------------------------
 
     def result(self) -> Matrix:
-        """The product, with which the factors are read."""
+        """The product; its factors count as read."""
         found = self._blocks()
         for m in self.read:
             consume(m)
@@ -304,7 +304,7 @@ class _MatrixProduct:
         return [_cast(code, self.total, self.type.component, one) for one in blocks]
 
     def _accumulate_pairs(self, a: Val, b: Sequence[Val], deep: Operand, initial: Sequence[Parts]) -> list[Parts]:
-        """The same, by dot products of pairs, which take vectors of the hardware's length."""
+        """The components of a block by dot products of pairs, which take vectors of the hardware's length."""
         code, w = self.code, self.code.w
         count = lanes(initial[0][0].type)
         width = min(16, count)
@@ -338,5 +338,5 @@ class _MatrixProduct:
 
 
 def _moved(w: Writer, pointer: Val, stride: Operand, base: Operand, distance: int) -> Val:
-    """So many steps on: the second distance does not change in loops."""
+    """The address some steps further: the second distance does not change in loops."""
     return w.at(w.at(pointer, w.mul(w.value(base), stride)), w.mul(distance, stride))

@@ -52,7 +52,7 @@ _OPERATORS: dict[type[Reduce], str] = {
 
 @LOWERINGS.of(*_OPERATORS)
 def reduce(code: CpuCode, op: Reduce) -> None:
-    """Rows or columns: of lines one by one, or of what lies at the same place of all lines."""
+    """The reduced rows or columns: each line by itself, or all lines place by place."""
     together(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
@@ -69,7 +69,7 @@ class _Reduction:
         self.total: Number = accumulator(component) if operator == "add" else component
 
     def result(self, *, across: bool) -> Matrix:
-        """The reduced matrix: over all lines, or within each."""
+        """The reduced matrix: `across` the lines, place by place, or within each line."""
         walk = Walk(self.code, self.a)
         found = self._across(walk) if across else self._along(walk)
         walk.close()
@@ -85,7 +85,7 @@ class _Reduction:
         return casts.cast(self.code.w, self.code.target.features, self.total, self.type.component, parts)
 
     def _neutral(self, count: int) -> Parts:
-        """What changes nothing: of floats, NaN for the maximum and minimum, and the negative zero for sums."""
+        """The number that changes no result: of floats, NaN for maximum and minimum, and negative zero for sums."""
         one = PARTS.get(self.total, self.total)
         vector = wide(register(one), count)
         if one.family == "floating":

@@ -1,4 +1,4 @@
-"""The forms that a cooperative matrix has in the code for a CPU.
+"""The states of a cooperative matrix in the code for a CPU: where its numbers are (docs/design/matrix.md).
 
 A matrix is computed by the thread that executes its subgroup, line by line: a line is a column, as a vector along the
 rows; a matrix with one row is a single line along the columns. Small matrices are held in registers; large ones lie in
@@ -49,7 +49,7 @@ def part(type: CoopMatrix) -> Number:
 
 
 def part_count(type: CoopMatrix) -> int:
-    """Two for complex components."""
+    """The number of parts of a component: two of a complex one."""
     return 2 if type.component in PARTS else 1
 
 
@@ -93,24 +93,24 @@ class MatrixPiece:
 
 
 def known(operand: Operand) -> int | None:
-    """The value of an operand that is a constant."""
+    """The value of an operand that is a constant; None for others."""
     return operand if isinstance(operand, int) else operand.literal
 
 
 def constant_of(operand: Operand) -> int:
-    """An operand that is known."""
+    """The value of an operand that is a constant. Raises `TypeError` for others."""
     found = known(operand)
     if found is None:
         raise TypeError("a matrix in registers has no line that is known at run time only")
     return found
 
 
-# --- forms -------------------------------------------------------------------------------------
+# --- states ------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, slots=True)
 class Matrix:
-    """The base of the forms. `remaining` is how often the value will still be read, None where that is not known."""
+    """The base of the states. `remaining` says how often the value is still to be read, None if that is not known."""
 
     type: CoopMatrix
     remaining: int | None = field(default=None, kw_only=True)
@@ -134,14 +134,14 @@ class Matrix:
 
 @dataclass(eq=False, slots=True)
 class Splat(Matrix):
-    """One number everywhere."""
+    """A matrix whose components are all equal to one number."""
 
     parts: Parts
 
 
 @dataclass(eq=False, slots=True)
 class Columns(Matrix):
-    """Registers, line by line."""
+    """A matrix in registers, line by line."""
 
     columns: list[Parts]
 
@@ -152,14 +152,14 @@ class Columns(Matrix):
 
 @dataclass(eq=False, slots=True)
 class SameColumns(Matrix):
-    """Registers: one line, which all lines are equal to."""
+    """A matrix whose lines are all equal to one line, in registers."""
 
     parts: Parts
 
 
 @dataclass(eq=False, slots=True)
 class InMemory(Matrix):
-    """In the workspace; `owned` where nothing else is there, `slot` for the carrier whose place it is."""
+    """A matrix in a tile of the workspace: `owned` if that is its alone; `slot` is the carrier that has the tile."""
 
     pointer: Val
     owned: bool = True
@@ -169,7 +169,7 @@ class InMemory(Matrix):
 
 @dataclass(eq=False, slots=True)
 class Reference(Matrix):
-    """In memory at any distances in bytes between rows and between columns; components are not complex."""
+    """A matrix in memory, at any distances in bytes between rows and between columns; components are not complex."""
 
     pointer: Val
     row_stride: Operand
@@ -206,7 +206,7 @@ class Unloaded(Matrix):
         return True
 
     def found(self, code: CpuCode, *, lines: bool, into: InMemory | None = None) -> Matrix:
-        """Where it is."""
+        """The tile as it was found: where it lies, or copied to `into` or a new tile."""
         if self.held is None:
             self.held = self.load(code, lines, into)
         return self.held
@@ -239,7 +239,7 @@ class Deferred(Matrix):
 
 
 def operand(code: CpuCode, value: Value) -> Matrix:
-    """A matrix operand, and how often it will be read from here on."""
+    """The matrix of an operand; the first call for a matrix notes how often it is still to be read."""
     held: Matrix = code.env[value]
     if not held.bound:
         held.bound, held.remaining = True, plan_of(code.function).uses(value)
@@ -247,14 +247,14 @@ def operand(code: CpuCode, value: Value) -> Matrix:
 
 
 def settled(m: Matrix) -> Matrix:
-    """What stands for a matrix by now."""
+    """The matrix that stands for a promise that was kept; any other matrix as it is."""
     while isinstance(m, Deferred | Unloaded) and m.held is not None:
         m = m.held
     return m
 
 
 def same_numbers(m: Matrix) -> Matrix:
-    """What holds the numbers of a matrix by now, seen through casts that only change the use; to be read at once."""
+    """The matrix that holds the numbers of another, seen through casts that only change the use; to be read at once."""
     found = settled(m)
     while isinstance(found, Deferred) and found.weight == 0:
         found = settled(found.operands[0])
@@ -262,7 +262,7 @@ def same_numbers(m: Matrix) -> Matrix:
 
 
 def consume(m: Matrix) -> None:
-    """Note that an instruction has read a matrix for good."""
+    """Note that an instruction has read a matrix: it is read once less from here on."""
     if m.remaining is not None:
         m.remaining -= 1
     if isinstance(m, Deferred | Unloaded) and isinstance(m.held, InMemory):
@@ -277,7 +277,7 @@ def consume(m: Matrix) -> None:
 
 
 def new_tile(code: CpuCode, type: CoopMatrix) -> InMemory:
-    """A place in the workspace."""
+    """A tile of the workspace for a matrix of a type; its contents are open."""
     return InMemory(type, code.take(tile_bytes(type)))
 
 
@@ -290,7 +290,7 @@ def address(code: CpuCode, tile: InMemory, at: MatrixPiece, number: int = 0) -> 
 
 
 def _alignment(type: CoopMatrix, at: MatrixPiece) -> int:
-    """Of a piece in the workspace; pieces start at multiples of whole vectors, single components anywhere."""
+    """The alignment of a piece in the workspace: pieces start at multiples of whole vectors, components anywhere."""
     size = part(type).size
     start = at.start if isinstance(at.start, int) else at.start.literal
     inside = 64 if start is not None else (64 if at.count * size >= 64 else size)
@@ -335,7 +335,7 @@ def _alike(code: CpuCode, held: Sequence[Val]) -> list[Val]:
 
 
 def weight_of(m: Matrix) -> int:
-    """How many instructions a piece costs, about."""
+    """About how many instructions a piece costs."""
     m = settled(m)
     return m.weight + sum(weight_of(one) for one in m.operands) if isinstance(m, Deferred) else 1
 

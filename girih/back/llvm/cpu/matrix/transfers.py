@@ -46,7 +46,7 @@ from girih.ir.types import PARTS
 
 
 def load(code: CpuCode, result: Value, window: Window) -> Matrix:
-    """A tile; the factor of a product stays in memory where it may."""
+    """The tile of a window, which stays in memory if a product may read it there."""
     type = window.type
     if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(result):
         return unloaded(window)
@@ -101,7 +101,7 @@ def _where_it_is(code: CpuCode, window: Window, into: InMemory | None) -> list[V
 
 
 def load_columns(code: CpuCode, window: Window) -> list[Parts]:
-    """A small tile into registers."""
+    """The lines of a small tile in registers."""
     type = window.type
 
     def whole() -> list[Val]:
@@ -123,7 +123,7 @@ def load_columns(code: CpuCode, window: Window) -> list[Parts]:
 
 
 def copy_in(code: CpuCode, window: Window, tile: InMemory) -> None:
-    """A tile from memory to the workspace; zero where it is not there."""
+    """Copy a tile from memory to the workspace; zeros stand for what is outside."""
     if window.inside is None:
         copy_in_whole(code, window, tile)
         return
@@ -179,7 +179,7 @@ def _write_line(code: CpuCode, window: Window, at: MatrixPiece, parts: Parts) ->
 
 
 def copy_partly_in(code: CpuCode, window: Window, tile: InMemory) -> None:
-    """The elements that are there, among zeros."""
+    """Copy the elements that are inside, and zeros for the others, to the workspace."""
     if window.elsewhere is not None:
         window.elsewhere.copy_in(tile)
         return
@@ -205,7 +205,7 @@ def copy_partly_in(code: CpuCode, window: Window, tile: InMemory) -> None:
 
 
 def _masks(code: CpuCode, window: Window) -> bool:
-    """Whether parts of lines are moved as vectors under a mask: where the hardware has that."""
+    """Whether parts of lines are moved as vectors under a mask, for which the hardware needs masks."""
     if not window.contiguous or part_count(window.type) > 1:
         return False
     if code.target.vector_bytes < (64 if part(window.type).size < 4 else 32):
@@ -252,7 +252,7 @@ def elements(code: CpuCode, window: Window, tile: InMemory, line: Val, start: Va
 
 
 def store(code: CpuCode, window: Window, m: Matrix) -> None:
-    """A matrix to memory."""
+    """Write a matrix to the tile of a window."""
     w, type = code.w, window.type
     if window.contiguous and window.inside is None:
         walk = Walk(code, m)
@@ -294,7 +294,7 @@ def copy_out_whole(code: CpuCode, window: Window, tile: InMemory) -> None:
 
 
 def copy_partly_out(code: CpuCode, window: Window, tile: InMemory) -> None:
-    """The elements that are there."""
+    """Copy the elements that are inside from the workspace to memory."""
     if window.elsewhere is not None:
         window.elsewhere.copy_out(tile)
         return

@@ -1,4 +1,4 @@
-"""Matrices between the workspace and places in which the neighbours of a line are no neighbours.
+"""Matrices moved between the workspace and memory in which the neighbours of a line are apart.
 
 Square blocks go through registers where neighbouring lines are neighbours in memory, otherwise single components.
 """

@@ -122,7 +122,7 @@ class MatrixUses:
         return outer is not None and self._written_after(outer)
 
     def _written(self, region: Region, after: int, until: int) -> bool:
-        """Whether an instruction behind the first position, up to the second one, may write memory."""
+        """Whether an instruction behind position `after`, up to `until`, may write memory."""
         return any(after < position <= until for position in self.writers[region])
 
 
