@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from girih.back.llvm.cpu.machine.capture import Capture, rewritten
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, integer, lanes, scalar, wide
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.capture import Capture, rewritten
 from girih.back.llvm.lower.code import ExecutionPlace, MemoryFrame
 from girih.ir.core import RegionKind
 from girih.ir.uses import free_values
@@ -80,7 +80,7 @@ def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str
     )
     w = Writer(code.module, header)
     w.location = debug.at(span)
-    handle = _begin(w)
+    handle = begin(w)
     memory = Val("%context", "ptr")
     inner = replace(
         code,
@@ -91,7 +91,7 @@ def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str
         place=ExecutionPlace(
             kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=Val("%subgroup", "i64")
         ),
-        suspend=lambda: _suspend(w),
+        suspend=lambda: suspend(w),
         common=lambda size: _pointer(capture.moved(code.take(size), w, memory)),
         exit=lambda: w.jump("final"),
         **{
@@ -103,7 +103,7 @@ def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str
     for value in free_values(op):
         inner.env[value] = _slice(inner, capture.moved(code.env[value], w, memory))
     inner.region(op.body)
-    _end(w, handle)
+    end(w, handle)
     w.finish()
     return name, -(-inner.frame.most // 128) * 128
 
@@ -134,7 +134,7 @@ def _slice(code: CpuCode, held: object) -> object:
     return rewritten(held, part)
 
 
-def _begin(w: Writer) -> Val:
+def begin(w: Writer) -> Val:
     """The coroutine's identity, its frame, and its handle."""
     module = w.module
     module.declare("llvm.coro.id", "token", ("i32", "ptr", "ptr", "ptr"))
@@ -152,7 +152,7 @@ def _begin(w: Writer) -> Val:
     return w.effect("ptr", f"call ptr @llvm.coro.begin(token %id, {frame})")
 
 
-def _suspend(w: Writer) -> None:
+def suspend(w: Writer) -> None:
     """Wait until resumed."""
     state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 false)")
     after = w.name("resumed")
@@ -160,7 +160,8 @@ def _suspend(w: Writer) -> None:
     w.label(after)
 
 
-def _end(w: Writer, handle: Val) -> None:
+def end(w: Writer, handle: Val) -> None:
+    """The final block, in which the coroutine is through, and the function's return."""
     w.jump("final")
     w.label("final")
     state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 true)")

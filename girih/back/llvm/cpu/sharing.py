@@ -6,20 +6,21 @@ Subgroups are executed one after the other, as coroutines where they wait for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.analysis.uniformity import flat_modes
 from girih.analysis.work_group import waits
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
+from girih.back.llvm.cpu.machine.capture import rewritten, stored_bytes, stored_type
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, wide
-from girih.back.llvm.lower.capture import rewritten, stored_bytes, stored_type
 from girih.back.llvm.lower.code import Held
-from girih.back.llvm.lower.control import DUPLICATED, bound_of, number_type, region_size, wide_integer
+from girih.back.llvm.lower.control import DUPLICATED, region_size
 from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.points import ends, outer_loops, product, set_points, tile_loops
 from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld
-from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, uniform
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Foreach, ForeachTile, Parallel
@@ -119,34 +120,12 @@ def reload_wide(code: CpuCode, number: Operand, spilled: Spilled) -> dict[Value,
 @LOWERINGS.of(Foreach)
 def foreach(code: CpuCode, op: Foreach) -> None:
     """Loops over the outer modes; the points of the first ones are dealt out to the lanes in rounds."""
-    starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
-    stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
+    starts = ends(code, op, "start")
+    stops = ends(code, op, "stop")
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)
     dealt = max(1, len(flat))
     spilled = spill_wide(code, op)
-    _outer_loops(code, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(code, op, starts, stops, flat, spilled))
-
-
-def _outer_loops(
-    code: CpuCode,
-    op: Foreach,
-    starts: list[Val],
-    stops: list[Val],
-    mode: int,
-    dealt: int,
-    body: Callable[[], None],
-) -> None:
-    """One loop per mode from the last down to those that are dealt out."""
-    if mode < dealt:
-        body()
-        return
-    with code.w.loop(starts[mode], stops[mode]) as loop:
-        variable = op.variables[mode]
-        narrow = f"i{8 * number_type(variable).size}"
-        counter = code.w.convert("trunc", loop.index, narrow)
-        below = bound_of(code.scalar(op.start[mode]), stops[mode])
-        code.set(variable, Scalar(number_type(variable), (counter,), below=below))
-        _outer_loops(code, op, starts, stops, mode - 1, dealt, body)
+    outer_loops(code, op, starts, stops, len(starts) - 1, dealt, lambda: _deal(code, op, starts, stops, flat, spilled))
 
 
 def _deal(
@@ -161,7 +140,7 @@ def _deal(
     w = code.w
     width = code.geometry.subgroup_size
     first: Operand = integer(0) if flat else starts[0]
-    end: Operand = integer(_product(flat)) if flat else stops[0]
+    end: Operand = integer(product(flat)) if flat else stops[0]
     first, end = w.value(first), w.value(end)
     whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(width - 1))
     if first.literal is not None and end.literal is not None:
@@ -174,7 +153,7 @@ def _deal(
         chosen: Operand = subgroup if code.geometry.subgroups > 1 else 0
         with code.at(kind=RegionKind.SPMD, lanes=width, mask=mask, subgroup=chosen):
             outer = reload_wide(code, chosen, spilled)
-            _set_points(code, op, starts, stops, base, flat)
+            set_points(code, op, starts, stops, base, flat)
             code.region(op.body)
             code.env.update(outer)
 
@@ -202,79 +181,13 @@ def _may_exceed(first: Val, end: Val) -> bool:
     return first.literal is None or end.literal is None or first.literal < end.literal
 
 
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
-
-
-def _set_points(
-    code: CpuCode, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
-) -> None:
-    """The dealt variables of a round."""
-    w = code.w
-    if not flat:
-        type = number_type(op.variables[0])
-        narrow = f"i{8 * type.size}"
-        linear = Linear(w.convert("trunc", base, narrow), 1, exact=True)
-        code.set(op.variables[0], Scalar(type, (), linear, bound_of(code.scalar(op.start[0]), stops[0])))
-        return
-    rest = w.add(w.splat(w.convert("trunc", base, "i32"), code.lanes), w.iota(code.lanes, "i32"))
-    for variable, start, stop, size in zip(op.variables, starts, stops, flat, strict=False):
-        type = number_type(variable)
-        divisor = integer(size, rest.type)
-        point = w.binary("urem", rest, divisor)
-        rest = w.binary("udiv", rest, divisor)
-        moved = w.add(w.convert("zext", point, "i64"), w.splat(start, code.lanes))
-        counter = w.convert("trunc", moved, f"i{8 * type.size}")
-        code.set(
-            variable,
-            Scalar(type, (counter,), below=stop if (start.literal is not None and start.literal >= 0) else None),
-        )
-
-
 @LOWERINGS.of(ForeachTile)
 def foreach_tile(code: CpuCode, op: ForeachTile) -> None:
     """The tiles one after the other, each by a subgroup."""
-    starts = [wide_integer(code, code.agreed(op, "start", code.scalar(v))[0]) for v in op.start]
-    stops = [wide_integer(code, code.agreed(op, "stop", code.scalar(v))[0]) for v in op.stop]
-    _tile_loops(code, op, starts, stops, len(starts) - 1, integer(0), spill_wide(code, op))
+    starts, stops = ends(code, op, "start"), ends(code, op, "stop")
+    spilled, count = spill_wide(code, op), code.geometry.subgroups
 
+    def tile(number: Val) -> None:
+        _subgroup(code, op.body, code.w.binary("urem", number, count) if count > 1 else 0, spilled)
 
-def _tile_loops(
-    code: CpuCode,
-    op: ForeachTile,
-    starts: list[Val],
-    stops: list[Val],
-    mode: int,
-    number: Val,
-    spilled: Spilled,
-) -> None:
-    w = code.w
-    if mode < 0:
-        count = code.geometry.subgroups
-        chosen: Operand = 0
-        if count > 1:
-            chosen = w.binary("urem", number, count)
-        _subgroup(code, op.body, chosen, spilled)
-        return
-    tile = op.tile_shape[mode]
-    with w.loop(starts[mode], stops[mode], tile, saturate=True) as loop:
-        variable, size = op.variables[mode], op.sizes[mode]
-        narrow = f"i{8 * number_type(variable).size}"
-        left = w.sub(stops[mode], loop.index)
-        short = w.select(w.compare("ult", left, integer(tile)), left, integer(tile))
-        code.set(variable, uniform(number_type(variable), w.convert("trunc", loop.index, narrow)))
-        code.set(size, uniform(number_type(size), w.convert("trunc", short, narrow)))
-        passed = w.sub(loop.index, starts[mode])
-        here = w.binary("udiv", passed, tile)
-        tiles = _tile_count(code, starts[mode], stops[mode], tile)
-        _tile_loops(code, op, starts, stops, mode - 1, w.add(w.mul(number, tiles), here), spilled)
-
-
-def _tile_count(code: CpuCode, start: Val, stop: Val, tile: int) -> Val:
-    """How many tiles a mode has."""
-    distance = code.w.sub(stop, start)
-    rounded = code.w.add(distance, tile - 1)
-    return code.w.binary("udiv", rounded, tile)
+    tile_loops(code, op, starts, stops, len(starts) - 1, integer(0), tile)

@@ -230,11 +230,8 @@ class KernelCode(Executing):
         many = lanes(bad.type) > 1
         if many and self.mask is not None:
             bad = w.binary("and", bad, self.mask)
-        site = Site(
-            words.code, words.message, (op.span.start, op.span.end), argument, len(index), len(shape), words.place,
-            by_lane and self.place.kind is RegionKind.SPMD and self.place.element_number is None,
-        )  # fmt: skip
-        number = self.sites.setdefault(site, len(self.sites))
+        by_lane = by_lane and self.place.kind is RegionKind.SPMD and self.place.element_number is None
+        number = self.site(op, words, argument, (len(index), len(shape)), by_lane=by_lane)
 
         def report() -> None:
             lane: Operand = self.trailing_zeros(bad) if many else self.first_lane()
@@ -242,6 +239,20 @@ class KernelCode(Executing):
             self.leave(number, lane, [self._picked(held, lane) for held in (*index, *shape)[:MOST_VALUES]])
 
         w.unlikely(w.any(bad) if many else bad, report)
+
+    def site(
+        self,
+        op: Op,
+        words: FindingWords,
+        argument: str | None = None,
+        counts: tuple[int, int] = (0, 0),
+        *,
+        by_lane: bool,
+    ) -> int:
+        """The number of a check; `counts` says how many numbers of index and shape it tells."""
+        span = (op.span.start, op.span.end)
+        site = Site(words.code, words.message, span, argument, *counts, words.place, by_lane)
+        return self.sites.setdefault(site, len(self.sites))
 
     def _picked(self, held: Scalar | int, lane: Operand) -> Val:
         """The value of an integer in a lane, as `i64`."""

@@ -1,0 +1,78 @@
+"""Machines on which each work-item is a thread of its own: what their code has in common.
+
+All threads of a work-group execute the same function. A collective region is executed by every one of them: what it
+computes is the same in all; what it writes, the first thread writes, between two barriers. A target says how its
+threads wait (`barrier`), how one of them reads a value of another (`exchanged`), and what becomes of an instruction
+that not all of them meet (`met_by_all`); the rules for `parallel`, `foreach` and subgroup operations, in the files
+beside this one, need no more.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.numbers.arith import differs
+from girih.back.llvm.numbers.values import Scalar, uniform
+from girih.facts import findings
+from girih.ir.core import Op, RegionKind, Value
+from girih.ir.types import I32
+
+
+@dataclass(slots=True, kw_only=True)
+class OneLaneCode(KernelCode):
+    """The code that each thread executes."""
+
+    thread: Val
+    """The number of the work-item in its work-group, an i64."""
+    subgroup: Val
+    """The number of its subgroup, an i64."""
+    lane: Val
+    """Its number in the subgroup, an i32."""
+
+    @abstractmethod
+    def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
+        """A part as work-item `source`, an i32, of the subgroup or work-group has it; all of them come here."""
+
+    def work_item(self) -> Scalar:
+        """The lane, which is one number in each thread."""
+        return uniform(I32, self.lane)
+
+    def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
+        """The first work-item's value, with which each compares its own, unless they are known to agree."""
+        if not self._may_differ(op, name):
+            return held.parts
+        w = self.w
+        work_group = self.place.kind is RegionKind.COLLECTIVE
+        parts = tuple(self.exchanged(part, integer(0, "i32"), work_group=work_group) for part in held.parts)
+        bad = integer(0, "i1")
+        for own, first in zip(held.parts, parts, strict=True):
+            bad = w.binary("or", bad, differs(w, own, first))
+        operand = getattr(op, name, None)
+        argument = operand.name if isinstance(operand, Value) else None
+        self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
+        return parts
+
+    def _may_differ(self, op: Op, name: str) -> bool:
+        """Whether an operand, or one of several of the name, is not known to be the same in all work-items."""
+        operand = getattr(op, name, None)
+        values = operand if isinstance(operand, tuple) else (operand,)
+        return any(not isinstance(value, Value) or value in self.varying for value in values)
+
+    def once(self, body: Callable[[], None]) -> None:
+        """By the first thread, when all have read what it may overwrite; then the others go on."""
+        if self.place.kind is not RegionKind.COLLECTIVE:
+            body()
+            return
+        self.barrier()
+        with self.w.when(self.w.compare("eq", self.thread, 0)):
+            body()
+        self.barrier()
+
+    def in_step(self) -> None:
+        """A barrier in a collective region."""
+        if self.place.kind is RegionKind.COLLECTIVE:
+            self.barrier()
