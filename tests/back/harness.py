@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -52,11 +53,7 @@ class Compiled:
         """A function without arguments that runs all work-groups on this thread, and its failure record."""
         record = np.zeros(32, np.int64)
         keep: list[Any] = [record]
-        slots: list[int] = [*grid, record.ctypes.data]
-        assert len(slots) == FIRST_PARAMETER
-        for parameter, value in zip(self.function.parameters, arguments, strict=True):
-            slots += _slots(parameter.type, value, keep)
-        packed = np.array([s % 2**64 for s in slots], np.uint64)
+        packed = packed_arguments(self.function, grid, arguments, record, keep)
         room = np.zeros(self.kernel.workspace_bytes + 128, np.uint8)
         workspace = -(-room.ctypes.data // 128) * 128
         keep += [packed, room]
@@ -78,29 +75,41 @@ class Compiled:
             raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
 
 
+def packed_arguments(
+    function: Function, grid: tuple[int, int, int], arguments: Sequence[Any], record: Array, keep: list[Any]
+) -> Array:
+    """The slots that a kernel reads; what must live as long as they do is added to `keep`."""
+    slots: list[int] = [*grid, record.ctypes.data]
+    assert len(slots) == FIRST_PARAMETER
+    for parameter, value in zip(function.parameters, arguments, strict=True):
+        slots += _slots(parameter.type, value, keep)
+    return np.array([s % 2**64 for s in slots], np.uint64)
+
+
 @lru_cache(maxsize=32)
 def _linked(text: str, optimize: bool) -> llvm.ExecutionEngine:
     """The code of a text in LLVM IR; tests that compile the same text one after the other share it."""
     module = llvm.parse_assembly(text)
     module.verify()
-    machine = _machine()
+    machine = target_machine()
     if optimize:
         options = llvm.create_pipeline_tuning_options(speed_level=1)
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(machine.emit_object(module)))
     engine.finalize_object()
     return engine
 
 
-def _machine() -> llvm.TargetMachine:
+def target_machine(opt: int = 1) -> llvm.TargetMachine:
+    """LLVM's code generator for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=1,
+        opt=opt,
         codemodel="jitdefault",
         jit=True,
     )
@@ -138,12 +147,12 @@ def _memref(type: MemRef, value: Array | None, keep: list[Any]) -> list[int]:
 
 
 def _group(type: GroupType, value: Any, keep: list[Any]) -> list[int]:
-    size = [] if type.size is not None else [0 if value is None else len(value)]
-    if value is None:
-        return [0, *size]
     offset = type.offset or 0
     if isinstance(value, girih.Group):
         value, offset = value.arrays, value.offset or 0
+    size = [] if type.size is not None else [0 if value is None else len(value)]
+    if value is None:
+        return [0, *size]
     rows = []
     for member in value:
         address, *extents = _memref(type.memref, member, keep)

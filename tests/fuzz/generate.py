@@ -134,6 +134,8 @@ class Generator:
     work_group_size: tuple[int, int] | None = None
     scopes: list[Scope] = field(default_factory=list)
     palette: frozenset[Number | Boolean] = frozenset((BOOL, *NUMBERS))
+    left_out: frozenset[Emitter] = frozenset()
+    """What the programs are to be without."""
 
     # --- chance ----------------------------------------------------------------------------
 
@@ -379,7 +381,7 @@ class Generator:
     def fill(self, scope: Scope, emitters: list[tuple[Emitter, float]], count: int) -> None:
         """Add instructions to a region."""
         self.scopes.append(scope)
-        functions, weights = zip(*emitters, strict=True)
+        functions, weights = zip(*(row for row in emitters if row[0] not in self.left_out), strict=True)
         for _ in range(count):
             for _ in range(4):
                 if self.source.choices(functions, weights)[0](self, scope):

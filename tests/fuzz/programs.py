@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import girih
 from girih.diagnostics import errors
 from girih.ir.core import Module
 from tests.fuzz.control import collective
-from tests.fuzz.generate import Argument, Generator, Program
+from tests.fuzz.generate import Argument, Emitter, Generator, Program
 from tests.fuzz.properties import Violation, checked, printed
 
 TOLERANCE = 64.0
@@ -22,9 +23,9 @@ TOLERANCE = 64.0
 SEEDS = (1, 2)
 
 
-def program(seed: int, size: int = 14) -> Program:
-    """A random program; the same seed gives the same one."""
-    g = Generator(random.Random(seed))
+def program(seed: int, size: int = 14, *, without: Iterable[Emitter] = ()) -> Program:
+    """A random program without some kinds of instructions; the same seed gives the same one."""
+    g = Generator(random.Random(seed), left_out=frozenset(without))
     g.choose()
     g.fill(g.outer, collective(), g.source.randint(1, size))
     body = g.prelude

@@ -24,7 +24,7 @@ from girih.ir.core import Function, Op, Value
 from girih.ir.types import Type
 
 C = TypeVar("C", contravariant=True)
-O = TypeVar("O", bound=Op)  # noqa: E741 (an instruction)
+Instruction = TypeVar("Instruction", bound=Op)
 
 
 class Carrier(Protocol[C]):
@@ -50,10 +50,10 @@ class Lowerings(Generic[C]):
 
     def of(
         self, *ops: type[Op], giving: type[Type] | None = None
-    ) -> Callable[[Callable[[C, O], None]], Callable[[C, O], None]]:
+    ) -> Callable[[Callable[[C, Instruction], None]], Callable[[C, Instruction], None]]:
         """Enter a function as the lowering of instructions; with `giving`, of those with results of that type."""
 
-        def enter(rule: Callable[[C, O], None]) -> Callable[[C, O], None]:
+        def enter(rule: Callable[[C, Instruction], None]) -> Callable[[C, Instruction], None]:
             for op in ops:
                 if giving is None:
                     _put(self._rules, op, rule)

@@ -1,0 +1,208 @@
+"""A machine on which each work-item is a coroutine on this processor: what GPU lowerings share, without a GPU.
+
+It executes `girih.back.llvm.lower.one_lane` and all of `girih.back.llvm.lower` with one lane. Work-items run one after
+the other, each until it waits; `launch` resumes them. Where others are needed, a value goes through memory: a work-item
+writes its own, waits for the others, reads, and waits again before the next one is written.
+
+Refused, because these are each target's own rules: matrices of a subgroup or work-group, and the collective
+instructions of linear algebra. Everything else of the language is executed.
+
+Who waits says for which instruction. So a subgroup operation or a barrier that only some work-items of a subgroup come
+to, or that only some subgroups come to, is found, where a GPU would hang or give wrong values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from girih.analysis.uniformity import constants_of, varying_values
+from girih.back.llvm.cpu import coroutine
+from girih.back.llvm.cpu.compile import geometry_of
+from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
+from girih.back.llvm.cpu.machine.capture import stored_bytes, stored_type
+from girih.back.llvm.cpu.machine.failure import reporter
+from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.lower.one_lane.table import ONE_LANE
+from girih.back.llvm.lower.parameters import bind_parameters, slot
+from girih.back.llvm.lower.sites import Site
+from girih.back.llvm.numbers.rounding import Features
+from girih.facts import findings
+from girih.ir.core import Function, Op, RegionKind
+from girih.ir.types import CoopMatrix
+from girih.ops.tile import coopmatrix, coopmatrix_regions, coopmatrix_tensor, linalg
+from girih.ops.tile.memory import Scope
+
+CONTEXT = ("arguments", "local", "exchange", "waiting", "group_x", "group_y", "group_z", "number")
+"""What a work-item is told, in slots of 8 bytes: four addresses, its work-group's place in the grid and number."""
+
+WIDEST = 8
+"""The bytes of a part that goes from one work-item to another."""
+
+TOGETHER = -1
+"""What work-items wait for that come together around and in collective regions; otherwise the number of a site."""
+
+
+MATRICES = "a matrix is held as the target chooses"
+LINEAR_ALGEBRA = "collective linear algebra is the target's own"
+"""Why instructions are refused."""
+
+
+def _refusing() -> Lowerings[OneLaneCode]:
+    table = Lowerings[OneLaneCode]()
+    rooms = (coopmatrix, coopmatrix_regions, coopmatrix_tensor)
+    matrices = [found for room in rooms for found in vars(room).values() if _is_instruction(found)]
+    table.refuse(MATRICES, CoopMatrix, *dict.fromkeys(matrices))
+    collective = [found for found in vars(linalg).values() if _is_instruction(found)]
+    table.refuse(LINEAR_ALGEBRA, *collective)
+    return ONE_LANE.joined(table)
+
+
+def _is_instruction(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, Op) and "spec" in vars(found) and found.spec.mnemonic != ""
+
+
+LOWERINGS = _refusing()
+"""How this machine lowers instructions."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel for this machine."""
+
+    text: str
+    symbol: str
+    local_bytes: int
+    geometry: KernelGeometry
+    sites: tuple[Site, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class CoroutineCode(OneLaneCode):
+    """The code of a work-item."""
+
+    features_here: Features
+    record: Val
+    number: Val
+    local_memory: Val
+    exchange: Val
+    waiting: Val
+    meeting: int = TOGETHER
+    """The site of the instruction that the work-items are about to meet in."""
+
+    @property
+    def features(self) -> Features:
+        return self.features_here
+
+    # --- together ------------------------------------------------------------------------
+
+    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
+        """What the work-items wait for next is this instruction; `launch` finds who waits for another."""
+        self.meeting = self.site(op, findings.divergent(op, work_group=work_group), by_lane=True)
+
+    def barrier(self) -> None:
+        self._wait(work_group=True)
+
+    def _wait(self, *, work_group: bool) -> None:
+        """Suspend, and say for what: twice the number of the site, and one more for the whole work-group."""
+        w = self.w
+        site = TOGETHER if self.place.kind is RegionKind.COLLECTIVE else self.meeting
+        w.store(integer(2 * site + int(work_group)), w.at(self.waiting, w.mul(self.thread, 8)), 8)
+        coroutine.suspend(w)
+
+    def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
+        w, type = self.w, stored_type(part.type)
+        assert stored_bytes(part.type) <= WIDEST
+        stored = w.convert("zext", part, "i8") if type != part.type else part
+        w.store(stored, w.at(self.exchange, w.mul(self.thread, WIDEST)), WIDEST)
+        self._wait(work_group=work_group)
+        first: Operand = 0 if work_group else w.mul(self.subgroup, self.geometry.subgroup_size)
+        thread = w.add(first, w.convert("sext", source, "i64"))
+        loaded = w.load(type, w.at(self.exchange, w.mul(thread, WIDEST)), WIDEST)
+        self._wait(work_group=work_group)
+        return w.convert("trunc", loaded, part.type) if type != part.type else loaded
+
+    # --- memory --------------------------------------------------------------------------
+
+    def local(self, size: int, align: int) -> Val:
+        return self.w.at(self.local_memory, self.frame.take(size, align))
+
+    def scratch(self, size: int, align: int = 64) -> Val:
+        raise NotImplementedError("with one lane nothing is put aside for the others")
+
+    def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
+        """Any: a GPU needs atomic instructions for local memory, too."""
+        return ""
+
+    # --- leaving -------------------------------------------------------------------------
+
+    def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
+        w = self.w
+        spmd = self.place.kind is RegionKind.SPMD
+        own = w.convert("sext", self.lane, "i64")
+        where = (self.number, *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
+        w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
+        w.jump("final")
+
+
+def lower(function: Function, features: Features, *, checks: bool = True) -> Lowered:
+    """A checked function without instructions that are refused."""
+    geometry = geometry_of(function)
+    module, symbol = ModuleText(), f"work_item.{function.name}"
+    debug = DebugInfo(module, function.name, symbol, function.span)
+    w = Writer(module, f'define ptr @"{symbol}"(ptr %context, i64 %thread) presplitcoroutine !dbg {debug.subprogram}')
+    w.location = debug.at(function.span)
+    handle = coroutine.begin(w)
+    context, thread = Val("%context", "ptr"), Val("%thread", "i64")
+    told = {name: slot(w, context, k, "ptr" if k < 4 else "i64") for k, name in enumerate(CONTEXT)}
+    arguments, size = told["arguments"], geometry.subgroup_size
+    constants = constants_of(function)
+    code = CoroutineCode(
+        w=w,
+        module=module,
+        function=function,
+        lowerings=LOWERINGS,
+        geometry=geometry,
+        constants=constants,
+        varying=varying_values(function, constants, size),
+        checks=checks,
+        debug=debug,
+        place=ExecutionPlace(lanes=1),
+        group=(told["group_x"], told["group_y"], told["group_z"]),
+        grid=(slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)),
+        frame=MemoryFrame(),
+        thread=thread,
+        subgroup=w.binary("udiv", thread, size),
+        lane=w.convert("trunc", w.binary("urem", thread, size), "i32"),
+        features_here=features,
+        record=slot(w, arguments, 3, "ptr"),
+        number=told["number"],
+        local_memory=told["local"],
+        exchange=told["exchange"],
+        waiting=told["waiting"],
+    )
+    bind_parameters(code, arguments, FIRST_PARAMETER)
+    code.region(function.body)
+    coroutine.end(w, handle)
+    w.finish()
+    _write_entries(module)
+    return Lowered(str(module), symbol, max(1, code.frame.most), geometry, tuple(code.sites))
+
+
+def _write_entries(module: ModuleText) -> None:
+    """What `launch` calls with a coroutine: `resume`, `destroy`, and `done`, which says whether it is through."""
+    for name in ("resume", "destroy"):
+        module.declare(f"llvm.coro.{name}", "void", ("ptr",))
+        w = Writer(module, f"define void @{name}(ptr %handle)")
+        w.run(f"llvm.coro.{name}", Val("%handle", "ptr"))
+        w.ret()
+        w.finish()
+    module.declare("llvm.coro.done", "i1", ("ptr",))
+    w = Writer(module, "define i8 @done(ptr %handle)")
+    w.ret(w.convert("zext", w.effect("i1", "call i1 @llvm.coro.done(ptr %handle)"), "i8"))
+    w.finish()

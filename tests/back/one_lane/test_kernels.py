@@ -1,0 +1,61 @@
+"""The kernels of the library that consist of work-item code, on the one-lane machine; the others are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import girih
+from girih.kernels import texts
+from girih.kernels.table import TABLE
+from tests.back.harness import copy_of, same
+from tests.back.one_lane.launch import OneLaneKernel
+from tests.back.one_lane.machine import LINEAR_ALGEBRA, LOWERINGS, MATRICES
+
+RANDOM = np.random.default_rng(3)
+
+
+def numbers(*shape: int) -> Any:
+    """Random floats, the first mode fastest, as memrefs lie."""
+    return np.asfortranarray(RANDOM.normal(size=shape).astype(np.float32))
+
+
+def zeros(*shape: int) -> Any:
+    return np.zeros(shape, np.float32, order="F")
+
+
+LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
+    ("argmax", "argmax"): ((3, 1, 1), [numbers(70, 3), np.zeros(3, np.int64)]),
+    ("histogram", "histogram"): ((2, 1, 1), [RANDOM.integers(-9, 300, 5000).astype(np.int32), np.zeros(256, np.int32)]),
+    ("layernorm", "layernorm"): ((3, 1, 1), [numbers(70, 3), numbers(70), numbers(70), 1e-5, zeros(70, 3)]),
+    ("rms_norm", "rms_norm"): ((3, 1, 1), [numbers(70, 3), numbers(70), 1e-5, zeros(70, 3)]),
+    ("scan", "scan_totals"): ((2, 1, 1), [numbers(1100), zeros(2)]),
+    ("scan", "scan"): ((2, 1, 1), [numbers(1100), numbers(2), zeros(1100)]),
+    ("softmax", "softmax"): ((3, 1, 1), [numbers(70, 3), zeros(70, 3)]),
+    ("stencil", "stencil"): ((2, 1, 2), [numbers(5), numbers(48, 14, 10), zeros(40, 6, 2)]),
+    ("transpose", "transpose"): ((2, 2, 1), [numbers(40, 35), zeros(35, 40)]),
+}
+"""A grid and arguments for each function."""
+
+
+@pytest.mark.parametrize(("name", "function"), LAUNCHES)
+def test_kernels_of_work_items(name: str, function: str) -> None:
+    grid, arguments = LAUNCHES[name, function]
+    kernel = girih.loads(texts.path(name).read_text(encoding="utf-8"), target="interpreter")[function]
+    expected, found = [copy_of(one) for one in arguments], [copy_of(one) for one in arguments]
+    kernel[grid](*expected)
+    OneLaneKernel(kernel.ir)(grid, *found)
+    for mine, wanted in zip(found, expected, strict=True):
+        same(mine, wanted, 1e-5)
+
+
+def test_only_matrices_and_linear_algebra_are_refused() -> None:
+    taken = set()
+    for name in TABLE:
+        for function in girih.parse(texts.path(name).read_text(encoding="utf-8")).functions:
+            reasons = {reason for _, reason in LOWERINGS.refusals(function)}
+            assert reasons <= {MATRICES, LINEAR_ALGEBRA}
+            taken |= set() if reasons else {(name, function.name)}
+    assert taken == set(LAUNCHES)

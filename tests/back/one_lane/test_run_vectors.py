@@ -1,0 +1,73 @@
+"""Every run vector of what the one-lane machine executes: what lowerings for GPUs share, without a GPU."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from girih.ir.core import Function
+from girih.ops.tile import TILE_LANGUAGE
+from tests.back.harness import Failed
+from tests.back.one_lane.launch import OneLaneKernel
+from tests.back.one_lane.machine import LOWERINGS
+from tests.ops import corpus, vectors
+
+UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget", "run.aliasing"))
+"""What compiled code does not find; see docs/targets.md."""
+
+
+@cache
+def kernel(path: Path, name: str) -> OneLaneKernel:
+    function = corpus.read(path).module.function(name)
+    assert function is not None
+    return OneLaneKernel(function)
+
+
+def is_refused(function: Function) -> bool:
+    return next(LOWERINGS.refusals(function), None) is not None
+
+
+def runs(path: Path, name: str) -> bool:
+    function = corpus.read(path).module.function(name)
+    return function is not None and not is_refused(function)
+
+
+FILES = [path for path in corpus.files("run.tl") if any(runs(path, f) for f in corpus.read(path).functions_run)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_run_vectors(path: Path) -> None:
+    for _, text in corpus.read(path).vectors:
+        launch = vectors.parse_vector(text)
+        if runs(path, launch.function):
+            _run(path, launch)
+
+
+def _run(path: Path, launch: vectors.Launch) -> None:
+    one = kernel(path, launch.function)
+    marked = vectors.bind(one.function, launch.arguments)
+    arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
+    x, y, z = (*launch.grid, 1, 1)[:3]
+    wrong = launch.expected.findings - UNCHECKED
+    if wrong:
+        with pytest.raises(Failed) as raised:
+            one((x, y, z), *arguments)
+        assert {raised.value.code} == wrong
+        return
+    one((x, y, z), *arguments)
+    types = {p.name: (p.type, a) for p, a in zip(one.function.parameters, marked, strict=True)}
+    for name, wanted in launch.expected.arrays.items():
+        type, held = types[name]
+        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
+        assert told is None, f"{launch.function}: {name}: {told}"
+
+
+def test_what_is_refused_is_matrices_and_collective_linear_algebra() -> None:
+    run = {op.spec.mnemonic for path in FILES for f in corpus.read(path).module.functions
+           if not is_refused(f) for op in f.walk()}  # fmt: skip
+    refused = set(TILE_LANGUAGE.ops) - run
+    linear = {"axpby", "cumsum", "gemm", "gemv", "ger", "hadamard", "sum"}
+    # Tensor layouts and views are accepted; but what they are for is matrices.
+    assert {m for m in refused if not m.startswith(("cooperative_matrix", "tensor_"))} == linear

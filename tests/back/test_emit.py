@@ -1,0 +1,84 @@
+"""The text of LLVM IR: what depends on the target, and tables of lowerings."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+import pytest
+
+from girih.back.llvm.emit.text import ModuleText, Val, address_space, bits, integer, mangled, pointer, zero
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.table import GENERIC
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.arith import Cast
+from girih.ops.tile.control import Barrier
+
+NVPTX_REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
+
+
+def test_pointers_know_their_address_space() -> None:
+    shared = pointer(3)
+    assert (shared, pointer(), address_space("<8 x ptr addrspace(3)>"), address_space("ptr")) == (
+        "ptr addrspace(3)", "ptr", 3, 0
+    )  # fmt: skip
+    assert bits(shared) == 64
+    assert mangled(f"<8 x {shared}>") == "v8p3"
+    assert str(zero(shared)) == "ptr addrspace(3) null"
+
+
+def test_memory_of_any_space_is_read_and_written() -> None:
+    module = ModuleText()
+    w = Writer(module, "define void @f(ptr addrspace(3) %p, <8 x i1> %m, i32 %x)")
+    local = Val("%p", pointer(3))
+    eight = w.load("<8 x i32>", w.at(local, 64), 4)
+    w.masked_store(eight, local, Val("%m", "<8 x i1>"), 4)
+    w.masked_load("<8 x i32>", local, Val("%m", "<8 x i1>"), 4, eight)
+    many = w.at(local, Val("splat (i64 4)", "<8 x i64>"))
+    w.scatter(w.gather("<8 x i32>", many, Val("%m", "<8 x i1>"), 4, eight), many, Val("%m", "<8 x i1>"), 4)
+    w.atomic_update("add", local, Val("%x", "i32"), 4, "block")
+    w.atomic_store(w.atomic_load("i32", local, 4, "block"), local, 4, "block", "release")
+    pair = w.compare_exchange(local, Val("%x", "i32"), integer(1, "i32"), 4, "device")
+    w.prefetch(w.select(w.exchanged(pair), local, w.at(local, 8)))
+    w.fence("acq_rel", "block")
+    w.ret()
+    w.finish()
+    llvm.parse_assembly(str(module)).verify()
+
+
+def looping(module: ModuleText) -> str:
+    w = Writer(module, "define void @f(ptr %p, i64 %n)")
+    with w.loop(0, Val("%n", "i64"), 4) as loop:
+        w.store(loop.index, Val("%p", "ptr"), 8)
+    w.ret()
+    w.finish()
+    return str(module)
+
+
+@pytest.mark.parametrize(
+    ("registers", "hidden"), [(None, '"=r,0"(i64'), (NVPTX_REGISTERS, '"=l,0"(i64'), ({}, None)]
+)  # fmt: skip
+def test_a_counter_is_hidden_in_a_register_of_its_width(registers: dict[str, str] | None, hidden: str | None) -> None:
+    text = looping(ModuleText() if registers is None else ModuleText(registers=registers))
+    llvm.parse_assembly(text).verify()
+    assert (hidden in text) if hidden else ("asm" not in text)
+
+
+def test_on_nvptx_counters_keep_their_64_bits() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(cpu="sm_90a", opt=1)
+    for registers, narrow in ((NVPTX_REGISTERS, False), ({}, False), ({"i64": "r"}, True)):
+        text = 'target triple = "nvptx64-nvidia-cuda"\n' + looping(ModuleText(registers=registers))
+        assert ("cvt.u32.u64" in machine.emit_assembly(llvm.parse_assembly(text))) is narrow
+
+
+def test_two_rules_for_one_instruction_cannot_be_joined() -> None:
+    table = Lowerings[KernelCode]()
+    table.of(Cast, giving=CoopMatrix)(lambda code, op: None)
+    joined = GENERIC.joined(table)
+    assert Barrier in joined
+    with pytest.raises(ValueError, match="two rows for CoopMatrix"):
+        joined.joined(table)
+    with pytest.raises(ValueError, match="two rows for"):
+        GENERIC.joined(GENERIC)
