@@ -17,6 +17,7 @@ import pytest
 from girih import check
 from girih.back.llvm.cpu.matrix.states import Matrix
 from girih.back.llvm.cpu.table import CPU
+from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.commands.parts.reference import all_codes
 from girih.interpreter.machine.machine import MEANINGS
 from girih.ops.tile import TILE_LANGUAGE
@@ -148,8 +149,8 @@ def test_the_page_on_instructions_says_where_each_one_stands() -> None:
     rooms: dict[str, set[str]] = {row[0]: set(row[1:]) for row in told}
     wanted: dict[str, set[str]] = {}
     for op in TILE_LANGUAGE.ops.values():
-        lowered = [CPU._rules.get(op), *CPU._giving.get(op, {}).values()]
-        modules = [rule.__module__.removeprefix("girih.back.llvm.").replace(".", "/") for rule in lowered if rule]
+        lowered = [*CPU.rules(op), *ONE_LANE.rules(op)]
+        modules = [rule.__module__.removeprefix("girih.back.llvm.").replace(".", "/") for rule in lowered]
         meant = MEANINGS[op].__module__.rpartition(".")[2]
         wanted.setdefault(op.__module__.rpartition(".")[2], set()).update([meant, *modules])
     assert rooms == wanted

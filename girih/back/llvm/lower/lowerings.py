@@ -92,6 +92,11 @@ class Lowerings(Generic[C]):
     def __contains__(self, op: type[Op]) -> bool:
         return op in self._rules or op in self._refused
 
+    def rules(self, op: type[Op]) -> list[Callable[[C, Any], None]]:
+        """The lowerings of an instruction: for results of any type, and for those of some types."""
+        always = [self._rules[op]] if op in self._rules else []
+        return [*always, *self._giving.get(op, {}).values()]
+
     def rule(self, op: Op) -> Callable[[C, Any], None]:
         """The lowering of an instruction. Raises `KeyError` where there is none."""
         special = self._giving.get(type(op))
