@@ -278,6 +278,15 @@ def test_what_the_launcher_needs_of_a_process() -> None:
     assert not is_exported("girih_no_such_function")
 
 
+def test_a_process_that_lacks_a_function_has_no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = launcher.launcher_text(Cpu.host())
+    more = (
+        "declare void @girih_no_such_function()\ndefine void @unused() { call void @girih_no_such_function() ret void }"
+    )
+    monkeypatch.setattr(launcher, "launcher_text", lambda cpu: text + more)
+    assert launcher.launcher.__wrapped__() is None
+
+
 def test_an_interrupt_comes_between_two_work_groups() -> None:
     made = plainly(kernel(ARRAY, SLOW))
     data = np.zeros(1, np.int64)

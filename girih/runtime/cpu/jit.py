@@ -88,7 +88,13 @@ def _linked(object: bytes, names: list[str]) -> Linked:
 
 def is_exported(name: str) -> bool:
     """Whether this process offers a function or variable of a name to code that is linked into it."""
-    return hasattr(ctypes.CDLL(None), name)
+    return hasattr(_process(), name)
+
+
+@lru_cache(maxsize=1)
+def _process() -> ctypes.CDLL:
+    """The libraries that are loaded, as one."""
+    return ctypes.CDLL(None)
 
 
 def keep_forever(held: object) -> None:

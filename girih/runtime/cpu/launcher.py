@@ -15,6 +15,7 @@ from importlib.resources import files
 from string import Template
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
+from girih.diagnostics import InternalError
 from girih.runtime.cache import Cache, digest
 from girih.runtime.cpu import entry, pool
 from girih.runtime.cpu.jit import Linked, is_exported, keep_forever, link
@@ -58,15 +59,18 @@ def launcher() -> Launcher | None:
     """
     cpu = Cpu.host()
     text = launcher_text(cpu)
-    if not all(map(is_exported, needed(text))):
-        return None
     cache = Cache.standard()
     key = digest("launcher", text, cpu.identity, llvm_version())
     code = cache.get(key)
     if code is None:
         code = assemble(text, cpu, optimize=True)
         cache.put(key, code)
-    linked = link(code, SYMBOLS)
+    try:
+        linked = link(code, SYMBOLS)
+    except InternalError:
+        if all(map(is_exported, needed(text))):
+            raise
+        return None
     keep_forever(linked)
     start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(linked.addresses["girih_start"])
     return Launcher(linked, start)
