@@ -261,7 +261,10 @@ def kernels(ctx: click.Context, name: str | None, format: str) -> None:
 @_format
 @click.pass_context
 def targets(ctx: click.Context, name: str | None, format: str) -> None:
-    """List the targets, or say what one of them, such as `cpu:haswell`, can do."""
+    """List the targets, or say what one can do: types, matrices, limits, options.
+
+    NAME is a target as it is written elsewhere, such as `cpu:haswell`.
+    """
     from girih.commands.targets import list_targets, show_target
 
     as_json = format == "json"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, assert_type, cast
 
 import numpy as np
 import pytest
@@ -202,6 +202,19 @@ def test_a_launch_survives_a_pickle() -> None:
     launch = pickle.loads(pickle.dumps(axpby().options(max_steps=50)[1].bind(*arguments())))
     launch.run()
     assert launch.arguments["B"].tolist() == [1, 3, 5, 7]
+
+
+def test_what_type_checkers_know_of_launches() -> None:
+    kernel = axpby()
+    alpha, a, beta, b = arguments()
+    assert_type(kernel.options(max_steps=100), girih.Kernel)
+    assert_type(kernel[2].options(choices=girih.Choices(1))[1, 2], girih.Kernel)
+    launch = kernel.bind(alpha, a, B=b, beta=beta)
+    assert_type(launch, girih.Launch)
+    assert_type(launch.kernel, girih.Kernel)
+    assert_type(launch.grid, tuple[int, int, int])
+    assert_type(launch.arguments, Mapping[str, object])
+    assert dict(launch.arguments) == {"alpha": alpha, "A": a, "beta": beta, "B": b}
 
 
 # --- options of a launch ---------------------------------------------------------------------------
