@@ -26,7 +26,7 @@ class Surroundings:
 
     @property
     def kind(self) -> RegionKind:
-        return self.region.kind if self.region else RegionKind.COLLECTIVE
+        return self.region.kind if self.region else self.function.language.body
 
     @property
     def parent(self) -> Op | None:

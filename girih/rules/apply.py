@@ -19,13 +19,10 @@ Labels = Callable[[Row, Subject[Any]], tuple[Sequence[Label], Sequence[Label]]]
 """From a row that fails to the guilty places, the first of which is the diagnostic's, and to further ones."""
 
 
-NOTHING: frozenset[str] = frozenset()
-
-
 def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span, labels: Labels) -> list[Diagnostic]:
     """What the rows of an owner (a mnemonic) say about a subject; `span` is its place as a whole."""
     found: list[Diagnostic] = []
-    wrong: frozenset[str] = NOTHING
+    wrong: frozenset[str] = frozenset()
     for row in rows:
         if wrong and not wrong.isdisjoint(row.blames.split()):
             continue
