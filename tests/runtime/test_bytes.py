@@ -103,13 +103,14 @@ def test_views_begin_behind_the_end() -> None:
     assert held.view(DTYPES[I8], 5).data.size == 0
 
 
-@pytest.mark.parametrize("type", [I8, F32, F64, C64], ids=str)
-def test_boxes_of_elements(type: Number) -> None:
-    held = memory(24 * type.size)
-    view = held.view(DTYPES[type])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("type", [I8, BF16, F32, F64, C64], ids=str)
+def test_boxes_of_elements(type: Number, first: int) -> None:
+    held = memory(24 * type.size + first)
+    view = held.view(DTYPES[type], first)
     ones = np.ones((1, 2, 3), DTYPES[type])
     write_boxes(view, np.array([5]), (2, 3), (1, 6), ones)
-    assert np.flatnonzero(np.array(missing(held, type)) == 0).tolist() == [5, 6, 11, 12, 17, 18]
+    assert np.flatnonzero(np.array(missing(held, type, first=first)) == 0).tolist() == [5, 6, 11, 12, 17, 18]
     assert unwritten(view, np.array([5]), (2, 3), (1, 6)) is None
     assert unwritten(view, np.array([5, 5]), (2, 3), (1, 6)) is None
     for offsets in (np.array([6]), np.array([5, 6])):
