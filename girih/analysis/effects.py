@@ -1,4 +1,4 @@
-"""What instructions do to memory: whether one writes, and what a kernel reads and writes through all views of it."""
+"""What instructions do to memory: what one writes, and what a kernel reads and writes through all views of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ from girih.ir.define import Operand
 from girih.ir.types import GroupType, MemRef
 
 
-def is_writer(op: Op) -> bool:
-    """Whether an instruction itself, not one in a region of it, writes to memory."""
-    return any(isinstance(role, Operand) and role.writes for role in op.spec.roles.values())
-
-
 def writes(op: Op) -> bool:
     """Whether an instruction writes to memory, itself or in a region."""
-    return is_writer(op) or any(writes(inner) for region in op.regions for inner in region.ops)
+    return op.spec.writes or any(writes(inner) for region in op.regions for inner in region.ops)
 
 
 @dataclass(slots=True)

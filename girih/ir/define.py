@@ -241,6 +241,16 @@ class Spec:
     tangled: bool
     terminator: bool
 
+    @property
+    def reads(self) -> bool:
+        """Whether the instruction itself, not one in a region of it, reads memory."""
+        return any(isinstance(role, Operand) and role.reads for role in self.roles.values())
+
+    @property
+    def writes(self) -> bool:
+        """Whether the instruction itself, not one in a region of it, writes to memory."""
+        return any(isinstance(role, Operand) and role.writes for role in self.roles.values())
+
 
 Declared = TypeVar("Declared", bound=Op)
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.define import Operand, Where, binding, body, modifier, op, operand, operands, result
+from girih.ir.define import Where, binding, body, modifier, op, operand, operands, result
 from girih.ir.kinds import COOPMATRIX, matrix
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
@@ -115,12 +115,8 @@ def closed_row(section: str) -> Row:
         "a region of `cooperative_matrix_apply` may use what all work-items agree on", at=_place_of_seen)  # fmt: skip
 
 
-def _writes(one: Op) -> bool:
-    return any(isinstance(role, Operand) and role.writes for role in one.spec.roles.values())
-
-
 def _writing_op(s: Subject) -> Op | None:
-    return next(filter(_writes, _inner_ops(s)), None)
+    return next((one for one in _inner_ops(s) if one.spec.writes), None)
 
 
 def read_only_row(section: str) -> Row:

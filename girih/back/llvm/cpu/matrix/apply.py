@@ -33,7 +33,6 @@ from girih.back.llvm.lower.code import Held
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.define import Operand
 from girih.ir.types import I32, CoopMatrix
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Yield
@@ -138,7 +137,7 @@ def _reads_memory(region: Region) -> bool:
 
 
 def _loads(op: Op) -> bool:
-    return any(isinstance(role, Operand) and role.reads for role in op.spec.roles.values())
+    return op.spec.reads
 
 
 def _shared_values(code: CpuCode, op: CooperativeMatrixApply) -> dict[Value, Held]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from girih.analysis.effects import is_writer
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import PARTS, CoopMatrix, Use
 from girih.ops.tile.arith import Binary, Cast, Unary
@@ -160,7 +159,9 @@ def _enter(plan: MatrixUses, region: Region, position: int, op: Op) -> None:
 
 def _changes_memory(plan: MatrixUses, op: Op) -> bool:
     """Whether an instruction may change memory that others see, or lets others change it."""
-    return isinstance(op, Barrier | LifetimeStop) or is_writer(op) or any(plan.writers[region] for region in op.regions)
+    return (
+        isinstance(op, Barrier | LifetimeStop) or op.spec.writes or any(plan.writers[region] for region in op.regions)
+    )
 
 
 def _evaluate(plan: MatrixUses, region: Region, op: Op) -> None:
