@@ -17,9 +17,9 @@ from girih.analysis.effects import written_parameters
 from girih.arguments import arrays
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
-from girih.back.llvm.cpu.machine import abi
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
-from girih.back.llvm.lower.sites import Site
+from girih.back.llvm.lower.launch import record as layout
+from girih.back.llvm.lower.launch.sites import Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
 from girih.ir.core import Function
 from girih.ir.types import GroupType, MemRef, Type
@@ -143,7 +143,7 @@ class CpuKernel:
         _, number = struct.unpack_from("=ii", record)
         if not 0 <= number < len(self.compiled.sites):
             raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
-        group, subgroup, lane = struct.unpack_from("=qqq", record, abi.RECORD_GROUP)
+        group, subgroup, lane = struct.unpack_from("=qqq", record, layout.RECORD_GROUP)
         return _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
 
 
@@ -196,5 +196,5 @@ def _finding_of(
 
 def _values(record: bytes, first: int, count: int) -> tuple[int, ...] | None:
     """Some values of a record, None for no values; of very many only those that were kept."""
-    kept = max(min(first + count, abi.RECORD_VALUES) - first, 0)
-    return struct.unpack_from(f"={kept}q", record, abi.RECORD_FIRST_VALUE + 8 * first) if count else None
+    kept = max(min(first + count, layout.RECORD_VALUES) - first, 0)
+    return struct.unpack_from(f"={kept}q", record, layout.RECORD_FIRST_VALUE + 8 * first) if count else None

@@ -18,11 +18,10 @@ import numpy as np
 
 from girih.back.llvm.cpu.machine.abi import (
     FIRST_PARAMETER,
-    NO_FAILURE,
-    RECORD_BYTES,
     WORKSPACE_ALIGNMENT,
     CompiledKernel,
 )
+from girih.back.llvm.lower.launch.record import NO_FAILURE, RECORD_BYTES
 
 __all__ = ["PlainLaunch"]
 

@@ -18,7 +18,8 @@ from math import ceil
 from pathlib import Path
 from threading import Lock
 
-from girih.back.llvm.cpu.machine.abi import RECORD_SLOT, STOPPED, WORKSPACE_ALIGNMENT
+from girih.back.llvm.cpu.machine.abi import RECORD_SLOT, WORKSPACE_ALIGNMENT
+from girih.back.llvm.lower.launch.record import STOPPED
 from girih.diagnostics import SettingError
 
 LAYOUT = {

@@ -18,19 +18,18 @@ from dataclasses import dataclass
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu import coroutine
-from girih.back.llvm.cpu.compile import geometry_of
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
 from girih.back.llvm.cpu.machine.capture import stored_bytes, stored_type
-from girih.back.llvm.cpu.machine.failure import reporter
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame
+from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
+from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
+from girih.back.llvm.lower.launch.record import reporter
+from girih.back.llvm.lower.launch.sites import Site
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
-from girih.back.llvm.lower.parameters import bind_parameters, slot
-from girih.back.llvm.lower.sites import Site
 from girih.back.llvm.numbers.rounding import Features
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind
@@ -187,7 +186,7 @@ def lower(function: Function, features: Features, *, checks: bool = True) -> Low
         waiting=told["waiting"],
     )
     bind_parameters(code, arguments, FIRST_PARAMETER)
-    code.region(function.body)
+    code.body()
     coroutine.end(w, handle)
     w.finish()
     _write_entries(module)

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
-from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, NO_FAILURE, CompiledKernel
+from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, CompiledKernel
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.target import CpuTarget
-from girih.back.llvm.cpu.sharing import parallel
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
-from girih.back.llvm.lower.parameters import bind_parameters, slot
-from girih.diagnostics import CompileError
-from girih.ir.core import Function, RegionKind
-from girih.ir.limits import DeviceLimits
-from girih.ops.tile.control import Parallel
+from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
+from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
+from girih.back.llvm.lower.launch.record import NO_FAILURE
+from girih.ir.core import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +89,6 @@ def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowe
     return Lowered(kernel, text, "presplitcoroutine" in text)
 
 
-def geometry_of(function: Function) -> KernelGeometry:
-    """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size suits it."""
-    possible = possible_subgroup_sizes(function, DeviceLimits())
-    if not possible:
-        raise CompileError([no_subgroup_size(function, DeviceLimits())])
-    size = preferred_subgroup_size(possible)
-    return KernelGeometry(function.work_group_size or (size, 1), size)
-
-
 def _work_groups(code: CpuCode) -> None:
     """The loop over work-groups, and the kernel's body in it; it ends where another thread has ended the launch."""
     w = code.w
@@ -115,13 +102,4 @@ def _work_groups(code: CpuCode) -> None:
         z = w.binary("udiv", rest, code.grid[1])
         code.group = (x, y, z)
         code.linear_group = linear
-        _body(code)
-
-
-def _body(code: CpuCode) -> None:
-    """The kernel's body: collective, or one that each work-item executes, in languages where bodies are SPMD."""
-    body = code.function.body
-    if body.kind is RegionKind.SPMD:
-        parallel(code, Parallel(body=body))
-    else:
-        code.region(body)
+        code.body()

@@ -19,17 +19,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.launch.sites import MOST_VALUES, Site
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.machine import Executing
-from girih.back.llvm.lower.sites import MOST_VALUES, Site
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, natural, parts_of, register
+from girih.diagnostics import CompileError
 from girih.facts.findings import FindingWords
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
+from girih.ir.limits import DeviceLimits
 from girih.ir.types import PARTS, Boolean, MemRef, Number
+from girih.ops.tile.control import Parallel
 
 
 @dataclass(slots=True)
@@ -71,6 +75,15 @@ class KernelGeometry:
         return self.work_group_size[0] * self.work_group_size[1] // self.subgroup_size
 
 
+def geometry_of(function: Function) -> KernelGeometry:
+    """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size suits it."""
+    possible = possible_subgroup_sizes(function, DeviceLimits())
+    if not possible:
+        raise CompileError([no_subgroup_size(function, DeviceLimits())])
+    size = preferred_subgroup_size(possible)
+    return KernelGeometry(function.work_group_size or (size, 1), size)
+
+
 Held = Any
 """What a value of the program is in the code: a `Scalar`, `MemRefHeld`, `GroupHeld`, or what a target makes of it."""
 
@@ -99,6 +112,15 @@ class KernelCode(Executing):
     sites: dict[Site, int] = field(default_factory=dict)
 
     # --- regions -------------------------------------------------------------------------
+
+    def body(self) -> None:
+        """Lower the kernel's body: collective, or executed by each work-item in languages where bodies are SPMD."""
+        body = self.function.body
+        if body.kind is RegionKind.SPMD:
+            op = Parallel(body=body)
+            self.lowerings.rule(op)(self, op)
+        else:
+            self.region(body)
 
     def region(self, region: Region, *, outlived: bool = False) -> None:
         """Lower the instructions of a region; `outlived` where its values are used behind it, so stay in memory."""

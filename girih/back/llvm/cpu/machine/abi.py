@@ -27,17 +27,8 @@ The table of a group has one record per member, of 8-byte fields:
     sizes        those that are `?`
     strides      those that are `?`, in elements
 
-The failure record has `RECORD_BYTES` bytes; a launch starts with zeros. A kernel that finds something wrong claims it
-by a compare-and-exchange of the state from `NO_FAILURE` to `BEING_WRITTEN`, fills it, stores `WRITTEN` with release
-order, and returns. Who loses the claim just returns. A kernel looks at the state before each work-group, and returns
-where it is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it.
-
-    0            i32 state
-    4            i32 number of the `Site`
-    8            i64 number of the work-group
-    16           i64 subgroup, -1 where none is meant
-    24           i64 lane, -1 where none is meant
-    32 ...       i64 values: the index, then the shape; at most `RECORD_VALUES` are kept
+Slot 3 holds the address of the failure record (`girih.back.llvm.lower.launch.record`). A kernel looks at its state
+before each work-group, and returns where it is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it.
 """
 
 from __future__ import annotations
@@ -47,24 +38,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from girih.back.llvm.lower.sites import MOST_VALUES, Site
+from girih.back.llvm.lower.launch.sites import Site
 
 FIRST_PARAMETER = 4
 """The slot of the first parameter."""
 RECORD_SLOT = 3
 
 WORKSPACE_ALIGNMENT = 128
-
-RECORD_BYTES = 256
-RECORD_VALUES = MOST_VALUES
-RECORD_SITE = 4
-RECORD_GROUP = 8
-RECORD_SUBGROUP = 16
-RECORD_LANE = 24
-RECORD_FIRST_VALUE = 32
-
-NO_FAILURE, BEING_WRITTEN, WRITTEN, STOPPED = 0, 1, 2, 3
-"""The states of a failure record."""
 
 
 @dataclass(frozen=True, slots=True)

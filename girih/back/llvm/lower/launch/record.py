@@ -1,19 +1,33 @@
-"""What a check does where it fails: one function per module for each number of values that it reports."""
+"""The failure record of a launch, the same for all targets, and the function that fills it.
+
+It has `RECORD_BYTES` bytes; a launch starts with zeros. A kernel that finds something wrong claims it by a
+compare-and-exchange of the state from `NO_FAILURE` to `BEING_WRITTEN`, fills it, stores `WRITTEN` with release order,
+and ends. Who loses the claim just ends.
+
+    0            i32 state
+    4            i32 number of the `Site`
+    8            i64 number of the work-group
+    16           i64 subgroup, -1 where none is meant
+    24           i64 lane, -1 where none is meant
+    32 ...       i64 values: the index, then the shape; at most `RECORD_VALUES` are kept
+"""
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.machine.abi import (
-    BEING_WRITTEN,
-    NO_FAILURE,
-    RECORD_FIRST_VALUE,
-    RECORD_GROUP,
-    RECORD_LANE,
-    RECORD_SITE,
-    RECORD_SUBGROUP,
-    WRITTEN,
-)
 from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.launch.sites import MOST_VALUES
+
+RECORD_BYTES = 256
+RECORD_VALUES = MOST_VALUES
+RECORD_SITE = 4
+RECORD_GROUP = 8
+RECORD_SUBGROUP = 16
+RECORD_LANE = 24
+RECORD_FIRST_VALUE = 32
+
+NO_FAILURE, BEING_WRITTEN, WRITTEN, STOPPED = 0, 1, 2, 3
+"""The states of a failure record; who launched stores the last one to end the launch."""
 
 
 def reporter(module: ModuleText, count: int) -> str:
