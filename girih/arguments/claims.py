@@ -8,7 +8,7 @@ the bytes of a private copy, and the marks of what was written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -27,7 +27,11 @@ _PHASE = 128
 
 @dataclass(slots=True, eq=False)
 class Claim:
-    """An accepted array (None: a null pointer) that asks for memory. Strides and offset count elements."""
+    """An accepted array (None: a null pointer) that asks for memory. Strides and offset count elements.
+
+    `extent` counts elements from the first to the last, gaps included. In the caller's memory they lie at the addresses
+    from `start` to before `end`; both are 0 for a null pointer.
+    """
 
     place: ArgumentPlace
     dtype: np.dtype[Any]
@@ -38,23 +42,15 @@ class Claim:
     written: bool
     uninitialized: bool
     elements: ElementView | None = None
+    extent: int = field(init=False)
+    start: int = field(init=False)
+    end: int = field(init=False)
 
-    @property
-    def extent(self) -> int:
-        """Elements from the first to the last, gaps included."""
-        if 0 in self.shape:
-            return 0
-        return 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
-
-    @property
-    def start(self) -> int:
-        """The address of the first element in the caller's memory; 0 for a null pointer."""
-        return 0 if self.array is None else address(self.array)
-
-    @property
-    def end(self) -> int:
-        """The address behind the last element."""
-        return self.start + self.extent * self.dtype.itemsize
+    def __post_init__(self) -> None:
+        span = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+        self.extent = 0 if 0 in self.shape else span
+        self.start = 0 if self.array is None else address(self.array)
+        self.end = self.start + (0 if self.array is None else self.extent * self.dtype.itemsize)
 
     @property
     def address(self) -> int:

@@ -22,6 +22,9 @@ _PAIR = np.dtype([("low", np.uint64), ("high", np.uint64)])
 _MARKS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: _PAIR}
 """By the size of an element: a number, or two, as wide as it."""
 
+_WHOLE: dict[int, Any] = {size: np.ones(size, np.bool_).view(wide).reshape(()) for size, wide in _MARKS.items()}
+"""The mark of an element whose bytes were all written."""
+
 
 def bytes_of(flags: Mask, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> Mask:
     """Of flags for bytes in a row, those of an array's elements of so many bytes; strides count elements."""
@@ -70,7 +73,7 @@ class Memory:
         size = dtype.itemsize
         part = slice(first, first + max(0, self.bytes.size - first) // size * size)
         wide = _MARKS[size]
-        whole: Any = np.ones(size, np.bool_).view(wide).reshape(())
+        whole = _WHOLE[size]
         marks = None if self.marks is None else self.marks[part].view(wide)
         present = None if self.present is None else self.present[part].view(wide) == whole
         return ElementView(self, self.bytes[part].view(dtype), marks, whole, present)
