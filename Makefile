@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types bless docs fuzz fuzz-cpu bench clean
+.PHONY: help demo test lint types bless docs fuzz fuzz-cpu fuzz-one-lane bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ fuzz: $(VENV)/ready-to-develop ## random programs for a long time; COUNT=100000 
 
 fuzz-cpu: $(VENV)/ready-to-develop ## random programs compiled for the CPU against the interpreter; COUNT, SEED, JOBS as above
 	@$(RUN) -m tests.fuzz.long --executor cpu --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
+
+fuzz-one-lane: $(VENV)/ready-to-develop ## random programs of work-items, each a thread; COUNT, SEED as above
+	@$(RUN) -m tests.back.one_lane.random_programs --count $(COUNT) --seed $(SEED)
 
 bench: $(VENV)/ready-to-run ## measure, as ratios
 	@$(RUN) benchmarks/run.py

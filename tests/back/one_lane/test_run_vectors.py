@@ -37,6 +37,7 @@ def runs(path: Path, name: str) -> bool:
 FILES = [path for path in corpus.files("run.tl") if any(runs(path, f) for f in corpus.read(path).functions_run)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
 def test_run_vectors(path: Path) -> None:
     for _, text in corpus.read(path).vectors:

@@ -10,6 +10,10 @@ Three machines are meant by it:
     GPU         one lane: a work-item is a thread of its own; barriers, shuffles and votes are instructions
     tests       one lane: a work-item is a coroutine; shuffles are exchange through memory (tests/back/one_lane)
 
+Where a work-group is and how many there are, `KernelCode` holds as values (`group`, `grid`), and `place.subgroup` is
+the number of the subgroup; what is asked is the number of a work-item. How a value is hidden from LLVM, the module is
+told when it is made (`ModuleText.registers`, `Writer.opaque`).
+
 Whether a mask holds in `any` or `all` of the lanes is asked of the writer (`Writer.any`, `Writer.all`): it is about the
 work-items that one piece of code stands for. Questions to all work-items of a subgroup or work-group are `agreed` and
 `met_by_all`.
@@ -54,8 +58,7 @@ class Executing(ABC):
 
     @abstractmethod
     def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
-        """Find (run.divergent) an instruction that needs all work-items, of the subgroup or `work_group`, and is met by
-        some of them only."""
+        """Find (run.divergent) an instruction that only some work-items meet, of the subgroup or `work_group`."""
 
     @abstractmethod
     def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
