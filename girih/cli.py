@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
 from girih import __version__
 from girih.bench.events import CHECK_MODES
-from girih.commands.address.command import address
 from girih.commands.parts.calls import definitions_of, grid_of
 from girih.runtime.targets import CHECKING, CHECKS, FORMS, PROGRAM_FORM
 
@@ -41,8 +41,19 @@ _checks = click.option(
 )  # fmt: skip
 
 
+_LATE = {"address": "girih.commands.address.command"}
+"""Subcommands with many options of their own, and the modules that have them: `girih check` need not load these."""
+
+
 class Commands(click.Group):
     """The group of subcommands; turns what must not reach the user raw into words and an exit status."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A subcommand; one of `_LATE` is loaded when it is asked for."""
+        if cmd_name in _LATE:
+            loaded: click.Command = getattr(import_module(_LATE[cmd_name]), cmd_name)
+            return loaded
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the subcommand."""
@@ -313,4 +324,5 @@ def bench(ctx: click.Context, /, grid: tuple[int, ...], json: bool, format: str,
     ctx.exit(run_bench(BenchCall(grid=grid, as_json=json or format == "json", **given)))
 
 
-main.add_command(address)
+for late in _LATE:
+    main.add_command(click.Command(late))  # a place holder, so that the name is known
