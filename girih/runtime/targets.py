@@ -26,7 +26,7 @@ DEFAULT = "cpu"
 """The target where nobody names one."""
 
 CHECKING = "interpreter"
-"""The target that `girih run` takes where none is named: it finds everything that is wrong."""
+"""The target that `girih run` takes where none is named: the one that checks most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ TARGETS: Mapping[str, Target] = {
             "interpreter",
             (
                 TargetForm("interpreter", "NumPy, every access checked",
-                           "writing kernels: it finds everything that the language calls an error"),
+                           "writing kernels: every access and every rule of execution is checked, data races aside"),
             ),
             _interpreter,
             (Setting("checks", "everything is checked", CHECKS[:1],
