@@ -46,6 +46,33 @@ def test_a_collective_region_writes_once() -> None:
     assert counter[0] == 2
 
 
+def test_all_work_items_read_before_one_writes() -> None:
+    """What collective code has read is the same in all work-items, whenever they come to it."""
+    a, b = np.zeros(1, np.int32), np.full(16, -1, np.int32)
+    kernel(f"""
+    func @f(%A: memref<i32x1>, %B: memref<i32x16>) {HEAD} {{
+      %zero = constant 0 : index
+      %one = constant 1 : i32
+      %x = load %A[%zero] : i32
+      %y = add %x, %one : i32
+      store %y, %A[%zero]
+      %z = load %A[%zero] : i32
+      %sum = add %x, %z : i32
+      parallel {{
+        %lane = subgroup_local_id : i32
+        %subgroup = subgroup_linear_id : i32
+        %eight = constant 8 : i32
+        %first = mul %subgroup, %eight : i32
+        %n = add %first, %lane : i32
+        %i = cast %n : index
+        store %sum, %B[%i]
+        %seven = constant 7 : i32
+        store %seven, %A[%zero]
+      }}
+    }}""")((1, 1, 1), a, b)
+    assert (a[0], set(b.tolist())) == (7, {1})
+
+
 def test_all_work_items_update_in_a_collective_region() -> None:
     counter, after = np.zeros(1, np.int32), np.zeros(1, np.int32)
     kernel(f"""
