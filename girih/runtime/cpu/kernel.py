@@ -19,7 +19,7 @@ from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.launch import record as layout
-from girih.back.llvm.lower.launch.sites import Site
+from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
 from girih.ir.core import Function
 from girih.ir.types import GroupType, MemRef, Type

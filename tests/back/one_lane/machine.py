@@ -26,10 +26,10 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import reporter
-from girih.back.llvm.lower.launch.sites import Site
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
+from girih.back.llvm.lower.sites import Site
 from girih.back.llvm.numbers.rounding import Features
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind

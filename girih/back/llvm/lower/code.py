@@ -23,9 +23,9 @@ from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, pref
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.launch.sites import MOST_VALUES, Site
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.machine import Executing
+from girih.back.llvm.lower.sites import MOST_VALUES, Site
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, natural, parts_of, register
 from girih.diagnostics import CompileError
 from girih.facts.findings import FindingWords

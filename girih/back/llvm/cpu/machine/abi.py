@@ -38,7 +38,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from girih.back.llvm.lower.launch.sites import Site
+from girih.back.llvm.lower.sites import Site
 
 FIRST_PARAMETER = 4
 """The slot of the first parameter."""

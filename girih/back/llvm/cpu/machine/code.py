@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from girih.analysis.work_group import of_work_group
 from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.cpu.machine.work_group import of_work_group
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.launch.record import reporter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from girih.analysis.effects import writes
-from girih.analysis.work_group import waits
 from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.machine.work_group import waits
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.elementwise import put_off
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile

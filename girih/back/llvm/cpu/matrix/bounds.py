@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from girih.analysis.work_group import of_work_group, waits
 from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.machine.work_group import of_work_group, waits
 from girih.back.llvm.cpu.matrix.states import InMemory, Parts, known, length, turned
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref

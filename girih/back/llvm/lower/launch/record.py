@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.launch.sites import MOST_VALUES
+from girih.back.llvm.lower.sites import MOST_VALUES
 
 RECORD_BYTES = 256
 RECORD_VALUES = MOST_VALUES
