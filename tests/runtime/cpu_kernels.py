@@ -7,7 +7,7 @@ from functools import lru_cache
 import girih
 from girih.back.llvm.assemble.assembler import Cpu, assemble
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
-from girih.back.llvm.lower.launch.sites import Site
+from girih.back.llvm.lower.sites import Site
 from girih.runtime.cpu.kernel import CpuKernel
 
 SIGNATURE = "define void @kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)"

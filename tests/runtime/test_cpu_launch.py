@@ -19,7 +19,7 @@ from girih.arguments import arrays
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.abi import RECORD_SLOT, CompiledKernel
 from girih.back.llvm.lower.launch.record import RECORD_BYTES, STOPPED
-from girih.back.llvm.lower.launch.sites import Site
+from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu import entry, pool, slots
 from girih.runtime.cpu.executor import linked

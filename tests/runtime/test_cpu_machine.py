@@ -12,7 +12,7 @@ from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly, llvm_ver
 from girih.back.llvm.assemble.intrinsics import GENERAL, SPECIAL
 from girih.back.llvm.assemble.processors import KNOWN, PROBES
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
-from girih.back.llvm.lower.launch.sites import Site
+from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu.launcher import launcher_text
 from tests.conftest import Command

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.back.llvm.lower.launch.sites import Site
+from girih.back.llvm.lower.sites import Site
 from girih.ir.core import Function
 from tests.back.harness import HOST, Failed, packed_arguments, target_machine
 from tests.back.one_lane.machine import TOGETHER, WIDEST, Lowered, lower
