@@ -129,7 +129,7 @@ class Kernel:
     executor: Executor = field(repr=False, compare=False)
     resolved: ResolvedTarget
     grid: tuple[int, int, int] = field(default=(1, 1, 1))
-    _options: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    _options: Mapping[str, object] = field(default_factory=dict, hash=False)
     _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getitem__(self, grid: Grid) -> Kernel:
@@ -175,7 +175,14 @@ class Kernel:
         return f"@{self.ir.name}({shown})"
 
     def __repr__(self) -> str:
-        return f"<girih kernel {self.signature} on {self.target}>"
+        shape = f" on {_shown_grid(self.grid)}" if self.grid != (1, 1, 1) else ""
+        return f"<girih kernel {self.signature}{shape} on {self.target}{self._with_options}>"
+
+    @property
+    def _with_options(self) -> str:
+        """The options that are not the default, in words."""
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+        return f" with {shown}" if shown else ""
 
     def options(self, **options: object) -> Kernel:
         """The kernel with options of a launch: `kernel.options(max_steps=1000)[grid](arguments)`.
@@ -271,8 +278,13 @@ class Launch:
         self.kernel(*self._values)
 
     def __repr__(self) -> str:
-        shown = " x ".join(map(str, self.grid))
-        return f"<girih launch of {self.kernel.signature} on {shown} work-groups on {self.kernel.target}>"
+        kernel = self.kernel
+        on = f"{_shown_grid(self.grid)} on {kernel.target}{kernel._with_options}"
+        return f"<girih launch of {kernel.signature} on {on}>"
+
+
+def _shown_grid(grid: tuple[int, int, int]) -> str:
+    return f"{' x '.join(map(str, grid))} work-groups"
 
 
 def normalized_grid(grid: Grid) -> tuple[int, int, int]:

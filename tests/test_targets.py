@@ -462,6 +462,20 @@ def test_grids_are_not_remembered_for_ever() -> None:
     assert len(kernel._on_grids) <= 64
 
 
+def test_a_kernel_with_other_options_is_another() -> None:
+    kernel = girih.loads(TEXT, target="interpreter")["fill"]
+    limited = kernel.options(max_steps=1)
+    assert limited != kernel
+    assert limited == kernel.options(max_steps=1) and hash(limited) == hash(kernel.options(max_steps=1))
+    assert limited.options(max_steps=None) == kernel
+    chosen = kernel.options(choices=girih.Choices(1))
+    assert {kernel: "plain", chosen: "chosen"}[chosen] == "chosen", "the values need not be hashable"
+    shown = "<girih kernel @fill(%value: i32, %A: memref<i32x?>)"
+    assert repr(kernel[1]) == repr(kernel) == f"{shown} on interpreter>"
+    assert repr(limited[2]) == f"{shown} on 2 x 1 x 1 work-groups on interpreter with max_steps=1>"
+    assert repr(limited.bind(1, None)).endswith(" on 1 x 1 x 1 work-groups on interpreter with max_steps=1>")
+
+
 def test_a_kernel_that_launched_survives_a_pickle() -> None:
     kernel = girih.loads(TEXT)["fill"]
     kernel[3](7, np.zeros(3, np.int32))
