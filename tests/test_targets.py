@@ -72,6 +72,21 @@ def test_what_is_said_goes_before_the_environment(monkeypatch: pytest.MonkeyPatc
         girih.loads(TEXT)
 
 
+@pytest.mark.parametrize("name", ["nonsense", "cpu:nowhere"])
+def test_a_wrong_name_says_that_it_comes_from_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIRIH_TARGET", name)
+    with pytest.raises(ValueError, match=rf"there is no .*\('{name}' is named by GIRIH_TARGET\)$"):
+        girih.loads(TEXT)
+    with pytest.raises(ValueError) as caught:
+        girih.loads(TEXT, target=name)
+    assert "GIRIH_TARGET" not in str(caught.value)
+
+
+def test_a_setting_that_no_target_has_is_refused() -> None:
+    with pytest.raises(TypeError, match="no target has the setting check and speed; there is checks"):
+        resolve("cpu", check="off", checks="off", speed="high")
+
+
 def test_switching_checks_off_for_compiled_code_lets_the_environment_choose_the_interpreter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

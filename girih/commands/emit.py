@@ -12,7 +12,16 @@ from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.targets import target_of
 from girih.diagnostics import CompileError, errors
 from girih.ir.core import Module
-from girih.runtime.targets import FORMS, PROGRAM_FORM, ResolvedTarget, emitters, listed, no_form
+from girih.runtime.targets import (
+    ENVIRONMENT,
+    FORMS,
+    PROGRAM_FORM,
+    ResolvedTarget,
+    emitters,
+    listed,
+    named_by_environment,
+    no_form,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class EmitRequest:
 
 def emit_file(request: EmitRequest) -> int:
     """Write a file in a form to standard output or a file; 1 if the program has an error, and nothing is written."""
-    target = None if request.form == PROGRAM_FORM else _target(request)
+    target = _target(request)
     module, problems = analyzed(request.path, request.definitions, None if target is None else target.row.limits)
     print_items(problems, to_stderr=True)
     if module is None or errors(problems):
@@ -38,7 +47,7 @@ def emit_file(request: EmitRequest) -> int:
         return 1
     module = _chosen(module, request.function)
     try:
-        text = str(module) if target is None else _compiled(module, target, request.form)
+        text = _compiled(module, target, request.form)
     except CompileError as error:
         print_items(error.diagnostics, to_stderr=True)
         click.echo(f"{request.path}: {counted(error.diagnostics)}", err=True)
@@ -57,22 +66,34 @@ def _chosen(module: Module, name: str | None) -> Module:
     return Module((found,))
 
 
-def _target(request: EmitRequest) -> ResolvedTarget:
-    """The target that is compiled for; a wrong call where it does not emit the form."""
+def _target(request: EmitRequest) -> ResolvedTarget | None:
+    """The target under whose limits the file is checked, and that is compiled for; None where nothing asks for one.
+
+    The canonical text needs no target, so that only `--target` names one. A wrong call where the target does not emit
+    the form.
+    """
+    if request.form == PROGRAM_FORM:
+        return None if request.target is None else target_of(request.target, request.checks)
     form, others = FORMS[request.form], emitters(request.form)
     if not others:
         there = listed([PROGRAM_FORM, *(name for name in FORMS if emitters(name))])
         raise click.UsageError(
             f"--as {form.name}: {form.says} is not there yet, no target emits it; there are --as {there}"
         )
-    target = target_of(request.target or others[0], request.checks)
+    name = request.target
+    if name is None and named_by_environment() is None:
+        name = others[0]
+    target = target_of(name, request.checks)
     if form.name not in target.row.emits:
-        raise click.UsageError(f"--target {target}: {no_form(target.name, form.name)}")
+        named = f"--target {target}" if request.target is not None else f"{ENVIRONMENT}={target}"
+        raise click.UsageError(f"{named}: {no_form(target.name, form.name)}")
     return target
 
 
-def _compiled(module: Module, target: ResolvedTarget, form: str) -> str:
+def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str:
     """A form of all kernels, one after the other; nothing is made ready to run."""
+    if target is None or form == PROGRAM_FORM:
+        return str(module)
     return "\n".join(str(target.emit(function, form)) for function in module.functions)
 
 

@@ -237,18 +237,34 @@ def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:
 
     None is the target that `GIRIH_TARGET` names, or the default; where such a target lacks the word of a setting, it
     takes its own. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a
-    string.
+    string and for a setting that no target has.
     """
-    wanted = (os.environ.get(ENVIRONMENT) or DEFAULT) if name is None else name
+    wanted = (named_by_environment() or DEFAULT) if name is None else name
+    _check_settings(settings)
     for what, value in {"target": wanted, **settings}.items():
         if not isinstance(value, str):
             raise TypeError(f"{what} is a string; got {value!r}")
-    row, inner = _row_of(wanted)
-    chosen = {one.name: _word(one, settings.get(one.name), lenient=name is None) for one in row.settings}
     try:
-        return ResolvedTarget(row, wanted, chosen, row.open(inner))
+        row, inner = _row_of(wanted)
+        device = row.open(inner)
     except ValueError as error:
-        raise TargetError(str(error)) from None
+        source = f" ({wanted!r} is named by {ENVIRONMENT})" if name is None else ""
+        raise TargetError(f"{error}{source}") from None
+    chosen = {one.name: _word(one, settings.get(one.name), lenient=name is None) for one in row.settings}
+    return ResolvedTarget(row, wanted, chosen, device)
+
+
+def named_by_environment() -> str | None:
+    """The target that `GIRIH_TARGET` names; None where it is not set, or empty."""
+    return os.environ.get(ENVIRONMENT) or None
+
+
+def _check_settings(given: Iterable[str]) -> None:
+    """Raise `TypeError` for settings that no row has."""
+    known = {one.name: None for row in TARGETS.values() for one in row.settings}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise TypeError(f"no target has the setting {listed(unknown)}; there is {listed(list(known))}")
 
 
 def _resolved_again(name: str, settings: Mapping[str, str]) -> ResolvedTarget:

@@ -105,6 +105,33 @@ def test_systems_that_there_is_no_code_for(triple: str, tmp_path: Path) -> None:
         assert f"girih does not compile for '{triple}'" in done.message.replace("\n", " ")
 
 
+def test_a_target_is_looked_at_for_the_canonical_text(tmp_path: Path) -> None:
+    odd = write(tmp_path, "func @f() attributes {subgroup_size=5} {\n}\n")
+    done = girih("emit", odd, "--as", "ir", "--target", "nonsense")
+    assert (done.status, done.output) == (2, "") and "--target nonsense: there is no target" in done.message
+    done = girih("emit", odd, "--as", "ir", "--target", "cpu")
+    assert (done.status, done.output) == (1, "") and "func.subgroup_size" in done.errors
+    path = write(tmp_path, AXPBY)
+    assert girih("emit", path, "--as", "ir", "--target", "cpu").output == girih("emit", path, "--as", "ir").output
+
+
+def test_the_environment_names_the_target_of_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, AXPBY)
+    named = girih("emit", path, "--as", "asm", "--target", "cpu:neoverse-v1")
+    monkeypatch.setenv("GIRIH_TARGET", "cpu:neoverse-v1")
+    assert girih("emit", path, "--as", "asm") == named
+    monkeypatch.setenv("GIRIH_TARGET", "nonsense")
+    done = girih("emit", path, "--as", "asm")
+    assert (done.status, done.output) == (2, "")
+    assert done.message.startswith("there is no target 'nonsense'") and "named by GIRIH_TARGET" in done.message
+    assert girih("emit", path, "--as", "ir").status == 0, "it needs no target"
+    assert girih("emit", path, "--as", "asm", "--target", "cpu").status == 0
+    monkeypatch.setenv("GIRIH_TARGET", "interpreter")
+    done = girih("emit", path, "--as", "asm")
+    assert done.status == 2
+    assert done.message == "GIRIH_TARGET=interpreter: the target 'interpreter' emits no assembly; cpu does"
+
+
 def test_checks_of_emitted_code(tmp_path: Path) -> None:
     path = write(tmp_path, AXPBY)
     assert "cmpxchg" in girih("emit", path, "--as", "llvm").output

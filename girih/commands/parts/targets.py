@@ -7,11 +7,12 @@ import click
 from girih.runtime.targets import ResolvedTarget, TargetError, resolve
 
 
-def target_of(name: str, checks: str | None = None) -> ResolvedTarget:
-    """The target of `--target` and `--checks`; says what is wrong with the one that is to blame."""
+def target_of(name: str | None, checks: str | None = None) -> ResolvedTarget:
+    """The target of `--target` and `--checks`, None being what `resolve` takes it for; blames the one that is wrong."""
     settings = {} if checks is None else {"checks": checks}
     try:
         return resolve(name, **settings)
     except TargetError as error:
         given = {"target": name, **settings}[error.blames]
-        raise click.UsageError(f"--{error.blames} {given}: {error}") from None
+        blamed = "" if given is None else f"--{error.blames} {given}: "
+        raise click.UsageError(f"{blamed}{error}") from None
