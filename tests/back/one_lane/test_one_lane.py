@@ -86,6 +86,61 @@ def test_all_work_items_update_in_a_collective_region() -> None:
     assert (counter[0], after[0]) == (16, 16)
 
 
+TICKETS = f"""
+func @own_value(%A: memref<i32x?>, %B: memref<i32x?>) {HEAD} {{
+  %z = constant 0 : index
+  %one = constant 1 : i32
+  %old = atomic_add.work_group.relaxed %one, %A[%z] : i32
+  %b = cast %old : index
+  store %old, %B[%b]
+}}
+func @one_value(%A: memref<i32x?>, %B: memref<i32x?>) {HEAD} {{
+  %z = constant 0 : index
+  %one = constant 1 : i32
+  %old = atomic_add.work_group.relaxed %one, %A[%z] : i32
+  %b = cast %old : index
+  store %one, %B[%b]
+}}
+func @atomically(%A: memref<i32x?>, %B: memref<i32x?>) {HEAD} {{
+  %z = constant 0 : index
+  %one = constant 1 : i32
+  %old = atomic_add.work_group.relaxed %one, %A[%z] : i32
+  %b = cast %old : index
+  atomic_store.work_group.relaxed %old, %B[%b]
+}}
+func @in_a_view(%A: memref<i32x?>, %B: memref<i32x?>) {HEAD} {{
+  %z = constant 0 : index
+  %one = constant 1 : i32
+  %size = constant 1 : index
+  %old = atomic_add.work_group.relaxed %one, %A[%z] : i32
+  %b = cast %old : index
+  %v = subview %B[%b:%size] : memref<i32x?>
+  store %one, %v[%z]
+}}
+func @to_one_place(%A: memref<i32x?>, %B: memref<i32x?>) {HEAD} {{
+  %z = constant 0 : index
+  %one = constant 1 : i32
+  %old = atomic_add.work_group.relaxed %one, %A[%z] : i32
+  %b = cast %old : index
+  %v = load %B[%b] : i32
+  %n = add %v, %old : i32
+  store %n, %B[%z]
+}}
+"""
+"""Each work-item draws a number in a collective region, and stores."""
+
+
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("name", ["own_value", "one_value", "atomically", "in_a_view", "to_one_place"])
+def test_a_collective_store_is_executed_by_every_work_item_that_has_its_own_place(name: str, checks: bool) -> None:
+    function = girih.loads(TICKETS, target="interpreter")[name]
+    expected, found = ([np.zeros(20, np.int32), np.arange(20, dtype=np.int32)] for _ in range(2))
+    function[1](*expected)
+    OneLaneKernel(function.ir, checks=checks)((1, 1, 1), *found)
+    for mine, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+
+
 DIVERGENT = f"""
 func @f(%A: memref<i32x16>) {HEAD} {{
   parallel {{

@@ -74,7 +74,8 @@ def atomic_store(code: KernelCode, op: AtomicStore) -> None:
     memref = code.memref(op.tensor)
     place = locate(code, op, memref, op.indices)
     fence(code, op.semantics, code.atomic_scope(op.scope, local=memref.local))
-    code.once(lambda: write(code, place, code.scalar(op.value)))
+    apart = code.varies(op.tensor, *op.indices)
+    code.once(lambda: write(code, place, code.scalar(op.value)), apart=apart)
 
 
 @LOWERINGS.of(AtomicAdd, AtomicMin, AtomicMax)

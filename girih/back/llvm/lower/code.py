@@ -174,6 +174,10 @@ class KernelCode(Executing):
         """An index operand; literals are indices."""
         return index(operand) if isinstance(operand, int) else self.scalar(operand)
 
+    def varies(self, *operands: core.Value | int) -> bool:
+        """Whether one of them may differ between work-items that execute code together."""
+        return any(operand in self.varying for operand in operands if isinstance(operand, core.Value))
+
     def together(self, *scalars: Scalar) -> list[tuple[Val, ...]]:
         """The parts of scalars with as many lanes each: one where all are uniform."""
         if all(s.uniform for s in scalars):

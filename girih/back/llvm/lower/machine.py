@@ -66,8 +66,11 @@ class Executing(ABC):
         where they do not: of the subgroup in an SPMD region, of the work-group in a collective one."""
 
     @abstractmethod
-    def once(self, body: Callable[[], None]) -> None:
-        """Do what the work-group does once in a collective region, such as a store; in an SPMD region, just do it."""
+    def once(self, body: Callable[[], None], *, apart: bool) -> None:
+        """Do what the work-group does once in a collective region, such as a store; in an SPMD region, just do it.
+
+        `apart` where the work-items do it at places that may differ: then each does it.
+        """
 
     @abstractmethod
     def in_step(self) -> None:

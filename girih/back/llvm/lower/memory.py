@@ -62,7 +62,8 @@ def load(code: KernelCode, op: Load) -> None:
 def store(code: KernelCode, op: Store) -> None:
     """Write an element."""
     place = locate(code, op, code.memref(op.tensor), op.indices)
-    code.once(lambda: write(code, place, code.scalar(op.value)))
+    apart = code.varies(op.tensor, *op.indices)
+    code.once(lambda: write(code, place, code.scalar(op.value)), apart=apart)
 
 
 def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:

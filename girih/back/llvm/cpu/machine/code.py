@@ -82,8 +82,8 @@ class CpuCode(KernelCode):
         self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
         return parts
 
-    def once(self, body: Callable[[], None]) -> None:
-        """A collective region is executed once as it is."""
+    def once(self, body: Callable[[], None], *, apart: bool) -> None:
+        """A collective region is executed once as it is, with lanes for the places that differ."""
         body()
 
     def in_step(self) -> None:

@@ -1,10 +1,10 @@
 """Machines on which each work-item is a thread of its own: what their code has in common.
 
 All threads of a work-group execute the same function. A collective region is executed by every one of them: what it
-computes is the same in all; what it writes, the first thread writes, between two barriers. A target says how its
-threads wait (`barrier`), how one of them reads a value of another (`exchanged`), and what becomes of an instruction
-that not all of them meet (`met_by_all`); the rules for `parallel`, `foreach` and subgroup operations, in the files
-beside this one, need no more.
+computes is the same in all, but for what atomic updates found; what it writes, one thread writes, between two barriers,
+or all do where the places differ. A target says how its threads wait (`barrier`), how one of them reads a value of
+another (`exchanged`), and what becomes of an instruction that not all of them meet (`met_by_all`); the rules for
+`parallel`, `foreach` and subgroup operations, in the files beside this one, need no more.
 """
 
 from __future__ import annotations
@@ -62,14 +62,22 @@ class OneLaneCode(KernelCode):
         values = operand if isinstance(operand, tuple) else (operand,)
         return any(not isinstance(value, Value) or value in self.varying for value in values)
 
-    def once(self, body: Callable[[], None]) -> None:
-        """By the first thread, when all have read what it may overwrite; then the others go on."""
+    def once(self, body: Callable[[], None], *, apart: bool) -> None:
+        """By the last thread, when all have read what it may overwrite; then the others go on.
+
+        The last one, since of lanes that store to one element the last wins. Where the places may differ, all threads
+        do it; who wins where some of them meet is open, as in every race.
+        """
         if self.place.kind is not RegionKind.COLLECTIVE:
             body()
             return
         self.barrier()
-        with self.w.when(self.w.compare("eq", self.thread, 0)):
+        if apart:
             body()
+        else:
+            last = self.geometry.subgroups * self.geometry.subgroup_size - 1
+            with self.w.when(self.w.compare("eq", self.thread, last)):
+                body()
         self.barrier()
 
     def in_step(self) -> None:
