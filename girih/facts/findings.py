@@ -37,6 +37,7 @@ RUN_CODES = {
     "run.step": "a loop step that is not positive",
     "run.budget": "more instructions executed than the launch allows",
     "run.emit": "the target has no such output",
+    "run.target": "an instruction that the target cannot execute",
 }
 """What a run can end with, by code."""
 
@@ -60,6 +61,11 @@ class FindingWords:
 
 
 # --- memory ----------------------------------------------------------------------------------
+
+
+def refused(op: Op, target: str, reason: str) -> FindingWords:
+    """An instruction that a target has no way to execute."""
+    return FindingWords("run.target", f"the target {target} cannot execute `{op.spec.mnemonic}`: {reason}")
 
 
 def null(name: str) -> FindingWords:

@@ -26,7 +26,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import reporter
-from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.back.llvm.lower.sites import Site
@@ -150,7 +150,8 @@ class CoroutineCode(OneLaneCode):
 
 
 def lower(function: Function, features: Features, *, checks: bool = True) -> Lowered:
-    """A checked function without instructions that are refused."""
+    """Lower a checked function. Raises `CompileError` for what is refused."""
+    refuse_unknown(function, LOWERINGS, "one lane")
     geometry = geometry_of(function)
     module, symbol = ModuleText(), f"work_item.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)

@@ -19,6 +19,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import NO_FAILURE
+from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.ir.core import Function
 
 
@@ -33,6 +34,7 @@ class Lowered:
 
 def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowered:
     """Lower a checked function. Raises `CompileError` for what the target refuses."""
+    refuse_unknown(function, CPU, "cpu")
     geometry = geometry_of(function)
     module = ModuleText()
     symbol = f"girih.{function.name}"

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from girih.back.llvm.emit.text import Val
+from girih.diagnostics import CompileError, Diagnostic
+from girih.facts import findings
 from girih.ir.core import Function, Op, Value
 from girih.ir.types import Type
 
@@ -111,12 +113,29 @@ class Lowerings(Generic[C]):
         return self._carriers[type(value.type)](code, value)
 
     def refusals(self, function: Function) -> Iterator[tuple[Op, str]]:
-        """The instructions of a function that the target refuses, with the reason."""
+        """The instructions of a function that the target refuses or has no lowering for, with the reason."""
         for op in function.walk():
-            reasons = [self._refused.get(type(op)), *(self._refused.get(type(value.type)) for value in op.results)]
+            results = [value.type for value in op.results]
+            reasons = [self._refused.get(type(op)), *(self._refused.get(type(one)) for one in results)]
             reason = next((known for known in reasons if known is not None), None)
+            if reason is None and not self._lowers(op, results):
+                types = " and ".join(map(str, results))
+                reason = f"it has no lowering for results of type {types}" if types else "it has no lowering"
             if reason is not None:
                 yield op, reason
+
+    def _lowers(self, op: Op, results: Sequence[Type]) -> bool:
+        return type(op) in self._rules or any(type(one) in self._giving.get(type(op), {}) for one in results[:1])
+
+
+def refuse_unknown(function: Function, lowerings: Lowerings[Any], target: str) -> None:
+    """Raises `CompileError` (`run.target`) with every instruction of a function that a target refuses or lacks.
+
+    A target asks this before it lowers anything.
+    """
+    refused = [(findings.refused(op, target, reason), op.span) for op, reason in lowerings.refusals(function)]
+    if refused:
+        raise CompileError([Diagnostic(words.code, words.message, span) for words, span in refused])
 
 
 def _put(rows: dict[Any, Any], key: Any, row: Any) -> None:
