@@ -18,7 +18,7 @@ from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.ir.core import Function, Module
 from girih.program import compile_source, read_source, source_of_text
 from girih.runtime.device import Executor
-from girih.runtime.targets import CHECKS, ResolvedTarget, launch_options, no_form, resolve, targets_with
+from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
 
 DEFAULT_CHECKS = CHECKS[0]
@@ -221,8 +221,7 @@ class Kernel:
         ordered = in_order(self.ir.parameters, arguments, named)
         if ordered is not None:
             return ordered
-        instead = {name: f"options are not arguments: kernel.options({name}=...)[grid](...)"
-                   for name in named if targets_with(name)}  # fmt: skip
+        instead = {name: where for name in named if (where := given_elsewhere(name)) is not None}
         raise LaunchError(name_problems(self.ir, self.signature, len(arguments), named, instead))
 
     @property

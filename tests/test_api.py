@@ -127,7 +127,11 @@ SIGNATURE = "@axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?
     [
         (3, {}, [("bind.count", "the kernel takes 4 arguments, got 3", "its parameters: %alpha: f32, %A")]),
         (5, {}, [("bind.count", "the kernel takes 4 arguments, got 5", "its parameters: %alpha: f32, %A")]),
-        (5, {"B": 1}, [("bind.count", "the kernel takes 4 arguments, got 5", "its parameters: %alpha: f32, %A")]),
+        (5, {"B": 1}, [("bind.count", "the kernel takes 4 arguments, got 5", "its parameters: %alpha: f32, %A"),
+                       ("bind.arguments", "%B is given twice: by position, as argument 4, and by name", SIGNATURE)]),
+        (5, {"max_steps": 5}, [("bind.count", "the kernel takes 4 arguments, got 5", "its parameters: %alpha: f32"),
+                               ("bind.arguments", "the kernel has no parameter 'max_steps'",
+                                "options are not arguments: kernel.options(max_steps=...)[grid](...)")]),
         (3, {"C": 1}, [("bind.arguments", "the kernel has no parameter 'C'", f"the kernel is {SIGNATURE}"),
                        ("bind.arguments", "there is no argument for %B: memref<f32x?>", SIGNATURE)]),
         (2, {"betta": 1, "B": 1}, [("bind.arguments", "the kernel has no parameter 'betta'; did you mean 'beta'?",

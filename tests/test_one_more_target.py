@@ -61,9 +61,10 @@ class Paper:
         return ExecutionSummary({"made of": "wood"}, types, {scope.value: "in columns" for scope in MatrixScope})
 
 
-def _at_most_nine(value: object) -> None:
+def _at_most_nine(value: object) -> int:
     if not isinstance(value, int) or value > 9:
         raise ValueError(f"ink is at most 9; got {value!r}")
+    return value
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +143,9 @@ def test_the_command_knows_it(tmp_path: Path) -> None:
     assert "ptx  PTX" in shown and "ink  how much is used; 5 if left out" in shown and "wood" in shown
     assert command("emit", path, "--as", "ptx").output == "ptx of f, checks bounds\n"
     assert command("emit", path, "--as", "ptx", "--checks", "off").output == "ptx of f, checks off\n"
+    assert command("emit", path, "--as", "ir", "--target", "paper").status == 0, "a subgroup of four suits it"
+    refused = command("emit", path, "--as", "ir", "--target", "cpu")
+    assert refused.status == 1 and "func.subgroup_size" in refused.errors
     refused = command("emit", path, "--as", "llvm", "--target", "cpu")
     assert refused.status == 1 and "func.subgroup_size" in refused.errors
     refused = command("emit", path, "--as", "ptx", "--target", "cpu")
@@ -149,4 +153,4 @@ def test_the_command_knows_it(tmp_path: Path) -> None:
     done = command("run", path, "f", "n=1", "--target", "paper")
     assert done.status == 0 and "@f" in done.output
     done = command("run", path, "f", "n=1", "--target", "paper", "--max-steps", "5")
-    assert done.status == 2 and "--choices and --max-steps are the interpreter's" in done.message
+    assert done.status == 2 and "--max-steps: the target 'paper' has no such option; interpreter has it" in done.message

@@ -14,7 +14,7 @@ import pytest
 
 import girih
 from girih.back.llvm.assemble.assembler import Cpu
-from girih.runtime.targets import CHECKS, FORMS, TARGETS, EmittedForm, resolve
+from girih.runtime.targets import CHECKS, FORMS, TARGETS, EmittedForm, no_form, resolve
 from girih.source import Source, Span
 
 TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
@@ -226,8 +226,42 @@ def test_the_interpreter_compiles_nothing(form: str, words: str) -> None:
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 @pytest.mark.parametrize(("form", "words"), [("ptx", "PTX"), ("spirv", "SPIR-V")])
 def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
-    with pytest.raises(girih.CompileError, match=rf"run\.emit.*the target '{target}' emits no {words}; no target does"):
+    with pytest.raises(girih.CompileError) as caught:
         getattr(girih.loads(TEXT, target=target)["fill"], form)
+    (told,) = caught.value.diagnostics
+    assert (told.code, told.message) == ("run.emit", no_form(target, form))
+    assert told.message == (
+        f"{words} is not there yet, no target emits it; there are the canonical text (ir), LLVM IR (llvm), and "
+        "assembly (asm)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("checks", "checks is given to girih.load: girih.load(path, checks=...)"),
+        ("target", "target is given to girih.load: girih.load(path, target=...)"),
+        ("definitions", "definitions is given to girih.load: girih.load(path, definitions=...)"),
+        ("grid", "the grid stands in brackets: kernel[grid](...)"),
+    ],
+)
+def test_what_is_no_option_of_a_launch_is_given_elsewhere(name: str, where: str) -> None:
+    for target in TARGETS:
+        kernel = girih.loads(TEXT, target=target)["fill"]
+        with pytest.raises(TypeError) as caught:
+            kernel.options(**{name: "off"})
+        assert str(caught.value) == f"{name} is no option of a launch: {where}"
+        with pytest.raises(girih.LaunchError) as refused:
+            kernel(1, np.zeros(1, np.int32), **{name: "off"})
+        assert [told.hint for told in refused.value.diagnostics] == [where]
+
+
+def test_a_limit_of_steps_may_be_an_integer_of_numpy() -> None:
+    kernel = girih.loads(TEXT, target="interpreter")["fill"]
+    assert kernel.options(max_steps=np.int64(1000)) == kernel.options(max_steps=1000)
+    for wrong in (True, 1.0, np.float64(1), np.array([1, 2]), "1"):
+        with pytest.raises(TypeError, match="max_steps is an integer; got"):
+            kernel.options(max_steps=wrong)
 
 
 @pytest.mark.parametrize("form", FORMS.values())

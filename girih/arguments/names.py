@@ -49,12 +49,13 @@ def name_problems(
     """Everything that is wrong with a call of `count` arguments by position, and some by name.
 
     `options` has names that callers may take for arguments, and what to write instead. The code is `bind.count` where
-    there are too many arguments by position or, without names, too few, otherwise `bind.arguments`.
+    there are too many arguments by position or, without names, too few, and `bind.arguments` for names.
     """
     wanted = len(function.parameters)
-    if count > wanted or (not named and count < wanted):
+    if not named and count < wanted:
         return [wrong_count(function.parameters, count)]
-    return list(_problems(function, signature, count, named, options))
+    too_many = [wrong_count(function.parameters, count)] if count > wanted else []
+    return too_many + list(_problems(function, signature, count, named, options))
 
 
 def wrong_count(parameters: Sequence[NamedParameter], given: int) -> Diagnostic:

@@ -14,11 +14,9 @@ from girih.diagnostics import CompileError, errors
 from girih.ir.core import Module
 from girih.runtime.targets import (
     ENVIRONMENT,
-    FORMS,
     PROGRAM_FORM,
     ResolvedTarget,
     emitters,
-    listed,
     named_by_environment,
     no_form,
 )
@@ -74,20 +72,17 @@ def _target(request: EmitRequest) -> ResolvedTarget | None:
     """
     if request.form == PROGRAM_FORM:
         return None if request.target is None else target_of(request.target, request.checks)
-    form, others = FORMS[request.form], emitters(request.form)
-    if not others:
-        there = listed([PROGRAM_FORM, *(name for name in FORMS if emitters(name))])
-        raise click.UsageError(
-            f"--as {form.name}: {form.says} is not there yet, no target emits it; there are --as {there}"
-        )
+    form, others = request.form, emitters(request.form)
     name = request.target
     if name is None and named_by_environment() is None:
-        name = others[0]
+        name = next(iter(others), None)
     target = target_of(name, request.checks)
-    if form.name not in target.row.emits:
-        named = f"--target {target}" if request.target is not None else f"{ENVIRONMENT}={target}"
-        raise click.UsageError(f"{named}: {no_form(target.name, form.name)}")
-    return target
+    if form in target.row.emits:
+        return target
+    blamed = f"--as {form}"
+    if others:
+        blamed = f"--target {target}" if request.target is not None else f"{ENVIRONMENT}={target}"
+    raise click.UsageError(f"{blamed}: {no_form(target.name, form)}")
 
 
 def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str:

@@ -19,7 +19,7 @@ from girih.commands.parts.summary import LaunchSummary
 from girih.commands.parts.targets import target_of
 from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError
 from girih.ir.core import Function
-from girih.runtime.targets import ResolvedTarget, listed, targets_with
+from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -94,10 +94,13 @@ def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
 def _options(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:
     """The options of the launch; a wrong call where the target lacks one."""
     given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps}
-    for name, value in given.items():
-        if value is not None and target.row.option(name) is None:
-            flags = listed([f"--{name.replace('_', '-')}" for name in given])
-            raise click.UsageError(f"{flags} are the {listed(targets_with(name))}'s: leave out --target")
+    lacking = [name for name, value in given.items() if value is not None and target.row.option(name) is None]
+    if lacking:
+        refused = f"the target {target.name!r} has no such option"
+        flags = {name: f"--{name.replace('_', '-')}" for name in lacking}
+        raise click.UsageError(
+            "\n".join(f"{flag}: {refused}; {who_has_it(targets_with(name))}" for name, flag in flags.items())
+        )
     if request.choices is None:
         return given
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from girih.diagnostics import nearest
 from girih.ir.limits import DeviceLimits
@@ -72,13 +73,14 @@ class Setting:
 class LaunchOption:
     """An option of a launch, given by `kernel.options`.
 
-    `check` raises `TypeError` or `ValueError` for a wrong value; `default` is in words.
+    `accept` makes of a value what the executor gets, and raises `TypeError` or `ValueError` for a wrong one; `default`
+    is in words.
     """
 
     name: str
     says: str
     default: Callable[[], str]
-    check: Callable[[Any], None]
+    accept: Callable[[Any], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +135,31 @@ def _cpu(name: str) -> TargetDevice:
     return CpuDevice.named(name)
 
 
-def _check_choices(value: object) -> None:
+def _choices(value: object) -> object:
     from girih.interpreter.machine.choices import Choices
 
     if not isinstance(value, Choices):
         raise TypeError(f"choices is a girih.Choices; got {value!r}")
+    return value
 
 
-def _check_max_steps(value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
+def _max_steps(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise TypeError(f"max_steps is an integer; got {value!r}")
-    if value < 1:
-        raise ValueError(f"max_steps is at least 1; got {value}")
+    try:
+        steps = index(value)
+    except TypeError:
+        # An array of NumPy has the method, and refuses.
+        raise TypeError(f"max_steps is an integer; got {value!r}") from None
+    if steps < 1:
+        raise ValueError(f"max_steps is at least 1; got {steps}")
+    return steps
 
 
-def _check_progress(value: object) -> None:
+def _progress(value: object) -> object:
     if not callable(value):
         raise TypeError(f"progress is called with two integers; got {value!r}")
+    return value
 
 
 def _default_steps() -> str:
@@ -175,11 +185,11 @@ TARGETS: Mapping[str, Target] = {
                      "the interpreter always checks everything; checks={} is for compiled code"),),
             (
                 LaunchOption("choices", "a girih.Choices, which varies what the language leaves open",
-                             lambda: "the fastest ones", _check_choices),
+                             lambda: "the fastest ones", _choices),
                 LaunchOption("max_steps", "how many instructions a batch of work-groups may execute",
-                             _default_steps, _check_max_steps),
+                             _default_steps, _max_steps),
                 LaunchOption("progress", "a function of two integers: finished work-groups, and all of them",
-                             lambda: "none", _check_progress),
+                             lambda: "none", _progress),
             ),
         ),
         Target(
@@ -303,22 +313,40 @@ def _word(setting: Setting, value: str | None, *, lenient: bool) -> str:
 
 
 def launch_options(row: Target, given: Mapping[str, object]) -> dict[str, object]:
-    """The options of a launch that are given, checked; None means the default.
+    """The options of a launch that are given, as the executor gets them; None means the default.
 
     Raises `TypeError` for an option that the target lacks and for a value of another type, and `ValueError`.
     """
+    chosen: dict[str, object] = {}
     for name, value in given.items():
         option = row.option(name)
         if option is not None and value is not None:
-            option.check(value)
+            chosen[name] = option.accept(value)
         elif option is None and (value is not None or not targets_with(name)):
             raise TypeError(_no_option(row, name))
-    return {name: value for name, value in given.items() if value is not None}
+    return chosen
 
 
 def targets_with(option: str) -> list[str]:
     """The targets that have an option of a launch."""
     return [row.name for row in TARGETS.values() if row.option(option) is not None]
+
+
+def who_has_it(targets: Sequence[str]) -> str:
+    """That these targets have something, in words."""
+    return f"{listed(targets)} {'has' if len(targets) == 1 else 'have'} it"
+
+
+def given_elsewhere(name: str) -> str | None:
+    """Where something is given that may be taken for an argument or an option of a launch."""
+    if targets_with(name):
+        return f"options are not arguments: kernel.options({name}=...)[grid](...)"
+    if name == "grid":
+        return "the grid stands in brackets: kernel[grid](...)"
+    settings = {one.name for row in TARGETS.values() for one in row.settings}
+    if name in {"target", "definitions", *settings}:
+        return f"{name} is given to girih.load: girih.load(path, {name}=...)"
+    return None
 
 
 def _no_option(row: Target, name: str) -> str:
@@ -327,8 +355,11 @@ def _no_option(row: Target, name: str) -> str:
     others = targets_with(name)
     if others:
         has = f"its options are {listed(own)}" if own else "nor any other"
-        return f"the target {row.name!r} has no option {name} of a launch, {has}; {listed(others)} has it: " \
+        return f"the target {row.name!r} has no option {name} of a launch, {has}; {who_has_it(others)}: " \
                f"load the program with target={others[0]!r}"  # fmt: skip
+    elsewhere = given_elsewhere(name)
+    if elsewhere is not None:
+        return f"{name} is no option of a launch: {elsewhere}"
     known = list(dict.fromkeys(one.name for other in TARGETS.values() for one in other.options))
     close = nearest(name, known)
     meant = f" (did you mean {close!r}?)" if close else ""
@@ -343,10 +374,13 @@ def emitters(form: str) -> list[str]:
 
 
 def no_form(target: str, form: str) -> str:
-    """What to say of a form that a target does not emit."""
-    others = emitters(form)
-    who = f"{listed(others)} {'does' if len(others) == 1 else 'do'}" if others else "no target does"
-    return f"the target {target!r} emits no {FORMS[form].says}; {who}"
+    """What to say of a form that a target does not emit: who does, or else which forms there are."""
+    others, says = emitters(form), FORMS[form].says
+    if others:
+        return f"the target {target!r} emits no {says}; {listed(others)} {'does' if len(others) == 1 else 'do'}"
+    there = [f"the canonical text ({PROGRAM_FORM})"]
+    there += [f"{one.says} ({one.name})" for one in FORMS.values() if emitters(one.name)]
+    return f"{says} is not there yet, no target emits it; there are {listed(there)}"
 
 
 def listed(words: Sequence[str]) -> str:

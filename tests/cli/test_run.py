@@ -382,8 +382,14 @@ def test_a_finding_of_the_cpu_saves_nothing(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--target", "cpu", "--choices", "1"], "--choices and --max-steps are the interpreter's"),
-        (["--target", "cpu", "--max-steps", "1"], "--choices and --max-steps are the interpreter's"),
+        (
+            ["--target", "cpu", "--choices", "1"],
+            "Error: --choices: the target 'cpu' has no such option; interpreter has it",
+        ),
+        (
+            ["--target", "cpu", "--max-steps", "1"],
+            "Error: --max-steps: the target 'cpu' has no such option; interpreter has it",
+        ),
         (["--target", "abacus"], "there is no target 'abacus'"),
         (["--target", "cpu:haswel"], "there is no processor 'haswel'; near it are: haswell"),
         (["--checks", "off"], "the interpreter always checks everything"),
@@ -392,7 +398,7 @@ def test_a_finding_of_the_cpu_saves_nothing(folder: Path) -> None:
 )
 def test_targets_and_checks_that_are_wrong(options: list[str], words: str, folder: Path) -> None:
     done = run("each", "A=zeros:i32:1", *options)
-    assert (done.status, done.output) == (2, "") and words in done.message
+    assert (done.status, done.output) == (2, "") and words in done.errors
 
 
 def test_a_wrong_setting_of_the_environment_is_a_wrong_call(run_command: Command, tmp_path: Path) -> None:
