@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 import girih
+from girih.api import compile_module
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, MatrixScope
@@ -49,11 +53,11 @@ class Paper:
             raise ValueError(f"there is no paper {name!r}")
         self.written = []
 
-    def executor(self, function: Function, settings: Mapping[str, str]) -> Pen:
+    def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> Pen:
         self.written.append(dict(settings))
         return Pen(self.written, {})
 
-    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str:
+    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
         return f"{form} of {function.name}, checks {settings['checks']}\n"
 
     def summary(self) -> ExecutionSummary:
@@ -99,6 +103,44 @@ def test_its_limits_are_what_the_rules_read() -> None:
         girih.loads(TEXT, target="cpu")
     with pytest.raises(girih.CompileError, match=r"func\.subgroup_size"):
         girih.loads(TEXT.replace("4", "8"), target="paper")
+
+
+SIZES = """func @f(%A: memref<i32x2>) {
+    parallel {
+        %size = subgroup_size : i32
+        %count = num_subgroups.x : i32
+        %items = mul %size, %count : i32
+        store %size, %A[0]
+        store %items, %A[1]
+    }
+}
+"""
+
+
+def sizes(kernel: girih.Kernel) -> list[int]:
+    """The subgroup size, and how many work-items lie along the first mode of a work-group."""
+    told = np.zeros(2, np.int32)
+    kernel(told)
+    return told.tolist()
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_sizes_are_chosen_by_its_limits(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+    usual = girih.loads(SIZES, target=target)["f"]
+    assert sizes(usual) == [32, 32]
+    limits = DeviceLimits(subgroup_sizes=(16,), work_group_items=16)
+    monkeypatch.setitem(cast(dict[str, Target], TARGETS), target, replace(TARGETS[target], limits=limits))
+    kernel = girih.loads(SIZES, target=target)["f"]
+    assert sizes(kernel) == sizes(pickle.loads(pickle.dumps(kernel))) == [16, 16]
+    if target == "cpu":
+        wide = "func @f(%A: memref<i32x2>) attributes {work_group_size=[8,1]} {"
+        module = girih.parse(SIZES.replace("func @f(%A: memref<i32x2>) {", wide))
+        with pytest.raises(girih.CompileError, match=r"no subgroup size of 16 suits"):
+            compile_module(module, target)
+        assert kernel.llvm_ir != usual.llvm_ir and kernel.assembly != usual.assembly
+    else:
+        assert {tuple(sizes(kernel.options(choices=girih.Choices(seed)))) for seed in range(9)} == {(16, 16)}
 
 
 def test_its_options_are_its_own() -> None:

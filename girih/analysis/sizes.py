@@ -31,10 +31,10 @@ def _questions(function: Function) -> list[Question]:
     return found
 
 
-def _fits(function: Function, question: Question, size: int) -> bool:
+def _fits(function: Function, question: Question, size: int, limits: DeviceLimits) -> bool:
     """Whether the rules of an instruction hold, or say nothing, with a subgroup size."""
     op, rows = question
-    subject = Subject(op, Surroundings(function, assumed_subgroup_size=size))
+    subject = Subject(op, Surroundings(function, limits, assumed_subgroup_size=size))
     return all(_holds(row, subject) for row in rows)
 
 
@@ -48,7 +48,7 @@ def _holds(row: Row, subject: Subject) -> bool:
 def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
     """The subgroup sizes that suit the kernel."""
     questions = _questions(function)
-    return [n for n in _asked_sizes(function, limits) if all(_fits(function, one, n) for one in questions)]
+    return [n for n in _asked_sizes(function, limits) if all(_fits(function, one, n, limits) for one in questions)]
 
 
 def _asked_sizes(function: Function, limits: DeviceLimits) -> list[int]:
@@ -66,7 +66,7 @@ def no_subgroup_size(function: Function, limits: DeviceLimits) -> Diagnostic:
     said = f"no subgroup size of {_listed(left or limits.subgroup_sizes)} suits all instructions of @{function.name}"
     labels: list[tuple[Span, str]] = []
     for op, rows in _questions(function):
-        fitting = [n for n in left if _fits(function, (op, rows), n)]
+        fitting = [n for n in left if _fits(function, (op, rows), n, limits)]
         if len(fitting) < len(left):
             labels.append((op.span, f"suits {_listed(fitting)}" if fitting else f"suits none of {_listed(left)}"))
             left = fitting

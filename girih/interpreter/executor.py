@@ -7,27 +7,29 @@ from typing import Any
 
 from girih.interpreter.launch import launch
 from girih.ir.core import Function
+from girih.ir.limits import DeviceLimits
 
 
 class InterpreterExecutor:
-    """A kernel and the options of its launches: `choices`, `max_steps` and `progress` of `launch`."""
+    """A kernel, the limits of its target, and the options of its launches: `choices`, `max_steps` and `progress`."""
 
-    __slots__ = ("_function", "_options", "call")
+    __slots__ = ("_function", "_limits", "_options", "call")
 
-    def __init__(self, function: Function, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, function: Function, limits: DeviceLimits, options: Mapping[str, Any] | None = None) -> None:
         self._function = function
+        self._limits = limits
         self._options = dict(options or {})
         self.call: Callable[..., object] = self._call
 
     def __reduce__(self) -> tuple[object, ...]:
-        return InterpreterExecutor, (self._function, self._options)
+        return InterpreterExecutor, (self._function, self._limits, self._options)
 
     def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
-        launch(self._function, grid, arguments, **self._options)
+        launch(self._function, grid, arguments, limits=self._limits, **self._options)
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Nothing is left to do."""
 
     def with_options(self, options: Mapping[str, Any]) -> InterpreterExecutor:
         """The executor with these options in place of its own."""
-        return InterpreterExecutor(self._function, options)
+        return InterpreterExecutor(self._function, self._limits, options)

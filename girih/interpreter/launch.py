@@ -31,7 +31,7 @@ from girih.interpreter.run import (
     execute,
 )
 from girih.ir.core import Function
-from girih.ir.limits import DeviceLimits
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import GroupType, MemRef
 from girih.recursion import recursion_room
 
@@ -43,6 +43,7 @@ def launch(
     grid: tuple[int, int, int],
     arguments: Sequence[object],
     *,
+    limits: DeviceLimits = DEFAULT_LIMITS,
     choices: Choices | None = None,
     max_steps: int | None = None,
     progress: Progress | None = None,
@@ -52,7 +53,7 @@ def launch(
     Raises `LaunchError` before anything ran and `KernelError` for what was found; both leave the arrays as they were.
     """
     chosen = (choices or Choices()).again()
-    geometry = _geometry(function, grid, chosen)
+    geometry = _geometry(function, grid, chosen, limits)
     written = written_parameters(function)
     try:
         bound = bind([specification(p, written=p.value in written) for p in function.parameters], arguments)
@@ -99,8 +100,7 @@ def _no_memory(function: Function) -> LaunchError:
     return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 
 
-def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices) -> LaunchGeometry:
-    limits = DeviceLimits()
+def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices, limits: DeviceLimits) -> LaunchGeometry:
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
         raise LaunchError([no_subgroup_size(function, limits)])

@@ -15,3 +15,7 @@ class DeviceLimits:
     alignment: int = 128
     matrix_components: int = 1024 * 1024
     """The most components of a cooperative matrix; a device has far less."""
+
+
+DEFAULT_LIMITS = DeviceLimits()
+"""The limits where no target is named."""

@@ -25,6 +25,7 @@ from time import time
 
 from girih.back.llvm.assemble.assembler import llvm_version
 from girih.ir.core import Function
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 __all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
 
@@ -115,11 +116,12 @@ def digest(*parts: str | bytes) -> str:
     return whole.hexdigest()
 
 
-def kernel_key(function: Function, checks: str, cpu: str) -> str:
-    """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`)."""
+def kernel_key(function: Function, checks: str, cpu: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
+    """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`) and limits of a target."""
     source = function.span.source
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
+        repr(limits),
         llvm_version(), _compiler(),
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from girih.ir.core import Function
+    from girih.ir.limits import DeviceLimits
 
 
 class Executor(Protocol):
@@ -24,12 +25,16 @@ class Executor(Protocol):
 
 
 class TargetDevice(Protocol):
-    """The processor or interpreter that a target's name stands for; `settings` are the ones of the target's row."""
+    """The processor or interpreter that a target's name stands for.
 
-    def executor(self, function: Function, settings: Mapping[str, str]) -> Executor:
+    `settings` are those that the target's row has, as they were chosen, and `limits` are the row's: the kernel was
+    checked against them, and its sizes are chosen by them.
+    """
+
+    def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> Executor:
         """What runs a kernel. Raises `CompileError` for what the target refuses."""
 
-    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str | bytes:
+    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
         """A kernel in a form that the target's row offers. Raises `CompileError` for what the target refuses."""
 
     def summary(self) -> ExecutionSummary:

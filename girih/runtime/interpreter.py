@@ -8,6 +8,7 @@ from girih.diagnostics import InternalError
 from girih.interpreter.executor import InterpreterExecutor
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
+from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, Boolean, MatrixScope, Number
 from girih.runtime.device import ExecutionSummary
 
@@ -17,11 +18,11 @@ class InterpreterDevice:
 
     __slots__ = ()
 
-    def executor(self, function: Function, settings: Mapping[str, str]) -> InterpreterExecutor:
+    def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> InterpreterExecutor:
         """What interprets a kernel; there is one way of checking, so settings change nothing."""
-        return InterpreterExecutor(function)
+        return InterpreterExecutor(function, limits)
 
-    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str:
+    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
         """Raises `InternalError`: the interpreter's row offers no form."""
         raise InternalError(f"the interpreter was asked for the form {form!r} of @{function.name}")
 

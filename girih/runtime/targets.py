@@ -14,7 +14,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from girih.diagnostics import nearest
-from girih.ir.limits import DeviceLimits
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 if TYPE_CHECKING:
     from girih.ir.core import Function
@@ -107,7 +107,7 @@ class Target:
     settings: tuple[Setting, ...]
     options: tuple[LaunchOption, ...] = ()
     emits: tuple[str, ...] = ()
-    limits: DeviceLimits = field(default=DeviceLimits())
+    limits: DeviceLimits = DEFAULT_LIMITS
 
     @property
     def takes_more(self) -> bool:
@@ -235,11 +235,11 @@ class ResolvedTarget:
 
     def executor(self, function: Function) -> Executor:
         """What runs a kernel. Raises `CompileError` for what the target refuses."""
-        return self.device.executor(function, self.settings)
+        return self.device.executor(function, self.settings, self.row.limits)
 
     def emit(self, function: Function, form: str) -> str | bytes:
         """A kernel in a form of the row's `emits`. Raises `CompileError` for what the target refuses."""
-        return self.device.emit(function, form, self.settings)
+        return self.device.emit(function, form, self.settings, self.row.limits)
 
 
 def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:

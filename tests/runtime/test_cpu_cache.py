@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import girih
+from girih.ir.limits import DeviceLimits
 from girih.runtime import cache
 from girih.runtime.cache import Cache, CacheWarning, digest, kernel_key
 
@@ -328,3 +329,9 @@ def test_keys_differ_in_everything_that_matters() -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert kernel_key(a, "bounds", "x:y") == keys[0]
+
+
+def test_kernels_for_other_limits_have_other_keys() -> None:
+    function = girih.parse("func @f() {}").functions[0]
+    small = DeviceLimits(subgroup_sizes=(16,))
+    assert kernel_key(function, "bounds", "x:y", small) != kernel_key(function, "bounds", "x:y")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.ir.core import Function
+from girih.ir.limits import DeviceLimits
 from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ class CpuDevice:
         """The processor of a name. Raises `ValueError` for one that is not known."""
         return CpuDevice(name, processor(name))
 
-    def executor(self, function: Function, settings: Mapping[str, str]) -> CpuExecutor:
+    def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> CpuExecutor:
         """Code for the processor, linked where this machine can execute it. Raises what `lowered` does."""
-        return CpuExecutor(function, self.name, settings["checks"])
+        return CpuExecutor(function, self.name, settings["checks"], limits)
 
-    def emit(self, function: Function, form: str, settings: Mapping[str, str]) -> str:
+    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
         """The code of a kernel as `llvm` or `asm`; nothing is made ready to run. Raises what `lowered` does."""
         if form == "llvm":
-            return lowered(function, self.cpu, settings["checks"]).text
-        return assembled(function, self.cpu, settings["checks"])
+            return lowered(function, self.cpu, settings["checks"], limits).text
+        return assembled(function, self.cpu, settings["checks"], limits)
 
     def summary(self) -> ExecutionSummary:
         """How the processor executes the language."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly
 from girih.diagnostics import Diagnostic, GirihError, InternalError, LaunchError
 from girih.ir.core import Function
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.recursion import recursion_room
 
 if TYPE_CHECKING:
@@ -29,22 +30,23 @@ def processor(name: str) -> Cpu:
 class CpuExecutor:
     """Machine code for the processor of a name; it can be launched where this machine has what the code needs."""
 
-    __slots__ = ("_checks", "_cpu", "_function", "_name", "call", "settle")
+    __slots__ = ("_checks", "_cpu", "_function", "_limits", "_name", "call", "settle")
 
-    def __init__(self, function: Function, name: str, checks: str) -> None:
+    def __init__(self, function: Function, name: str, checks: str, limits: DeviceLimits) -> None:
         self._function, self._name, self._cpu, self._checks = function, name, processor(name), checks
+        self._limits = limits
         missing = self._cpu.missing_on(Cpu.host())
         if missing:
-            lowered(function, self._cpu, checks)
+            lowered(function, self._cpu, checks, limits)
             self.call: Callable[..., object] = lambda *_: missing
             self.settle: Callable[..., None] = self._refuse
             return
-        kernel = linked(function, self._cpu, checks)
+        kernel = linked(function, self._cpu, checks, limits)
         self.call, self.settle = kernel.call, kernel.settle
 
     def __reduce__(self) -> tuple[object, ...]:
         # Machine code stays here: another process, perhaps on another machine, compiles for itself.
-        return CpuExecutor, (self._function, self._name, self._checks)
+        return CpuExecutor, (self._function, self._name, self._checks, self._limits)
 
     def _refuse(self, missing: tuple[str, ...], grid: tuple[int, int, int], arguments: Sequence[object]) -> NoReturn:
         """Say that this machine cannot execute the code."""
@@ -57,13 +59,13 @@ class CpuExecutor:
         return self
 
 
-def assembled(function: Function, cpu: Cpu, checks: str) -> str:
+def assembled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
     """A kernel as assembly. Raises what `lowered` does."""
-    made = lowered(function, cpu, checks)
+    made = lowered(function, cpu, checks, limits)
     return assembly(made.text, cpu, made.optimize)
 
 
-def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
+def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> Lowered:
     """A kernel as LLVM IR.
 
     Raises `CompileError` for what the target refuses, and `InternalError` for a fault of girih's own.
@@ -73,7 +75,7 @@ def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
 
     try:
         with recursion_room():
-            return lower(function, CpuTarget.of(cpu), checks=checks == "bounds")
+            return lower(function, CpuTarget.of(cpu), checks=checks == "bounds", limits=limits)
     except (GirihError, MemoryError):
         raise
     except Exception as error:
@@ -81,18 +83,18 @@ def lowered(function: Function, cpu: Cpu, checks: str) -> Lowered:
         raise InternalError(what) from error
 
 
-def linked(function: Function, cpu: Cpu, checks: str) -> CpuKernel:
+def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> CpuKernel:
     """The kernel in memory, compiled now or before. Raises what `lowered` does."""
     from girih.back.llvm.cpu.machine.abi import CompiledKernel
     from girih.runtime.cache import Cache, kernel_key
     from girih.runtime.cpu.kernel import CpuKernel
 
     cache = Cache.standard()
-    key = kernel_key(function, checks, cpu.identity)
+    key = kernel_key(function, checks, cpu.identity, limits)
     kept = cache.get(key)
     if kept is not None:
         return CpuKernel(function, CompiledKernel.from_bytes(kept))
-    made = lowered(function, cpu, checks)
+    made = lowered(function, cpu, checks, limits)
     compiled = replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
     cache.put(key, compiled.to_bytes())
     return CpuKernel(function, compiled)

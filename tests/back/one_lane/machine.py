@@ -33,6 +33,7 @@ from girih.back.llvm.lower.sites import Site
 from girih.back.llvm.numbers.rounding import Features
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind
+from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.types import CoopMatrix
 from girih.ops.tile import coopmatrix, coopmatrix_regions, coopmatrix_tensor, linalg
 from girih.ops.tile.memory import Scope
@@ -152,7 +153,7 @@ class CoroutineCode(OneLaneCode):
 def lower(function: Function, features: Features, *, checks: bool = True) -> Lowered:
     """Lower a checked function. Raises `CompileError` for what is refused."""
     refuse_unknown(function, LOWERINGS, "one lane")
-    geometry = geometry_of(function)
+    geometry = geometry_of(function, DEFAULT_LIMITS)
     module, symbol = ModuleText(), f"work_item.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)
     w = Writer(module, f'define ptr @"{symbol}"(ptr %context, i64 %thread) presplitcoroutine !dbg {debug.subprogram}')

@@ -21,6 +21,7 @@ from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import NO_FAILURE
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.ir.core import Function
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,12 @@ class Lowered:
     optimize: bool
 
 
-def lower(function: Function, target: CpuTarget, *, checks: bool = True) -> Lowered:
+def lower(
+    function: Function, target: CpuTarget, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
+) -> Lowered:
     """Lower a checked function. Raises `CompileError` for what the target refuses."""
     refuse_unknown(function, CPU, "cpu")
-    geometry = geometry_of(function)
+    geometry = geometry_of(function, limits)
     module = ModuleText()
     symbol = f"girih.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)

@@ -75,11 +75,11 @@ class KernelGeometry:
         return self.work_group_size[0] * self.work_group_size[1] // self.subgroup_size
 
 
-def geometry_of(function: Function) -> KernelGeometry:
-    """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size suits it."""
-    possible = possible_subgroup_sizes(function, DeviceLimits())
+def geometry_of(function: Function, limits: DeviceLimits) -> KernelGeometry:
+    """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size of the target suits it."""
+    possible = possible_subgroup_sizes(function, limits)
     if not possible:
-        raise CompileError([no_subgroup_size(function, DeviceLimits())])
+        raise CompileError([no_subgroup_size(function, limits)])
     size = preferred_subgroup_size(possible)
     return KernelGeometry(function.work_group_size or (size, 1), size)
 
