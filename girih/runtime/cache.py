@@ -117,11 +117,14 @@ def digest(*parts: str | bytes) -> str:
 
 
 def kernel_key(function: Function, checks: str, cpu: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
-    """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`) and limits of a target."""
-    source = function.span.source
+    """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`) and the limits of a target.
+
+    Languages share instructions, so a text alone does not say how its bodies are executed.
+    """
+    source, language = function.span.source, function.language
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
-        repr(limits),
+        language.name, language.home, function.body.kind.value, repr(limits),
         llvm_version(), _compiler(),
     )  # fmt: skip
 

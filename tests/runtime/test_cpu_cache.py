@@ -8,15 +8,22 @@ import stat
 import threading
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import girih
+from girih.back.llvm.assemble.assembler import Cpu
+from girih.front.text.parser import parse_text
 from girih.ir.limits import DeviceLimits
+from girih.ops.tile import TILE_LANGUAGE
 from girih.runtime import cache
 from girih.runtime.cache import Cache, CacheWarning, digest, kernel_key
+from girih.runtime.cpu.executor import linked, lowered
+from girih.source import Source
+from tests.ir.tiny import TINY
 
 KEY = digest("a key")
 CODE = bytes(range(256)) * 10
@@ -329,6 +336,20 @@ def test_keys_differ_in_everything_that_matters() -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert kernel_key(a, "bounds", "x:y") == keys[0]
+
+
+def test_one_text_in_two_languages_is_two_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+    source = Source("func @f(%A: memref<f32x2>, %a: f32) {\n  store %a, %A[0]\n}\n")
+    functions = [parse_text(source, language)[0].functions[0] for language in (TILE_LANGUAGE, TINY)]
+    own = [lowered(function, Cpu.host(), "bounds").text for function in functions]
+    assert str(functions[0]) == str(functions[1]) and own[0] != own[1]
+    for function in functions:
+        linked(function, Cpu.host(), "bounds")
+    assert len(list(tmp_path.glob("*.code"))) == 2
+    collective, by_each = functions
+    bodies = replace(by_each, language=TILE_LANGUAGE)
+    assert kernel_key(bodies, "bounds", "x:y") != kernel_key(collective, "bounds", "x:y")
 
 
 def test_kernels_for_other_limits_have_other_keys() -> None:
