@@ -13,7 +13,19 @@ from girih.commands.parts.reference import all_codes
 from girih.commands.parts.report import print_json
 from girih.ops.tile import TILE_LANGUAGE
 from girih.rules.codes import Code
-from girih.runtime.targets import FORMS, PROGRAM_FORM, TARGETS, ResolvedTarget, Target, TargetError, resolve
+from girih.runtime.targets import (
+    CHECKING,
+    DEFAULT,
+    ENVIRONMENT,
+    FORMS,
+    PROGRAM_FORM,
+    TARGETS,
+    ResolvedTarget,
+    Target,
+    TargetError,
+    named_by_environment,
+    resolve,
+)
 
 WIDTH = 100
 
@@ -22,12 +34,20 @@ _MATRICES = "cooperative_matrix"
 
 
 def list_targets(*, as_json: bool) -> int:
-    """Print every way to write a target with a line each; as JSON: an array of {name, forms, emits}."""
+    """Print every way to write a target with a line each, and which one is taken where none is named.
+
+    As JSON: an array of {name, forms, emits}.
+    """
     if as_json:
         print_json([_row(target) for target in TARGETS.values()])
         return 0
     _print_columns({form.text: form.says for target in TARGETS.values() for form in target.forms})
-    click.echo("\n`girih targets NAME` says more of one.")
+    named = named_by_environment()
+    taken = DEFAULT if named is None else f"{named}, which {ENVIRONMENT} names,"
+    click.echo(f"\nWhere no target is named, {taken} is taken, and by `girih run` {CHECKING}.")
+    if named is None:
+        click.echo(f"The environment variable {ENVIRONMENT} names another.")
+    click.echo("`girih targets NAME` says more of one.")
     return 0
 
 

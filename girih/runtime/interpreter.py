@@ -9,7 +9,7 @@ from girih.interpreter.executor import InterpreterExecutor
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
-from girih.ir.types import SCALARS, Boolean, MatrixScope, Number
+from girih.ir.types import F32, SCALARS, Boolean, MatrixScope, Number
 from girih.runtime.device import ExecutionSummary
 
 
@@ -40,5 +40,6 @@ class InterpreterDevice:
 
 def _of_type(type: Number | Boolean) -> str:
     """What NumPy computes with for a scalar type."""
-    rounded = isinstance(type, Number) and type.family != "integer"
+    # NumPy computes with these in float32; all others it computes as they are.
+    rounded = isinstance(type, Number) and type.family != "integer" and type.size < F32.size
     return f"{dtype(type)} of NumPy" + (", rounded after every operation" if rounded else "")

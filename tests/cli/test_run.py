@@ -390,6 +390,10 @@ def test_a_finding_of_the_cpu_saves_nothing(folder: Path) -> None:
             ["--target", "cpu", "--max-steps", "1"],
             "Error: --max-steps: the target 'cpu' has no such option; interpreter has it",
         ),
+        (
+            ["--target", "cpu", "--choices", "1", "--max-steps", "1"],
+            "has it\n--max-steps: the target 'cpu' has no such",
+        ),
         (["--target", "abacus"], "there is no target 'abacus'"),
         (["--target", "cpu:haswel"], "there is no processor 'haswel'; near it are: haswell"),
         (["--checks", "off"], "the interpreter always checks everything"),

@@ -24,6 +24,21 @@ def test_every_way_to_write_a_target_has_a_line() -> None:
     assert lines == {form.text: form.says for target in TARGETS.values() for form in target.forms}
 
 
+def test_the_target_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GIRIH_TARGET", raising=False)
+    shown = girih("targets").output
+    assert "Where no target is named, cpu is taken, and by `girih run` interpreter.\n" in shown
+    assert "The environment variable GIRIH_TARGET names another.\n" in shown
+    monkeypatch.setenv("GIRIH_TARGET", "cpu:haswell")
+    assert "no target is named, cpu:haswell, which GIRIH_TARGET names, is taken, and by" in girih("targets").output
+
+
+def test_the_interpreter_rounds_what_numpy_has_no_arithmetic_for() -> None:
+    types = girih("targets", "interpreter", "--format", "json").json["types"]
+    rounded = {name for name, says in types.items() if says.endswith(", rounded after every operation")}
+    assert rounded == {"bf16", "f16"}
+
+
 def test_the_targets_for_programs() -> None:
     done = girih("targets", "--format", "json")
     assert [row["name"] for row in done.json] == list(TARGETS)
