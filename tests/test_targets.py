@@ -14,6 +14,7 @@ import pytest
 
 import girih
 from girih.back.llvm.assemble.assembler import Cpu
+from girih.runtime.cpu import device, executor
 from girih.runtime.targets import CHECKS, FORMS, TARGETS, EmittedForm, no_form, resolve
 from girih.source import Source, Span
 
@@ -83,7 +84,7 @@ def test_a_wrong_name_says_that_it_comes_from_the_environment(name: str, monkeyp
 
 
 def test_a_setting_that_no_target_has_is_refused() -> None:
-    with pytest.raises(TypeError, match="no target has the setting check and speed; there is checks"):
+    with pytest.raises(TypeError, match=r"^check and speed: no target has such a setting; there is checks$"):
         resolve("cpu", check="off", checks="off", speed="high")
 
 
@@ -295,6 +296,29 @@ def test_a_target_that_is_resolved_survives_a_pickle() -> None:
         again = pickle.loads(pickle.dumps(resolved))
         assert again == resolved and again.settings == resolved.settings
         assert str(again) == resolved.name
+
+
+def test_a_processor_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    processor = executor.processor
+
+    def counted(name: str) -> Cpu:
+        asked.append(name)
+        return processor(name)
+
+    for room in (executor, device):
+        monkeypatch.setattr(room, "processor", counted)
+    program = girih.loads(TEXT, target=f"cpu:{FOREIGN}")
+    assert len(program) == 2 and asked == [FOREIGN]
+
+
+def test_a_form_that_the_row_does_not_offer_is_a_fault() -> None:
+    function = girih.loads(TEXT, target="interpreter")["fill"].ir
+    for target, form in (("interpreter", "asm"), ("cpu", "ptx")):
+        with pytest.raises(
+            girih.InternalError, match=f"the target '{target}' was asked for the form '{form}' of @fill"
+        ):
+            resolve(target).emit(function, form)
 
 
 def test_without_checks_a_division_by_zero_gives_zero() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from girih.ir.core import Function
@@ -34,11 +34,16 @@ class TargetDevice(Protocol):
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> Executor:
         """What runs a kernel. Raises `CompileError` for what the target refuses."""
 
-    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
-        """A kernel in a form that the target's row offers. Raises `CompileError` for what the target refuses."""
-
     def summary(self) -> ExecutionSummary:
         """How the language is executed."""
+
+
+@runtime_checkable
+class EmittingDevice(TargetDevice, Protocol):
+    """The device of a target whose row offers forms of the compiled kernel."""
+
+    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
+        """A kernel in a form that the target's row offers. Raises `CompileError` for what the target refuses."""
 
 
 @dataclass(frozen=True, slots=True)

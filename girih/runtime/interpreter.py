@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from girih.diagnostics import InternalError
 from girih.interpreter.executor import InterpreterExecutor
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
@@ -21,10 +20,6 @@ class InterpreterDevice:
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> InterpreterExecutor:
         """What interprets a kernel; there is one way of checking, so settings change nothing."""
         return InterpreterExecutor(function, limits)
-
-    def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
-        """Raises `InternalError`: the interpreter's row offers no form."""
-        raise InternalError(f"the interpreter was asked for the form {form!r} of @{function.name}")
 
     def summary(self) -> ExecutionSummary:
         """How the interpreter executes the language."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from girih.diagnostics import nearest
+from girih.diagnostics import InternalError, nearest
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 if TYPE_CHECKING:
@@ -238,7 +238,14 @@ class ResolvedTarget:
         return self.device.executor(function, self.settings, self.row.limits)
 
     def emit(self, function: Function, form: str) -> str | bytes:
-        """A kernel in a form of the row's `emits`. Raises `CompileError` for what the target refuses."""
+        """A kernel in a form of the row's `emits`.
+
+        Raises `CompileError` for what the target refuses, and `InternalError` for another form.
+        """
+        from girih.runtime.device import EmittingDevice
+
+        if form not in self.row.emits or not isinstance(self.device, EmittingDevice):
+            raise InternalError(f"the target {self.name!r} was asked for the form {form!r} of @{function.name}")
         return self.device.emit(function, form, self.settings, self.row.limits)
 
 
@@ -274,7 +281,7 @@ def _check_settings(given: Iterable[str]) -> None:
     known = {one.name: None for row in TARGETS.values() for one in row.settings}
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise TypeError(f"no target has the setting {listed(unknown)}; there is {listed(list(known))}")
+        raise TypeError(f"{listed(unknown)}: no target has such a setting; there is {listed(list(known))}")
 
 
 def _resolved_again(name: str, settings: Mapping[str, str]) -> ResolvedTarget:

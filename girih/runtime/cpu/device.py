@@ -29,7 +29,7 @@ class CpuDevice:
 
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> CpuExecutor:
         """Code for the processor, linked where this machine can execute it. Raises what `lowered` does."""
-        return CpuExecutor(function, self.name, settings["checks"], limits)
+        return CpuExecutor(function, self.name, self.cpu, settings["checks"], limits)
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
         """The code of a kernel as `llvm` or `asm`; nothing is made ready to run. Raises what `lowered` does."""

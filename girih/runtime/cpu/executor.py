@@ -28,25 +28,28 @@ def processor(name: str) -> Cpu:
 
 
 class CpuExecutor:
-    """Machine code for the processor of a name; it can be launched where this machine has what the code needs."""
+    """Machine code for a processor; it can be launched where this machine has what the code needs.
+
+    `name` is what the processor was named by: another process reads it again.
+    """
 
     __slots__ = ("_checks", "_cpu", "_function", "_limits", "_name", "call", "settle")
 
-    def __init__(self, function: Function, name: str, checks: str, limits: DeviceLimits) -> None:
-        self._function, self._name, self._cpu, self._checks = function, name, processor(name), checks
+    def __init__(self, function: Function, name: str, cpu: Cpu, checks: str, limits: DeviceLimits) -> None:
+        self._function, self._name, self._cpu, self._checks = function, name, cpu, checks
         self._limits = limits
-        missing = self._cpu.missing_on(Cpu.host())
+        missing = cpu.missing_on(Cpu.host())
         if missing:
-            lowered(function, self._cpu, checks, limits)
+            lowered(function, cpu, checks, limits)
             self.call: Callable[..., object] = lambda *_: missing
             self.settle: Callable[..., None] = self._refuse
             return
-        kernel = linked(function, self._cpu, checks, limits)
+        kernel = linked(function, cpu, checks, limits)
         self.call, self.settle = kernel.call, kernel.settle
 
     def __reduce__(self) -> tuple[object, ...]:
         # Machine code stays here: another process, perhaps on another machine, compiles for itself.
-        return CpuExecutor, (self._function, self._name, self._checks, self._limits)
+        return _executor_here, (self._function, self._name, self._checks, self._limits)
 
     def _refuse(self, missing: tuple[str, ...], grid: tuple[int, int, int], arguments: Sequence[object]) -> NoReturn:
         """Say that this machine cannot execute the code."""
@@ -57,6 +60,10 @@ class CpuExecutor:
     def with_options(self, options: Mapping[str, Any]) -> CpuExecutor:
         """The same: compiled code has no options of a launch."""
         return self
+
+
+def _executor_here(function: Function, name: str, checks: str, limits: DeviceLimits) -> CpuExecutor:
+    return CpuExecutor(function, name, processor(name), checks, limits)
 
 
 def assembled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
