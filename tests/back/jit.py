@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.back.llvm.emit.text import ModuleText, Val, wide
+from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Val, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.rounding import Features, from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
@@ -62,7 +62,7 @@ class Machine:
 
     def text(self, pieces: dict[str, Piece], lanes: int) -> str:
         """The module with a function for each piece."""
-        module = ModuleText()
+        module = ModuleText(GENERAL_REGISTERS)
         for name, piece in pieces.items():
             self._write(module, name, piece, lanes)
         return str(module)

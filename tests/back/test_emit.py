@@ -5,7 +5,17 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
-from girih.back.llvm.emit.text import ModuleText, Val, address_space, bits, integer, mangled, pointer, zero
+from girih.back.llvm.emit.text import (
+    GENERAL_REGISTERS,
+    ModuleText,
+    Val,
+    address_space,
+    bits,
+    integer,
+    mangled,
+    pointer,
+    zero,
+)
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.lowerings import Lowerings
@@ -28,7 +38,7 @@ def test_pointers_know_their_address_space() -> None:
 
 
 def test_memory_of_any_space_is_read_and_written() -> None:
-    module = ModuleText()
+    module = ModuleText({})
     w = Writer(module, "define void @f(ptr addrspace(3) %p, <8 x i1> %m, i32 %x)")
     local = Val("%p", pointer(3))
     eight = w.load("<8 x i32>", w.at(local, 64), 4)
@@ -56,10 +66,10 @@ def looping(module: ModuleText) -> str:
 
 
 @pytest.mark.parametrize(
-    ("registers", "hidden"), [(None, '"=r,0"(i64'), (NVPTX_REGISTERS, '"=l,0"(i64'), ({}, None)]
+    ("registers", "hidden"), [(GENERAL_REGISTERS, '"=r,0"(i64'), (NVPTX_REGISTERS, '"=l,0"(i64'), ({}, None)]
 )  # fmt: skip
-def test_a_counter_is_hidden_in_a_register_of_its_width(registers: dict[str, str] | None, hidden: str | None) -> None:
-    text = looping(ModuleText() if registers is None else ModuleText(registers=registers))
+def test_a_counter_is_hidden_in_a_register_of_its_width(registers: dict[str, str], hidden: str | None) -> None:
+    text = looping(ModuleText(registers))
     llvm.parse_assembly(text).verify()
     assert (hidden in text) if hidden else ("asm" not in text)
 
@@ -69,7 +79,7 @@ def test_on_nvptx_counters_keep_their_64_bits() -> None:
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(cpu="sm_90a", opt=1)
     for registers, narrow in ((NVPTX_REGISTERS, False), ({}, False), ({"i64": "r"}, True)):
-        text = 'target triple = "nvptx64-nvidia-cuda"\n' + looping(ModuleText(registers=registers))
+        text = 'target triple = "nvptx64-nvidia-cuda"\n' + looping(ModuleText(registers))
         assert ("cvt.u32.u64" in machine.emit_assembly(llvm.parse_assembly(text))) is narrow
 
 

@@ -21,7 +21,7 @@ from girih.back.llvm.cpu import coroutine
 from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
 from girih.back.llvm.cpu.machine.capture import stored_bytes, stored_type
 from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer
+from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
@@ -154,7 +154,7 @@ def lower(function: Function, features: Features, *, checks: bool = True) -> Low
     """Lower a checked function. Raises `CompileError` for what is refused."""
     refuse_unknown(function, LOWERINGS, "one lane")
     geometry = geometry_of(function, DEFAULT_LIMITS)
-    module, symbol = ModuleText(), f"work_item.{function.name}"
+    module, symbol = ModuleText(GENERAL_REGISTERS), f"work_item.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)
     w = Writer(module, f'define ptr @"{symbol}"(ptr %context, i64 %thread) presplitcoroutine !dbg {debug.subprogram}')
     w.location = debug.at(function.span)

@@ -14,7 +14,7 @@ from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.text import ModuleText, Val
+from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
@@ -39,7 +39,7 @@ def lower(
     """Lower a checked function. Raises `CompileError` for what the target refuses."""
     refuse_unknown(function, CPU, "cpu")
     geometry = geometry_of(function, limits)
-    module = ModuleText()
+    module = ModuleText(GENERAL_REGISTERS)
     symbol = f"girih.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)
     header = (

@@ -149,9 +149,11 @@ class ModuleText:
     """A module in the making: declarations, functions, constants and debug information.
 
     `registers` is what inline assembly of the target calls the register of a type. On NVPTX they differ (`r` is one of
-    32 bits, `l` of 64, and LLVM cuts what does not fit without a word); a target without names hides nothing from LLVM.
+    32 bits, `l` of 64, and LLVM cuts what does not fit without a word), so that every target says its own; one without
+    names hides nothing from LLVM.
     """
 
+    registers: Mapping[str, str]
     declarations: dict[str, str] = field(default_factory=dict)
     globals: dict[str, str] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
@@ -159,7 +161,6 @@ class ModuleText:
     named: dict[str, str] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)
     """Names of functions written on demand."""
-    registers: Mapping[str, str] = field(default_factory=lambda: GENERAL_REGISTERS)
 
     def hidden(self, a: Val) -> str | None:
         """An instruction whose result is a value, which LLVM does not know; None where the target has none."""
