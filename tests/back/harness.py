@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 import girih
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.compile import lower
-from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, CompiledKernel
+from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.core import Function
 from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
 

@@ -17,8 +17,9 @@ import pytest
 import girih
 from girih.arguments import arrays
 from girih.back.llvm.assemble.assembler import Cpu
-from girih.back.llvm.cpu.machine.abi import RECORD_SLOT, CompiledKernel
+from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.launch.record import RECORD_BYTES, STOPPED
+from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu import entry, pool, slots

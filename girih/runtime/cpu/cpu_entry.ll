@@ -1,4 +1,4 @@
-; What Python calls: arguments become slots (girih/back/llvm/cpu/machine/abi.py), Python's lock is let go, the kernel runs.
+; What Python calls: arguments become slots (girih/back/llvm/lower/launch/slots.py), Python's lock is let go, the kernel runs.
 ;
 ; Each function is of CPython's METH_FASTCALL kind; `self` is a tuple whose first member, bytes, is the description of a
 ; kernel, written by girih/runtime/cpu/entry.py, which also says what the results mean. The first argument is the grid, a

@@ -30,8 +30,8 @@ import ml_dtypes
 import numpy as np
 
 from girih.arguments.arrays import DTYPES, ParameterSpec
-from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, GroupType, MemRef, Number, Type
 
 __all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]

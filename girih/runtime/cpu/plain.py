@@ -16,12 +16,9 @@ from math import prod
 
 import numpy as np
 
-from girih.back.llvm.cpu.machine.abi import (
-    FIRST_PARAMETER,
-    WORKSPACE_ALIGNMENT,
-    CompiledKernel,
-)
+from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.lower.launch.record import NO_FAILURE, RECORD_BYTES
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 
 __all__ = ["PlainLaunch"]
 

@@ -18,8 +18,9 @@ from math import ceil
 from pathlib import Path
 from threading import Lock
 
-from girih.back.llvm.cpu.machine.abi import RECORD_SLOT, WORKSPACE_ALIGNMENT
+from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT
 from girih.back.llvm.lower.launch.record import STOPPED
+from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.diagnostics import SettingError
 
 LAYOUT = {

@@ -1,4 +1,4 @@
-"""Accepted arguments as the slots that a compiled kernel reads (`girih.back.llvm.cpu.machine.abi`)."""
+"""Accepted arguments as the slots that a compiled kernel reads (`girih.back.llvm.lower.launch.slots`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from girih.arguments.arrays import Accepted, GroupClaim
 from girih.arguments.claims import Claim
-from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.types import BF16, C32, C64, F16, F32, F64, GroupType, MemRef, Type
 
 _NARROW = (F16, BF16, F32)

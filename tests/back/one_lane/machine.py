@@ -18,14 +18,13 @@ from dataclasses import dataclass
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu import coroutine
-from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER
-from girih.back.llvm.cpu.machine.capture import stored_bytes, stored_type
 from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Operand, Val, integer
+from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Operand, Val, integer, stored_bytes, stored_type
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import reporter
+from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
@@ -181,13 +180,13 @@ def lower(function: Function, features: Features, *, checks: bool = True) -> Low
         subgroup=w.binary("udiv", thread, size),
         lane=w.convert("trunc", w.binary("urem", thread, size), "i32"),
         features_here=features,
-        record=slot(w, arguments, 3, "ptr"),
+        record=slot(w, arguments, RECORD_SLOT, "ptr"),
         number=told["number"],
         local_memory=told["local"],
         exchange=told["exchange"],
         waiting=told["waiting"],
     )
-    bind_parameters(code, arguments, FIRST_PARAMETER)
+    bind_parameters(code, arguments)
     code.body()
     coroutine.end(w, handle)
     w.finish()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
-from girih.back.llvm.cpu.machine.abi import FIRST_PARAMETER, CompiledKernel
+from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.table import CPU
@@ -19,6 +19,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import NO_FAILURE
+from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
@@ -51,7 +52,7 @@ def lower(
     constants = constants_of(function)
     arguments = Val("%arguments", "ptr")
     grid = (slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2))
-    record = w.load("ptr", w.at(arguments, 24), 8)
+    record = slot(w, arguments, RECORD_SLOT, "ptr")
     nowhere = Val("0", "i64")
     code = CpuCode(
         w=w,
@@ -73,7 +74,7 @@ def lower(
         linear_group=nowhere,
         exit=lambda: w.jump("left"),
     )
-    bind_parameters(code, arguments, FIRST_PARAMETER)
+    bind_parameters(code, arguments)
     _work_groups(code)
     w.jump("left")
     w.label("left")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from girih.analysis.uniformity import flat_modes
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
-from girih.back.llvm.cpu.machine.capture import rewritten, stored_bytes, stored_type
+from girih.back.llvm.cpu.machine.capture import rewritten
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.work_group import waits
-from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, wide
+from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, stored_bytes, stored_type, wide
 from girih.back.llvm.lower.code import Held
 from girih.back.llvm.lower.control import DUPLICATED, region_size
 from girih.back.llvm.lower.lowerings import Lowerings

@@ -82,6 +82,16 @@ def bits(type: str) -> int:
     return 64 if is_pointer(one) else _BITS.get(one) or int(one[1:])
 
 
+def stored_type(type: str) -> str:
+    """The type that a value has in memory: conditions are bytes there."""
+    return wide("i8", lanes(type)) if scalar(type) == "i1" else type
+
+
+def stored_bytes(type: str) -> int:
+    """The bytes that a value takes in memory."""
+    return lanes(type) * bits(stored_type(type)) // 8
+
+
 @lru_cache(maxsize=4096)
 def mangled(type: str) -> str:
     """The type as overloaded intrinsics have it in their names: `v16f32`, `i64`, `p0`."""

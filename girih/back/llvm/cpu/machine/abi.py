@@ -6,29 +6,9 @@ A kernel is a C function `void SYMBOL(ptr arguments, ptr workspace, i64 first, i
 `workspace` belongs to the calling thread alone: `workspace_bytes` bytes, aligned to `WORKSPACE_ALIGNMENT`; it may be
 anything where the kernel needs no bytes.
 
-`arguments` are slots of 8 bytes, all integers signed:
-
-    0, 1, 2      the sizes of the grid
-    3            address of the failure record
-    4 ...        the parameters in order
-      bool                 0 or 1
-      integers, index      the value, sign-extended
-      f16, bf16, f32       an f32 in the low 4 bytes
-      f64                  the value
-      c32                  two slots, an f32 in the low 4 bytes of each: real, imaginary
-      c64                  two slots, f64 each
-      memref               address (0 for None), then each size that is `?`, then each stride that is `?`, in elements
-      group                address of its table (0 for None), then its size where that is `?`
-
-The table of a group has one record per member, of 8-byte fields:
-
-    address      0 for None, otherwise already moved by the offset of the group
-    limit        elements from there to the end of the member's memory, at least 0; -1 where the offset is 0
-    sizes        those that are `?`
-    strides      those that are `?`, in elements
-
-Slot 3 holds the address of the failure record (`girih.back.llvm.lower.launch.record`). A kernel looks at its state
-before each work-group, and returns where it is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it.
+`arguments` are slots as `girih.back.llvm.lower.launch.slots` lists them; one of them is the address of the failure
+record (`girih.back.llvm.lower.launch.record`). A kernel looks at its state before each work-group, and returns where it
+is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it.
 """
 
 from __future__ import annotations
@@ -39,10 +19,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih.back.llvm.lower.sites import Site
-
-FIRST_PARAMETER = 4
-"""The slot of the first parameter."""
-RECORD_SLOT = 3
 
 WORKSPACE_ALIGNMENT = 128
 

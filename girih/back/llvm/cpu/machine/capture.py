@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from girih.back.llvm.emit.text import Val, lanes, scalar
+from girih.back.llvm.emit.text import Val, stored_bytes, stored_type
 from girih.back.llvm.emit.writer import Writer
 
 _SLOT = 64
@@ -29,18 +29,6 @@ def rewritten(held: Any, change: Callable[[Val], Val]) -> Any:
         if new is not old:
             changes[f.name] = new
     return replace(held, **changes) if changes else held
-
-
-def stored_type(type: str) -> str:
-    """The type that a value has in memory."""
-    return type.replace("i1>", "i8>") if type.endswith("x i1>") else "i8" if type == "i1" else type
-
-
-def stored_bytes(type: str) -> int:
-    """The bytes that a value takes in memory."""
-    one = scalar(stored_type(type))
-    size = {"ptr": 8, "float": 4, "double": 8}.get(one) or int(one[1:]) // 8
-    return lanes(type) * size
 
 
 class Capture:

@@ -1,6 +1,6 @@
-"""The parameters of a kernel as values: read from slots of 8 bytes, as `girih.back.llvm.cpu.machine.abi` lists them.
+"""The parameters of a kernel as values: read from slots of 8 bytes, as `girih.back.llvm.lower.launch.slots` lists them.
 
-All targets pass arguments like that; what comes before the parameters is each one's own.
+All targets pass arguments like that.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.ir.core import Parameter
 from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
@@ -18,9 +19,9 @@ def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
     return w.load(type, w.at(arguments, 8 * number), 8)
 
 
-def bind_parameters(code: KernelCode, arguments: Val, first: int) -> None:
-    """Give the parameters their values, read from slots of 8 bytes in memory; `first` is the slot of the first one."""
-    slots = _Slots(code.w, arguments, first)
+def bind_parameters(code: KernelCode, arguments: Val) -> None:
+    """Give the parameters their values, read from slots in memory."""
+    slots = _Slots(code.w, arguments)
     for parameter in code.function.parameters:
         code.set(parameter.value, slots.bind(parameter))
 
@@ -28,8 +29,8 @@ def bind_parameters(code: KernelCode, arguments: Val, first: int) -> None:
 class _Slots:
     """The arguments, slot after slot."""
 
-    def __init__(self, w: Writer, arguments: Val, first: int) -> None:
-        self._w, self._arguments, self._next = w, arguments, first
+    def __init__(self, w: Writer, arguments: Val) -> None:
+        self._w, self._arguments, self._next = w, arguments, FIRST_PARAMETER
 
     def take(self, type: str = "i64") -> Val:
         """The next slot."""

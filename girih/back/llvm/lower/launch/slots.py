@@ -1,0 +1,28 @@
+"""The arguments of a launch in memory, for every target: slots of 8 bytes, all integers signed.
+
+    0, 1, 2      the sizes of the grid
+    3            address of the failure record
+    4 ...        the parameters in order
+      bool                 0 or 1
+      integers, index      the value, sign-extended
+      f16, bf16, f32       an f32 in the low 4 bytes
+      f64                  the value
+      c32                  two slots, an f32 in the low 4 bytes of each: real, imaginary
+      c64                  two slots, f64 each
+      memref               address (0 for None), then each size that is `?`, then each stride that is `?`, in elements
+      group                address of its table (0 for None), then its size where that is `?`
+
+The table of a group has one record per member, of 8-byte fields:
+
+    address      0 for None, otherwise already moved by the offset of the group
+    limit        elements from there to the end of the member's memory, at least 0; -1 where the offset is 0
+    sizes        those that are `?`
+    strides      those that are `?`, in elements
+"""
+
+from __future__ import annotations
+
+RECORD_SLOT = 3
+"""The slot with the address of the failure record (`girih.back.llvm.lower.launch.record`)."""
+FIRST_PARAMETER = 4
+"""The slot of the first parameter."""
