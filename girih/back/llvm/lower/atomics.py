@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from girih.back.llvm.emit.text import Val, bits, integer, scalar, wide, zero
+from girih.back.llvm.emit.text import Val, bits, integer, is_pointer, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.access import address, full_mask, locate, part_count, part_type, read, write
 from girih.back.llvm.lower.code import KernelCode
@@ -112,7 +112,7 @@ def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body:
     w.store(values, held, size)
     w.store(zero(values.type), found, size)
     where: Val | None = None
-    if pointers.type != "ptr":
+    if not is_pointer(pointers.type):
         where = code.scratch(count * 8)
         w.store(pointers, where, 8)
     active: Val | None = None
@@ -124,7 +124,7 @@ def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body:
 
         def one() -> None:
             offset = w.mul(lane, size)
-            pointer = pointers if where is None else w.load("ptr", w.at(where, w.mul(lane, 8)), 8)
+            pointer = pointers if where is None else w.load(scalar(pointers.type), w.at(where, w.mul(lane, 8)), 8)
             value = w.load(element, w.at(held, offset), size)
             w.store(body(pointer, value), w.at(found, offset), size)
 
