@@ -6,12 +6,12 @@ is safe to give to any executor. Its time is linear in the number of instruction
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Module, Op, Region, Value
 from girih.ir.language import Language
-from girih.ir.limits import DeviceLimits
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.surroundings import Surroundings
 from girih.ir.types import ErrorType, Type
 from girih.recursion import recursion_room
@@ -19,31 +19,36 @@ from girih.rules.apply import Label, failures
 from girih.rules.row import Row, Subject
 from girih.source import Span
 
+CHECK_CODES: dict[str, str] = {
+    "name.instruction": "the instruction belongs to the language of its function",
+    "type.language": "the type of a value belongs to the language of its function",
+}
+"""What is never wrong in a text, which is read by one language, but can be in a program that was built."""
+
 Problems = list[Diagnostic]
 
 
 def check_module(module: Module, limits: DeviceLimits | None = None) -> list[Diagnostic]:
     """Every error and warning of a module under the rules of the language of each function, in source order."""
     with recursion_room():
-        checker = _Checker(limits or DeviceLimits())
+        problems: Problems = []
+        sound_types: dict[Language, set[Type]] = {}
         for function in module.functions:
-            checker.function(function)
-    return sorted(checker.problems, key=lambda d: (d.span.start, d.span.end))
+            known = sound_types.setdefault(function.language, set())
+            _Checker(function.language, limits or DEFAULT_LIMITS, problems, known).function(function)
+    return sorted(problems, key=lambda d: (d.span.start, d.span.end))
 
 
 class _Checker:
-    """Checks function after function; what is known of the types of a language serves all of its functions."""
+    """Checks a function; what is known of the types of a language serves all of its functions."""
 
-    def __init__(self, limits: DeviceLimits) -> None:
+    def __init__(self, language: Language, limits: DeviceLimits, problems: Problems, sound_types: set[Type]) -> None:
+        self.language = language
         self.limits = limits
-        self.problems: Problems = []
-        self.rules: Mapping[str, tuple[Row, ...]] = {}
-        self.sound_types: set[Type] = set()
-        self.sound_types_of: dict[Language, set[Type]] = {}
+        self.problems = problems
+        self.sound_types = sound_types
 
     def function(self, function: Function) -> None:
-        self.rules = function.language.rules
-        self.sound_types = self.sound_types_of.setdefault(function.language, set())
         facts = Surroundings(function, self.limits)
         self._rows("func", function, facts, function.span)
         visible: set[Value] = set()
@@ -73,20 +78,31 @@ class _Checker:
             if value not in visible and not isinstance(value.type, ErrorType):
                 self._invisible(op, value)
         spec = op.spec
-        if spec.constant is not None:
-            facts.constants[op.results[0]] = getattr(op, spec.constant)
-        for name in spec.results:
-            self._result_types(op, name, facts)
-        self._rows(spec.mnemonic, op, facts, op.span)
+        if self.language.ops.get(spec.mnemonic) is type(op):
+            self._instruction(op, facts)
+        else:
+            message = f"`{spec.mnemonic}` is not an instruction of the language {self.language.name}"
+            self.problems.append(Diagnostic("name.instruction", message, op.span))
         if not spec.regions:
             return
         facts.parents.append(op)
         bindings = tuple(op.bindings)
+        for value in bindings:
+            self._belongs(value.type, value.span)
         visible.update(bindings)
         for region in op.regions:
             self._region(region, facts, visible)
         visible.difference_update(bindings)
         facts.parents.pop()
+
+    def _instruction(self, op: Op, facts: Surroundings) -> None:
+        """What is wrong with an instruction of the language, its regions aside."""
+        spec = op.spec
+        if spec.constant is not None:
+            facts.constants[op.results[0]] = getattr(op, spec.constant)
+        for name in spec.results:
+            self._result_types(op, name, facts)
+        self._rows(spec.mnemonic, op, facts, op.span)
 
     def _result_types(self, op: Op, name: str, facts: Surroundings) -> None:
         spans = op.uses.get(name, ())
@@ -94,12 +110,21 @@ class _Checker:
             self._type(value.type, spans[number] if number < len(spans) else op.span, facts)
 
     def _type(self, type: Type, span: Span, facts: Surroundings) -> None:
-        if type in self.sound_types:
+        if type in self.sound_types or not self._belongs(type, span):
             return
         before = len(self.problems)
         self._rows("type", type, facts, span)
         if len(self.problems) == before:
             self.sound_types.add(type)
+
+    def _belongs(self, type: Type, span: Span) -> bool:
+        """Whether a type may stand in the language; one in error has been told of."""
+        if self.language.has_type(type):
+            return True
+        if not isinstance(type, ErrorType):
+            message = f"{type} is not a type of the language {self.language.name}"
+            self.problems.append(Diagnostic("type.language", message, span))
+        return False
 
     def _invisible(self, op: Op, value: Value) -> None:
         message = f"%{value.name} is not visible here"
@@ -107,7 +132,7 @@ class _Checker:
         self.problems.append(Diagnostic("name.undefined", message, op.span, labels=labels))
 
     def _rows(self, owner: str, subject: object, facts: Surroundings, span: Span) -> None:
-        self.problems += failures(owner, self.rules[owner], Subject(subject, facts), span, _labels)
+        self.problems += failures(owner, self.language.rules[owner], Subject(subject, facts), span, _labels)
 
 
 def _labels(row: Row, subject: Subject[Surroundings]) -> tuple[list[Label], list[Label]]:

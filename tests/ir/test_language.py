@@ -16,10 +16,12 @@ from girih.front.text.format import format_source
 from girih.front.text.parser import parse_text
 from girih.ir.build import RegionBuilder, parameter
 from girih.ir.check import check_module
-from girih.ir.core import Module, RegionKind
+from girih.ir.core import Module, Op, RegionKind, Value
+from girih.ir.define import Where, op, operand
+from girih.ir.kinds import NUMBER
 from girih.ir.language import Language, LanguageBuilder
 from girih.ir.syntax import syntax
-from girih.ir.types import BOOL, F32, I32, MemRef, Number
+from girih.ir.types import BOOL, F32, I32, INDEX, MemRef, Number
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Constant, Unary
 from girih.ops.tile.memory import Store
@@ -103,6 +105,52 @@ def test_the_same_instructions_in_two_languages_are_two_programs() -> None:
     moved = Module((replace(function, language=TILE_LANGUAGE),))
     assert moved != Module((function,))
     assert moved == Module((replace(function, language=TILE_LANGUAGE),))
+
+
+def in_language(text: str, language: Language) -> list[tuple[str, str]]:
+    """What is told of a function of the tile language as one of another: codes and first words."""
+    (function,) = read(text, TILE_LANGUAGE)[0].functions
+    return [(d.code, d.span.text.split()[0]) for d in check_module(Module((replace(function, language=language),)))]
+
+
+def test_instructions_of_another_language_are_told_of() -> None:
+    text = "func @f(%A: memref<f32x2>, %c: bool) {\nparallel {\n%x = load %A[0] : f32\nstore %x, %A[5]\n}\n}\n"
+    assert in_language(text, TILE_LANGUAGE) == [("store.bounds", "5")]
+    assert in_language(text, TINY) == [
+        ("type.language", "%c:"),
+        ("name.instruction", "parallel"),
+        ("name.instruction", "%x"),
+        ("store.bounds", "5"),
+    ]
+
+
+def test_an_instruction_with_the_mnemonic_of_another_is_told_of() -> None:
+    a = parameter("a", F32)
+    other = LanguageBuilder("other", (Number,))
+    other.rules("func", Row("none", "", Holds("a name", lambda s: bool(s.op.name)), "it has a name", "here"))
+
+    @op(other, "twice", Where.SPMD, "here", "a")
+    class OtherTwice(Op):
+        """An instruction of the same name."""
+
+        a: Value = operand(NUMBER, "a number")
+
+    language = other.finish("nowhere.OTHER")
+    body = RegionBuilder(TINY, RegionKind.COLLECTIVE)
+    body.add("twice", F32, a=a.value)
+    (found,) = check_module(Module((replace(body.function("f", [a]), language=language),)))
+    assert (found.code, found.message) == ("name.instruction", "`twice` is not an instruction of the language other")
+    assert language.ops["twice"] is OtherTwice
+
+
+def test_types_of_another_language_are_told_of_wherever_values_are_defined() -> None:
+    hot, start, stop = parameter("hot", Celsius()), parameter("start", INDEX), parameter("stop", INDEX)
+    body = RegionBuilder(TILE_LANGUAGE)
+    variable = Value("i", Celsius())
+    body.add("for", variable=variable, start=start.value, stop=stop.value, body=body.inner().region())
+    found = check_module(Module((body.function("f", [hot, start, stop]),)))
+    assert [d.code for d in found if d.code == "type.language"] == ["type.language"] * 2
+    assert {d.message for d in found if d.code == "type.language"} == {"celsius is not a type of the language tile"}
 
 
 # --- printed and read ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 
 from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
+from girih.ir.check import CHECK_CODES
 from girih.ir.define import (
     Annotation,
     Attributes,
@@ -60,6 +61,7 @@ def other_codes() -> dict[str, list[Code]]:
 
     stages: dict[str, tuple[Mapping[str, str], str]] = {
         "Reading a text": (FRONT_CODES, "error"),
+        "Checking a program that was built": (CHECK_CODES, "error"),
         "Binding the arguments of a launch": (BIND_CODES, "error"),
         "Running a kernel": (RUN_CODES, "finding"),
     }
