@@ -17,7 +17,7 @@ from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, MatrixScope
 from girih.runtime.device import ExecutionSummary
-from girih.runtime.targets import CHECKS, TARGETS, LaunchOption, Setting, Target, TargetForm
+from girih.runtime.targets import CHECKS, TARGETS, LaunchOption, Setting, Target, TargetForm, resolve
 from tests.cli.helpers import girih as command
 from tests.cli.helpers import write
 
@@ -78,7 +78,7 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "paper",
         (TargetForm("paper", "notes", "reading"), TargetForm("paper:KIND", "notes on a kind", "reading", "a kind")),
         Paper,
-        (Setting("checks", "what is written down", CHECKS),),
+        (Setting("checks", "what is written down", CHECKS), Setting("color", "of the ink", ("black", "blue"))),
         (LaunchOption("ink", "how much is used", lambda: "5", _at_most_nine),),
         ("ptx",),
         DeviceLimits(subgroup_sizes=(4,)),
@@ -94,7 +94,7 @@ def test_it_is_loaded_and_launched() -> None:
     kernel = program["f"]
     kernel[2](n=5)
     kernel.options(ink=3)[1, 2].bind(7).run()
-    assert device.written == [{"checks": "off"}, ((2, 1, 1), (5,), {}), ((1, 2, 1), (7,), {"ink": 3})]
+    assert device.written == [{"checks": "off", "color": "black"}, ((2, 1, 1), (5,), {}), ((1, 2, 1), (7,), {"ink": 3})]
     assert (kernel.target, repr(program)) == ("paper:lined", "<girih program of @f on paper:lined>")
 
 
@@ -156,6 +156,14 @@ def test_its_options_are_its_own() -> None:
         plain.options(ink=1)
     with pytest.raises(girih.LaunchError, match=r"kernel\.options\(ink=\.\.\.\)"):
         kernel(5, ink=1)
+
+
+def test_its_settings_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve("paper", color="blue").settings == {"checks": "bounds", "color": "blue"}
+    with pytest.raises(ValueError, match=r"^the target 'interpreter' has no setting color$"):
+        resolve("interpreter", color="blue")
+    monkeypatch.setenv("GIRIH_TARGET", "interpreter")
+    assert resolve(color="blue").settings == {"checks": "bounds"}, "nobody named the interpreter beside it"
 
 
 def test_its_form_is_looked_up() -> None:

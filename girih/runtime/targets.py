@@ -252,8 +252,8 @@ class ResolvedTarget:
 def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:
     """The target of a name, with settings such as `checks="off"`.
 
-    None is the target that `GIRIH_TARGET` names, or the default; where such a target lacks the word of a setting, it
-    takes its own. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a
+    None is the target that `GIRIH_TARGET` names, or the default; where such a target lacks a setting or a word of it,
+    it takes its own. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a
     string and for a setting that no target has.
     """
     wanted = (named_by_environment() or DEFAULT) if name is None else name
@@ -268,6 +268,9 @@ def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:
         source = f" ({wanted!r} is named by {ENVIRONMENT})" if name is None else ""
         raise TargetError(f"{error}{source}") from None
     chosen = {one.name: _word(one, settings.get(one.name), lenient=name is None) for one in row.settings}
+    foreign = [setting for setting in settings if setting not in chosen]
+    if foreign and name is not None:
+        raise TargetError(f"the target {row.name!r} has no setting {foreign[0]}", foreign[0])
     return ResolvedTarget(row, wanted, chosen, device)
 
 
