@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.ir.core import RegionKind, Value
@@ -139,3 +140,23 @@ class InRegion(Predicate):
 
     def came(self, subject: Subject) -> str:
         return f"{subject.facts.kind.with_article} region"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithinLimit(Predicate):
+    """A quantity is not larger than a limit of the target; `found` says what came, from the quantity and the limit."""
+
+    quantity: Term
+    limit: Term
+    found: Callable[[Subject, int, int], str]
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.quantity.text} ≤ {self.limit.text}{self.unit}"
+
+    def holds(self, subject: Subject) -> bool:
+        return bool(self.quantity.value(subject) <= self.limit.value(subject))
+
+    def came(self, subject: Subject) -> str:
+        return self.found(subject, self.quantity.value(subject), self.limit.value(subject))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from girih.ir.core import Value
+from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.surroundings import Subject
 from girih.ir.types import Boolean, CoopMatrix, ErrorType, MatrixScope, MemRef, Number, Type, Use, element_type
 from girih.ir.types import promote as promoted
@@ -150,3 +151,8 @@ def subgroup_size() -> Term:
         return size
 
     return Term("subgroup_size", value)
+
+
+def limit(name: str) -> Term:
+    """A number in the limits of the target; a rule that is written down has the one where no target is named."""
+    return Term(str(getattr(DEFAULT_LIMITS, name)), lambda s: getattr(s.facts.limits, name))

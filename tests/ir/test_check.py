@@ -7,7 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from girih import check
+from girih.commands.parts.reference import all_codes
 from girih.diagnostics import render_all
+from girih.ir.limits import DeviceLimits
+from girih.ops.tile import TILE_LANGUAGE
+from girih.program import analyze
+from girih.source import Source
 
 Golden = Callable[[str, str], None]
 
@@ -151,3 +156,45 @@ def test_very_long_lines_are_cut() -> None:
     assert max(map(len, shown.splitlines())) < 600
     line, carets = shown.splitlines()[2:4]
     assert line[carets.index("^") :].startswith("%missing")
+
+
+LIMITED = """func @f() attributes {work_group_size=[64,2]} {
+    %a = alloca {alignment=256} : memref<f32x32x1024,local>
+    %m = constant 0.0 : coopmatrix<f32x2048x1024,matrix_acc>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [
+        (
+            DeviceLimits(),
+            {
+                "func.local_memory": "131072 bytes are alive at a time, a usual device has 65536",
+                "alloca.alignment_limit": "alignment is 256, the default 128",
+                "type.matrix_size": "which has 2097152 components, more than 1048576",
+            },
+        ),
+        (
+            DeviceLimits((16,), 64, 4096, 64, 4096),
+            {
+                "func.work_group_items": "128 work-items, the target has 64",
+                "func.local_memory": "131072 bytes are alive at a time, the target has 4096",
+                "alloca.alignment_limit": "alignment is 256, the target's 64",
+                "type.matrix_size": "which has 2097152 components, more than 4096",
+            },
+        ),
+    ],
+)
+def test_messages_give_the_limit_in_force(limits: DeviceLimits, found: dict[str, str]) -> None:
+    told = {d.code: d.message for d in analyze(Source(LIMITED), None, limits)[1]}
+    assert set(told) == set(found)
+    for code, words in found.items():
+        assert told[code].endswith(words)
+
+
+def test_written_rules_have_the_limits_of_no_target() -> None:
+    written = {code.code: code.rule for code in all_codes(TILE_LANGUAGE).values() if code.needs}
+    assert written["alloca.alignment_limit"] == "alignment ≤ 128"
+    assert written["func.local_memory"] == "local memory ≤ 65536 bytes"

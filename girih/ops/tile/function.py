@@ -6,14 +6,16 @@ import math
 
 from girih.ir.core import Parameter, Region
 from girih.ir.define import Attributes, Expect, attributes_row
-from girih.ir.limits import DeviceLimits
+from girih.ir.limits import DEFAULT_LIMITS
+from girih.ir.predicates import WithinLimit
 from girih.ir.surroundings import Subject
+from girih.ir.terms import limit
 from girih.ir.types import CoopMatrix, Extent, GroupType, MemRef, packed_strides
 from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import Alloca, LifetimeStop
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
-from girih.rules.terms import show
+from girih.rules.terms import computed, show
 from girih.source import Span
 
 FUNCTIONS = '003 "Functions"'
@@ -79,7 +81,11 @@ def _bytes(type: MemRef) -> int:
     return (last + 1) * type.element.size
 
 
-_LIMITS = DeviceLimits()
+def _who_has(local_memory_bytes: int) -> str:
+    """Whose limit a size of local memory is, in words: the default is that of no device in particular."""
+    return "a usual device" if local_memory_bytes == DEFAULT_LIMITS.local_memory_bytes else "the target"
+
+
 _KNOWN = Attributes(known={"subgroup_size": Expect.INTEGER, "work_group_size": Expect.INTEGERS})
 
 TILE.rules(
@@ -99,15 +105,14 @@ TILE.rules(
                   f"{s.op.subgroup_size or 'any of ' + ', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
         "the first entry of the work-group size is a multiple of the subgroup size", FUNCTIONS,
         at=lambda s: s.op.attributes.entry("work_group_size").span),
-    Row("work_group_items", "", Holds(f"product of work_group_size ≤ {_LIMITS.work_group_items}",
-        lambda s: math.prod(_work_group_size(s)) <= s.facts.limits.work_group_items,
-        lambda s: f"{math.prod(_work_group_size(s))} work-items, the target has {s.facts.limits.work_group_items}"),
+    Row("work_group_items", "", WithinLimit(
+        computed("product of work_group_size", lambda s: math.prod(_work_group_size(s))), limit("work_group_items"),
+        lambda s, items, most: f"{items} work-items, the target has {most}"),
         "a work-group has no more work-items than the target allows", FUNCTIONS, needs="work_group_items",
         at=lambda s: s.op.attributes.entry("work_group_size").span),
-    Row("local_memory", "", Holds(f"local memory ≤ {_LIMITS.local_memory_bytes} bytes",
-        lambda s: _peak(s.op.body) <= s.facts.limits.local_memory_bytes,
-        lambda s: f"{_peak(s.op.body)} bytes are alive at a time, "
-                  f"a usual device has {s.facts.limits.local_memory_bytes}"),
+    Row("local_memory", "", WithinLimit(
+        computed("local memory", lambda s: _peak(s.op.body)), limit("local_memory_bytes"),
+        lambda s, size, most: f"{size} bytes are alive at a time, {_who_has(most)} has {most}", " bytes"),
         "the memory of all `alloca` alive at a time fits the target's local memory", '003 "Alloca"',
         "free memory early with `lifetime_stop`, or make the tiles smaller", "warning", needs="local_memory_bytes"),
 )  # fmt: skip
@@ -280,9 +285,9 @@ TILE.rules(
     Row("matrix_shape", "", Holds("rows ≥ 1 and columns ≥ 1",
         lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1, lambda s: f"the type is {s.op}"),
         "a cooperative matrix has at least one row and one column", COOPMATRIX),
-    Row("matrix_size", "", Holds(f"rows * columns ≤ {_LIMITS.matrix_components}",
-        lambda s: _components(s) <= s.facts.limits.matrix_components,
-        lambda s: f"the type is {s.op}, which has {_components(s)} components"),
+    Row("matrix_size", "", WithinLimit(
+        computed("rows * columns", _components), limit("matrix_components"),
+        lambda s, size, most: f"the type is {s.op}, which has {size} components, more than {most}"),
         "a cooperative matrix has no more components than the target allows", COOPMATRIX,
         "take a smaller matrix, and go through the larger one in a loop", needs="matrix_components"),
 )  # fmt: skip

@@ -21,10 +21,10 @@ from girih.ir.define import (
     slices,
 )
 from girih.ir.kinds import BOOLEAN, INDEXES, MEMREF, MEMREF_OR_GROUP, NUMBER, NUMBER_OR_MEMREF
-from girih.ir.limits import DeviceLimits
-from girih.ir.predicates import equal
+from girih.ir.limits import DEFAULT_LIMITS
+from girih.ir.predicates import WithinLimit, equal
 from girih.ir.surroundings import Subject
-from girih.ir.terms import element, order, type_of
+from girih.ir.terms import element, limit, order, type_of
 from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, GroupType, MemRef
 from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds, Satisfies
@@ -95,8 +95,9 @@ def _alignment_fits(s: Subject) -> bool:
     return alignment > 0 and alignment % memref(s, "result").element.size == 0
 
 
-def _alignment_bounded(s: Subject) -> bool:
-    return _alignment(s) <= s.facts.limits.alignment
+def _alignment_told(s: Subject, alignment: int, most: int) -> str:
+    whose = "the default" if most == DEFAULT_LIMITS.alignment else "the target's"
+    return f"alignment is {alignment}, {whose} {most}"
 
 
 TILE.rules(
@@ -114,8 +115,8 @@ TILE.rules(
     Row("alignment", "attributes", Holds("alignment is a positive multiple of the element size", _alignment_fits,
         lambda s: f"alignment is {_alignment(s)}, an element has {memref(s, 'result').element.size} bytes"),
         "the alignment is a positive multiple of the element size", ALLOCA),
-    Row("alignment_limit", "attributes", Holds(f"alignment ≤ {DeviceLimits().alignment}", _alignment_bounded,
-        lambda s: f"alignment is {_alignment(s)}, the default {s.facts.limits.alignment}"),
+    Row("alignment_limit", "attributes",
+        WithinLimit(computed("alignment", _alignment), limit("alignment"), _alignment_told),
         "the alignment is not larger than the default alignment", ALLOCA, needs="alignment"),
 )  # fmt: skip
 
