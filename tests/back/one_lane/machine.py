@@ -23,7 +23,7 @@ from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Operand, Va
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
-from girih.back.llvm.lower.launch.record import reporter
+from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode

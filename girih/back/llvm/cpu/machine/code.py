@@ -15,7 +15,7 @@ from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.machine.work_group import of_work_group
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.lower.code import KernelCode
-from girih.back.llvm.lower.launch.record import reporter
+from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import Linear, Scalar, natural

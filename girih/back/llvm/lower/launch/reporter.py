@@ -1,0 +1,47 @@
+"""The function that fills a failure record: one per module for each number of values that it reports."""
+
+from __future__ import annotations
+
+from girih.back.llvm.emit.text import ModuleText, Val, integer
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.launch.record import (
+    BEING_WRITTEN,
+    NO_FAILURE,
+    RECORD_FIRST_VALUE,
+    RECORD_GROUP,
+    RECORD_LANE,
+    RECORD_SITE,
+    RECORD_SUBGROUP,
+    WRITTEN,
+)
+
+
+def reporter(module: ModuleText, count: int) -> str:
+    """The name of the function that claims a failure record and fills it, unless another thread did.
+
+    Its arguments: the record, the number of the site as `i32`, work-group, subgroup, lane and `count` values as `i64`.
+    """
+    name = f"girih.found.{count}"
+    if name in module.helpers:
+        return name
+    module.helpers.add(name)
+    values = [Val(f"%value{k}", "i64") for k in range(count)]
+    listed = "".join(f", {v}" for v in values)
+    header = (
+        f"define internal void @{name}(ptr %record, i32 %site, i64 %group, i64 %subgroup, i64 %lane{listed}) "
+        "noinline cold nounwind"
+    )
+    w = Writer(module, header)
+    record = Val("%record", "ptr")
+    claim = w.compare_exchange(record, integer(NO_FAILURE, "i32"), integer(BEING_WRITTEN, "i32"))
+    with w.when(w.exchanged(claim)):
+        w.store(Val("%site", "i32"), w.at(record, RECORD_SITE), 4)
+        places = {"%group": RECORD_GROUP, "%subgroup": RECORD_SUBGROUP, "%lane": RECORD_LANE}
+        for held, offset in places.items():
+            w.store(Val(held, "i64"), w.at(record, offset), 8)
+        for number, value in enumerate(values):
+            w.store(value, w.at(record, RECORD_FIRST_VALUE + 8 * number), 8)
+        w.atomic_store(integer(WRITTEN, "i32"), record, 4, ordering="release")
+    w.ret()
+    w.finish()
+    return name
