@@ -1,4 +1,4 @@
-"""Write docs/errors.md and docs/language.md from the tables of the checker, so that they are never out of date.
+"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date.
 
 `make docs` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -41,7 +41,11 @@ TITLES = {
     "subgroup": "Subgroup operations",
     "builtin": "Where a work-item is",
 }
-"""The headings of the language reference, in order."""
+"""The families of instructions, each with a page of the language reference, in order."""
+
+FUNCTIONS = "functions"
+"""The page of what has rules without being an instruction."""
+FUNCTIONS_TITLE = "Functions, parameters and types"
 
 SHORT = 600
 """An example with fewer characters is short."""
@@ -53,21 +57,30 @@ What a program, a launch or a run can be told. `girih explain CODE` shows the sa
 a program or a launch, a *warning* does not. A *finding* comes of a run: the interpreter collects them and leaves arrays
 as before the launch, compiled code stops at the first; [targets](targets.md) says what each finds.
 
-A code of an instruction leads to its rule in [the language reference](language.md), with what is checked, the source
-and programs. The other codes are explained here, with a program that is told them. `girih explain` also knows the rules
-of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md) lists them.
+A code of an instruction leads to its rule in [the language reference](language/index.md), with what is checked, the
+source and programs. The other codes are explained here, with a program that is told them. `girih explain` also knows
+the rules of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md) lists them.
 """
 
 ABOUT_THE_LANGUAGE = """\
-Every instruction of the tensor language: how it is written, its operands and its restrictions. Syntax is in the
-notation of specification 003: quoted text stands for itself, brackets enclose what may be left out, `/` separates
-choices, `*( )` may be repeated; `%a` is a local value that the reference calls `a`. A *collective* instruction is
-executed by the whole work-group, an *SPMD* one by each work-item for itself, a *mixed* one stands in both kinds of
-region. In restrictions, a ⪯ b says that type a promotes to type b. In formulas, indices count from 0, op(a) is a or its
-transpose, and a_p is the value of work-item p in a subgroup of S.
+Every instruction of the tensor language: how it is written, its operands, its restrictions, a program that uses it and
+one that is refused. Each family of instructions has a page. `girih explain gemm` shows the same in a terminal.
 
-The comments of an example, `; run: f(x=1) == x=2`, say what it is called with and what the arrays hold then; the tests
-run all of them. In a rejected program, `; error: code` stands at the guilty line.
+## How to read a page
+
+- **Syntax** is in the notation of specification 003: quoted text stands for itself, brackets enclose what may be left
+  out, `/` separates choices, `*( )` may be repeated; `%a` is a local value that the reference calls `a`.
+- A *collective* instruction is executed by the whole work-group, an *SPMD* one by each work-item for itself; a *mixed*
+  one stands in both kinds of region. [The execution model](../execution.md) explains them.
+- In **restrictions**, a ⪯ b says that type a promotes to type b. The name of a rule leads to its code in
+  [the list of all codes](../errors.md).
+- In formulas, indices count from 0, op(a) is a or its transpose, and a_p is the value of work-item p in a subgroup of
+  S.
+- The comments of an **example**, `; run: f(x=1) == x=2`, say what it is called with and what the arrays hold then; the
+  tests run all of them. In a **rejected** program, `; error: code` stands at the guilty line.
+
+## Families
+
 """
 
 
@@ -99,7 +112,7 @@ def errors_page() -> str:
         lines += [f"**`{pseudo}`**: {doc}", "", *_rules(codes_of_rules(LANGUAGE, pseudo)), ""]
     lines += ["## Instructions", ""]
     instructions = [row for mnemonic in sorted(LANGUAGE.ops) for row in _rule_rows(codes_of_rules(LANGUAGE, mnemonic))]
-    return "\n".join([*lines, *table(["code", "severity", "rule", "source"], instructions)]) + "\n"
+    return "\n".join([*lines, *table(["code", "severity", "rule"], instructions)]) + "\n"
 
 
 def _marked(code: Code, link: str) -> str:
@@ -128,8 +141,14 @@ def _fenced(language: str, program: str) -> list[str]:
     return [f"```{language}", shown, "```", ""]
 
 
-def _rule_rows(codes: Sequence[Code]) -> list[tuple[str, str, str, str]]:
-    return [(_marked(c, f"language.md#{c.code}"), c.severity, _says(c), c.source or "") for c in codes]
+def _rule_rows(codes: Sequence[Code]) -> list[tuple[str, str, str]]:
+    return [(_marked(c, rule_of(c)), c.severity, _says(c)) for c in codes]
+
+
+def rule_of(code: Code) -> str:
+    """Where the rule of a code stands, seen from docs/."""
+    page = FUNCTIONS if code.owner in PSEUDO else group_of(LANGUAGE, code.owner)
+    return f"language/{page}.md#{code.code}"
 
 
 def _says(code: Code) -> str:
@@ -138,31 +157,41 @@ def _says(code: Code) -> str:
 
 
 def _rules(codes: Sequence[Code]) -> list[str]:
-    return table(["code", "severity", "rule", "source"], _rule_rows(codes))
+    return table(["code", "severity", "rule"], _rule_rows(codes))
 
 
-def language_page() -> str:
-    """docs/language.md."""
-    groups = {group: sorted(m for m in LANGUAGE.ops if group_of(LANGUAGE, m) == group) for group in TITLES}
-    lines = ["# The language", "", WRITTEN, "", *ABOUT_THE_LANGUAGE.splitlines(), ""]
-    for group, mnemonics in groups.items():
-        links = ", ".join(f"[`{m}`](#{anchor(m)})" for m in mnemonics)
-        lines += [f"- [{TITLES[group]}](#{anchor(TITLES[group])}): {links}"]
-    lines += [f"- [Functions, parameters and types](#{anchor('Functions, parameters and types')})", ""]
-    for group, mnemonics in groups.items():
-        lines += [f"## {TITLES[group]}", ""]
-        for mnemonic in mnemonics:
-            lines += _instruction(mnemonic)
-    lines += ["## Functions, parameters and types", ""]
-    for pseudo, doc in PSEUDO.items():
-        restrictions = _restrictions(codes_of_rules(LANGUAGE, pseudo))
-        lines += [f"### {pseudo}", "", doc, "", *restrictions, "", *_programs(pseudo)]
-    return "\n".join(lines).rstrip() + "\n"
+def language_pages() -> dict[str, str]:
+    """The index of the language reference, and its page for every family, by path in the repository."""
+    index = ["# The language", "", WRITTEN, "", *ABOUT_THE_LANGUAGE.rstrip().splitlines(), ""]
+    found = {}
+    for group, title in TITLES.items():
+        mnemonics = sorted(m for m in LANGUAGE.ops if group_of(LANGUAGE, m) == group)
+        links = ", ".join(f"[`{m}`]({group}.md#{anchor(m)})" for m in mnemonics)
+        index += [f"- [{title}]({group}.md): {links}"]
+        found[f"docs/language/{group}.md"] = _page(title, mnemonics, [_instruction(m) for m in mnemonics])
+    links = ", ".join(f"[`{pseudo}`]({FUNCTIONS}.md#{pseudo})" for pseudo in PSEUDO)
+    index += [f"- [{FUNCTIONS_TITLE}]({FUNCTIONS}.md): {links}"]
+    found[f"docs/language/{FUNCTIONS}.md"] = _page(FUNCTIONS_TITLE, list(PSEUDO), [_pseudo(p) for p in PSEUDO])
+    return {"docs/language/index.md": "\n".join(index) + "\n", **found}
+
+
+def _page(title: str, names: Sequence[str], sections: Iterable[Sequence[str]]) -> str:
+    """The page of a family: what stands on it, then section after section."""
+    links = ", ".join(f"[`{name}`](#{anchor(name)})" for name in names)
+    head = [f"# {title}", "", WRITTEN, "", f"{links}. [How to read this page](index.md#how-to-read-a-page).", ""]
+    return "\n".join([*head, *(line for section in sections for line in section)]).rstrip() + "\n"
+
+
+def _pseudo(name: str) -> list[str]:
+    """The section of what has rules without being an instruction."""
+    restrictions = _restrictions(codes_of_rules(LANGUAGE, name))
+    return [f"## {name}", "", PSEUDO[name], "", *restrictions, "", *_programs(name)]
 
 
 def _instruction(mnemonic: str) -> list[str]:
+    """The section of an instruction."""
     spec = LANGUAGE.ops[mnemonic].spec
-    lines = [f"### {mnemonic}", "", *_paragraphs(spec.doc), ""]
+    lines = [f"## {mnemonic}", "", *_paragraphs(spec.doc), ""]
     formula = _formulas().get(mnemonic)
     lines += ["```text", *formula.split("; "), "```", ""] if formula else []
     lines += [f"*{spec.where.value} instruction, {spec.section}*", "", "**Syntax**", ""]
@@ -224,19 +253,19 @@ def _restrictions(codes: Sequence[Code]) -> list[str]:
 
 
 def _rule(code: Code) -> str:
-    return f'<a id="{code.code}"></a>[`{code.id}`](errors.md#{code.code})'
+    return f'<a id="{code.code}"></a>[`{code.id}`](../errors.md#{code.code})'
 
 
 def pages() -> dict[str, str]:
     """The text of every generated page by its path in the repository."""
     groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
     assert groups == set(TITLES), "every instruction stands under a heading"
-    return {"docs/errors.md": errors_page(), "docs/language.md": language_page()}
+    return {"docs/errors.md": errors_page(), **language_pages()}
 
 
 if __name__ == "__main__":
     runpy.run_path(str(ROOT / "tools" / "generate_examples.py"), run_name="__main__")
-    (ROOT / "docs").mkdir(exist_ok=True)
+    (ROOT / "docs" / "language").mkdir(exist_ok=True)
     for name, text in pages().items():
         (ROOT / name).write_text(text, encoding="utf-8")
         print(f"wrote {name}")

@@ -58,7 +58,7 @@ def _unknown(topic: str, known: list[str]) -> NoReturn:
             f"its codes: {', '.join(pool)}" if len(pool) <= MOST_LISTED else f"`girih explain {owner}` lists its codes"
         )
         raise click.UsageError(f"{owner} has no rule {topic!r}; {listed}")
-    hint = f"did you mean {close!r}?" if close else "docs/errors.md lists all codes, docs/language.md all instructions"
+    hint = f"did you mean {close!r}?" if close else "docs/errors.md lists all codes, docs/language/ all instructions"
     raise click.UsageError(f"there is no code or instruction {topic!r}; {hint}")
 
 

@@ -83,7 +83,7 @@ def test_a_family() -> None:
         ("axbpy", "did you mean 'axpby'?"),
         ("less_then", "did you mean 'less_than'?"),
         ("syntax.brase", "did you mean 'syntax.brace'?"),
-        ("zzzzzz", "docs/errors.md lists all codes, docs/language.md all instructions"),
+        ("zzzzzz", "docs/errors.md lists all codes, docs/language/ all instructions"),
         ("gemm.qqqqqqqqqq", "its codes: gemm.region"),
         ("tensor_map.stride_multipel", "did you mean 'tensor_map.stride_multiple'?"),
         ("map_tile.qqqqqqqqqqqqq", "its codes: map_tile.element_offset, map_tile.map"),
