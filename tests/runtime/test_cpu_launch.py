@@ -24,6 +24,7 @@ from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu import entry, pool, slots
 from girih.runtime.cpu.executor import linked
+from girih.runtime.cpu.jit import link
 from girih.runtime.cpu.kernel import CpuKernel
 from tests.conftest import Command
 from tests.runtime.cpu_kernels import (
@@ -567,6 +568,26 @@ def test_many_kernels_come_and_go() -> None:
     for _ in range(200):
         kernel(ARRAY, COUNT).launch((4, 1, 1), (data,))
     assert (data == 200).all()
+
+
+class MemoryInformation(ctypes.Structure):
+    """`struct mallinfo2` of malloc.h of glibc: ten sizes; the eighth, `uordblks`, is what is in use."""
+
+    _fields_ = (("sizes", ctypes.c_size_t * 10),)
+
+
+def test_nothing_stays_of_code_that_was_unloaded() -> None:
+    tell = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if tell is None:
+        pytest.skip("only the C library of GNU tells how much memory is in use")
+    tell.restype = MemoryInformation
+    code = kernel(ARRAY, COUNT).compiled.object
+    link(code, ["kernel"])
+    gc.collect()
+    before = tell().sizes[7]
+    for _ in range(320):
+        link(code, ["kernel"])
+    assert tell().sizes[7] - before < 320 * 1024
 
 
 # --- quotas --------------------------------------------------------------------------------

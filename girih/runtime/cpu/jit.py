@@ -14,16 +14,12 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
 from typing import Any
 
 from girih.back.llvm.assemble.assembler import LLVM, llvm
 from girih.diagnostics import InternalError
 
 __all__ = ["Linked", "is_exported", "keep_forever", "link"]
-
-_NUMBERS = count()
-
 
 _GONE: list[Any] = []
 """Code that nobody needs any more, until the next thread that may use LLVM unloads it."""
@@ -53,12 +49,41 @@ def _unload() -> None:
 
 
 @lru_cache(maxsize=1)
-def _linker() -> Any:
-    # The linker behind `use_jit_link` copes with any distance between code and libraries, the other one knows GDB.
-    debugger = os.environ.get("GIRIH_DEBUGGER") == "1"
-    linker = llvm().create_lljit_compiler(use_jit_link=not debugger, suppress_errors=True)
-    keep_forever(linker)
-    return linker
+def _linkers() -> _Linkers:
+    made = _Linkers(debugger=os.environ.get("GIRIH_DEBUGGER") == "1")
+    keep_forever(made)
+    return made
+
+
+_MOST_LIBRARIES = 16
+"""How many libraries a linker gets. A new linker takes twice the time of a library, so more than a few share one."""
+
+
+@dataclass(slots=True, eq=False)
+class _Linkers:
+    """LLVM's linkers, one after the other.
+
+    A linker remembers something of each library that it ever linked, some KiB, and forgets it only when it goes itself.
+    So the next one takes over after a few libraries: it is let go of, and goes with the last of its libraries.
+    """
+
+    debugger: bool
+    _current: Any = None
+    _libraries: int = 0
+
+    def link(self, builder: Any) -> Any:
+        """The tracker of a library, which keeps the linker too. Raises `RuntimeError`."""
+        if self._libraries % _MOST_LIBRARIES == 0:
+            self._take_over()
+        self._libraries += 1
+        return builder.link(self._current, f"girih-{self._libraries}")
+
+    def _take_over(self) -> None:
+        # The linker behind `use_jit_link` copes with any distance between code and libraries, the other one knows GDB.
+        made = llvm().create_lljit_compiler(use_jit_link=not self.debugger, suppress_errors=True)
+        if self._current is not None:
+            self._current.close()
+        self._current = made
 
 
 def link(object: bytes, symbols: Iterable[str]) -> Linked:
@@ -76,7 +101,7 @@ def _linked(object: bytes, names: list[str]) -> Linked:
     for name in names:
         builder.export_symbol(name)
     try:
-        tracker = builder.link(_linker(), f"girih-{next(_NUMBERS)}")
+        tracker = _linkers().link(builder)
     except RuntimeError as error:
         reason = _missing(object) or str(error).strip()
         raise InternalError(f"machine code cannot be linked: {reason}") from None
