@@ -1,11 +1,14 @@
 """Compiled code on disk, so that the next process need not compile it again.
 
-The folder is `$GIRIH_CACHE_DIR`, or `girih` in `$XDG_CACHE_HOME` or `~/.cache`. It holds at most `$GIRIH_CACHE_SIZE`
-bytes (256 MiB); what was not used for longest goes first, and 0 means no cache. Any number of processes may use it.
+The folder is `$GIRIH_CACHE_DIR`, or `girih` in `$XDG_CACHE_HOME` or `~/.cache`. Whoever writes to it brings it down to
+`$GIRIH_CACHE_SIZE` bytes (256 MiB); what was not used for longest goes first, and 0 means no cache. An entry that is
+larger by itself is neither written nor read; it stays for processes whose limit it suits. Any number of processes may
+use the folder.
 
 What is read will be executed, so it is believed only if the folder and the file are ours, nobody else may write to
-them, and the checksum over everything agrees; other entries are removed with a `CacheWarning`. A folder that cannot be
-written means that nothing is kept, with one warning. Systems without POSIX permissions have no cache.
+them, and the checksum over everything agrees; other entries are removed with a `CacheWarning`, and so is what turns out
+to be of no use later (`Cache.drop`). A folder that cannot be written means that nothing is kept, with one warning.
+Systems without POSIX permissions have no cache.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ __all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
 DEFAULT_BYTES = 256 * 1024 * 1024
 _MAGIC = b"girih code 1\n"
 _CHECKSUM_BYTES = 32
+_START = len(_MAGIC) + _CHECKSUM_BYTES
+"""Where the code begins in an entry."""
 _SUFFIX = ".code"
 _TEMPORARY = ".new-"
 _ABANDONED_SECONDS = 3600.0
@@ -79,18 +84,28 @@ class Cache:
         except FileNotFoundError:
             return None
         except (OSError, _EntryRefused) as error:
-            self._drop(folder, name, error)
+            self._drop(folder, name, _words(error))
             return None
 
-    def _drop(self, folder: int, name: str, error: OSError | _EntryRefused) -> None:
-        """Remove an entry that cannot be believed, and say so; where it stays, it is said once."""
+    def drop(self, key: str, why: str) -> None:
+        """Remove an entry that `get` has returned but that is of no use, with a warning that says why."""
+        if self.folder is None:
+            return
+        try:
+            with _opened(self.folder) as folder:
+                self._drop(folder, key + _SUFFIX, why)
+        except (OSError, _EntryRefused) as error:
+            _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
+
+    def _drop(self, folder: int, name: str, why: str) -> None:
+        """Remove an entry and say so; where it stays, it is said once."""
         place = self.folder and self.folder / name
         try:
             _remove(folder, name)
         except OSError as stays:
-            _warn_once(f"the cached code {place} is of no use: {_words(error)}; it cannot be removed: {_words(stays)}")
+            _warn_once(f"the cached code {place} is of no use: {why}; it cannot be removed: {_words(stays)}")
             return
-        _warn(f"the cached code {place} was dropped: {_words(error)}")
+        _warn(f"the cached code {place} was dropped: {why}")
 
     def put(self, key: str, code: bytes) -> None:
         """Keep code under a key; whoever reads meanwhile finds the old entry, the new one or none."""
@@ -199,8 +214,8 @@ def _refuse_foreign(status: os.stat_result) -> None:
         )
 
 
-def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
-    """The code of an entry; its time of use becomes now."""
+def _verified(folder: int, name: str, key: str, limit: int) -> bytes | None:
+    """The code of an entry, whose time of use becomes now; None where there is more of it than the limit."""
     # Nothing but a plain file may be opened: a pipe would block.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(name, flags, dir_fd=folder)
@@ -209,16 +224,17 @@ def _verified(folder: int, name: str, key: str, limit: int) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise _EntryRefused("it is no plain file")
         _refuse_foreign(status)
-        data = file.read(min(status.st_size, limit + len(_MAGIC) + _CHECKSUM_BYTES + 1))
+        if status.st_size > limit + _START:
+            return None
+        data = file.read(status.st_size)
         # Where it cannot be noted that it was used, it is as good.
         with suppress(OSError):
             if os.utime in os.supports_fd:
                 os.utime(descriptor)
-    start = len(_MAGIC) + _CHECKSUM_BYTES
-    if len(data) < start or not data.startswith(_MAGIC):
+    if len(data) < _START or not data.startswith(_MAGIC):
         raise _EntryRefused("it is no entry of this version")
-    code = data[start:]
-    if data[len(_MAGIC) : start] != _checksum(key, code):
+    code = data[_START:]
+    if data[len(_MAGIC) : _START] != _checksum(key, code):
         raise _EntryRefused("its checksum does not agree")
     return code
 

@@ -7,26 +7,37 @@ import os
 import stat
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import girih
-from girih.back.llvm.assemble.assembler import Cpu
+from girih.back.llvm.assemble.assembler import Cpu, llvm_version
+from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.front.text.parser import parse_text
 from girih.ir.limits import DeviceLimits
 from girih.ops.tile import TILE_LANGUAGE
 from girih.runtime import cache
 from girih.runtime.cache import Cache, CacheWarning, digest, kernel_key
 from girih.runtime.cpu.executor import linked, lowered
+from girih.runtime.cpu.launcher import launcher, launcher_text
 from girih.source import Source
 from tests.ir.tiny import TINY
 
 KEY = digest("a key")
 CODE = bytes(range(256)) * 10
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the process's cache; the launcher of kernels is not compiled into it."""
+    launcher()
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture
@@ -225,6 +236,30 @@ def test_what_is_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
     assert store.get(KEY) is None
 
 
+def test_a_smaller_limit_passes_over_what_is_larger(tmp_path: Path) -> None:
+    """Another process, with a larger limit, still finds it."""
+    large = Cache(tmp_path / "girih")
+    large.put(KEY, CODE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Cache(tmp_path / "girih", limit=len(CODE) - 1).get(KEY) is None
+        assert Cache(tmp_path / "girih", limit=len(CODE)).get(KEY) == CODE
+    assert large.get(KEY) == CODE
+
+
+def test_what_is_larger_than_the_limit_is_left_as_it_is(store: Cache) -> None:
+    store.put(KEY, CODE)
+    os.truncate(entry(store), 2**40)
+    os.utime(entry(store), (1000, 1000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert store.get(KEY) is None
+    status = entry(store).stat()
+    assert (status.st_size, status.st_mtime) == (2**40, 1000)
+    store.put(KEY, CODE)
+    assert store.get(KEY) == CODE
+
+
 def test_what_writers_left_behind_goes(store: Cache) -> None:
     store.put(KEY, CODE)
     assert store.folder is not None
@@ -338,15 +373,14 @@ def test_keys_differ_in_everything_that_matters() -> None:
     assert kernel_key(a, "bounds", "x:y") == keys[0]
 
 
-def test_one_text_in_two_languages_is_two_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+def test_one_text_in_two_languages_is_two_kernels(folder: Path) -> None:
     source = Source("func @f(%A: memref<f32x2>, %a: f32) {\n  store %a, %A[0]\n}\n")
     functions = [parse_text(source, language)[0].functions[0] for language in (TILE_LANGUAGE, TINY)]
     own = [lowered(function, Cpu.host(), "bounds").text for function in functions]
     assert str(functions[0]) == str(functions[1]) and own[0] != own[1]
     for function in functions:
         linked(function, Cpu.host(), "bounds")
-    assert len(list(tmp_path.glob("*.code"))) == 2
+    assert len(list(folder.glob("*.code"))) == 2
     collective, by_each = functions
     bodies = replace(by_each, language=TILE_LANGUAGE)
     assert kernel_key(bodies, "bounds", "x:y") != kernel_key(collective, "bounds", "x:y")
@@ -356,3 +390,49 @@ def test_kernels_for_other_limits_have_other_keys() -> None:
     function = girih.parse("func @f() {}").functions[0]
     small = DeviceLimits(subgroup_sizes=(16,))
     assert kernel_key(function, "bounds", "x:y", small) != kernel_key(function, "bounds", "x:y")
+
+
+# --- entries that are believed and of no use -------------------------------------------------
+
+
+def other_symbol(kept: bytes) -> bytes:
+    """A compiled kernel as bytes whose object defines another function."""
+    compiled = CompiledKernel.from_bytes(kept)
+    renamed = compiled.object.replace(compiled.symbol.encode(), b"x" * len(compiled.symbol))
+    return replace(compiled, object=renamed).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (other_symbol, r"machine code cannot be linked: Symbols not found: \[ girih\.f \]$"),
+        (lambda kept: kept[:-100], "machine code cannot be linked: "),
+        (lambda kept: b"no kernel", "these bytes hold no compiled kernel: "),
+    ],
+)
+def test_an_entry_that_cannot_be_loaded(changed: Callable[[bytes], bytes], says: str, folder: Path) -> None:
+    function = girih.parse("func @f(%A: memref<f32x2>) {}").functions[0]
+    linked(function, Cpu.host(), "bounds")
+    store, (kept,) = Cache.standard(), folder.glob("*.code")
+    whole = store.get(kept.stem)
+    assert whole is not None
+    store.put(kept.stem, changed(whole))
+    with pytest.warns(CacheWarning, match=f"{kept.name} was dropped: {says}"):
+        linked(function, Cpu.host(), "bounds").launch((1, 1, 1), [np.zeros(2, np.float32)])
+    assert store.get(kept.stem) == whole
+
+
+def test_a_launcher_that_cannot_be_loaded(folder: Path) -> None:
+    text = launcher_text(Cpu.host())
+    key = digest("launcher", text, Cpu.host().identity, llvm_version())
+    Cache.standard().put(key, b"no object")
+    with pytest.warns(CacheWarning, match=f"{key}.code was dropped: machine code cannot be linked: "):
+        found = launcher.__wrapped__()
+    assert found is not None and Cache.standard().get(key) != b"no object"
+
+
+def test_dropping_where_there_is_no_cache(tmp_path: Path) -> None:
+    cache._warn_once.cache_clear()
+    Cache(None).drop(KEY, "of no use")
+    with pytest.warns(CacheWarning, match="compiled code is not cached in .*: No such file or directory"):
+        Cache(tmp_path / "nowhere").drop(KEY, "of no use")

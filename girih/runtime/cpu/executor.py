@@ -17,6 +17,7 @@ from girih.recursion import recursion_room
 
 if TYPE_CHECKING:
     from girih.back.llvm.cpu.compile import Lowered
+    from girih.runtime.cache import Cache
     from girih.runtime.cpu.kernel import CpuKernel
 
 __all__ = ["CpuExecutor", "assembled", "linked", "lowered", "processor"]
@@ -92,16 +93,33 @@ def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DE
 
 def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> CpuKernel:
     """The kernel in memory, compiled now or before. Raises what `lowered` does."""
-    from girih.back.llvm.cpu.machine.abi import CompiledKernel
     from girih.runtime.cache import Cache, kernel_key
     from girih.runtime.cpu.kernel import CpuKernel
 
     cache = Cache.standard()
     key = kernel_key(function, checks, cpu.identity, limits)
-    kept = cache.get(key)
+    kept = _kept(function, cache, key)
     if kept is not None:
-        return CpuKernel(function, CompiledKernel.from_bytes(kept))
+        return kept
     made = lowered(function, cpu, checks, limits)
     compiled = replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
     cache.put(key, compiled.to_bytes())
     return CpuKernel(function, compiled)
+
+
+def _kept(function: Function, cache: Cache, key: str) -> CpuKernel | None:
+    """The kernel from the cache; None where it is not there, and where its entry turns out to be of no use."""
+    from girih.back.llvm.cpu.machine.abi import CompiledKernel
+    from girih.runtime.cpu.jit import link
+    from girih.runtime.cpu.kernel import CpuKernel
+
+    kept = cache.get(key)
+    if kept is None:
+        return None
+    try:
+        compiled = CompiledKernel.from_bytes(kept)
+        code = link(compiled.object, [compiled.symbol])
+    except (ValueError, InternalError) as error:
+        cache.drop(key, error.message if isinstance(error, InternalError) else str(error))
+        return None
+    return CpuKernel(function, compiled, code)

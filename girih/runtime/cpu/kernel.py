@@ -25,7 +25,7 @@ from girih.ir.core import Function
 from girih.ir.types import GroupType, MemRef, Type
 from girih.runtime.cpu import slots
 from girih.runtime.cpu.entry import KernelEntry
-from girih.runtime.cpu.jit import link
+from girih.runtime.cpu.jit import Linked, link
 from girih.runtime.cpu.launcher import Launcher, launcher
 from girih.runtime.cpu.plain import PlainLaunch
 from girih.runtime.cpu.pool import process_pool
@@ -40,20 +40,23 @@ class CpuKernel:
     """A kernel that is linked and ready to be launched. Its code is unloaded when this goes.
 
     `launch` does it all. Who is in a hurry asks `call(grid, *arguments)` first, and where that does not return None
-    passes what it returns to `settle`, with the grid and the arguments again. With `plain`, and where this process has
-    no launcher, launches go through Python alone, on the calling thread (`girih.runtime.cpu.plain`).
+    passes what it returns to `settle`, with the grid and the arguments again. `code` is the kernel's object where it is
+    linked already. With `plain`, and where this process has no launcher, launches go through Python alone, on the
+    calling thread (`girih.runtime.cpu.plain`).
     Raises `InternalError` where the code cannot be linked, and `SettingError` for a wrong `GIRIH_NUM_THREADS`.
     """
 
     __slots__ = ("_entry", "_linked", "_specs", "_types", "call", "compiled", "function")
 
-    def __init__(self, function: Function, compiled: CompiledKernel, *, plain: bool = False) -> None:
+    def __init__(
+        self, function: Function, compiled: CompiledKernel, code: Linked | None = None, *, plain: bool = False
+    ) -> None:
         self.function = function
         self.compiled = compiled
         written = written_parameters(function)
         self._specs = [arrays.specification(p, written=p.value in written) for p in function.parameters]
         self._types = [p.type for p in function.parameters]
-        self._linked = link(compiled.object, [compiled.symbol])
+        self._linked = code or link(compiled.object, [compiled.symbol])
         self._entry = self._entry_of(None if plain else launcher())
         self.call = self._entry.call or _unknown
 

@@ -59,21 +59,37 @@ def launcher() -> Launcher | None:
     """
     cpu = Cpu.host()
     text = launcher_text(cpu)
-    cache = Cache.standard()
-    key = digest("launcher", text, cpu.identity, llvm_version())
-    code = cache.get(key)
-    if code is None:
-        code = assemble(text, cpu, optimize=True)
-        cache.put(key, code)
     try:
-        linked = link(code, SYMBOLS)
+        linked = _linked(text, cpu)
     except InternalError:
-        if all(map(is_exported, needed(text))):
+        if _offered(text):
             raise
         return None
     keep_forever(linked)
     start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(linked.addresses["girih_start"])
     return Launcher(linked, start)
+
+
+def _linked(text: str, cpu: Cpu) -> Linked:
+    """The code of a text, compiled now or before. Raises `InternalError` where it cannot be linked."""
+    cache = Cache.standard()
+    key = digest("launcher", text, cpu.identity, llvm_version())
+    kept = cache.get(key)
+    if kept is not None:
+        try:
+            return link(kept, SYMBOLS)
+        except InternalError as error:
+            if not _offered(text):
+                raise
+            cache.drop(key, error.message)
+    code = assemble(text, cpu, optimize=True)
+    cache.put(key, code)
+    return link(code, SYMBOLS)
+
+
+def _offered(text: str) -> bool:
+    """Whether the process has all that a module in LLVM IR takes from it."""
+    return all(map(is_exported, needed(text)))
 
 
 def needed(text: str) -> list[str]:
