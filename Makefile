@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types bless docs fuzz fuzz-cpu fuzz-one-lane bench clean
+.PHONY: help demo test lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,11 +30,13 @@ types: $(VENV)/ready-to-develop ## mypy, strict
 bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output; read the difference before you commit
 	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli tests/test_readme.py
 
-docs: $(VENV)/ready-to-document ## write the generated pages, pictures and grammar; build build/docs/index.html
+generate: $(VENV)/ready-to-develop ## write what is generated: reference, examples, grammar, pictures
 	@$(RUN) tools/generate_docs.py
 	@$(RUN) tools/draw_pictures.py
 	@$(RUN) tools/generate_grammar.py
-	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet
+
+docs: generate $(VENV)/ready-to-document ## generate, then build build/docs/index.html; every warning is an error
+	@$(RUN) -m sphinx -W --keep-going -q -E -j $(JOBS) -d build/doctrees docs build/docs
 	@echo "Open build/docs/index.html"
 
 fuzz: $(VENV)/ready-to-develop ## random programs for a long time; COUNT=100000 SEED=0, JOBS processes

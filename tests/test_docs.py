@@ -6,7 +6,6 @@ import json
 import re
 import runpy
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +23,7 @@ from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
-STALE = "is out of date; run `make docs`"
+STALE = "is out of date; run `make generate`"
 
 
 def tool(name: str, function: str) -> Callable[..., object]:
@@ -161,14 +160,6 @@ def test_the_page_on_instructions_says_where_each_one_stands() -> None:
         meant = MEANINGS[op].__module__.rpartition(".")[2]
         wanted.setdefault(op.__module__.rpartition(".")[2], set()).update([meant, *modules])
     assert rooms == wanted
-
-
-def test_the_site_builds_without_warnings(tmp_path: Path, run_command: Command) -> None:
-    pytest.importorskip("mkdocs", reason="`make docs` installs mkdocs, which builds the pages")
-    pytest.importorskip("mkdocstrings", reason="`make docs` installs mkdocstrings, which builds the pages")
-    built = run_command(sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site"))
-    assert built.returncode == 0, built.stdout
-    assert 'id="gemm.k"' in (tmp_path / "site" / "language" / "linalg.html").read_text(encoding="utf-8")
 
 
 def test_examples_are_what_they_say() -> None:

@@ -1,6 +1,6 @@
 """Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date.
 
-`make docs` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
+`make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
 
 from __future__ import annotations

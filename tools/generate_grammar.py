@@ -1,7 +1,7 @@
 """Write editors/girih.tmLanguage.json: highlighting of the tensor language, from the instructions of the language.
 
 A flat TextMate grammar: a pattern is one regular expression with one scope, so that any tokenizer can use it, and the
-documentation does (tools/mkdocs_hooks.py). `make docs` writes it; a test holds that it is up to date.
+documentation does (docs/_ext/lexer.py). `make generate` writes it; a test holds that it is up to date.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def scopes(line: str) -> Iterator[tuple[str, str]]:
 
 def test_the_grammar_is_up_to_date() -> None:
     written = runpy.run_path(str(ROOT / "tools" / "generate_grammar.py"))["grammar"](TILE_LANGUAGE)
-    assert written == TEXT, "run `make docs`"
+    assert written == TEXT, "run `make generate`"
 
 
 SAMPLE = {
