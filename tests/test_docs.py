@@ -89,6 +89,27 @@ def test_the_pictures_are_up_to_date() -> None:
         assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} {STALE}"
 
 
+COLUMN = 736
+"""The width of a page's column of text, in pixels."""
+
+
+def test_pictures_can_be_read_in_the_column_of_a_page_and_on_dark_pages() -> None:
+    for path in (ROOT / "docs" / "pictures").rglob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        sizes = [float(size) for size in re.findall(r"(?:font-size[:=]\"?|font:)([\d.]+)", text)]
+        width = re.search(r'<svg [^>]*width="([\d.]+)"', text)
+        assert width, path
+        assert min(sizes) * min(1, COLUMN / float(width[1])) >= 10, f"{path}: words of less than 10 pixels"
+        assert "@media (prefers-color-scheme:dark)" in text, path
+
+
+def test_a_picture_on_a_page_leads_to_itself_in_full_size() -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")}
+    shown = [(path, found) for path, text in pages.items() for found in re.findall(r"\[?!\[[^\]]*\]\([^)]*\)\S*", text)]
+    bare = [f"{path}: {found}" for path, found in shown if not re.fullmatch(r"\[!\[.*\]\((.*)\)\]\(\1\)", found)]
+    assert shown and bare == []
+
+
 def test_the_picture_of_a_matrix_shows_all_of_its_states() -> None:
     drawn: Sequence[tuple[str, ...]] = runpy.run_path(str(ROOT / "tools" / "draw_pictures.py"))["MATRIX_STATES"]
     assert {state.__name__ for state in Matrix.__subclasses__()} == {name for name, *_ in drawn}

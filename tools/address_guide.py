@@ -1,8 +1,8 @@
 """What of the guide to addressing is generated: its pictures, and all rules, as a page and for `girih explain`.
 
-A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image. The Python blocks of
-the page are run in order, so that names mean what they mean there. The page of rules is `girih.addressing.RULES`.
-`tools/draw_pictures.py` writes the files.
+A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image, a link to itself. The
+Python blocks of the page are run in order, so that names mean what they mean there. The page of rules is
+`girih.addressing.RULES`. `tools/draw_pictures.py` writes the files.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import runpy
 from importlib import import_module
 from pathlib import Path
 
-import matplotlib
-
 import girih.addressing
 from girih import draw
 from girih.addressing import RULES
@@ -27,7 +25,8 @@ PAGES = ROOT / "docs" / "addressing"
 EXPLAINED = "girih/data/address_rules.json"
 
 PARTS = re.compile(
-    r"^```python\n(?P<code>.*?)^```$|^<!-- (?P<call>picture\(.*?\)) -->\s*!\[[^\]]*\]\((?P<file>[^)]+)\)", re.M | re.S
+    r"^```python\n(?P<code>.*?)^```$|^<!-- (?P<call>picture\(.*?\)) -->\s*\[?!\[[^\]]*\]\((?P<file>[^)]+)\)",
+    re.M | re.S,
 )
 """What happens in a page, in order: a block is run, a picture is drawn."""
 
@@ -102,26 +101,8 @@ def pictures_of(page: Path, text: str) -> dict[str, str]:
     for part in PARTS.finditer(text):
         if part["code"] is None:
             path = (page.parent / part["file"]).resolve().relative_to(ROOT).as_posix()
-            found[path] = kept(ROOT / path, str(eval(part["call"], namespace)) + DRAWN)
+            found[path] = str(eval(part["call"], namespace))
             continue
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(part["code"], str(page), "exec"), namespace)
     return found
-
-
-DRAWN = f"<!-- drawn with matplotlib {matplotlib.__version__} -->\n"
-WITH = re.compile(r"<!-- drawn with (.*) -->")
-"""What a picture ends with; versions of matplotlib differ in last digits of coordinates and in names of patterns."""
-
-
-def kept(path: Path, drawn: str) -> str:
-    """What the file is to hold: what is there already where another version of matplotlib drew the same."""
-    there = path.read_text(encoding="utf-8") if path.exists() else ""
-    drawers = [found[1] for text in (there, drawn) if (found := WITH.search(text))]
-    is_same = len(set(drawers)) == 2 and essence(there) == essence(drawn)
-    return there if is_same else drawn
-
-
-def essence(svg: str) -> tuple[list[str], int]:
-    """What a picture says whoever drew it: its texts, and how many cells, frames and strokes it has."""
-    return re.findall(r">([^<]+)</t", svg), svg.count("M")

@@ -1,5 +1,5 @@
 """Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices and their
-states, a kernel, and what of the guide to addressing is generated (tools/address_guide.py), which needs matplotlib.
+states, a kernel, and what of the guide to addressing is generated (tools/address_guide.py).
 
 A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
 read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the

@@ -1,4 +1,4 @@
-"""`Drawn`: address models show themselves as pictures in notebooks, where matplotlib is installed.
+"""`Drawn`: address models show themselves as pictures in notebooks.
 
 This is the one arrow out of this package: a notebook asks the object itself for its picture, and the pictures are made
 in `girih.draw`, which knows the models. The module is loaded by name, when a notebook asks and not before, so that
@@ -16,7 +16,7 @@ class Drawn:
     __slots__ = ()
 
     def _repr_svg_(self) -> str | None:
-        """The picture as SVG; None, whereupon a notebook shows the text, without matplotlib and without a picture."""
+        """The picture as SVG; None, whereupon a notebook shows the text, for a model without a picture."""
         try:
             return str(import_module("girih.draw").svg(self))
         except Exception:

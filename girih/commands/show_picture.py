@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import zip_longest
 
 from girih.commands.parts.headers import header
 from girih.ir.core import Function, Op, Region, Value
@@ -21,7 +22,7 @@ CHARACTER = 7.3
 INDENT = 16.0
 LONGEST = 96
 """Longer texts of an instruction are cut."""
-REACH = 190.0
+REACH = 130.0
 """How far to the right a curve may go."""
 
 _LOOPS = ("for", "foreach", "foreach_tile")
@@ -45,9 +46,9 @@ DARK = {
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """An instruction, or the head of the function, at a height in pixels."""
+    """An instruction, or a line of the head of the function, at a height in pixels; with its line in the file."""
 
-    line: int
+    line: int | None
     text: str
     depth: int
     y: float
@@ -87,7 +88,9 @@ class PicturePlan:
     boxes: list[PictureBox] = field(default_factory=list)
     jumps: list[Jump] = field(default_factory=list)
 
-    def row(self, line: int, text: str, depth: int, defines: Sequence[Value], uses: Sequence[Value]) -> PictureRow:
+    def row(
+        self, line: int | None, text: str, depth: int, defines: Sequence[Value], uses: Sequence[Value]
+    ) -> PictureRow:
         """Add a row."""
         shown = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
         made = PictureRow(line, shown, depth, self.y + ROW / 2, tuple(defines), tuple(dict.fromkeys(uses)))
@@ -99,8 +102,11 @@ class PicturePlan:
 def planned(function: Function, y: float) -> PicturePlan:
     """A kernel below a height."""
     plan = PicturePlan(y)
-    attributes = f" attributes {show_dictionary(function.attributes)}" if function.attributes else ""
-    plan.row(function.span.line, f"func @{function.name}{attributes}", 0, [p.value for p in function.parameters], ())
+    head = [f"func @{function.name}"]
+    head += [f"    attributes {show_dictionary(function.attributes)}"] if function.attributes else []
+    for number, (text, parameter) in enumerate(zip_longest(head, function.parameters, fillvalue=None)):
+        line = None if number else function.span.line
+        plan.row(line, text or "", 0, [parameter.value] if parameter else [], ())
     _region(plan, function.body, f"{function.body.kind.value} region", 1)
     return plan
 
@@ -152,7 +158,7 @@ class PictureColumns:
     def of(plans: Sequence[PicturePlan]) -> PictureColumns:
         """Columns wide enough for some kernels."""
         rows = [row for plan in plans for row in plan.rows]
-        text = MARGIN + 76
+        text = MARGIN + 66
         deepest = max((box.depth for plan in plans for box in plan.boxes), default=0)
         widest = max((row.depth * INDENT + len(row.text) * CHARACTER for row in rows), default=0.0)
         values = text + max(widest, deepest * INDENT + 260) + 2 * INDENT
@@ -218,7 +224,7 @@ def _style() -> str:
 
     fixed = (
         "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
-        ".title{font:11px system-ui,sans-serif}.jump,.curve{fill:none;stroke-width:1.3}"
+        ".title{font:12px system-ui,sans-serif}.jump,.curve{fill:none;stroke-width:1.3}"
         ".value:hover .curve{stroke-width:2.2}.head{font-weight:600}"
     )
     return f"<style>{fixed}{colours(LIGHT)}@media (prefers-color-scheme:dark){{{colours(DARK)}}}</style>"
@@ -254,7 +260,8 @@ def _rows(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
     for row in plan.rows:
         base = row.y + 4
         look = "ink head" if row.depth == 0 else "ink"
-        yield f'<text class="soft" x="{MARGIN + 34:.1f}" y="{base:.1f}" text-anchor="end">{row.line}</text>'
+        if row.line is not None:
+            yield f'<text class="soft" x="{MARGIN + 24:.1f}" y="{base:.1f}" text-anchor="end">{row.line}</text>'
         yield (
             f'<text class="{look}" x="{_left(columns, row.depth):.1f}" y="{base:.1f}" '
             f'xml:space="preserve">{_text(row.text)}</text>'

@@ -1,8 +1,9 @@
 """Pictures of address models: which element of a tile lies where in memory, and what happens to those outside.
 
-Every model object of `girih.addressing` can be drawn without options; `Options` says what can be chosen. `figure`,
-`svg` and `save` need matplotlib, the extra `girih[draw]`; `text` does not. The same model and options always give the
-same bytes of SVG and the same text. Of large tiles a part is drawn, and the picture says what is left out.
+Every model object of `girih.addressing` can be drawn without options; `Options` says what can be chosen. `svg`, `text`
+and files that end in `.svg` need nothing else; `figure` and `.png` need matplotlib, the extra `girih[draw]`. The same
+model and options always give the same SVG and the same text. Of large tiles a part is drawn, and the picture says what
+is left out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from girih.draw.models import picture
 from girih.draw.options import PAPER_LIMITS, TERMINAL_LIMITS, DrawOptions, Options, whole
 from girih.draw.picture import DrawingError
 from girih.draw.terminal import NARROWEST, in_terminal
+from girih.draw.vector import svg as in_svg
 
 __all__ = ["DrawOptions", "DrawingError", "Options", "figure", "save", "svg", "text"]
 
@@ -33,23 +35,32 @@ def figure(model: object, **options: Unpack[DrawOptions]) -> Any:
 
 
 def svg(model: object, **options: Unpack[DrawOptions]) -> str:
-    """The picture as SVG, from `<svg` on, with texts as text. Raises as `figure`."""
-    return str(_paper().svg(picture(model, options, PAPER_LIMITS)))
+    """The picture as SVG, from `<svg` on, with texts as text; it follows the colour scheme of its reader.
+
+    Raises as `figure`, but needs no matplotlib.
+    """
+    return in_svg(picture(model, options, PAPER_LIMITS))
 
 
 def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> None:
     """Write the picture to a file that ends in `.svg` or `.png`.
 
-    Raises as `figure`, and `DrawingError` for another ending and for a file that cannot be written.
+    Raises as `figure`, and `DrawingError` for another ending and for a file that cannot be written; `.svg` needs no
+    matplotlib.
     """
     if not isinstance(path, str | PathLike):
         raise DrawingError(f"path = {path!r} is no path; pass the name of a file that ends in {' or '.join(ENDINGS)}")
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
         raise DrawingError(f"{target}: a picture ends in {' or '.join(ENDINGS)}")
-    paper, drawn = _paper(), picture(model, options, PAPER_LIMITS)
+    drawn = picture(model, options, PAPER_LIMITS)
+    is_svg = target.suffix.lower() == ".svg"
+    paper = None if is_svg else _paper()
     try:
-        paper.save(drawn, target)
+        if paper is None:
+            target.write_text(in_svg(drawn), encoding="utf-8")
+        else:
+            paper.save(drawn, target)
     except OSError as error:
         raise DrawingError(f"{target}: the picture cannot be written ({error.strerror or error})") from None
 
@@ -69,4 +80,4 @@ def _paper() -> Any:
     try:
         return import_module("girih.draw.paper")
     except ImportError as error:
-        raise DrawingError(f"a picture needs matplotlib ({error}); pip install 'girih[draw]'") from None
+        raise DrawingError(f"figures and PNG need matplotlib ({error}); pip install 'girih[draw]'") from None

@@ -1,6 +1,7 @@
 """`Picture`: what is drawn of a model, before anybody decides how: grids of cells with numbers, classes and frames.
 
-A picture holds words and numbers only. `girih.draw.paper` makes a matplotlib figure of it, `girih.draw.terminal` text.
+A picture holds words and numbers only. `girih.draw.vector` writes it as SVG, `girih.draw.paper` makes a matplotlib
+figure of it, `girih.draw.terminal` text.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ ACCESS_LOOKS = (
     Look("clamped", "#96d9c0", "C", "...."),
     Look("skipped", "#d5d9de", "S", "\\\\\\\\"),
     Look("discarded", "#f0b49a", "D", "xxxx"),
-    Look("undefined", "#7a4a7d", "U", "++++", ink="#ffffff"),
+    Look("undefined", "#7a4a7d", "U", "++++", ink="#fdf7ff"),
     Look("", PAPER, mark="."),
     Look("", "#f1f3f5"),
 )

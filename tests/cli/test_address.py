@@ -254,11 +254,12 @@ def test_no_equivalent_is_status_1_and_says_why() -> None:
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_drawing_saves_a_picture(ending: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    if ending == "png":
+        pytest.importorskip("matplotlib")
     path = tmp_path / f"tile.{ending}"
     done = address(*STRIDED, "--draw", path)
     assert done.status == 0 and f"saved the picture to {path}" in done.output
-    assert path.read_bytes()[:4] in (b"<svg", b"<?xm", b"\x89PNG")
+    assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG")
     assert address(*STRIDED, "--json", "--draw", path).json["legal"]
 
 
