@@ -15,7 +15,7 @@ from girih.diagnostics import Diagnostic
 from girih.source import NOWHERE, Source, Span
 
 TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
-  axpby %alpha, %A, %beta, %B
+    axpby %alpha, %A, %beta, %B
 }
 """
 

@@ -27,7 +27,9 @@ from pathlib import Path
 
 import pytest
 
-from girih import check
+from girih import Source, check
+from girih.front.text.format import format_source
+from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -175,6 +177,23 @@ def test_a_document_shows_what_happens(
         bless(document, complaints)
         complaints = [complaint for complaint in complaints if complaint.printed is None]
     assert not complaints, "\n\n".join(map(str, complaints))
+
+
+def programs_of(document: Path) -> Iterator[tuple[str, str]]:
+    """The programs in a document with their places; not that which the page lays out before the reader's eyes."""
+    text = document.read_text(encoding="utf-8")
+    for block in blocks_of(text):
+        program = block.language == "tl" or (block.name or "").endswith(".tl")
+        if program and f"girih fmt --diff {block.name}" not in text:
+            yield f"{document.relative_to(ROOT)}:{block.line}", block.body
+
+
+def test_programs_are_laid_out_as_the_formatter_does() -> None:
+    """In what people wrote; what is generated went through the formatter."""
+    by_hand = [path for path in written() if "<!-- Written by tools/" not in path.read_text(encoding="utf-8")]
+    programs = [program for document in by_hand for program in programs_of(document)]
+    assert len(programs) > 10
+    assert [at for at, text in programs if text != format_source(Source(text), TILE_LANGUAGE)[0]] == []
 
 
 def test_the_readme_shows_python_and_commands() -> None:

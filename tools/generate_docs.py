@@ -227,14 +227,15 @@ def example_that_runs(mnemonic: str) -> str | None:
     vectors: dict[str, str] = {}
     for vector in re.findall(r"^; run: .*(?:==|~).*$", text, re.M):
         vectors.setdefault(re.findall(r"\w+", vector)[1], vector)
-    functions_of = _generator("generate_examples.py")["functions_of"]
+    examples = _generator("generate_examples.py")
     word = re.compile(rf"(?<![%$@.\w]){spelling_of(LANGUAGE, mnemonic)}(?!\w)")
     found = []
-    for program in functions_of(text):
+    for program in examples["functions_of"](text):
         name = re.findall(r"^func\s*@(\w+)", program, re.M)[0]
         if name in vectors and word.search(program):
             found.append(f"{vectors[name]}\n{program}")
-    return next((program for program in found if len(program) < SHORT), min(found, key=len, default=None))
+    shown = next((program for program in found if len(program) < SHORT), min(found, key=len, default=None))
+    return None if shown is None else str(examples["laid_out"](shown))
 
 
 @cache

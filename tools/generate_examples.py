@@ -1,8 +1,8 @@
 """Write girih/data/examples.json: for `girih explain`, a short accepted and rejected program for each topic.
 
 They are taken from the tests: `tests/ops/MNEMONIC/ok.tl`, `bad.tl` and `run.tl`, and `tests/front/codes/CODE.tl`.
-Of the functions that show a topic the shortest is taken, without what it does not need. `python
-tools/generate_examples.py` writes the file.
+Of the functions that show a topic the shortest is taken, without what it does not need, laid out as `girih fmt` does.
+`python tools/generate_examples.py` writes the file.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from pathlib import Path
 
 import girih
 from girih.commands.parts.reference import spelling_of
+from girih.front.text.format import format_source
 from girih.ir.language import PSEUDO_MNEMONICS
 from girih.ops.tile import TILE_LANGUAGE
+from girih.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "girih" / "data" / "examples.json"
 
 _EXPECTED = re.compile(r";\s*(?:error|warning):\s*([\w., ]+)")
 _NAME = re.compile(r"func\s*@(\w+)")
+_BEHIND_EMPTY = re.compile(r"\{\n( *\}) (; error: .*)")
 _FINDS = re.compile(r"^(; run: (\w+).* finds (run\.\w+))$", re.M)
 
 
@@ -182,6 +185,12 @@ def found_by_running() -> dict[str, str]:
     return {code: shortest(programs) for code, programs in by_code.items()}
 
 
+def laid_out(program: str) -> str:
+    """The program as `girih fmt` lays it out; as it is where its errors keep the formatter from reading it."""
+    text, _ = format_source(Source(program), TILE_LANGUAGE)
+    return _BEHIND_EMPTY.sub(r"{ \2\n\1", text)  # the comment stays on the guilty line
+
+
 def collect() -> str:
     """The text of the file."""
     found: dict[str, dict[str, str]] = {"accepted": {}, "rejected": {}}
@@ -193,6 +202,8 @@ def collect() -> str:
     found["rejected"] |= found_by_running()
     for path in sorted((ROOT / "tests" / "front" / "codes").glob("*.tl")):
         found["rejected"][path.stem] = path.read_text(encoding="utf-8")
+    for programs in found.values():
+        programs.update({topic: laid_out(program) for topic, program in programs.items()})
     return json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 

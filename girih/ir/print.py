@@ -13,7 +13,8 @@ from girih.ir.core import Dictionary, Function, Module, Op, Region, Slice, Value
 from girih.ir.define import Annotation, Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec
 from girih.recursion import recursion_room
 
-INDENT = "  "
+INDENT = "    "
+"""What an instruction stands to the right of its region; `girih fmt` keeps to it too."""
 
 
 def print_module(module: Module) -> str:

@@ -36,7 +36,7 @@ func @empty() {
 def test_canonical_text(tmp_path: Path) -> None:
     path = write(tmp_path, "func @f( %a : f32 )\n{ %b=neg %a:f32 } ; comment")
     done = girih("emit", path, "--as", "ir")
-    assert (done.status, done.output) == (0, "func @f(%a: f32) {\n  %b = neg %a : f32\n}\n")
+    assert (done.status, done.output) == (0, "func @f(%a: f32) {\n    %b = neg %a : f32\n}\n")
 
 
 def test_emitted_text_is_the_same_program(tmp_path: Path) -> None:

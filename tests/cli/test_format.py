@@ -12,7 +12,7 @@ from girih import kernels
 from girih.cli import main
 
 UGLY = "func @f(){ ; why\nbarrier}\n"
-NICE = "func @f() { ; why\n  barrier\n}\n"
+NICE = "func @f() { ; why\n    barrier\n}\n"
 WRONG = "func @f( {\n}\n"
 
 
@@ -63,20 +63,20 @@ def test_diff_shows_what_would_change(folder: Path) -> None:
     result = fmt("--diff", str(folder / "ugly.tl"))
     assert result.exit_code == 0
     assert "-barrier}" in result.stdout
-    assert "+  barrier" in result.stdout
+    assert "+    barrier" in result.stdout
     assert (folder / "ugly.tl").read_text(encoding="utf-8") == UGLY
 
 
 def test_diff_shows_line_ends_that_would_change() -> None:
     body = "barrier\r\n}"
-    result = fmt("--diff", "-", text=f"func @f() {{\r\n  {body}")
+    result = fmt("--diff", "-", text=f"func @f() {{\r\n    {body}")
     assert result.stdout_bytes.decode().split("\n")[3:] == [
         "-func @f() {\r",
-        "-  barrier\r",
+        "-    barrier\r",
         "-}",
         "\\ No newline at end of file",
         "+func @f() {",
-        "+  barrier",
+        "+    barrier",
         "+}",
         "",
     ]

@@ -50,7 +50,7 @@ def calculated(expression: str) -> str:
 )
 def test_what_a_definition_holds(definition: str, use: str, result: str) -> None:
     module = parse(f"{definition}\nfunc @f() {{\n{use}\n}}\n")
-    assert str(module) == f"func @f() {{\n  {result}\n}}\n"
+    assert str(module) == f"func @f() {{\n    {result}\n}}\n"
 
 
 def test_definitions_of_strings_and_arrays() -> None:

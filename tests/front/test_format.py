@@ -118,7 +118,7 @@ def test_the_top_of_a_file(before: str, after: str) -> None:
 
 def body(text: str) -> str:
     """A text as the body of a function."""
-    lines = "".join(f"  {line}\n" if line else "\n" for line in dedent(text).strip("\n").splitlines())
+    lines = "".join(f"    {line}\n" if line else "\n" for line in dedent(text).strip("\n").splitlines())
     return f"func @f() {{\n{lines}}}\n"
 
 
@@ -129,16 +129,16 @@ def body(text: str) -> str:
         ("%v=subview %A [ 0 : 4,%i ]:memref<f32x4>", "%v = subview %A[0:4, %i] : memref<f32x4>"),
         ("%v = expand %A[0->%4x2x8] : memref<f32x4x2x8>", "%v = expand %A[0 -> %4 x 2 x 8] : memref<f32x4x2x8>"),
         ("gemm.n.t %a,%b\n,%c,%d,%e", "gemm.n.t %a, %b, %c, %d, %e"),
-        ("foreach(%i)=(%a),(%b){barrier}", "foreach (%i) = (%a), (%b) {\n  barrier\n}"),
-        ("if %c{yield()}else{}", "if %c {\n  yield ()\n} else {\n}"),
+        ("foreach(%i)=(%a),(%b){barrier}", "foreach (%i) = (%a), (%b) {\n    barrier\n}"),
+        ("if %c{yield()}else{}", "if %c {\n    yield ()\n} else {\n}"),
         ("if %c{}\nelse\n{}", "if %c {\n} else {\n}"),
         ("for %i=%a,%b{} attributes{unroll=4} barrier", "for %i = %a, %b {\n} attributes {unroll=4}\nbarrier"),
         ("barrier\n\n\n\nbarrier\nbarrier", "barrier\n\nbarrier\nbarrier"),
-        ("parallel {\n\nbarrier\n\n}", "parallel {\n  barrier\n}"),
+        ("parallel {\n\nbarrier\n\n}", "parallel {\n    barrier\n}"),
         ("barrier ;one\n   ; two\n;three", "barrier ;one\n; two\n;three"),
-        ("parallel { ; why\n ; here\n barrier\n ; last\n}", "parallel { ; why\n  ; here\n  barrier\n  ; last\n}"),
-        ("axpby %a, ; scale\n%b,\n; beta\n%c,%d", "axpby %a, ; scale\n    %b,\n    ; beta\n    %c, %d"),
-        ("%x = add %a,\n %b : f32", "%x = add %a,\n    %b : f32"),
+        ("parallel { ; why\n ; here\n barrier\n ; last\n}", "parallel { ; why\n    ; here\n    barrier\n    ; last\n}"),
+        ("axpby %a, ; scale\n%b,\n; beta\n%c,%d", "axpby %a, ; scale\n        %b,\n        ; beta\n        %c, %d"),
+        ("%x = add %a,\n %b : f32", "%x = add %a,\n        %b : f32"),
         ("%x, %y = for %i=%a,%b init(%c=%d,\n%e=%g) -> (f32\n,f32) {}",
          "%x, %y = for %i = %a, %b init (%c=%d,\n                               %e=%g) -> (f32, f32) {\n}"),
     ],
@@ -149,7 +149,9 @@ def test_instructions(before: str, after: str) -> None:
 
 def test_a_list_of_parameters_that_was_broken_stays_broken() -> None:
     before = "func @f(%A: memref<f32x4>,\n  %B: f32 {alignment=4}) ; why\n attributes{subgroup_size=16}\n{}"
-    after = "func @f(%A: memref<f32x4>,\n        %B: f32 {alignment=4}) ; why\n    attributes {subgroup_size=16} {\n}\n"
+    after = (
+        "func @f(%A: memref<f32x4>,\n        %B: f32 {alignment=4}) ; why\n        attributes {subgroup_size=16} {\n}\n"
+    )
     assert formatted(before) == after
 
 
@@ -184,4 +186,4 @@ def test_a_text_with_a_type_that_does_not_exist_is_left_as_it_is() -> None:
 
 def test_names_and_definitions_need_not_be_known() -> None:
     assert formatted("func @f(%A: memref<f32 x\n$n>) {}") == "func @f(%A: memref<f32 x $n>) {\n}\n"
-    assert formatted("func @f(){%a=add %b,%c:$t}") == "func @f() {\n  %a = add %b, %c : $t\n}\n"
+    assert formatted("func @f(){%a=add %b,%c:$t}") == "func @f() {\n    %a = add %b, %c : $t\n}\n"

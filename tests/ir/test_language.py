@@ -32,14 +32,14 @@ from tests.ir.modules import modules
 from tests.ir.tiny import TINY, Celsius, Twice, cpu_knows_it
 
 TEXT = """func @f(%A: memref<f32x2>, %a: f32) {
-  %b = block {
-    %two = constant 2 : f32
-    %c = twice %a : f32
-    store %two, %A[0]
-    leave (%c)
-  } -> (f32)
-  %d = twice %b : f32
-  store %d, %A[1]
+    %b = block {
+        %two = constant 2 : f32
+        %c = twice %a : f32
+        store %two, %A[0]
+        leave (%c)
+    } -> (f32)
+    %d = twice %b : f32
+    store %d, %A[1]
 }
 """
 
@@ -182,7 +182,7 @@ def test_a_type_of_its_own_is_built_checked_and_printed() -> None:
     builder.add("twice", Celsius(), a=degrees.value, names=["u"])
     module = Module((builder.function("f", [degrees]),))
     assert check_module(module) == []
-    assert str(module) == "func @f(%t: celsius) {\n  %u = twice %t : celsius\n}\n"
+    assert str(module) == "func @f(%t: celsius) {\n    %u = twice %t : celsius\n}\n"
     with pytest.raises(TypeError, match="the language tile has no type celsius"):
         RegionBuilder(TILE_LANGUAGE).add("constant", Celsius(), value=1)
 

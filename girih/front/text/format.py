@@ -1,9 +1,9 @@
 """The formatter: a text in canonical layout, with its comments, definitions and names (`girih fmt`).
 
 It works on the tokens of a text and resolves nothing. Spacing is that of the printer, so that a printed module stays as
-it is. An instruction stands on its own line, regions are indented by two spaces, of several empty lines one is kept.
+it is. An instruction stands on its own line, regions are indented by four spaces, of several empty lines one is kept.
 Where the author broke an instruction over lines it stays broken: inside brackets below the first entry, elsewhere
-indented by four. Tokens and comments are the same before and after, which is verified.
+indented by eight. Tokens and comments are the same before and after, which is verified.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from girih.front.text.lexer import (
 from girih.front.text.parser import parse_text
 from girih.front.text.type_parser import TYPE_KEYWORDS
 from girih.ir.language import Language
+from girih.ir.print import INDENT
 from girih.ir.types import SCALARS
 from girih.source import Source, Span
 
 COMMENT = "comment"
-INDENT = 2
-HANGING = 4
+STEP = len(INDENT)
+HANGING = 2 * STEP
 
 _SHAPED = {*TYPE_KEYWORDS, "strided"}
 _SCALAR = "|".join(sorted(SCALARS, key=len, reverse=True))
@@ -206,7 +207,7 @@ class _Layout:
 
     @property
     def indent(self) -> int:
-        return INDENT * self.contexts.count(FormatContext.REGION)
+        return STEP * self.contexts.count(FormatContext.REGION)
 
     def _flush(self) -> None:
         if self.line:
@@ -244,7 +245,7 @@ class _Layout:
     def _place(self, token: Token, position: int) -> None:
         closes_region = token.at("}") and self.contexts[-1] is FormatContext.REGION
         if closes_region:
-            self._new_line(self.indent - INDENT, token, statement=True)
+            self._new_line(self.indent - STEP, token, statement=True)
         elif self._begins(position):
             self._new_line(self.indent, token, statement=True)
         elif self.ended and not (self.last.at("}") and self.line.strip() == "}"):
