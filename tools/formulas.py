@@ -102,5 +102,7 @@ FORMULAS: dict[str, str] = {
     "tensor_layout_slice": "offset[d] := offset[d] + slices[d].offset; span[d] := slices[d].size",
     "tensor_view_set_dimension": "dimension = numbers; stride[last] = 1, stride[d] = stride[d+1] numbers[d+1]",
     "xor": "result = a ⊕ b, bit by bit",
-} | {f"native_{name}": f"result = {text} (1 + ε), |ε| ≤ 2^-10" for name, text in _NATIVE.items()}  # fmt: skip
+} | {
+    f"native_{name}": f"result = {text} (1 + ε), |ε| ≤ 2^-10, in bf16 2^-8" for name, text in _NATIVE.items()
+}  # fmt: skip
 """A formula by mnemonic; `; ` separates its lines."""

@@ -224,34 +224,31 @@ def test_complex_operations(type: Number, lanes: int) -> None:
     pieces |= {name: compare_piece(name, type) for name in ("equal", "not_equal")}
     compiled = Machine().compile(pieces, lanes)
     random = np.random.default_rng(5)
-    a = (random.normal(size=3000) + 1j * random.normal(size=3000)).astype(numbers.dtype(type))
-    b = (random.normal(size=3000) + 1j * random.normal(size=3000)).astype(numbers.dtype(type))
-    epsilon = 2.0 ** -FORMATS[PARTS[type]][0]
-    for name in binary:
-        expected = numbers.BINARY[name](a, b, type)
-        assert np.max(np.abs(compiled[name](a, b) - expected) / np.abs(expected)) < 4 * epsilon
+    near = (random.normal(size=6000) + 1j * random.normal(size=6000)).astype(numbers.dtype(type))
     special = specials(type)
-    x, y = np.repeat(special, len(special)), np.tile(special, len(special))
-    for name in ("add", "sub"):
+    x = np.concatenate([np.repeat(special, len(special)), near[:3000], near[:3000], patterns(type, 5000, 1)])
+    y = np.concatenate([np.tile(special, len(special)), near[3000:], near[:3000].conj(), patterns(type, 5000, 2)])
+    for name in binary:
         assert_same(compiled[name](x, y), numbers.BINARY[name](x, y, type), x, y)
     for name in ("neg", "conj", "im", "re"):
         assert_same(compiled[name](special), numbers.UNARY[name](special, type), special)
     for name in ("equal", "not_equal"):
         assert_same(compiled[name](x, y), numbers.COMPARE[name](x, y), x, y)
-    zero = np.zeros_like(special)
-    assert_same(compiled["div"](special, zero), numbers.BINARY["div"](special, zero, type), special)
 
 
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("type", COMPLEX, ids=str)
 def test_complex_absolute_value(type: Number, lanes: int) -> None:
     compiled = Machine().compile({"abs": unary_piece("abs", type)}, lanes)["abs"]
-    a = np.concatenate([patterns(type, 20000), specials(type)])
+    random = np.random.default_rng(6).uniform(0.25, 4, (2, 5000))
+    near = (random[0] + 1j * random[1]).astype(numbers.dtype(type))
+    a = np.concatenate([near, patterns(type, 20000), specials(type)])
     exact = np.hypot(a.real.astype(np.longdouble), a.imag.astype(np.longdouble))
     found = compiled(a)
     finite = np.isfinite(exact.astype(found.dtype)) & (exact > 0)
-    assert ulps(found[finite], exact[finite], PARTS[type]) <= 1.5
+    assert ulps(found[finite], exact[finite], PARTS[type]) <= 1.0
     assert_same(found[~finite], exact[~finite].astype(found.dtype), a[~finite])
+    assert_same(found, numbers.UNARY["abs"](a, type), a)
 
 
 # Constants and casts.
@@ -397,17 +394,18 @@ def test_functions_are_within_their_bounds(name: str, type: Number, lanes: int) 
 
 @needs_more_than_f64
 @pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", [F32, F64], ids=str)
+@pytest.mark.parametrize("type", FLOATS, ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_native_functions(name: str, type: Number, lanes: int) -> None:
     values = arguments(name, type)
     exact = exact_values(name, values)
     found = compiled_functions(type, lanes)[f"native_{name}"](values)
-    nearest = exact.astype(found.dtype)
-    finite = np.isfinite(nearest) & np.isfinite(found) & (exact != 0)
+    nearest = exact.astype(np.float32).astype(found.dtype) if type == BF16 else exact.astype(found.dtype)
+    finite = np.isfinite(nearest.astype(np.float64)) & np.isfinite(found.astype(np.float64)) & (exact != 0)
     smallest = 2.0 ** (FORMATS[type][1] - FORMATS[type][0])
     error = np.abs(found[finite].astype(np.longdouble) - exact[finite])
-    assert np.all(error <= np.maximum(np.abs(exact[finite]) * 2.0**-10, smallest))
+    bound = 2.0**-8 if type == BF16 else 2.0**-10
+    assert np.all(error <= np.maximum(np.abs(exact[finite]) * bound, smallest))
     assert_same(found[~finite], nearest[~finite], values[~finite])
 
 

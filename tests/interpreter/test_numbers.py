@@ -279,6 +279,30 @@ def test_complex_arithmetic(type: Number) -> None:
     assert {result.dtype for result in results.values()} == {numbers.dtype(type)}
 
 
+@pytest.mark.parametrize("type", [C32, C64], ids=str)
+def test_every_product_and_sum_of_a_complex_product_is_rounded(type: Number) -> None:
+    a = array([0.1 + 0.7j, 0.3 - 1.1j], type)
+    assert numbers.BINARY["mul"](np.conjugate(a), a, type).imag.tolist() == [0, 0]
+    assert numbers.matmul(np.conjugate(a[:1, None]), a[None, :1], type).imag.tolist() == [[0]]
+    large = array([1e20 + 1e20j if type == C32 else 1e200 + 1e200j], type)
+    for square in (numbers.BINARY["mul"](large, large, type), numbers.matmul(large[None], large[:, None], type)):
+        assert np.isnan(square.real).all()
+        assert np.isposinf(square.imag).all()
+
+
+@pytest.mark.parametrize("type", [C32, C64], ids=str)
+def test_complex_absolute_values_are_right_to_the_last_place(type: Number) -> None:
+    dtype = numbers.dtype(type)
+    # Pythagorean triples and their multiples have exact lengths; scaled, their squares over- and underflow.
+    triples = [(3, 4, 5), (20, 21, 29), (231, 520, 569), (0, 7, 7), (1_007, 507_024, 507_025)]
+    for power in (0, 100, -120) if type == C32 else (0, 1000, -1040):
+        for real, imaginary, length in triples:
+            values = np.array([complex(math.ldexp(real, power), -math.ldexp(imaginary, power))], dtype)
+            assert numbers.UNARY["abs"](values, type).item() == math.ldexp(length, power)
+    odd = np.array([complex(math.inf, math.nan), complex(math.nan, -math.inf), 0, complex(math.nan, 1)], dtype)
+    assert np.array_equal(numbers.UNARY["abs"](odd, type), [math.inf, math.inf, 0, math.nan], equal_nan=True)
+
+
 @pytest.mark.parametrize(("type", "part"), [(C32, F32), (C64, F64)], ids=str)
 def test_unary_on_complex(type: Number, part: Number) -> None:
     a = array([3 + 4j, -6 - 8j], type)

@@ -117,11 +117,52 @@ def _shifted(function: Callable[[Array, Array], Array]) -> Callable[[Array, Arra
 
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
+
+def _product(a: Array, b: Array, type: Scalar) -> Array:
+    return _complex_product(a, b) if _is_complex(type) else np.multiply(a, b)
+
+
+def _complex_product(a: Array, b: Array) -> Array:
+    # NumPy's own loop may fuse products with sums; then a number times its conjugate is not real.
+    real = a.real * b.real - a.imag * b.imag
+    return _complex(real, a.real * b.imag + a.imag * b.real, a.dtype)
+
+
+def _quotient(a: Array, b: Array, type: Scalar) -> Array:
+    if _is_complex(type):
+        return _complex_quotient(a, b)
+    return _truncated_quotient(a, b) if isinstance(type, Number) and type.family == "integer" else np.divide(a, b)
+
+
+def _complex_quotient(a: Array, b: Array) -> Array:
+    """Smith's division (1962); by zero it gives infinities or NaN."""
+    real_larger = np.absolute(b.real) >= np.absolute(b.imag)
+    large, small = np.where(real_larger, b.real, b.imag), np.where(real_larger, b.imag, b.real)
+    first, second = np.where(real_larger, a.real, a.imag), np.where(real_larger, a.imag, a.real)
+    ratio = small / large
+    scale = 1 / (large + small * ratio)
+    turned = first * ratio
+    real, imaginary = first + second * ratio, np.where(real_larger, second - turned, turned - second)
+    zero, magnitude = real_larger & (large == 0), np.absolute(large)
+    real = np.where(zero, a.real / magnitude, real * scale)
+    return _complex(real, np.where(zero, a.imag / magnitude, imaginary * scale), a.dtype)
+
+
+def _complex(real: Array, imaginary: Array, dtype: np.dtype[Any]) -> Array:
+    result: Array = np.empty(real.shape, dtype)
+    result.real, result.imag = real, imaginary
+    return result
+
+
+def _is_complex(type: Scalar) -> bool:
+    return isinstance(type, Number) and type.family == "complex"
+
+
 BINARY: dict[str, Callable[[Array, Array, Scalar], Array]] = {
     "add": _any_type(np.add),
     "sub": _any_type(np.subtract),
-    "mul": _any_type(np.multiply),
-    "div": _by_family(_truncated_quotient, np.divide),
+    "mul": _product,
+    "div": _quotient,
     "rem": _any_type(np.fmod),
     "max": _by_family(np.maximum, np.fmax),
     "min": _by_family(np.minimum, np.fmin),
@@ -134,7 +175,7 @@ BINARY: dict[str, Callable[[Array, Array, Scalar], Array]] = {
 """Mnemonic to function of two arrays and their type (003 "Arithmetic (binary)").
 
 div truncates and rem takes the sign of the dividend; the smallest integer by -1 is itself, remainder 0. On floats, max
-and min prefer a number over NaN, and rem is C's fmod. shr is arithmetic.
+and min prefer a number over NaN, and rem is C's fmod. shr is arithmetic. On complex numbers mul is ac - bd and ad + bc.
 """
 
 
@@ -145,8 +186,49 @@ def _of_one(function: Callable[[Array], Array]) -> Callable[[Array, Scalar], Arr
     return operation
 
 
+def _absolute(a: Array, type: Scalar) -> Array:
+    if not _is_complex(type):
+        return np.absolute(a)
+    x, y = np.absolute(a.real), np.absolute(a.imag)
+    if a.dtype == _COMPLEX128:
+        length = _length(np.maximum(x, y), np.minimum(x, y))
+    else:
+        # The squares of f32 fit f64, where their sum and its root are rounded far behind the last place of f32.
+        length = np.sqrt(np.square(x, dtype=_FLOAT64) + np.square(y, dtype=_FLOAT64)).astype(x.dtype)
+    length[np.isinf(x) | np.isinf(y)] = np.inf
+    return length
+
+
+def _length(larger: Array, smaller: Array) -> Array:
+    """The root of the sum of two squares in f64; what the sum and its root round off is put right by a Newton step."""
+    _, exponent = np.frexp(larger)
+    x, y = np.ldexp(larger, -exponent), np.ldexp(smaller, -exponent)
+    x_square, y_square = x * x, y * y
+    total = x_square + y_square
+    root = np.sqrt(total)
+    lost = _lost_by_square(x, x_square) + (_lost_by_square(y, y_square) + (x_square - total + y_square))
+    square = root * root
+    rest = total - square - _lost_by_square(root, square) + lost
+    result: Array = np.ldexp(np.where(root == 0, 0.0, root + rest / (root + root)), exponent)
+    return result
+
+
+def _lost_by_square(x: Array, square: Array) -> Array:
+    """What `square`, the rounded square of x, lacks; exact but for underflow (Dekker 1971)."""
+    high = _leading_half(x)
+    low = x - high
+    lost: Array = high * high - square + 2 * high * low + low * low
+    return lost
+
+
+def _leading_half(x: Any) -> Any:
+    """The leading 26 bits of f64 (Dekker 1971), so that products of halves are exact."""
+    shifted = x * 134217729.0
+    return shifted - (shifted - x)
+
+
 UNARY: dict[str, Callable[[Array, Scalar], Array]] = {
-    "abs": _of_one(np.absolute),
+    "abs": _absolute,
     "neg": _of_one(np.negative),
     "not": _of_one(np.invert),
     "conj": _of_one(np.conjugate),
@@ -155,7 +237,8 @@ UNARY: dict[str, Callable[[Array, Scalar], Array]] = {
 }
 """Mnemonic to function of an array and its type (003 "Arithmetic (unary)").
 
-abs, im and re of a complex type give its part type. abs and neg of the smallest integer are itself.
+abs, im and re of a complex type give its part type; abs is then within 1 ulp, infinite where a part is infinite, even
+if the other is NaN. abs and neg of the smallest integer are itself.
 """
 
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
@@ -310,12 +393,6 @@ def _turn_by_ln2(y: Array) -> tuple[Array, Array]:
     return cosine * cosine_rest - sine * sine_rest, sine * cosine_rest + cosine * sine_rest
 
 
-def _leading_half(x: Any) -> Any:
-    """The leading 26 bits of f64 (Dekker 1971), so that products of halves are exact."""
-    shifted = x * 134217729.0
-    return shifted - (shifted - x)
-
-
 def _through_double(function: Callable[[Array], Array]) -> Callable[[Array, Number], Array]:
     """A function evaluated in f64 or c64 and rounded once: far within the bounds, correct but for near-ties."""
 
@@ -370,12 +447,22 @@ def matmul(a: Array, b: Array, accumulator: Number) -> Array:
     """a[..., m, k] times b[..., k, n] in the accumulator's dtype, of shape [..., m, n]; k of 0 gives zeros.
 
     Products and sums of floats are of the accumulator's type, in the order and with the fused operations of the BLAS;
-    integers wrap around. Views with one contiguous matrix axis, such as transposes, are not copied.
+    complex ones are put together in the end from four sums of products of parts. Integers wrap around. Views of real
+    numbers with one contiguous matrix axis, such as transposes, are not copied.
     """
     if accumulator.family == "integer":
         return _integer_matmul(a, b, dtype(accumulator))
+    if accumulator.family == "complex":
+        return _complex_matmul(a, b, accumulator)
     result: Array = np.matmul(_operand(a, accumulator), _operand(b, accumulator))
     return result
+
+
+def _complex_matmul(a: Array, b: Array, accumulator: Number) -> Array:
+    part, wanted = types.PARTS[accumulator], dtype(accumulator)
+    left, right = ([_operand(x, part) for x in (c.real, c.imag)] for c in (a, b))
+    real = np.matmul(left[0], right[0]) - np.matmul(left[1], right[1])
+    return _complex(real, np.matmul(left[0], right[1]) + np.matmul(left[1], right[0]), wanted)
 
 
 def _operand(a: Array, accumulator: Number) -> Array:

@@ -91,7 +91,7 @@ def _convert_hint(s: Subject) -> str | None:
 
 Add = _binary("add", _ANY_NUMBER, "Sum of the operands; integers wrap around.")
 Sub = _binary("sub", _ANY_NUMBER, "Difference of the operands; integers wrap around.")
-Mul = _binary("mul", _ANY_NUMBER, "Product of the operands; integers wrap around.")
+Mul = _binary("mul", _ANY_NUMBER, "Product of the operands; integers wrap around, complex products round every step.")
 Div = _binary("div", _ANY_NUMBER, "Quotient of the operands; integers truncate towards zero.", _no_zero_divisor())
 Rem = _binary("rem", _REAL, "Remainder of the division, with the sign of the dividend.", _no_zero_divisor())
 Max = _binary("max", _REAL, "The larger operand; a number wins over NaN.")
@@ -138,7 +138,12 @@ def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -
 
 _COMPLEX = _families("a complex type", "complex")
 
-Abs = _unary("abs", _ANY_NUMBER, "Absolute value; the smallest integer stays as it is.", part=True)
+Abs = _unary(
+    "abs",
+    _ANY_NUMBER,
+    "Absolute value, of a complex number within 1 ulp; the smallest integer stays as it is.",
+    part=True,
+)
 Neg = _unary("neg", _ANY_NUMBER, "Negation.")
 Not = _unary("not", _BITS, "Bitwise not.")
 Conj = _unary("conj", _COMPLEX, "Complex conjugate.")

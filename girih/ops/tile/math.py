@@ -44,9 +44,15 @@ Exp = _function("exp", _EXPONENTIAL, "e to the power of the argument, within 3 u
 Exp2 = _function("exp2", _EXPONENTIAL, "2 to the power of the argument, within 3 ulp.")
 Log = _function("log", _FLOATING, "Natural logarithm, within 3 ulp.")
 Log2 = _function("log2", _FLOATING, "Logarithm to base 2, within 3 ulp.")
-NativeCos = _function("native_cos", _FLOATING, "Cosine with a relative error of at most 2^-10.")
-NativeSin = _function("native_sin", _FLOATING, "Sine with a relative error of at most 2^-10.")
-NativeExp = _function("native_exp", _EXPONENTIAL, "e to the power of the argument, relative error at most 2^-10.")
-NativeExp2 = _function("native_exp2", _EXPONENTIAL, "2 to the power of the argument, relative error at most 2^-10.")
-NativeLog = _function("native_log", _FLOATING, "Natural logarithm with a relative error of at most 2^-10.")
-NativeLog2 = _function("native_log2", _FLOATING, "Logarithm to base 2 with a relative error of at most 2^-10.")
+
+
+def _native(mnemonic: str, allowed: Satisfies, what: str) -> type[Math]:
+    return _function(mnemonic, allowed, f"{what}; relative error at most 2^-10, in bf16 2^-8.")
+
+
+NativeCos = _native("native_cos", _FLOATING, "Cosine")
+NativeSin = _native("native_sin", _FLOATING, "Sine")
+NativeExp = _native("native_exp", _EXPONENTIAL, "e to the power of the argument")
+NativeExp2 = _native("native_exp2", _EXPONENTIAL, "2 to the power of the argument")
+NativeLog = _native("native_log", _FLOATING, "Natural logarithm")
+NativeLog2 = _native("native_log2", _FLOATING, "Logarithm to base 2")

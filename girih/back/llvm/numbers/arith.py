@@ -4,7 +4,7 @@ Guarantees:
 - A number is a tuple of parts, two for complex numbers; all parts are scalars, or all are vectors of one length.
 - Every operation on floats rounds once to its type; integers wrap around; nothing traps. Division by zero and shifts
   by a negative or too large width give 0: finding them is the caller's work.
-- Results are those of the interpreter: exactly, but for complex multiplication, division and absolute value.
+- Results are those of the interpreter, to the last bit; of NaN only that it is one.
 """
 
 from __future__ import annotations

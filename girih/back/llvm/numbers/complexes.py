@@ -1,15 +1,15 @@
 """Complex multiplication, division and absolute value on LLVM values, scalars or vectors.
 
-Guarantees: the formulas of NumPy, each operation rounded. Division is Smith's (1962), and division by zero gives
-infinities or NaN; the absolute value neither overflows nor underflows before its result does, and is infinite where a
-part is, even if the other one is NaN.
+Guarantees: the results of the interpreter, to the last bit; each operation is rounded. Division is Smith's (1962), and
+division by zero gives infinities or NaN; the absolute value is within 1 ulp, neither overflows nor underflows before
+its result does, and is infinite where a part is, even if the other one is NaN.
 """
 
 from __future__ import annotations
 
 from girih.back.llvm.emit.text import Val, floating, integer, scalar
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.numbers.floats import as_float, magnitude, pattern
+from girih.back.llvm.numbers.floats import as_float, magnitude, negative, pattern
 
 Parts = tuple[Val, ...]
 
@@ -47,9 +47,9 @@ def complex_abs(w: Writer, real: Val, imaginary: Val) -> Val:
     infinite = w.binary("or", w.compare("oeq", x, infinity), w.compare("oeq", y, infinity))
     if scalar(x.type) == "float":
         # The squares of f32 fit f64.
-        length = w.convert("fptrunc", _root(w, *(w.convert("fpext", one, "double") for one in (x, y))), "float")
+        length = w.convert("fptrunc", _root(w, *(w.convert("fpext", part, "double") for part in (x, y))), "float")
     else:
-        length = _scaled_root(w, x, y)
+        length = _scaled_length(w, x, y)
     return w.select(infinite, infinity, length)
 
 
@@ -57,12 +57,31 @@ def _root(w: Writer, x: Val, y: Val) -> Val:
     return w.overloaded("sqrt", w.binary("fadd", w.binary("fmul", x, x), w.binary("fmul", y, y)))
 
 
-def _scaled_root(w: Writer, x: Val, y: Val) -> Val:
+def _scaled_length(w: Writer, x: Val, y: Val) -> Val:
     """The length of a vector of doubles, scaled by a power of two that makes the larger one about 1."""
-    larger = w.larger(pattern(w, x), pattern(w, y))
+    x_bits, y_bits = pattern(w, x), pattern(w, y)
+    larger, smaller = w.larger(x_bits, y_bits), w.smaller(x_bits, y_bits)
     one = integer(1 << 52, larger.type)
     exponent = w.larger(w.binary("and", larger, integer(0x7FF << 52, larger.type)), one)
     exponent = w.smaller(exponent, integer(2045 << 52, larger.type))
     up = as_float(w, w.sub(integer(2046 << 52, larger.type), exponent), "double")
     back = as_float(w, exponent, "double")
-    return w.binary("fmul", _root(w, w.binary("fmul", x, up), w.binary("fmul", y, up)), back)
+    large, small = (w.binary("fmul", as_float(w, part, "double"), up) for part in (larger, smaller))
+    return w.binary("fmul", _length(w, large, small), back)
+
+
+def _length(w: Writer, x: Val, y: Val) -> Val:
+    """The length of a vector, x >= y; what the sum and its root round off is put right by a Newton step."""
+    x_square, y_square = w.binary("fmul", x, x), w.binary("fmul", y, y)
+    total = w.binary("fadd", x_square, y_square)
+    root = w.overloaded("sqrt", total)
+    lost = w.binary("fadd", w.binary("fsub", x_square, total), y_square)
+    lost = w.binary("fadd", _lost_by_square(w, x, x_square), w.binary("fadd", _lost_by_square(w, y, y_square), lost))
+    rest = w.binary("fadd", w.fma(negative(w, root), root, total), lost)
+    zero = w.compare("oeq", root, floating(0.0, root.type))
+    step = w.binary("fdiv", rest, w.binary("fadd", root, root))
+    return w.select(zero, root, w.binary("fadd", root, step))
+
+
+def _lost_by_square(w: Writer, x: Val, square: Val) -> Val:
+    return w.fma(x, x, negative(w, square))

@@ -2,8 +2,8 @@
 
 Guarantees:
 - Within 3 ulp for exp, exp2, log, log2 and 4 ulp for sin, cos in f32 and f64, over the full range, subnormal arguments
-  and results included; f16 and bf16 are computed in f32 and rounded. native_* have a relative error of at most 2^-10
-  in f32 and f64.
+  and results included; f16 and bf16 are computed in f32 and rounded. native_* have a relative error of at most 2^-10,
+  in bf16 of 2^-8.
 - NaN gives NaN, exp of -inf is 0, what is too large is inf, log of 0 is -inf and of what is negative NaN.
 - No library calls but for the sine and cosine of large arguments, and fused multiplication where the processor has
   none.
