@@ -94,6 +94,25 @@ def test_nesting_of_attributes() -> None:
     assert [(d.code, d.span.column) for d in found] == [("syntax.nesting", 263)]
 
 
+def test_nesting_through_definitions() -> None:
+    lines = ["$a = " + "[" * 200 + "]" * 200, "$b = $a", "$c = [" + "{unroll=" * 50 + "$b" + "}" * 50 + "]"]
+    assert check("\n".join([*lines, "$d = [[$c]]"])) == []
+    found = check("\n".join([*lines, "$d = {unroll=[$c, " + "[" * 7 + "$c" + "]" * 8 + "}"]))
+    assert [(d.code, d.span.line, d.span.text) for d in found] == [("syntax.nesting", 4, "$c")]
+    deep = "[" * 200 + "$a" + "]" * 200
+    found = check(f"$a = 1\n$b = {deep}", definitions={"a": "[" * 200 + "]" * 200})
+    assert [(d.code, d.span.text) for d in found] == [("syntax.nesting", "$a")]
+
+
+def test_constants_do_not_nest() -> None:
+    for brackets in ("[" * 3000, "[1.0, [1.0, ", "[[0.0, 1.0], 2.0]"):
+        found = check("func @f() {\n%z = constant " + brackets + " : c32\n}\n")
+        assert [(d.code, d.span.text, d.message.partition(", ")[2]) for d in found] == [
+            ("syntax.complex", "[", "another complex number begins here")
+        ]
+    assert [d.code for d in check("$z = [1.0, [" + "1.0, [" * 3000)] == ["syntax.complex"]
+
+
 def test_definitions_from_outside() -> None:
     text = "$size = 4\nfunc @f(%A: memref<f32x$size>) {\n}\n"
     assert check(text, definitions={"size": 8}) == []

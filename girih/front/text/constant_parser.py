@@ -15,7 +15,7 @@ from girih.front.text.type_parser import TypeParser
 from girih.ir.core import Dictionary, Entry
 from girih.ir.language import Language
 from girih.ir.types import Type
-from girih.recursion import NESTING_LIMIT
+from girih.recursion import NESTING_LIMIT, recursion_room
 from girih.source import Source, Span
 
 ATTRIBUTE_NAMES = ("alignment", "shape_gcd", "stride_gcd", "subgroup_size", "unroll", "work_group_size")
@@ -80,6 +80,8 @@ class ConstantParser(TypeParser):
         span = lexer.span
         if lexer.kind == INTEGER:
             self.fail("syntax.complex", f"{_PARTS}, `{brief(lexer.text)}` is an integer", hint=f"write {lexer.text}.0")
+        if self.at("["):
+            self.fail("syntax.complex", f"{_PARTS}, another complex number begins here")
         value = self.constant()
         if not isinstance(value, float):
             self.fail("syntax.complex", f"{_PARTS}, `{brief(span.text)}` is {kind_of(value)}", span)
@@ -98,8 +100,7 @@ class ConstantParser(TypeParser):
     def attribute(self, depth: int = 0) -> AttributeValue:
         """An attribute: boolean, integer, string, array or dictionary."""
         lexer = self.lexer
-        if depth > NESTING_LIMIT:
-            self.fail("syntax.nesting", f"attributes nest at most {NESTING_LIMIT} deep")
+        self._nested(depth)
         if lexer.kind == STRING:
             text = lexer.text[1:-1]
             lexer.advance()
@@ -114,11 +115,19 @@ class ConstantParser(TypeParser):
             return self.dictionary(depth + 1)
         if lexer.kind == DEFINITION:
             span = lexer.span
-            value = self.definition().value
+            found = self.definition()
+            value = found.value
             if isinstance(value, float | complex | Type):
                 self.fail("definition.kind", f"expected an attribute, `{span.text}` holds {kind_of(value)}", span)
+            self._nested(depth + found.depth, span)
             return value
         self.expected("an attribute: true, false, an integer, a string, [...] or {...}")
+
+    def _nested(self, depth: int, span: Span | None = None) -> None:
+        """Note how deep brackets nest, and refuse what is too deep."""
+        if depth > NESTING_LIMIT:
+            self.fail("syntax.nesting", f"attributes nest at most {NESTING_LIMIT} deep", span)
+        self.deepest = max(self.deepest, depth)
 
     def _array(self, depth: int) -> tuple[object, ...]:
         entries: list[object] = []
@@ -193,6 +202,7 @@ class ConstantParser(TypeParser):
         name = lexer.text[1:]
         lexer.advance()
         self.expect("=")
+        self.deepest = 0
         value = self._right_hand_side()
         if outermost and name in self.given:
             self.used_definitions.add(name)
@@ -202,7 +212,7 @@ class ConstantParser(TypeParser):
             labels = ((span, "defined again"), (earlier.span, "first defined here"))
             self.report("definition.redefined", f"`${name}` is defined twice", span, labels=labels)
             return
-        self.definitions[name] = Definition(value, span)
+        self.definitions[name] = Definition(value, span, self.deepest)
         scope.append(name)
 
     def _right_hand_side(self) -> Value:
@@ -210,7 +220,9 @@ class ConstantParser(TypeParser):
         if lexer.kind == CALC:
             return self._calculation()
         if lexer.kind == DEFINITION:
-            return self.definition().value
+            found = self.definition()
+            self.deepest = found.depth
+            return found.value
         if lexer.kind in (INTEGER, FLOAT) or (lexer.kind == WORD and lexer.text in ("true", "false", "inf", "nan")):
             return self.constant()
         if self.at("[") and self._complex_follows():
@@ -266,26 +278,28 @@ class ConstantParser(TypeParser):
         lexer.advance()
 
 
-def parse_definition(language: Language, name: str, value: object) -> Value:
+def parse_definition(language: Language, name: str, value: object) -> Definition:
     """What a definition given from outside stands for: a Python number as it is, a string as the language writes it.
 
     Raises `ValueError` where that is not possible.
     """
+    span = Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1)
     if isinstance(value, bool | int | float | complex):
-        return value
+        return Definition(value, span)
     for kind, convert in _NUMBERS:
         if isinstance(value, kind):
-            return convert(value)
+            return Definition(convert(value), span)
     if not isinstance(value, str):
         raise ValueError(f"expected a number, or a string as the language writes it, found {type(value).__name__}")
     parser = ConstantParser(Source(value, f"${name}"), language)
     try:
-        found = parser._right_hand_side()
+        with recursion_room():
+            found = parser._right_hand_side()
     except SyntaxFault:
         raise ValueError(parser.diagnostics[0].message) from None
     if parser.lexer.kind != END:
         raise ValueError(f"there is more than one value in {value!r}")
-    return found
+    return Definition(found, span, parser.deepest)
 
 
 def given_definitions(language: Language, values: Mapping[str, object]) -> dict[str, Definition]:
@@ -298,10 +312,7 @@ def given_definitions(language: Language, values: Mapping[str, object]) -> dict[
             raise ValueError(f"definition {given!r}: expected a name, found {type(given).__name__}")
         name = given.removeprefix("$")
         try:
-            found[name] = Definition(
-                parse_definition(language, name, value),
-                Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1),
-            )
+            found[name] = parse_definition(language, name, value)
         except ValueError as error:
             raise ValueError(f"definition {name!r}: {error}") from None
     return found

@@ -50,6 +50,7 @@ class Cursor:
         self.given: frozenset[str] = frozenset()
         self.used_definitions: set[str] = set()
         self.comparisons = 0
+        self.deepest = 0
 
     def report(
         self,

@@ -19,10 +19,11 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a name stands for, and where it was said."""
+    """What a name stands for, where it was said, and how deep its brackets nest."""
 
     value: bool | int | float | complex | str | tuple[object, ...] | Dictionary | Type
     span: Span
+    depth: int = 0
 
 
 class CalculationError(ValueError):
