@@ -22,7 +22,7 @@ highlight_language = "text"
 smartquotes = False
 
 girih_navigation = {
-    "Learn": ["start", "tutorial/index", "execution", "addressing/index"],
+    "Learn": ["start", "tutorial/index", "execution", "glossary", "addressing/index"],
     "Use": ["kernels/index", "targets", "python", "commands", "editors"],
     "Look up": ["language/index", "errors", "changes"],
     "How it is made": ["design/index"],
@@ -56,8 +56,8 @@ html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
 html_domain_indices = False
-pygments_style = "github-light"
-pygments_dark_style = "github-dark"
+pygments_style = "docs._ext.colours.Light"
+pygments_dark_style = "docs._ext.colours.Dark"
 html_theme_options = {
     # The project's links, when it has a public address.
     "footer_icons": [

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pygments.style import Style
 from pygments.token import Token
 
+from docs._ext.colours import Dark, Light
 from docs._ext.docstrings import restructured
 from docs._ext.lexer import GirihLexer
 from docs._ext.pages import KINDS, navigation_below, pages_in_order, prepared, released, short_title, unreleased
@@ -60,6 +62,21 @@ def test_the_language_has_colours() -> None:
 def test_every_part_of_the_programs_in_the_pages_has_a_colour() -> None:
     programs = "".join(block.body for block in BLOCKS if block.language == "tl")
     assert {text for kind, text in GirihLexer().get_tokens(programs) if kind is Token.Text} == set()
+
+
+def luminance(colour: str) -> float:
+    """How light a colour `#rrggbb` is, from 0 to 1, as WCAG 2 defines it."""
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("style", [Light, Dark])
+def test_every_colour_of_code_can_be_read(style: type[Style]) -> None:
+    ground = luminance(style.background_color)
+    for colour in {value.split()[-1] for value in style.styles.values() if value}:
+        darker, lighter = sorted((ground, luminance(colour)))
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5, colour
 
 
 def test_the_name_of_a_file_stands_above_it() -> None:

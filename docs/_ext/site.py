@@ -1,6 +1,7 @@
 """The extension of Sphinx for these pages.
 
 - `<a id="gemm.k"></a>` is a place that links lead to, and a link to a place that is not there is an error;
+- a picture leads to itself in full size;
 - a page's Markdown is prepared by pages.py, docstrings, which are Markdown too, are translated by docstrings.py;
 - the tensor language has colours, from lexer.py.
 """
@@ -13,6 +14,7 @@ from typing import Any
 from docutils import nodes
 from docutils.transforms import Transform
 from pygments.lexers.special import TextLexer
+from sphinx import addnodes
 
 from docs._ext.docstrings import restructured
 from docs._ext.lexer import GirihLexer
@@ -46,6 +48,28 @@ class Anchors(Transform):
             raw.replace_self(target)
 
 
+class PicturesWithoutLinks(Transform):
+    """A link from a picture to its own file is for code hosts; here every picture gets one, `on_resolved`."""
+
+    default_priority = 250
+
+    def apply(self, **_: Any) -> None:
+        """Put the pictures in the place of their links."""
+        for link in list(self.document.findall(addnodes.download_reference)):
+            pictures = list(link.findall(nodes.image))
+            if [picture["uri"] for picture in pictures] == [link["reftarget"]]:
+                link.replace_self(pictures)
+
+
+def on_resolved(app: Any, tree: Any, page: str) -> None:
+    """Link every picture to its file."""
+    for picture in list(tree.findall(nodes.image)):
+        _, name = app.env.images[picture["uri"]]
+        link = nodes.reference("", "", refuri=f"{'../' * page.count('/')}_images/{name}")
+        picture.replace_self(link)
+        link.append(picture)
+
+
 def on_source_read(app: Any, page: str, content: list[str]) -> None:
     """Prepare a page."""
     content[0] = prepared(page, content[0], app.config.girih_navigation)
@@ -76,7 +100,9 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_lexer("tl", GirihLexer)
     app.add_lexer("output", TextLexer)
     app.add_transform(Anchors)
+    app.add_transform(PicturesWithoutLinks)
     app.connect("source-read", on_source_read)
+    app.connect("doctree-resolved", on_resolved)
     app.connect("autodoc-process-docstring", on_docstring)
     app.connect("autodoc-process-signature", on_signature)
     app.connect("html-page-context", on_page, priority=900)  # after the theme has decided
