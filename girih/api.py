@@ -15,6 +15,7 @@ from typing import SupportsIndex
 
 from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
+from girih.environment import warn_of_unknown_variables
 from girih.ir.core import Function, Module
 from girih.program import compile_source, read_source, source_of_text
 from girih.runtime.device import Executor
@@ -76,6 +77,7 @@ def compile_module(
 
 def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagnostic] = ()) -> Program:
     """The kernels of a module without errors, compiled for a target that is resolved."""
+    warn_of_unknown_variables()
     return Program(module, {f.name: target.executor(f) for f in module.functions}, target, tuple(warnings))
 
 

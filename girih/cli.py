@@ -1,24 +1,34 @@
 """The `girih` command: parsing arguments and printing; what a subcommand does is in `girih.commands`.
 
-Exit status: 0 fine (warnings too), 1 the input is wrong or a finding occurred, 2 the call is wrong, 130 interrupted. No
-exception is shown raw: an unforeseen one is reported as a defect (with its traceback where GIRIH_TRACEBACK is set).
+`EXIT_STATUS` is the rule of all commands. No exception is shown raw: an unforeseen one is reported as a defect, with
+its traceback where GIRIH_TRACEBACK is set.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import warnings
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
 import click
 
 from girih import __version__
 from girih.bench.events import CHECK_MODES
 from girih.commands.parts.calls import definitions_of, grid_of
+from girih.environment import VARIABLES, warn_of_unknown_variables
 from girih.runtime.targets import CHECKING, CHECKS, FORMS, PROGRAM_FORM
 
+EXIT_STATUS = (
+    "0 all is well (warnings too); 1 the input is wrong or cannot be read, a run found something, or the output cannot "
+    "be written; 2 the call is wrong; 130 interrupted."
+)
 INTERRUPTED = 130
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE)
+"""What a stream that cannot be written says: the disk is full, or whoever listened is gone."""
 
 BENCH_GROUPS = ("gemm", "threads", "tiles", "batched", "streamed", "rows", "attention", "vectors", "compile", "start",
                 "cache", "calls")  # fmt: skip
@@ -62,19 +72,61 @@ class Commands(click.Group):
             if reconfigure is not None:
                 reconfigure(errors="backslashreplace")
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                warn_of_unknown_variables()
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except MemoryError:
             raise click.ClickException("there is not enough memory for this") from None
         except Exception as error:
             if _is_setting(error):
                 raise click.UsageError(str(error)) from None
+            if _is_of_output(error):
+                raise
             if os.environ.get("GIRIH_TRACEBACK"):
                 raise
             raise click.ClickException(_defect(error)) from error
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Parse and run, as `click` does; output that cannot be written ends in words too."""
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:
+            if not _is_of_output(error):
+                raise
+            _refuse_output(error)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning in the words of the command: who reads it has no line of Python to look at."""
+    click.echo(f"warning: {message}", err=True)
+
+
+def _is_of_output(error: Exception) -> bool:
+    """Whether standard output or standard error cannot be written; a file is refused with its name where it is met."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
+
+
+def _refuse_output(error: OSError) -> NoReturn:
+    """Say that the output is lost, where anything can be said, and end."""
+    with suppress(OSError):
+        click.echo(f"Error: the output cannot be written: {error.strerror or error}", err=True)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError, ValueError):
+            if not stream.isatty():  # What the stream has kept would be written, and fail, once more at the end.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    raise SystemExit(1)
 
 
 def _is_setting(error: Exception) -> bool:
@@ -91,15 +143,17 @@ def _defect(error: Exception) -> str:
     return f"internal error: {known}\nSet GIRIH_TRACEBACK=1 to see where it happened."
 
 
-@click.group(cls=Commands, context_settings=_SETTINGS)
+def _variables() -> str:
+    """The environment variables, as a paragraph that is not wrapped."""
+    width = max(map(len, VARIABLES))
+    rows = [f"  {name:<{width}}  {says}" for name, says in VARIABLES.items()]
+    return "\n".join(["\b", "Environment variables:", *rows])
+
+
+@click.group(cls=Commands, context_settings=_SETTINGS, epilog=f"Exit status: {EXIT_STATUS}\n\n{_variables()}")
 @click.version_option(__version__, prog_name="girih", message="%(prog)s %(version)s")
 def main() -> None:
-    """Check, explain and run kernels in the tensor language.
-
-    \b
-    Exit status: 0 fine (warnings too), 1 the input is wrong or a finding
-    occurred, 2 the call is wrong.
-    """
+    """Check, explain and run kernels in the tensor language."""
 
 
 @main.command()
@@ -226,14 +280,18 @@ def emit(
 
 
 @main.command()
-@click.argument("topic", metavar="CODE|MNEMONIC")
+@click.argument("topic", metavar="CODE|MNEMONIC", required=False)
+@click.option("--list", "list_all", is_flag=True, help="List everything that can be explained, with a line each.")
 @_format
 @click.pass_context
-def explain(ctx: click.Context, topic: str, format: str) -> None:
+def explain(ctx: click.Context, topic: str | None, list_all: bool, format: str) -> None:
     """Explain a code such as `axpby.shape`, an instruction such as `axpby`, or a rule such as `tensor_map.box_dim`."""
-    from girih.commands.explain import explain_topic
+    from girih.commands.explain import explain_topic, list_topics
 
-    ctx.exit(explain_topic(topic, as_json=format == "json"))
+    as_json = format == "json"
+    if list_all == (topic is not None):
+        raise click.UsageError("give a code or an instruction, as in `girih explain axpby.shape`, or --list")
+    ctx.exit(list_topics(as_json=as_json) if topic is None else explain_topic(topic, as_json=as_json))
 
 
 @main.command()
@@ -241,13 +299,20 @@ def explain(ctx: click.Context, topic: str, format: str) -> None:
 @click.argument("function", metavar="[FUNCTION]", required=False)
 @_definitions
 @click.option(
-    "--format", "format", type=click.Choice(["text", "json", "svg", "html"]), default="text", show_default=True,
-    help="Text for people, JSON for programs, or a picture with control flow and uses.",
+    "--format", "format", type=click.Choice(["text", "json", "svg", "html"]), default=None,
+    help="Text for people, JSON for programs, or a picture with control flow and uses. Left out, the name of the "
+    "output says it, and without one it is text.",
 )  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output: .txt, .json, .svg "
+              "or .html.")  # fmt: skip
 @click.pass_context
 def show(
-    ctx: click.Context, file: str, function: str | None, definitions: dict[str, str], format: str, output: str | None
+    ctx: click.Context,
+    file: str,
+    function: str | None,
+    definitions: dict[str, str],
+    format: str | None,
+    output: str | None,
 ) -> None:
     """Show what is in a file: regions, values with types and uses, memory read and written."""
     from girih.commands.show import show_file

@@ -33,6 +33,7 @@ ROOMS = {
     "source": Room(),
     "diagnostics": Room(("source",)),
     "recursion": Room(),
+    "environment": Room(("diagnostics",)),
     "rules": Room(("source", "diagnostics")),
     # Address models: the face loads what it names, the models stand below it.
     "addressing.*": Room((), ARRAYS),
@@ -72,7 +73,7 @@ ROOMS = {
     "runtime": Room(
         (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS
     ),
-    "api": Room((*WORDS, "ir", "program", "arguments", "interpreter", "runtime")),
+    "api": Room((*WORDS, "environment", "ir", "program", "arguments", "interpreter", "runtime")),
     "kernels": Room(("api",), ("numpy",)),
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),

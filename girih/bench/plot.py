@@ -52,11 +52,9 @@ def pyplot() -> Any:
 
 
 def ready(path: Path) -> None:
-    """Raises `PictureError` where a picture could not be written: before anything is measured."""
+    """Raises `PictureError` where a picture could not be drawn: before anything is measured."""
     if path.suffix.lower() not in ENDINGS:
         raise PictureError(f"a picture ends in {', '.join(ENDINGS)}")
-    if not path.parent.is_dir():
-        raise PictureError("there is no such folder")
     pyplot()
 
 

@@ -20,7 +20,7 @@ from girih.bench.measuring.rows import Measurement
 from girih.bench.report import COLOURS, TITLES, Results, cells, head, tail, verdict_in_words
 from girih.commands.parts.array_specifications import Specification, parse_argument
 from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
-from girih.commands.parts.calls import read_program, unknown
+from girih.commands.parts.calls import read_program, refuse_file, unknown
 from girih.commands.parts.report import coloured, print_json
 from girih.diagnostics import GirihError
 from girih.ir.core import Function
@@ -70,6 +70,8 @@ def bench(call: BenchCall) -> int:
             plot.ready(Path(call.plot))
         except plot.PictureError as error:
             raise click.UsageError(f"--plot {call.plot}: {error}") from None
+        if not Path(call.plot).parent.is_dir():
+            refuse_file(call.plot, FileNotFoundError())
     results = _measured(session.measure(request, child), call.as_json)
     if results.refusal is not None and results.refusal[0] == 2:
         raise click.UsageError(results.refusal[1])
@@ -279,6 +281,9 @@ def serve_own(request: MeasuringRequest) -> Iterator[Event]:
         _values(function, given, request.details)
     except click.UsageError as error:
         yield refused(2, error.format_message())
+        return
+    except click.ClickException as error:
+        yield refused(1, f"error: {error.format_message()}")
         return
     except ArrayInputError as error:
         yield refused(1, f"error: {error}")

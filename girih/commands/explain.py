@@ -1,19 +1,28 @@
 """`girih explain`: a rule in words, its source and examples; an instruction with its syntax, operands and rules.
 
-Rules of the address models are explained too, without loading them.
+`--list` names all of them. Rules of the address models are explained too, without loading them.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NoReturn
 
 import click
 
 from girih.commands.address.rules import address_rules
 from girih.commands.address.rules import explained as address_text
-from girih.commands.parts.reference import all_codes, codes_of_rules, describe_code, describe_rules, written_as
+from girih.commands.parts.reference import (
+    all_codes,
+    codes_of_rules,
+    describe_code,
+    describe_rules,
+    other_codes,
+    written_as,
+)
 from girih.commands.parts.report import print_json
 from girih.diagnostics import nearest
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
@@ -48,6 +57,21 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
     return 0
 
 
+def list_topics(*, as_json: bool) -> int:
+    """Print every code with a line each, by the stage that reports it; as JSON: {stage, code, severity, says} each."""
+    checked = [code for owner in LANGUAGE.rules for code in codes_of_rules(LANGUAGE, owner)]
+    stages = {"Checking a program": checked} | other_codes()
+    listed = [(stage, code.code, code.severity, code.says) for stage, codes in stages.items() for code in codes]
+    listed += [("Checking an address model", r["rule"], r["severity"], r["says"]) for r in address_rules().values()]
+    if as_json:
+        print_json([dict(zip(("stage", "code", "severity", "says"), row, strict=True)) for row in listed])
+        return 0
+    for stage, rows in groupby(listed, key=itemgetter(0)):
+        click.echo("\n".join([stage, *(f"  {code}: {says}" for _, code, _, says in rows)]) + "\n")
+    click.echo("\n".join(["Instructions", *wrapped(", ".join(LANGUAGE.ops))]))
+    return 0
+
+
 def _unknown(topic: str, known: list[str]) -> NoReturn:
     owner = topic.split(".")[0]
     own = [name for name in known if name.startswith(owner + ".")] if "." in topic else []
@@ -58,7 +82,7 @@ def _unknown(topic: str, known: list[str]) -> NoReturn:
             f"its codes: {', '.join(pool)}" if len(pool) <= MOST_LISTED else f"`girih explain {owner}` lists its codes"
         )
         raise click.UsageError(f"{owner} has no rule {topic!r}; {listed}")
-    hint = f"did you mean {close!r}?" if close else "docs/errors.md lists all codes, docs/language/ all instructions"
+    hint = f"did you mean {close!r}?" if close else "`girih explain --list` lists all of them"
     raise click.UsageError(f"there is no code or instruction {topic!r}; {hint}")
 
 

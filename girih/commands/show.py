@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,14 +21,19 @@ from girih.ir.print import show_dictionary
 from girih.ir.types import MemRef
 from girih.recursion import recursion_room
 
+ENDINGS = {".txt": "text", ".json": "json", ".svg": "svg", ".html": "html"}
+"""The formats that the names of files ask for."""
+
 
 def show_file(
-    path: str, name: str | None, definitions: Mapping[str, object], format: str, output: str | None = None
+    path: str, name: str | None, definitions: Mapping[str, object], given: str | None, output: str | None = None
 ) -> int:
     """Show the kernels of a file, or one of them, in a format, to standard output or a file.
 
-    1 if the program has an error: then it is reported and nothing is written.
+    1 if the program has an error: then it is reported and nothing is written. A wrong call where the format that is
+    given and the name of the output disagree, or neither says what to write.
     """
+    format = _format(given, output)
     module, problems = analyzed(path, definitions)
     if module is None or errors(problems):
         apart = format != "text" or output is not None
@@ -43,6 +49,22 @@ def show_file(
     with recursion_room():
         write_text(_shown(functions, path, format), output)
     return 0
+
+
+def _format(given: str | None, output: str | None) -> str:
+    """The format that was given, or that the name of the output asks for; text on standard output."""
+    if output is None:
+        return given or "text"
+    shown, ending = click.format_filename(output), os.path.splitext(output)[1].lower()
+    named = ENDINGS.get(ending)
+    if given is None and named is None:
+        known = ", ".join(ENDINGS)
+        raise click.UsageError(f"-o {shown}: the name does not say what to write; end it in one of {known}, or give "
+                               "--format")  # fmt: skip
+    if given is not None and named not in (None, given):
+        raise click.UsageError(f"-o {shown}: {ending} asks for {named}, and --format for {given}; leave out --format, "
+                               "or change the name")  # fmt: skip
+    return given or str(named)
 
 
 def _shown(functions: Sequence[Function], path: str, format: str) -> str:

@@ -62,7 +62,7 @@ def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> Non
         else:
             paper.save(drawn, target)
     except OSError as error:
-        raise DrawingError(f"{target}: the picture cannot be written ({error.strerror or error})") from None
+        raise DrawingError(f"{target}: the picture cannot be written ({error.strerror or error})") from error
 
 
 def text(model: object, *, width: int = 100, **options: Unpack[DrawOptions]) -> str:

@@ -277,7 +277,6 @@ def test_nothing_is_drawn_of_what_is_wrong(tmp_path: Path) -> None:
         ((*LAYOUT, "--slice", "3"), "--slice: '3': expected pairs such as 0:16,8:32"),
         ((*LAYOUT, "--rows", "1.5"), "--rows: '1.5': expected an integer such as 64 or 0x40"),
         ((*CONVOLUTION, "--padding", "1:2:3,0"), "--padding: '1:2:3,0': expected numbers or before:after"),
-        (("strided", "--from", "missing.json"), "missing.json: there is no such file"),
         ((*STRIDED, "--draw", "tile.gif"), "--draw: tile.gif: a picture ends in .svg or .png"),
         ((*MAP, "-D", "7=1"), "'7=1' is not NAME=NUMBER"),
         (("tensor-map", "--from", "-", "--paste", "-"), "standard input, `-`, can be read once only"),

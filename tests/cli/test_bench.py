@@ -83,7 +83,6 @@ def test_a_program_in_error() -> None:
         (("kernel.tl", "axpby", "alpha=1"), "@axpby needs A (memref<f32x?>), beta (f32), B (memref<f32x?>)"),
         (("kernel.tl", "axpby", *ARGUMENTS, "alpha=3"), "'alpha' is given twice"),
         (("kernel.tl", "axpby", "gamma=3"), "there is no argument 'gamma'"),
-        (("absent.tl", "f"), "there is no such file"),
         (
             ("softmax", "factor=3"),
             "softmax is a kernel of the library, which brings its own arguments: leave out factor=3",

@@ -158,7 +158,7 @@ def test_an_unknown_form(tmp_path: Path) -> None:
 
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     done = girih("emit", write(tmp_path, AXPBY), "--as", "ir", "-o", tmp_path)
-    assert (done.status, done.message) == (2, f"{tmp_path}: it is a directory")
+    assert (done.status, done.message) == (1, f"{tmp_path}: it is a directory")
 
 
 def test_the_structure_of_a_file(tmp_path: Path, golden: Callable[[str, str], None]) -> None:
@@ -210,3 +210,29 @@ def test_an_empty_file(tmp_path: Path) -> None:
     path = write(tmp_path, "")
     assert girih("show", path).output == f"{path}: no kernels\n"
     assert girih("show", path, "--format", "json").json == []
+
+
+def test_the_name_of_the_output_says_the_format(tmp_path: Path) -> None:
+    path = write(tmp_path, AXPBY)
+    begins = {"a.txt": "@axpby, line 1", "a.json": "[", "a.svg": "<svg ", "a.HTML": "<!DOCTYPE html>"}
+    for name, begin in begins.items():
+        assert girih("show", path, "-o", tmp_path / name).status == 0
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(begin)
+    assert girih("show", path, "-o", tmp_path / "page", "--format", "html").status == 0
+    assert (tmp_path / "page").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("-o", "a.png"),
+            "-o a.png: the name does not say what to write; end it in one of .txt, .json, .svg, .html",
+        ),
+        (("-o", "a"), "-o a: the name does not say what to write"),
+        (("-o", "a.svg", "--format", "html"), "-o a.svg: .svg asks for svg, and --format for html"),
+    ],
+)
+def test_a_name_that_does_not_say_the_format(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    done = girih("show", write(tmp_path, AXPBY), *arguments)
+    assert done.status == 2 and done.message.startswith(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -83,7 +84,7 @@ def test_a_family() -> None:
         ("axbpy", "did you mean 'axpby'?"),
         ("less_then", "did you mean 'less_than'?"),
         ("syntax.brase", "did you mean 'syntax.brace'?"),
-        ("zzzzzz", "docs/errors.md lists all codes, docs/language/ all instructions"),
+        ("zzzzzz", "`girih explain --list` lists all of them"),
         ("gemm.qqqqqqqqqq", "its codes: gemm.region"),
         ("tensor_map.stride_multipel", "did you mean 'tensor_map.stride_multiple'?"),
         ("map_tile.qqqqqqqqqqqqq", "its codes: map_tile.element_offset, map_tile.map"),
@@ -144,3 +145,14 @@ def test_explanations_load_no_arrays(topic: str) -> None:
 def test_golden_pages(golden: Callable[[str, str], None]) -> None:
     assert "for" in TILE_LANGUAGE.ops
     golden("cli_explain.txt", girih("explain", "for").output.partition("\naccepted")[0])
+
+
+def test_a_list_of_everything() -> None:
+    listed = girih("explain", "--list", "--format", "json").json
+    assert {row["code"] for row in listed} == {*all_codes(TILE_LANGUAGE), *address_rules()}
+    assert {row["stage"] for row in listed} >= {"Reading a text", "Checking a program", "Running a kernel"}
+    shown = girih("explain", "--list").output
+    assert all(f"\n  {row['code']}: {row['says']}\n" in shown for row in listed)
+    assert all(re.search(rf"\b{mnemonic}\b", shown.split("Instructions")[1]) for mnemonic in TILE_LANGUAGE.ops)
+    for call in ((), ("axpby", "--list")):
+        assert girih("explain", *call).message.startswith("give a code or an instruction")

@@ -100,11 +100,6 @@ def test_a_link_stays_a_link(folder: Path) -> None:
     assert (folder / "ugly.tl").read_text(encoding="utf-8") == NICE
 
 
-def test_a_wrong_call_has_its_own_status(folder: Path) -> None:
-    assert fmt(str(folder / "missing.tl")).exit_code == 2
-    assert fmt().exit_code == 2
-
-
 def test_what_is_no_text_is_left_as_it_is(folder: Path) -> None:
     (folder / "binary.tl").write_bytes(b"\xff\x00")
     result = fmt(str(folder / "binary.tl"))

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from girih import __version__
-from girih.cli import Commands
+from girih.cli import EXIT_STATUS, Commands
 from girih.commands.parts import progress
 from girih.diagnostics import InternalError
 from tests.cli.helpers import AXPBY, girih, write
@@ -25,18 +25,9 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 GIRIH = (sys.executable, "-m", "girih")
 
 
-def test_exit_statuses(run_command: Command, tmp_path: Path) -> None:
-    write(tmp_path, AXPBY)
-    write(tmp_path, "func", "wrong.tl")
-    assert run_command(*GIRIH, "check", "kernel.tl", cwd=tmp_path).returncode == 0
-    assert run_command(*GIRIH, "check", "wrong.tl", cwd=tmp_path).returncode == 1
-    assert run_command(*GIRIH, "check", "missing.tl", cwd=tmp_path).returncode == 2
-    assert run_command(*GIRIH).returncode == 2
-
-
 def test_version_and_help() -> None:
     assert girih("--version").output == f"girih {__version__}\n"
-    assert "Exit status: 0 fine" in girih("--help").output
+    assert EXIT_STATUS in " ".join(girih("--help").output.split())
     for command in ("check", "run", "emit", "explain", "show"):
         done = girih(command, "--help")
         assert done.status == 0 and done.output.startswith(f"Usage: girih {command} ")

@@ -263,7 +263,6 @@ AXPBY_CALL = ["alpha=1", "A=ones:f32:4", "beta=0", "B=ones:f32:4"]
         (["axpby", *AXPBY_CALL[:3], "B=zeros"], "B=zeros: its type memref<f32x?> leaves the shape open"),
         (["axpby", *AXPBY_CALL[:3], "B=1"], "B=1: memref<f32x?> takes an array, FILE.npy or zeros:f32:4x4"),
         (["axpby", *AXPBY_CALL[:3], "B=[zeros:f32:1]"], "B: a list is for a group; its type is memref<f32x?>"),
-        (["axpby", *AXPBY_CALL[:3], "B=b.npy"], "b.npy: there is no such file"),
         (["axpby", *AXPBY_CALL[:3], "B=b.npz"], "b.npz: only .npy files are read, one array each"),
         (["axpby", "alpha=a.npy", *AXPBY_CALL[1:]], "alpha: its type is f32, so it takes a number, not an array"),
         (["axpby", *AXPBY_CALL[:3], "B=zeros:f32:99999999999x99999999999"], "elements is too large"),
@@ -274,7 +273,6 @@ AXPBY_CALL = ["alpha=1", "A=ones:f32:4", "beta=0", "B=ones:f32:4"]
         (["axpby", *AXPBY_CALL, "--save", "B=b.txt"], "--save B=b.txt: the file 'b.txt' does not end in .npy"),
         (["axpby", *AXPBY_CALL, "--save", "B=[b.npy]"], "--save B=[b.npy]: it is one array, so it goes to one file"),
         (["axpby", *AXPBY_CALL, "--save", "B=b.npy", "--save", "A=./b.npy"], "--save: two arrays go to "),
-        (["axpby", *AXPBY_CALL, "--save", "B=no/b.npy"], "--save: there is no folder "),
         (
             ["axpby", *AXPBY_CALL, "--grid", "0,"],
             "Invalid value for --grid: '0,' is not one to three sizes such as 8,4",
@@ -309,7 +307,7 @@ def test_all_files_are_saved_or_none(folder: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(np.lib.format, "write_array", fails_the_second_time)
     done = run("axpby", *AXPBY_CALL, "--save", "A=a.npy", "--save", "B=b.npy")
-    assert (done.status, done.message) == (2, "b.npy: No space left on device")
+    assert (done.status, done.message) == (1, "b.npy: No space left on device")
     assert sorted(path.name for path in folder.iterdir()) == ["b.npy", "kernel.tl"]
     assert (folder / "b.npy").read_bytes() == b"old"
 

@@ -1,4 +1,4 @@
-"""`girih address`: the click commands; what they do is in `address_report`. Imports neither NumPy nor the models."""
+"""`girih address`: the click commands; what they do is in `report`. Imports neither NumPy nor the models."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ replace what it says.
 
 @click.group()
 def address() -> None:
-    """Check, count and draw one address model: which bytes does this tile touch?
-
-    \b
-    Exit status: 0 legal (warnings too), 1 a rule is broken or an input file
-    cannot be read, 2 the call is wrong.
-    """
+    """Check, count and draw one address model: which bytes does this tile touch?"""
 
 
 def _symbols(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> Mapping[str, str]:

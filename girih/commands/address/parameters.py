@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import click
 
 from girih.commands.address.paste import Problem, read
-from girih.commands.parts.calls import refuse_file
+from girih.commands.parts.calls import read_standard_input, refuse_file
 
 LARGEST_TEXT = 8 << 20
 """Bytes of the largest file that is read."""
@@ -220,8 +219,8 @@ def gathered(
 ) -> Given:
     """The parameters of a model: those of a dump, replaced by those of a JSON file, replaced by options.
 
-    Raises `ParameterError` for files that say something else, and `click.UsageError` for options that do, for files
-    that cannot be opened, and where a parameter is missing.
+    Raises `ParameterError` for files that say something else, `click.ClickException` for files that cannot be read, and
+    `click.UsageError` for options that are wrong and where a parameter is missing.
     """
     if file == "-" and paste == "-":
         raise click.UsageError("standard input, `-`, can be read once only")
@@ -292,7 +291,7 @@ def _text(path: str) -> str:
     """The text of a file, of standard input for `-`."""
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
+            data = read_standard_input(LARGEST_TEXT + 1)
         else:
             with open(path, "rb") as file:
                 data = file.read(LARGEST_TEXT + 1)

@@ -216,5 +216,6 @@ def _save(answer: Answer, call: AddressCall) -> None:
     try:
         draw.save(answer.drawn, call.draw, **answer.options)
     except draw.DrawingError as error:
-        raise click.UsageError(f"--draw: {error}") from None
+        wrong = click.ClickException if isinstance(error.__cause__, OSError) else click.UsageError
+        raise wrong(f"--draw: {error}") from None
     click.echo(f"saved the picture to {click.format_filename(call.draw)}", err=call.as_json)

@@ -1,4 +1,8 @@
-"""What a call of the command says: sources, definitions, grids, names. A wrong call is a `click.UsageError`."""
+"""What a call of the command says: sources, definitions, grids, names.
+
+A wrong call is a `click.UsageError`, exit status 2; a file that cannot be read or written is a `click.ClickException`,
+exit status 1.
+"""
 
 from __future__ import annotations
 
@@ -62,24 +66,32 @@ def read_program(path: str) -> Source:
 
     try:
         if path == "-":
-            return source_of_bytes(sys.stdin.buffer.read(LARGEST_TEXT + 1), "<stdin>")
+            return source_of_bytes(read_standard_input(LARGEST_TEXT + 1), "<stdin>")
         return read_source(path)
     except (OSError, ValueError) as error:
         refuse_file(path, error)
 
 
+def read_standard_input(most: int) -> bytes:
+    """The first bytes of standard input. Raises `OSError` where it cannot be read."""
+    if sys.stdin is None:
+        raise OSError("it is closed")
+    return sys.stdin.buffer.read(most)
+
+
 def refuse_file(path: str, error: Exception) -> NoReturn:
-    """Say in words why a file cannot be read or written."""
-    shown = click.format_filename(path)
+    """Say in words why a file, or standard input for `-`, cannot be read or written: exit status 1."""
+    shown = "standard input" if path == "-" else click.format_filename(path)
     folder = os.path.dirname(path)
     what = "file" if not folder or os.path.isdir(folder) else "folder"
     reasons: dict[type[Exception], str] = {
         FileNotFoundError: f"there is no such {what}",
         IsADirectoryError: "it is a directory",
+        NotADirectoryError: "a part of the path is not a folder",
         PermissionError: "no permission",
     }
     why = reasons.get(type(error)) or getattr(error, "strerror", None) or str(error)
-    raise click.UsageError(f"{shown}: {why}") from None
+    raise click.ClickException(f"{shown}: {why}") from None
 
 
 def analyzed(

@@ -26,7 +26,7 @@ class Save:
 
 
 def checked_saves(function: Function, given: Mapping[str, Specification], texts: Sequence[str]) -> list[Save]:
-    """`NAME=FILE.npy` for each; a wrong one is a `click.UsageError` before anything runs."""
+    """`NAME=FILE.npy` for each; a wrong one, and a folder that is not there, is refused before anything runs."""
     saves: list[Save] = []
     types = {p.name: p.type for p in function.parameters}
     for text in texts:
@@ -44,9 +44,9 @@ def checked_saves(function: Function, given: Mapping[str, Specification], texts:
         if paths.count(path) > 1:
             raise click.UsageError(f"--save: two arrays go to {path}")
         if not os.path.isdir(os.path.dirname(path)):
-            raise click.UsageError(f"--save: there is no folder {os.path.dirname(path)}")
+            raise click.ClickException(f"--save: there is no folder {os.path.dirname(path)}")
         if os.path.isdir(path):
-            raise click.UsageError(f"--save: {path} is a directory")
+            raise click.ClickException(f"--save: {path} is a directory")
     return saves
 
 

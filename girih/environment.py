@@ -1,0 +1,43 @@
+"""The environment variables that girih reads, and a warning for those that look like one and are none.
+
+The environment is looked at when the first program is loaded or a command starts, never at import.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from functools import cache
+
+from girih.diagnostics import nearest
+
+PREFIX = "GIRIH_"
+
+VARIABLES = {
+    "GIRIH_TARGET": "the target where none is named, see `girih targets`",
+    "GIRIH_NUM_THREADS": "how many threads a launch uses",
+    "GIRIH_CACHE_DIR": "the folder where compiled code is kept",
+    "GIRIH_CACHE_SIZE": "how many bytes of it are kept, 0 for none",
+    "GIRIH_PERF_MAP": "1: the profiler `perf` is told where kernels lie",
+    "GIRIH_DEBUGGER": "1: so are the debuggers GDB and LLDB",
+    "GIRIH_LIBXSMM": "the file of libxsmm, for `girih bench`",
+    "GIRIH_TRACEBACK": "1: an internal error of a command shows where",
+}
+"""What each variable says. The pages and `girih --help` show this table."""
+
+OF_TESTS = ("GIRIH_BLESS",)
+"""Variables that only the tests read."""
+
+
+@cache
+def warn_of_unknown_variables() -> None:
+    """Warn, once in a process, of each `GIRIH_` variable that is set and that nothing reads."""
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in VARIABLES and name not in OF_TESTS:
+            warnings.warn(_unknown(name), stacklevel=2)
+
+
+def _unknown(name: str) -> str:
+    close = nearest(name.removeprefix(PREFIX), [known.removeprefix(PREFIX) for known in VARIABLES])
+    hint = f"did you mean {PREFIX}{close}?" if close else f"there is: {', '.join(VARIABLES)}"
+    return f"the environment variable {name} is set, and girih reads no such variable; {hint}"
