@@ -19,6 +19,7 @@ from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.commands.parts.reference import all_codes, group_of
 from girih.interpreter.machine.machine import MEANINGS
+from girih.kernels.table import TABLE
 from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +46,18 @@ def test_the_generated_pages_are_up_to_date(pages: Mapping[str, str]) -> None:
 def test_the_examples_are_up_to_date() -> None:
     path = ROOT / "girih" / "data" / "examples.json"
     assert path.read_text(encoding="utf-8") == tool("generate_examples.py", "collect")(), f"{path} {STALE}"
+
+
+def test_a_page_of_a_kernel_shows_its_text_its_picture_and_its_figures(pages: Mapping[str, str]) -> None:
+    drawn = cast("Mapping[str, object]", runpy.run_path(str(ROOT / "tools" / "kernel_pictures.py"))["PICTURES"])
+    measured = tool("kernel_pages.py", "measured")
+    for name in TABLE:
+        page = pages[f"docs/kernels/{name}.md"]
+        text = (ROOT / "girih" / "kernels" / f"{name}.tl").read_text(encoding="utf-8")
+        assert f"```tl\n{text}```\n\n</details>" in page, name
+        assert (f"(../pictures/kernels/{name}.svg)" in page) == (name in drawn), name
+        _, rows = cast("tuple[object, Sequence[object]]", measured(name))
+        assert ("| sizes | time |" in page) == bool(rows), name
 
 
 def test_every_code_and_every_instruction_has_its_place(pages: Mapping[str, str]) -> None:

@@ -1,4 +1,5 @@
-"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date.
+"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; and what
+of the pages of kernels and of the page on speed is generated (tools/kernel_pages.py, tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -25,6 +26,8 @@ from girih.commands.parts.reference import (
 from girih.ir.syntax import syntax
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
+from tools.kernel_pages import pages as kernel_pages
+from tools.speed_pictures import pages as speed_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -261,7 +264,7 @@ def pages() -> dict[str, str]:
     """The text of every generated page by its path in the repository."""
     groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
     assert groups == set(TITLES), "every instruction stands under a heading"
-    return {"docs/errors.md": errors_page(), **language_pages()}
+    return {"docs/errors.md": errors_page(), **language_pages(), **kernel_pages(), **speed_page()}
 
 
 if __name__ == "__main__":

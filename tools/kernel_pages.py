@@ -1,0 +1,135 @@
+"""What of the pages of kernels is generated: the text of the kernel, its picture, and its figures.
+
+A page has pairs of comments, `<!-- access -->`, `<!-- figures -->` and `<!-- text -->`, each up to `<!-- end -->`. What
+stands between them is written here: the picture of tools/kernel_pictures.py, tables from benchmarks/results/, and
+girih/kernels/NAME.tl, folded. tools/generate_docs.py writes the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from girih.kernels.table import TABLE
+from tools.kernel_pictures import PICTURES
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PART = re.compile(r"<!-- (access|figures|text) -->\n.*?<!-- end -->", re.S)
+PEERS = {"numpy": "NumPy", "torch": "torch", "libxsmm": "libxsmm"}
+
+STANDARD = {
+    "gemm": ("tiles", "tile gemm "),
+    "gemm_batched": ("batched", ""),
+    "softmax": ("rows", "softmax "),
+    "layernorm": ("rows", "layernorm "),
+    "attention": ("attention", "attention "),
+}
+"""The groups of the standard set that measure a kernel of the library, and how the names of its rows begin."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row of a table: sizes in words, the time, the rate, and the peer's time over ours by peer."""
+
+    sizes: str
+    seconds: float
+    rate: str
+    ratios: Mapping[str, float]
+
+
+def pages() -> dict[str, str]:
+    """The text of every page of a kernel by its path in the repository."""
+    found = {}
+    for name in TABLE:
+        path = ROOT / "docs" / "kernels" / f"{name}.md"
+        found[path.relative_to(ROOT).as_posix()] = PART.sub(_part_of(name), path.read_text(encoding="utf-8"))
+    return found
+
+
+def _part_of(name: str) -> Callable[[re.Match[str]], str]:
+    makers = {"access": access, "figures": figures, "text": text}
+    return lambda part: "\n".join([f"<!-- {part[1]} -->", "", *makers[part[1]](name), "", "<!-- end -->"])
+
+
+def access(name: str) -> Iterator[str]:
+    """The picture, a link to its full size."""
+    file = f"../pictures/kernels/{name}.svg"
+    assert name in PICTURES, f"{name} has no picture"
+    yield f"[![Which elements a work-group of {name} reads and writes]({file})]({file})"
+
+
+def text(name: str) -> Iterator[str]:
+    """The text of the kernel, folded."""
+    shown = (ROOT / "girih" / "kernels" / f"{name}.tl").read_text(encoding="utf-8").rstrip("\n")
+    yield from ("<details>", f"<summary>{name}.tl, {shown.count(chr(10)) + 1} lines</summary>", "")
+    yield from ("```tl", shown, "```", "", "</details>")
+
+
+def figures(name: str) -> Iterator[str]:
+    """Tables of what was measured, and on what."""
+    environment, rows = measured(name)
+    peers = [peer for peer in PEERS if any(peer in row.ratios for row in rows)]
+    heads = ["sizes", "time", "rate", *(f"\N{MULTIPLICATION SIGN} {PEERS[peer]}" for peer in peers)]
+    yield from ("| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads))
+    for row in rows:
+        ratios = [f"{row.ratios[peer]:.2f}" if peer in row.ratios else "" for peer in peers]
+        yield "| " + " | ".join([row.sizes, in_words(row.seconds), row.rate, *ratios]) + " |"
+    yield from ("", machine(environment, peers))
+
+
+def machine(environment: Mapping[str, Any], peers: list[str]) -> str:
+    """What was measured on, and when."""
+    versions = ["girih " + environment["girih"], *(f"{PEERS[peer]} {environment[peer]}" for peer in peers)]
+    return (
+        f"One thread of an {environment['cpu']} ({environment['llvm_cpu']}), {environment['date']}, checks off;\n"
+        f"{', '.join(versions)}. [How to read this](index.md#figures)."
+    )
+
+
+def in_words(seconds: float) -> str:
+    """A time with three digits."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def measured(name: str) -> tuple[Mapping[str, Any], list[Figure]]:
+    """What was measured of a kernel with one thread: the environment, and rows; none where nothing was."""
+    if name in STANDARD:
+        results = newest("cpu")
+        group, begin = STANDARD[name]
+        chosen = [row for row in results["rows"] if row["group"] == group and row["name"].startswith(begin)]
+        return results["environment"], [_standard(row, begin) for row in chosen if row["seconds"]]
+    if name in {row["product"] for row in newest("quantised")["rows"]}:
+        results = newest("quantised")
+        chosen = [row for row in results["rows"] if (row["product"], row["threads"]) == (name, 1)]
+        return results["environment"], [_quantised(row) for row in chosen if row["checks"] == "off"]
+    return {}, []
+
+
+@cache
+def newest(suite: str) -> dict[str, Any]:
+    """The newest results of a suite of benchmarks."""
+    found: dict[str, Any] = json.loads(sorted(RESULTS.glob(f"*-{suite}.json"))[-1].read_text(encoding="utf-8"))
+    return found
+
+
+def _standard(row: Mapping[str, Any], begin: str) -> Figure:
+    fast, moved = row["gflops"], row["gigabytes_per_second"]
+    rate = f"{fast:.1f} GFLOP/s" if fast else f"{moved:.1f} GB/s"
+    ratios = {peer: against["ratio"] for peer, against in row["against"].items()}
+    return Figure(row["name"].removeprefix(begin), row["seconds"], rate, ratios)
+
+
+def _quantised(row: Mapping[str, Any]) -> Figure:
+    rate = f"{row['GFLOP/s']:.1f} GFLOP/s" if "GFLOP/s" in row else f"{row['GB/s']:.1f} GB/s"
+    return Figure(
+        row["size"].replace("x", " x "), row["ms"] / 1e3, rate, {"numpy": row["ratio"]} if "ratio" in row else {}
+    )

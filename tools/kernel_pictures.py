@@ -1,0 +1,389 @@
+"""The pictures on the pages of kernels: what one work-group reads and writes of each operand.
+
+Most are blocks of operands, drawn here; how much a work-group takes follows from the table of kernels, so that a
+picture says what the page says. Kernels that load through a tensor layout show the address model of one load instead,
+with small tiles. `tools/draw_pictures.py` writes the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from girih import draw
+from girih.addressing import BlockedInterleaved, TensorLayout, TensorView
+from girih.kernels.table import entry
+from tools.picture import Picture
+
+READ, STEP, WRITTEN = "read", "read in one turn of the loop", "written"
+COLOURS = {READ: ("bluish", "blue"), STEP: ("amberish", "amber"), WRITTEN: ("greenish", "green")}
+"""The fill and the edge of a block, by what happens to it."""
+
+WHOLE, REST = 34, 10
+"""Pixels of a whole block, and of the rest at an edge."""
+GAP, LEFT = 40, 24
+TOP = 108
+"""Where operands begin, below the title and their names."""
+
+Places = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix in blocks: the pixels of their rows and columns, and what happens to which (row, column) of them."""
+
+    name: str
+    rows: Sequence[int]
+    columns: Sequence[int]
+    marks: dict[str, Places]
+    before: str = ""
+    """What stands before it, such as an operator."""
+    labels: dict[tuple[int, int], str] = field(default_factory=dict)
+
+
+def blocks(whole: int, rest: bool = True) -> tuple[int, ...]:
+    """So many whole blocks, and one at the edge that is smaller."""
+    return (WHOLE,) * whole + (REST,) * rest
+
+
+def access(title: str, operands: Sequence[Operand], *words: str) -> str:
+    """A picture of operands side by side, with a key and words below."""
+    wide = LEFT + sum(_width(operand) + GAP for operand in operands) - GAP + LEFT
+    longest = max(len(title) * 8.4, *(len(line) * 7.2 for line in words), 0)
+    width = round(max(wide, longest + 2 * LEFT))
+    bottom = TOP + max(sum(operand.rows) for operand in operands)
+    p = Picture(width, bottom + 50 + 20 * len(words), title)
+    p.text(LEFT, 34, title, look="bold")
+    used = dict.fromkeys(mark for operand in operands for mark in operand.marks)
+    _key(p, [mark for mark in COLOURS if mark in used])
+    left = LEFT
+    for operand in operands:
+        if operand.before:
+            p.text(left - GAP / 2, TOP + 24, operand.before, look="bold", anchor="middle")
+        p.text(left, TOP - 10, operand.name, look="mono small")
+        _operand(p, operand, left)
+        left += _width(operand) + GAP
+    for number, line in enumerate(words):
+        p.text(LEFT, bottom + 34 + 20 * number, line, "soft", "small")
+    return p.svg()
+
+
+def _width(operand: Operand) -> int:
+    """Pixels of an operand with its name, which may reach into the gap behind it."""
+    return max(sum(operand.columns), round(7.8 * len(operand.name)) - GAP // 2)
+
+
+def _key(p: Picture, marks: Sequence[str]) -> None:
+    left = LEFT
+    for mark in marks:
+        p.box(left, 50, 14, 14, *COLOURS[mark], radius=3)
+        p.text(left + 20, 62, mark, "soft", "small")
+        left += 20 + round(7 * len(mark)) + 24
+
+
+def _operand(p: Picture, operand: Operand, left: int) -> None:
+    marked = {place: mark for mark, places in operand.marks.items() for place in places}
+    y = TOP
+    for row, high in enumerate(operand.rows):
+        x = left
+        for column, wide in enumerate(operand.columns):
+            colours = COLOURS.get(marked.get((row, column), ""), ("off", "edge"))
+            p.box(x + 0.5, y + 0.5, wide - 1, high - 1, *colours, radius=2)
+            label = operand.labels.get((row, column))
+            if label:
+                p.text(x + wide / 2, y + high / 2 + 4, label, look="mono small", anchor="middle")
+            x += wide
+        y += high
+
+
+def _row(row: int, columns: Sequence[int]) -> Places:
+    return [(row, column) for column in range(len(columns))]
+
+
+def _column(column: int, rows: Sequence[int]) -> Places:
+    return [(row, column) for row in range(len(rows))]
+
+
+def _per_group(name: str) -> str:
+    """What a work-group takes, in words: `32 x 32`."""
+    return " x ".join(str(many) for _, many in entry(name).grid)
+
+
+def product(name: str) -> str:
+    """A tile of C from a row of tiles of A and a column of tiles of B."""
+    m, n, k = blocks(3), blocks(4), blocks(2)
+    return access(
+        f"{name}: work-group (1, 2) computes {_per_group(name)} elements",
+        (
+            Operand("C, M x N", m, n, {WRITTEN: [(1, 2)]}),
+            Operand("A, M x K", m, k, {READ: _row(1, k), STEP: [(1, 1)]}, ":="),
+            Operand("B, K x N", k, n, {READ: _column(2, k), STEP: [(1, 2)]}, "·"),
+        ),
+        "The loop walks along K. Blocks at the edge are smaller, and loaded with checks.",
+    )
+
+
+def gemm_collective() -> str:
+    """A tile of C by one instruction."""
+    m, n = blocks(3), blocks(4)
+    return access(
+        f"gemm_collective: work-group (1, 2) computes {_per_group('gemm_collective')} elements",
+        (
+            Operand("C, M x N", m, n, {WRITTEN: [(1, 2)]}),
+            Operand("A, M x K", m, (90,), {READ: [(1, 0)]}, ":="),
+            Operand("B, K x N", (90,), n, {READ: [(0, 2)]}, "·"),
+        ),
+        "One collective instruction takes the rows of A and the columns of B whole.",
+    )
+
+
+def gemm_tall_skinny() -> str:
+    """Rows of C from rows of A and all of B."""
+    m = blocks(4)
+    return access(
+        f"gemm_tall_skinny: work-group 1 computes {_per_group('gemm_tall_skinny')} rows",
+        (
+            Operand("C, M x N", m, (46,), {WRITTEN: [(1, 0)]}),
+            Operand("A, M x K", m, (60,), {READ: [(1, 0)]}, ":="),
+            Operand("B, K x N", (60,), (46,), {READ: [(0, 0)]}, "·"),
+        ),
+    )
+
+
+def gemm_batched() -> str:
+    """One product of many."""
+    p = (46,) * 4
+    return access(
+        "gemm_batched: work-group 2 computes product 2",
+        (
+            Operand("C, M x N x products", (46,), p, {WRITTEN: [(0, 2)]}),
+            Operand("A, M x K x products", (46,), p, {READ: [(0, 2)]}, ":="),
+            Operand("B, K x N x products", (46,), p, {READ: [(0, 2)]}, "·"),
+        ),
+        "The third mode counts products; a matrix is a block here.",
+    )
+
+
+def gemv() -> str:
+    """Elements of y from rows of A."""
+    m = blocks(4)
+    return access(
+        f"gemv: work-group 1 computes {_per_group('gemv')} elements",
+        (
+            Operand("y", m, (16,), {WRITTEN: [(1, 0)]}),
+            Operand("A, M x N", m, (150,), {READ: [(1, 0)]}, ":="),
+            Operand("x", (150,), (16,), {READ: [(0, 0)]}, "·"),
+        ),
+    )
+
+
+def ger() -> str:
+    """A tile of C from pieces of x and y."""
+    m, n = blocks(3), blocks(4)
+    return access(
+        f"ger: work-group (1, 2) computes {_per_group('ger')} elements",
+        (
+            Operand("C, M x N", m, n, {WRITTEN: [(1, 2)]}),
+            Operand("x", m, (16,), {READ: [(1, 0)]}, ":="),
+            Operand("y, lying", (16,), n, {READ: [(0, 2)]}, "·"),
+        ),
+    )
+
+
+def quantized_product(name: str) -> str:
+    """A tile of C from rows of W in blocks of weights."""
+    m, n, k = (WHOLE,) * 3, (22,) * 3, (20,) * 6
+    return access(
+        f"{name}: work-group (1, 2) computes {_per_group(name)} elements",
+        (
+            Operand("C, M x N", m, n, {WRITTEN: [(1, 2)]}),
+            Operand("W, M x K in blocks of 32", m, k, {READ: _row(1, k), STEP: [(1, 2), (1, 3)]}, ":="),
+            Operand("X, K x N", k, n, {READ: _column(2, k), STEP: [(2, 2), (3, 2)]}, "·"),
+        ),
+        "A turn takes two blocks of 32 weights from each row, and decodes them while it loads.",
+    )
+
+
+def quantized_vector(name: str) -> str:
+    """Elements of y from rows of W in blocks of weights."""
+    m, k = (14,) * 9, (26,) * 6
+    mine = [(row, column) for row in range(3, 6) for column in range(6)]
+    return access(
+        f"{name}: work-group 1 computes {_per_group(name)} elements, here 3",
+        (
+            Operand("y", m, (16,), {WRITTEN: [(row, 0) for row in range(3, 6)]}),
+            Operand("W, M x K in blocks of 32", m, k, {READ: mine, STEP: [(4, 2)]}, ":="),
+            Operand("x", k, (16,), {READ: _column(0, k), STEP: [(2, 0)]}, "·"),
+        ),
+        "Rows of W one by one, as they lie in memory; a turn decodes a block of 32 weights.",
+    )
+
+
+def vectors(name: str, formula: str, result: str, *others: str) -> str:
+    """A piece of some vectors."""
+    n = (46, 46, 46, 46, 14)
+    found = access(
+        f"{name}: work-group 2 takes {_per_group(name)} elements",
+        (
+            *(Operand(other, (22,), n, {READ: [(0, 2)]}) for other in others),
+            Operand(result, (22,), n, {WRITTEN: [(0, 2)]}),
+        ),
+        formula,
+    )
+    return found
+
+
+def columns(name: str, result: str, argument: str) -> str:
+    """A column at a time, its elements dealt out to the lanes."""
+    n, lanes = (18,) * 6, (30,) * 8
+    dealt = {(0, column): lane for column, lane in enumerate(("0", "1", "...", "31", "0", "1", "...", "31"))}
+    rows = (16,) if result.startswith("I") else (120,)
+    return access(
+        f"{name}: work-group 3 takes column 3",
+        (
+            Operand(result, rows, n, {WRITTEN: [(0, 3)]}),
+            Operand(f"{argument}, N x columns", (120,), n, {READ: [(0, 3)]}, ":="),
+            Operand("column 3, lying", (26,), lanes, {READ: _row(0, lanes)}, "", dealt),
+        ),
+        "The numbers are lanes: work-item i of 32 takes the elements i, i + 32, i + 64 and so on.",
+    )
+
+
+def attention() -> str:
+    """Some queries against all keys of a head."""
+    n, keys = (26,) * 4, (26,) * 4
+    return access(
+        f"attention: work-group (1, head) takes {entry('attention').grid[0][1]} queries",
+        (
+            Operand("O, headdim x queries", (64,), n, {WRITTEN: [(0, 1)]}),
+            Operand("Q, the same", (64,), n, {READ: [(0, 1)]}, ":="),
+            Operand("K, headdim x keys", (64,), keys, {READ: _row(0, keys), STEP: [(0, 2)]}),
+            Operand("V, the same", (64,), keys, {READ: _row(0, keys), STEP: [(0, 2)]}),
+        ),
+        "One head. A turn takes 32 keys and their values; the scores live in matrices, not in memory.",
+        "Causal, the loop ends with the tile of the last query: here after the second tile of keys.",
+    )
+
+
+def transpose() -> str:
+    """A tile through local memory."""
+    m, n = blocks(3), blocks(4)
+    return access(
+        f"transpose: work-group (1, 2) moves {_per_group('transpose')} elements",
+        (
+            Operand("A, M x N", m, n, {READ: [(1, 2)]}),
+            Operand("local", (WHOLE,), (WHOLE,), {WRITTEN: [(0, 0)]}, "→"),
+            Operand("B, N x M", n, m, {WRITTEN: [(2, 1)]}, "→"),
+        ),
+        "Neighbouring work-items read neighbours of A and write neighbours of B; the turn happens in local memory.",
+    )
+
+
+def scan() -> str:
+    """The second launch: a block, and the sums of the blocks before it."""
+    n = (46, 46, 46, 46, 14)
+    return access(
+        f"scan, second launch: work-group 2 takes {_per_group('scan')} elements",
+        (
+            Operand("X", (22,), n, {READ: [(0, 2)]}),
+            Operand("T", (22,), (22,) * 5, {READ: [(0, 0), (0, 1)]}),
+            Operand("Y", (22,), n, {WRITTEN: [(0, 2)]}),
+        ),
+        "T has the sum of each block, from the first launch; those of the blocks before are added up.",
+    )
+
+
+def histogram() -> str:
+    """A piece of X, and all counters."""
+    n, bins = (46, 46, 46, 46, 14), (20,) * 8
+    return access(
+        f"histogram: work-group 2 takes {_per_group('histogram')} elements",
+        (
+            Operand("X", (22,), n, {READ: [(0, 2)]}),
+            Operand("H, a counter for each number", (22,), bins, {WRITTEN: _row(0, bins)}),
+        ),
+        "All work-groups add to the same counters, hence atomic updates.",
+    )
+
+
+def stencil() -> str:
+    """A piece of a layer, and the rim around it."""
+    rows, columns = (28, 12, 64, 12, 28), (36, 12, 34, 12, 36)
+    star = [(2, 2), (1, 2), (3, 2), (2, 1), (2, 3)]
+    return access(
+        f"stencil: work-group (1, 1, k) computes {_per_group('stencil')} elements of layer k",
+        (
+            Operand("V, layer k", (46, 64, 34), (48, 34, 62), {WRITTEN: [(1, 1)]}),
+            Operand("U, layer k + 4", rows, columns, {READ: star}, ":="),
+            Operand("U, four layers to each side", rows, columns, {READ: [(2, 2)]}, "+"),
+        ),
+        "The rim is four elements wide. A star has no corners: those elements are not read.",
+    )
+
+
+def transposed_load() -> str:
+    """The load of a tile at the edge, through the view that swaps the dimensions."""
+    layout = TensorLayout(2, "constant").set_dimension(5, 7).slice((4, 4), (4, 4))
+    swapped = TensorView(2, permutation=(1, 0))
+    return draw.svg(layout, view=swapped, rows=4, columns=4, panels=("tile", "tensor"))
+
+
+def patches() -> str:
+    """The load of a patch of 2 x 2 pixels with three channels that hangs over the edge."""
+    layout = TensorLayout(3, "constant").set_dimension(4, 5, 3).slice((2, 2), (4, 2), (0, 3))
+    turned = TensorView(3, permutation=(1, 2, 0))
+    return draw.svg(layout, view=turned, rows=6, columns=2, panels=("tile", "memory"), memory_columns=15)
+
+
+def space_to_depth() -> str:
+    """The load of the upper pixels of four squares, two channels."""
+    layout = TensorLayout(5, "constant").set_dimension(2, 2, 4, 2, 2).slice((1, 1), (0, 1), (0, 4), (0, 2), (0, 2))
+    pairs = TensorView(5, permutation=(3, 4, 0, 1, 2))
+    return draw.svg(layout, view=pairs, rows=4, columns=4, panels=("tile", "memory"), memory_columns=16)
+
+
+def convolution() -> str:
+    """The load for one tap: six output pixels of stride 2 read every second pixel of a row, two channels."""
+    layout = TensorLayout(4, "constant").set_dimension(1, 3, 9, 2).slice((0, 1), (1, 1), (-1, 12), (0, 2))
+    view = TensorView(4, has_dimensions=True, permutation=(3, 0, 1, 2)).set_dimension(1, 1, 6, 2)
+    strided = view.set_stride(24, 24, 4, 1)
+    return draw.svg(layout, view=strided, rows=2, columns=6, panels=("tile", "memory"), memory_columns=18)
+
+
+def blocked_interleaved() -> str:
+    """Four rows of f32 in two blocks, interleaved."""
+    return draw.svg(BlockedInterleaved("row", 4, 8, 4, 2))
+
+
+PICTURES: dict[str, Callable[[], str]] = {
+    **{name: partial(product, name) for name in ("gemm", "gemm_mixed")},
+    **{name: partial(quantized_product, name) for name in ("gemm_q4_0", "gemm_q8_0")},
+    **{name: partial(quantized_vector, name) for name in ("gemv_q4_0", "gemv_q8_0")},
+    **{name: partial(columns, name, "Y, N x columns", "X") for name in ("layernorm", "rms_norm")},
+    "argmax": partial(columns, "argmax", "I, one a column", "A"),
+    "axpby": partial(vectors, "axpby", "y is also read, unless beta is 0.", "y", "x"),
+    "hadamard": partial(vectors, "hadamard", "z is also read, unless beta is 0.", "z", "x", "y"),
+    "softmax": partial(columns, "softmax", "B, N x columns", "A"),
+    "attention": attention,
+    "blocked_interleaved": blocked_interleaved,
+    "convolution": convolution,
+    "gemm_batched": gemm_batched,
+    "gemm_collective": gemm_collective,
+    "gemm_tall_skinny": gemm_tall_skinny,
+    "gemv": gemv,
+    "ger": ger,
+    "histogram": histogram,
+    "patches": patches,
+    "scan": scan,
+    "space_to_depth": space_to_depth,
+    "stencil": stencil,
+    "transpose": transpose,
+    "transposed_load": transposed_load,
+}
+"""The pictures by kernel."""
+
+
+def pictures() -> dict[str, str]:
+    """The text of every picture by its path in the repository."""
+    return {f"docs/pictures/kernels/{name}.svg": drawn() for name, drawn in PICTURES.items()}
