@@ -120,7 +120,9 @@ class Finding:
     """Something that checked execution found: the first occurrence, and how many there were.
 
     `index` and `shape` count elements in mode order, `work_group` is (x, y, z), `subgroup` and `lane` number the
-    subgroup in its work-group and the work-item in its subgroup; each is None where it does not apply.
+    subgroup in its work-group and the work-item in its subgroup. In a region that computes the components of a matrix
+    `component` is the row and column of the one it was called for, and there is no lane. Each is None where it does not
+    apply.
     """
 
     code: str
@@ -132,6 +134,7 @@ class Finding:
     work_group: tuple[int, int, int] | None = None
     subgroup: int | None = None
     lane: int | None = None
+    component: tuple[int, int] | None = None
     count: int = 1
 
     def __str__(self) -> str:
@@ -153,6 +156,8 @@ class Finding:
             where.append(f"subgroup {self.subgroup}")
         if self.lane is not None:
             where.append(f"lane {self.lane}")
+        if self.component is not None:
+            where.append("at row {}, column {} of the matrix".format(*self.component))
         if where:
             lines.append("  first in " + ", ".join(where))
         if self.count > 1:
@@ -171,6 +176,7 @@ class Finding:
             "work_group": self.work_group,
             "subgroup": self.subgroup,
             "lane": self.lane,
+            "component": self.component,
             "count": self.count,
         }
 

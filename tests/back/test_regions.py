@@ -327,3 +327,52 @@ def test_a_matrix_that_a_loop_begins_with_is_read_behind_it() -> None:
     parameters = ", ".join(memref(name, "i64") for name in "ABC")
     arrays = [numbers("i64", 64, 64, seed) for seed in range(3)]
     compare(kernel(parameters, body, before="%n = constant 3 : index"), ONE, *arrays)
+
+
+# --- findings ----------------------------------------------------------------------------------
+
+HEAD = """func @f(%I: memref<i32x?x?>, %W: memref<i32x?>) attributes {subgroup_size=8, work_group_size=[8, 1]} {
+parallel {
+%z = constant 0 : index
+%m = cooperative_matrix_load %I[%z, %z] : TYPE
+"""
+APPLY = """%r = cooperative_matrix_apply (%i, %j, %x)=%m -> TYPE {
+%q = div %x, %x : i32
+yield (%q)
+}
+"""
+COMBINE = """%r = cooperative_matrix_combine.row (%x, %y)=%m -> TYPE {
+%q = div %x, %y : i32
+yield (%q)
+}
+"""
+DECODE = """%t = tensor_layout_create : tensor_layout<1>
+%b = tensor_layout_set_block_size %t[4] : tensor_layout<1>
+%d = tensor_layout_set_dimension %b[64] : tensor_layout<1>
+%s = tensor_layout_slice %d[0:64] : tensor_layout<1>
+%r = cooperative_matrix_load_tensor %m, %W[%z], %s decode (%block: memref<i32x1>, %i, %k) {
+%n = load %block[0] : i32
+%q = div %n, %n : i32
+yield (%q)
+} : TYPE
+"""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("type", ["i32x8x8,matrix_acc", "i32x8x8,matrix_acc,work_group", "i32x1x64,matrix_acc"])
+def test_a_finding_in_a_region_names_the_row_and_column(type: str, target: str) -> None:
+    rows, columns = (1, 64) if "x1x" in type else (8, 8)
+    row, column = (0, 53) if rows == 1 else (6, 5)
+    matrix, words = np.ones((rows, columns), np.int32, order="F"), np.ones(16, np.int32)
+    matrix[row, column] = 0
+    words[(row * columns + column) // 4] = 0
+    for body, component in ((APPLY, (row, column)), (DECODE, (row, column // 4 * 4)), (COMBINE, None)):
+        text = (HEAD + body + "cooperative_matrix_store %r, %I[%z, %z]\n}\n}\n").replace("TYPE", f"coopmatrix<{type}>")
+        with pytest.raises(girih.KernelError) as caught:
+            girih.loads(text, target=target)["f"](matrix.copy("F"), words)
+        (found,) = caught.value.findings
+        assert (found.code, found.component, found.lane) == ("run.division_by_zero", component, None)
+        assert found.to_json()["component"] == component
+        assert found.subgroup == 0
+        if component is not None:
+            assert f"at row {component[0]}, column {component[1]} of the matrix" in str(found)

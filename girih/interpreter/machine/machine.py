@@ -82,7 +82,8 @@ class Machine:
         self.env: dict[core.Value, Any] = {}
         self.mask: Mask | None = None
         self.kind = RegionKind.COLLECTIVE
-        self.inside_apply = False
+        self.component_columns: int | None = None
+        """In a region over components, how many a row has, or 0 where combinations of components are meant."""
         self.steps_left = max_steps
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
 
@@ -214,6 +215,12 @@ class Machine:
         x, y, z = (_pick(g, at) for g in self.group_ids)
         picked = tuple(_pick(i, at) for i in index) if index is not None else None
         extent = tuple(_pick(n, at) for n in shape) if shape is not None else None
+        lane = at[2] if spmd and by_lane else None
+        component = None
+        if self.component_columns is not None:
+            if lane is not None and self.component_columns:
+                component = divmod(lane, self.component_columns)
+            lane = None
         message = words.message if picked is None or extent is None else words.at(picked, extent)
         self.findings.add(
             Finding(
@@ -225,7 +232,8 @@ class Machine:
                 extent,
                 (x, y, z),
                 at[1] if spmd else None,
-                at[2] if spmd and by_lane and not self.inside_apply else None,
+                lane,
+                component,
                 self._occurrences(bad, (self.subgroups if spmd else 1, self.lanes if spmd and by_lane else 1)),
             )
         )

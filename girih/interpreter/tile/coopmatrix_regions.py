@@ -20,14 +20,17 @@ from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixApply, 
 
 
 @contextmanager
-def components(machine: Machine, count: int, *, of_work_group: bool) -> Iterator[None]:
-    """So many components are the work-items of each subgroup, or of each work-group."""
-    before = machine.lanes, machine.subgroups, machine.inside_apply
-    machine.lanes, machine.inside_apply = count, True
+def components(machine: Machine, count: int, columns: int, *, of_work_group: bool) -> Iterator[None]:
+    """So many components are the work-items of each subgroup, or of each work-group; `columns` of them are a row.
+
+    0 columns stand for combinations of components, which have no place in the matrix.
+    """
+    before = machine.lanes, machine.subgroups, machine.component_columns
+    machine.lanes, machine.component_columns = count, columns
     if of_work_group:
         machine.subgroups = 1
     yield
-    machine.lanes, machine.subgroups, machine.inside_apply = before
+    machine.lanes, machine.subgroups, machine.component_columns = before
 
 
 def as_items(matrix: Array) -> Array:
@@ -54,7 +57,7 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     machine.env[op.column] = numbers % np.int32(type_.columns)
     for element, matrix in zip(op.elements, op.matrices, strict=True):
         machine.env[element] = as_items(machine.array(matrix))
-    with components(machine, count, of_work_group=type_.of_work_group):
+    with components(machine, count, type_.columns, of_work_group=type_.of_work_group):
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)
     machine.env.update(outer)
@@ -83,7 +86,7 @@ def _combined(machine: Machine, op: CooperativeMatrixCombine, mask: Mask | None,
     lead = left.shape[:2]
     count = left[0, 0].size
     machine.env[op.left], machine.env[op.right] = left.reshape(*lead, count), right.reshape(*lead, count)
-    with components(machine, count, of_work_group=matrix_type(op.matrix).of_work_group):
+    with components(machine, count, 0, of_work_group=matrix_type(op.matrix).of_work_group):
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)
     return np.broadcast_to(result, (*lead, count)).reshape(left.shape)

@@ -269,7 +269,8 @@ def _decode(
     machine.env[op.block] = MemRefValue(blocks.elements, as_items(blocks.number) * elements, sizes, strides)
     for value, coordinate in zip(op.coordinates, _coordinates(tensor), strict=True):
         machine.env[value] = as_items(coordinate)
-    with components(machine, tensor.type.rows * tensor.type.columns, of_work_group=tensor.type.of_work_group):
+    rows, columns = tensor.type.shape
+    with components(machine, rows * columns, columns, of_work_group=tensor.type.of_work_group):
         machine.under(as_items(usable), op.body)
         (result,) = yielded(machine, op.body)
     return np.broadcast_to(result, as_items(usable).shape).reshape(shape)

@@ -183,6 +183,8 @@ def _finding_of(
     message = site.message
     if index is not None and shape is not None:
         message = f"{message}: {in_words(site.place, index, shape)}"
+    known = lane if lane >= 0 and site.by_lane else None
+    component = divmod(known, site.columns) if known is not None and site.columns else None
     x, y, _ = grid
     return Finding(
         site.code,
@@ -193,7 +195,8 @@ def _finding_of(
         shape,
         (group % x, group // x % y, group // (x * y)),
         subgroup if subgroup >= 0 else None,
-        lane if lane >= 0 and site.by_lane else None,
+        known if component is None else None,
+        component,
     )
 
 

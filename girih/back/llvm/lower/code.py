@@ -60,7 +60,9 @@ class ExecutionPlace:
     mask: Val | None = None
     subgroup: Operand = 0
     element_number: Scalar | None = None
-    """Inside `cooperative_matrix_apply`: the number of the component, row by row."""
+    """In a region over components of a matrix: the number of the component, row by row, or of a combination."""
+    element_columns: int = 0
+    """How many components a row of the matrix has, 0 for combinations."""
 
 
 @dataclass(slots=True)
@@ -256,13 +258,17 @@ class KernelCode(Executing):
         many = lanes(bad.type) > 1
         if many and self.mask is not None:
             bad = w.binary("and", bad, self.mask)
-        by_lane = by_lane and self.place.kind is RegionKind.SPMD and self.place.element_number is None
+        component = self.place.element_number
+        by_lane = (
+            by_lane and self.place.kind is RegionKind.SPMD and (component is None or self.place.element_columns > 0)
+        )
         number = self.site(op, words, argument, (len(index), len(shape)), by_lane=by_lane)
 
         def report() -> None:
             lane: Operand = self.trailing_zeros(bad) if many else self.first_lane()
             lane = exactly() if exactly is not None else lane
-            self.leave(number, lane, [self._picked(held, lane) for held in (*index, *shape)[:MOST_VALUES]])
+            values = [self._picked(held, lane) for held in (*index, *shape)[:MOST_VALUES]]
+            self.leave(number, lane if component is None else self._picked(component, lane), values)
 
         w.unlikely(w.any(bad) if many else bad, report)
 
@@ -277,7 +283,9 @@ class KernelCode(Executing):
     ) -> int:
         """The number of a check; `counts` says how many numbers of index and shape it tells."""
         span = (op.span.start, op.span.end)
-        site = Site(words.code, words.message, span, argument, *counts, words.place, by_lane)
+        site = Site(
+            words.code, words.message, span, argument, *counts, words.place, by_lane, self.place.element_columns
+        )
         return self.sites.setdefault(site, len(self.sites))
 
     def _picked(self, held: Scalar | int, lane: Operand) -> Val:

@@ -13,7 +13,8 @@ class Site:
     """A check of the kernel, and what to say where it fails.
 
     `span` holds the start and end of the instruction in the text of the function. `place` puts index and shape into
-    words, as in `Machine.find` of the interpreter. `by_lane` is false for what a subgroup does as one.
+    words, as in `Machine.find` of the interpreter. `by_lane` is false for what a subgroup does as one. Where the
+    lanes are components of a matrix, `columns` of them are a row; elsewhere `columns` is 0.
     """
 
     code: str
@@ -24,3 +25,4 @@ class Site:
     shape_count: int = 0
     place: str = "index ({}) of shape ({})"
     by_lane: bool = True
+    columns: int = 0

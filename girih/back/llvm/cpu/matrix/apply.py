@@ -108,10 +108,12 @@ def weight_of_region(region: Region) -> int:
                for op in region.ops)  # fmt: skip
 
 
-def called(code: CpuCode, region: Region, count: int, number: Scalar, arguments: Iterable[tuple[Value, Held]]) -> Parts:
-    """What a region yields for so many components, which have `number`s row by row."""
+def called(
+    code: CpuCode, region: Region, count: int, number: Scalar, columns: int, arguments: Iterable[tuple[Value, Held]]
+) -> Parts:
+    """What a region yields for so many components, which have `number`s row by row; 0 columns for combinations."""
     location = code.w.location
-    with code.at(kind=RegionKind.SPMD, lanes=count, mask=None, element_number=number):
+    with code.at(kind=RegionKind.SPMD, lanes=count, mask=None, element_number=number, element_columns=columns):
         for value, held in arguments:
             code.set(value, held)
         code.region(region)
@@ -170,7 +172,7 @@ def _body(
     code.env.update(shared)
     held = [uniform(type.component, *parts) for parts in elements]
     arguments = zip((op.row, op.column, *op.elements), (row, column, *held), strict=True)
-    found = called(code, op.body, at.count, number, arguments)
+    found = called(code, op.body, at.count, number, type.columns, arguments)
     code.env.update(outer)
     return found
 

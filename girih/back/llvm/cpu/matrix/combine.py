@@ -123,7 +123,7 @@ class _Combination:
         held = uniform(component, *left), uniform(component, *right)
         numbers = Scalar(I32, (), Linear(integer(0, "i32"), 1, exact=True))
         arguments = zip((self.op.left, self.op.right), held, strict=True)
-        return called(self.code, self.op.body, lanes(left[0].type), numbers, arguments)
+        return called(self.code, self.op.body, lanes(left[0].type), numbers, 0, arguments)
 
     def _fold(self, held: Sequence[Parts]) -> Parts:
         """The combination of combinations."""

@@ -72,7 +72,8 @@ class Decoder:
         assert op.block is not None
         assert op.body is not None
         location = code.w.location
-        with code.at(kind=RegionKind.SPMD, lanes=count, mask=mask, element_number=number):
+        columns = self.tensor.type.columns
+        with code.at(kind=RegionKind.SPMD, lanes=count, mask=mask, element_number=number, element_columns=columns):
             code.set(op.block, self._memref(first))
             for value, held in zip(op.coordinates, coordinates, strict=True):
                 code.set(value, held)
