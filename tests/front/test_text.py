@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import Any
 
 import pytest
 
 from girih import check, parse
+from girih.front.text import spelling
+from girih.front.text.constant_parser import ATTRIBUTE_NAMES
+from girih.ops.tile import TILE_LANGUAGE
 
 
 def constant(text: str, type: str = "f64") -> Any:
@@ -216,6 +220,36 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
          "%layout [, %view] [decode (%block: type, %coordinates, ...) { ... }] : type"),
         ("%v = cooperative_matrix_combine.row (%p, %q, %r) = %a -> f32 { }",
          "it is written %result = cooperative_matrix_combine.row (%left, %right) = %matrix -> type { ... }"),
+        ("%v = sqrt %a : f32", "`log2`, `mul` by 0.5, `exp2`"),
+        ("%v = select %i, %a, %a : f32", "write `%r = if %condition -> (f32) { yield (%a) } else { yield (%b) }`"),
+        ("%v = fma %a, %a, %a : f32", "`mul`, then `add`"),
+        ("call @g(%a)", "functions do not call each other"),
+        ("return %a", "results are stored in memrefs, with `store`"),
+        ("while %i { }", "a loop runs over a range"),
+        ("let %v = add %a, %a : f32", "values are not declared"),
+        ("int32 v = 3", "convert with `cast`; values are not declared"),
+        ("%v = a + %a", "there are no operators between values: write `%v = add %a, %a : f32`"),
+        ("%v = %a * 2.0", "`%x = constant 2.0 : f32` before, then write `%v = mul %a, %x : f32`"),
+        ("%v = %i < %i : bool", "write `%v = less_than %i, %i : bool`"),
+        ("%v = %a ** %a", "`log2`, `mul`, `exp2`"),
+        ("%v = %A @ %A", "there are no operators: write `gemm`"),
+        ("if %i == %i { }", "write `%c = equal %i, %i : bool`"),
+        ("if (%i) { }", "operands stand without parentheses"),
+        ("if %i { } else if %i { }", "write `else { if %condition { ... } }`"),
+        ("%v = exp(%a) : f32", "operands stand without parentheses"),
+        ("%v = -%a", "write `%v = neg %a : type`"),
+        ("%v = 1.5", "write `%v = constant 1.5 : f32`"),
+        ("%v = 15 : i64", "write `%v = constant 15 : i64`"),
+        ("%v = %a", "a value has one name: write %a where it is used"),
+        ("%v = %A[%i, %i]", "write `%v = load %A[%i, %i] : type`"),
+        ("%A[%i, %i] = %a", "write `store %a, %A[%i, %i]`"),
+        ("A[%i, %i] = 1.0", "write `store %x, %A[%i, %i]`"),
+        ("v = add %a, %a : f32", "names of values begin with `%`: `%v = ...`"),
+        ("%v = neg f32 %a", "the type stands at the end: `: f32`"),
+        ("%v = neg %a : f32*", "there are no pointers"),
+        ("%v = arith.addf %a, %a : f32", "did you mean `add`?"),
+        ("%v = broadcast %a : f32", "did you mean `subgroup_broadcast`?"),
+        ("/* no */", "a comment begins with `;` and ends with its line"),
     ],
 )  # fmt: skip
 def test_hints(instruction: str, hint: str) -> None:
@@ -240,10 +274,41 @@ def test_hints(instruction: str, hint: str) -> None:
         ("func @f(%G: group<f32x4>) {\n}\n", "group<memref<f32x16>x8>"),
         ("func @f(%G: group<memref<f32x4>>) {\n}\n", "a group has a size"),
         ("func @f(%a: void) {\n}\n", "leave the type out"),
+        ("def @f() {\n}\n", "a kernel begins with `func`"),
+        ("@f() {\n}\n", "a kernel begins with `func`"),
+        ("func @f() -> f32 {\n}\n", "a function returns nothing"),
+        ("func @f(A: memref<f32x4>) {\n}\n", "a parameter is written `%A: type`"),
+        ("func @f(float %a) {\n}\n", "the type of a parameter stands behind its name: `%a: f32`"),
+        ("func @f(%A: f32*) {\n}\n", "memory with a shape is a memref"),
+        ("func @f(%A: tensor<f32x4>) {\n}\n", "memory with a shape is a memref"),
+        ("func @f(%A: memref<?xf32>) {\n}\n", "the element type stands before the shape"),
+        ("func @f(%A: memref<f32xN>) {\n}\n", "`?` is what is known at launch only"),
+        ('func @f(%A: memref<f32x4> {"align"=4}) {\n}\n', "written without quotes: alignment=..."),
+        ('func @f(%A: memref<f32x4> {"unroll"=4}) {\n}\n', "written without quotes: unroll=..."),
+        ("func @f() attributes {workgroup_size=[8,1]} {\n}\n", "did you mean `work_group_size`?"),
     ],
 )
 def test_hints_outside_of_bodies(text: str, hint: str) -> None:
     assert hint in (check(text)[0].hint or "")
+
+
+@pytest.mark.parametrize("word", ["icmq", "erg", "qround", "dots", "reld", "floo", "colla", "asset", "contain"])
+def test_no_guess_is_far_fetched(word: str) -> None:
+    (found,) = check(f"{HEAD}%v = {word} %a : f32\n}}\n")
+    assert found.hint is None
+
+
+def test_hints_name_instructions_that_there_are() -> None:
+    tables = {**spelling.FOREIGN_INSTRUCTIONS, **spelling.COMPARISONS}
+    assert set(tables.values()) <= set(TILE_LANGUAGE.ops)
+    assert not TILE_LANGUAGE.ops.keys() & (tables.keys() | spelling.INSTEAD.keys())
+    assert not tables.keys() & spelling.INSTEAD.keys()
+    for text in spelling.INSTEAD.values():
+        words = {named.split(".")[0].split(" ")[0] for named in re.findall(r"`([a-z][^`]*)`", text)}
+        assert words - {"else"} <= set(TILE_LANGUAGE.ops), text
+    for mnemonic in spelling.OPERATORS.values():
+        assert mnemonic in TILE_LANGUAGE.ops or mnemonic in spelling.INSTEAD or mnemonic in tables
+    assert set(spelling.FOREIGN_ATTRIBUTES.values()) <= set(ATTRIBUTE_NAMES)
 
 
 def test_a_value_of_a_region_that_has_ended() -> None:

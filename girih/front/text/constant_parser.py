@@ -11,6 +11,7 @@ from girih.diagnostics import nearest
 from girih.front.text.cursor import SyntaxFault, brief, kind_of
 from girih.front.text.definitions import OPERATORS, CalculationError, Definition, apply
 from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL, STRING, WORD
+from girih.front.text.spelling import FOREIGN_ATTRIBUTES
 from girih.front.text.type_parser import TypeParser
 from girih.ir.core import Dictionary, Entry
 from girih.ir.language import Language
@@ -181,7 +182,7 @@ class ConstantParser(TypeParser):
         value = self.attribute(depth)
         earlier = entries.get((key, quoted))
         if not quoted and key not in ATTRIBUTE_NAMES:
-            close = nearest(key, ATTRIBUTE_NAMES)
+            close = _known_attribute(key)
             hint = f"did you mean `{close}`?" if close else f'a name of your own is written in quotes: "{key}"'
             self.report("syntax.attribute", f"there is no attribute `{key}`", span, hint)
         elif earlier is not None:
@@ -190,7 +191,8 @@ class ConstantParser(TypeParser):
         else:
             entries[key, quoted] = Entry(key, value, quoted, lexer.since(start))
             if quoted:
-                unquoted = f"write {key} without quotes" if key in ATTRIBUTE_NAMES else None
+                known = _known_attribute(key)
+                unquoted = f"the attribute `{known}` is written without quotes: {known}=..." if known else None
                 self.warn("syntax.string_attribute", f'"{key}" is kept but means nothing to girih', span, unquoted)
 
     # --- definitions ---------------------------------------------------------------------
@@ -276,6 +278,11 @@ class ConstantParser(TypeParser):
         except CalculationError as error:
             self.fail("definition.calculation", str(error), span)
         lexer.advance()
+
+
+def _known_attribute(name: str) -> str | None:
+    """The attribute that a name may stand for."""
+    return FOREIGN_ATTRIBUTES.get(name) or nearest(name, ATTRIBUTE_NAMES)
 
 
 def parse_definition(language: Language, name: str, value: object) -> Definition:

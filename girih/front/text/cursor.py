@@ -92,6 +92,10 @@ class Cursor:
         following = lexer.string[lexer.end : lexer.end + 1]
         if lexer.text == "#" or (lexer.text == "/" and following == "/"):
             return "a comment begins with `;`"
+        if lexer.text == "/" and following == "*":
+            return "a comment begins with `;` and ends with its line"
+        if lexer.text == "*" and lexer.start == lexer.previous_end:
+            return "there are no pointers: memory with a shape is a memref, memref<f32x?>"
         if lexer.text in ("%", "@", "$") and not following.isascii():
             return "names are ASCII letters, digits and `_`"
         return None

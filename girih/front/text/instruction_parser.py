@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sized
 from typing import Any
 
 from girih.diagnostics import nearest
+from girih.front.text import hints
 from girih.front.text.cursor import SyntaxFault
 from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
 from girih.front.text.names import NameParser, canonical_name
-from girih.front.text.spelling import COMPARISONS, FOREIGN_INSTRUCTIONS, OLD_PREFIXES, today
+from girih.front.text.spelling import OLD_PREFIXES, today
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
 from girih.ir.define import (
     Annotation,
@@ -28,7 +29,7 @@ from girih.ir.define import (
 )
 from girih.ir.language import Language
 from girih.ir.syntax import template
-from girih.ir.types import ERROR, Type
+from girih.ir.types import ERROR, SCALARS, Type
 from girih.source import Source, Span
 
 Name = tuple[str, Span]
@@ -37,19 +38,6 @@ _TYPE_FOLLOWS = "the type of the result follows, as in `%x = load %A[%i] : f32`"
 
 _ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
 """What follows the first result of an instruction, up to the mnemonic."""
-
-
-def _mnemonic_hint(ops: Mapping[str, type[Op]], word: str) -> str | None:
-    """What may have been meant by a word that is no instruction."""
-    if word in ops:
-        return f"it is written {template(ops[word].spec)}"
-    owner = next((d.spec for d in ops.values() if word in d.spec.format and word not in d.spec.roles), None)
-    if owner is not None:
-        return f"`{word}` is a part of another instruction: {template(owner)}"
-    known = [mnemonic for mnemonic, declared in ops.items() if declared.spec.word == mnemonic]
-    elsewhere = COMPARISONS.get(word) or FOREIGN_INSTRUCTIONS.get(word.removeprefix("Op"))
-    close = elsewhere if elsewhere in ops else nearest(word, known)
-    return f"did you mean `{close}`?" if close else None
 
 
 def _word_hint(spec: Spec, position: int) -> str:
@@ -125,9 +113,20 @@ class InstructionParser(NameParser):
         lexer = self.lexer
         if lexer.kind != LOCAL:
             return []
+        start = lexer.start
         names = self._names()
-        self.expect("=", "an instruction is written `%result = mnemonic operands : type`")
+        if not self.accept("="):
+            written = "an instruction is written `%result = mnemonic operands : type`"
+            self.expected("`=`", self._statement_hint(start, []) or written)
         return names
+
+    def _statement_hint(self, start: int, names: list[Name]) -> str | None:
+        """What may have been meant by an expression from a position to the end of its line."""
+        return hints.for_statement(self.ops, self.visible, self._line_from(start), [name for name, _ in names])
+
+    def _line_from(self, start: int) -> str:
+        """The line from a position on, no more of it than people write."""
+        return self.lexer.string[start : start + 200].partition("\n")[0]
 
     def _names(self) -> list[Name]:
         names = [self._name()]
@@ -142,7 +141,7 @@ class InstructionParser(NameParser):
     def _mnemonic(self, names: list[Name]) -> Spec:
         lexer = self.lexer
         if lexer.kind != WORD:
-            self.expected("an instruction", begins=not names)
+            self.expected("an instruction", self._statement_hint(lexer.start, names), begins=not names)
         found = self.ops.get(lexer.text)
         if found is not None and found.spec.word == lexer.text:
             lexer.advance()
@@ -152,10 +151,11 @@ class InstructionParser(NameParser):
         lexer.advance()
         if word in OLD_PREFIXES and lexer.kind == MODIFIER:
             now = today(word, lexer.text[1:])
-            hint = f"today it is written `{now}`" if now in self.ops else None
+            hint = f"today it is written `{now}`" if now in self.ops else hints.for_mnemonic(self.ops, now or word, "")
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
-        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, _mnemonic_hint(self.ops, word))
+        hint = self._statement_hint(span.start, names) or hints.for_mnemonic(self.ops, word, self._line_from(span.end))
+        self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, hint)
 
     def _modifiers(self, draft: Draft) -> None:
         lexer = self.lexer
@@ -267,7 +267,9 @@ class InstructionParser(NameParser):
             return f"no constant stands here: define it before, `%c = constant {lexer.text} : ...`, and write %c"
         if lexer.kind == WORD and lexer.text in self.visible:
             return f"did you mean `%{lexer.text}`?"
-        return None
+        if lexer.kind == WORD and lexer.text in SCALARS:
+            return f"the type stands at the end: `: {lexer.text}`"
+        return hints.NO_PARENTHESES if self.at("(") else None
 
     def _next_instruction(self) -> bool:
         """Whether `%x =` on a new line begins the next instruction, where this one still lacks an operand."""

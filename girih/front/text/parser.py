@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from girih.diagnostics import Diagnostic, nearest
+from girih.front.text import hints
 from girih.front.text.constant_parser import given_definitions
 from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
 from girih.front.text.instruction_parser import InstructionParser
 from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, WORD
+from girih.front.text.spelling import INSTEAD
 from girih.ir.core import EMPTY, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.language import Language
 from girih.ir.types import ERROR, Type
@@ -54,9 +56,11 @@ class Parser(InstructionParser):
         lexer = self.lexer
         hint = None
         if lexer.kind == WORD:
-            hint = "did you mean `func`?" if nearest(lexer.text, ["func"]) else None
+            hint = hints.for_function(lexer.text)
             if lexer.text in self.ops:
                 hint = "instructions stand in the body of a function: func @name() { ... }"
+        elif lexer.kind == GLOBAL:
+            hint = hints.BEGINS_WITH_FUNC
         elif self.at("}"):
             hint = "every `{` before it is closed already"
         self.expected("`func` or a definition `$name = ...`", hint, begins=True)
@@ -85,6 +89,8 @@ class Parser(InstructionParser):
             attributes = EMPTY
             if self.accept("attributes"):
                 attributes = self.dictionary()
+            if self.at("->") or self.at(":"):
+                self.expected("`{`", hints.NO_RESULT)
             header = lexer.previous_end
             body, _ = self.region(self.language.body, [])
         finally:
@@ -130,7 +136,10 @@ class Parser(InstructionParser):
         lexer = self.lexer
         start = lexer.start
         if lexer.kind != LOCAL:
-            self.expected("a parameter such as `%A: memref<f32x4x4>`")
+            hint = f"a parameter is written `%{lexer.text}: type`" if lexer.kind == WORD else None
+            if hints.is_type(lexer.text):
+                hint = "the type of a parameter stands behind its name: `%a: f32`"
+            self.expected("a parameter such as `%A: memref<f32x4x4>`", hint)
         (name, name_span) = self._name()
         try:
             self.expect(":", f"a parameter is written `%{name}: type`")
@@ -186,7 +195,9 @@ class Parser(InstructionParser):
         if self.accept("{"):
             return
         try:
-            self.expected("`{`")
+            value = lexer.string.rfind("%", 0, lexer.previous_end)
+            operation = hints.for_operator(self.ops, self.visible, lexer.string[max(value, 0) : lexer.end + 80])
+            self.expected("`{`", INSTEAD["elif"] if self.at("if") else operation)
         except SyntaxFault:
             if not lexer.starts_line or lexer.kind not in (LOCAL, WORD) or self.at("func"):
                 raise

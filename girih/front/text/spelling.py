@@ -1,4 +1,7 @@
-"""Hints for words that are nearly right: spellings of older texts, of GLSL and SPIR-V, and of other languages."""
+"""What other languages and older texts write, as tables: names of instructions, types and attributes, and operators.
+
+`hints` beside this file makes hints of them.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,14 @@ COMPARISONS = {
 OLD_PREFIXES = ("arith", "math", "cmp", "builtin")
 """Families that mnemonics were once written with: `arith.add`, `math.exp`, `cmp.lt`."""
 
+
+def _each(*rows: tuple[str, str]) -> dict[str, str]:
+    """A table from rows that begin with several words."""
+    return {word: text for words, text in rows for word in words.split()}
+
+
 FOREIGN_INSTRUCTIONS = {
-    name + "NV": mnemonic for names, mnemonic in (
+    name + "NV": mnemonic for name, mnemonic in _each(
         ("createTensorLayout CreateTensorLayout", "tensor_layout_create"),
         ("setTensorLayoutBlockSize TensorLayoutSetBlockSize", "tensor_layout_set_block_size"),
         ("setTensorLayoutDimension TensorLayoutSetDimension", "tensor_layout_set_dimension"),
@@ -27,9 +36,74 @@ FOREIGN_INSTRUCTIONS = {
         ("coopMatReduce CooperativeMatrixReduce", "cooperative_matrix_combine"),
         ("coopMatPerElement CooperativeMatrixPerElementOp", "cooperative_matrix_apply"),
         ("coopMatTranspose CooperativeMatrixTranspose", "cooperative_matrix_transpose"),
-    ) for name in names.split()
-}  # fmt: skip
-"""Names that instructions have in GLSL (001), and in SPIR-V without `Op` (000)."""
+    ).items()
+} | _each(
+    ("plus", "add"), ("minus subtract", "sub"), ("multiply times", "mul"), ("divide", "div"), ("negate", "neg"),
+    ("mod modulo fmod remainder srem", "rem"), ("sll", "shl"), ("sra ashr", "shr"), ("fmax maximum", "max"),
+    ("fmin minimum", "min"), ("ln", "log"), ("logical_not", "not"), ("not_eq neq", "not_equal"),
+    ("less", "less_than"), ("greater", "greater_than"),
+    ("const", "constant"), ("alloc malloc allocate shared", "alloca"), ("slice view", "subview"), ("len dim", "size"),
+    ("shape", "size"), ("convert to astype sitofp fptosi sext trunci extf truncf", "cast"), ("reinterpret", "bitcast"),
+    ("forall parallel_for pfor", "foreach"), ("sync syncthreads syncwarp __syncthreads", "barrier"),
+    ("matmul mm", "gemm"), ("mma", "cooperative_matrix_mul_add"),
+    ("blockIdx block_id program_id get_group_id work_group_id workgroup_id", "group_id"),
+    ("gridDim grid_dim num_programs num_workgroups", "num_groups"), ("warp_id", "subgroup_id"),
+    ("lane_id laneid", "subgroup_local_id"), ("warpSize warp_size", "subgroup_size"),
+    ("shuffle shfl readlane", "subgroup_broadcast"), ("atomicAdd", "atomic_add"),
+)  # fmt: skip
+"""Names that instructions have in GLSL (001), in SPIR-V without `Op` (000), and in languages that many know."""
+
+_NO_DECLARATION = "values are not declared: `%x = constant 1.0 : f32`, or the result of another instruction"
+_STORED = "a kernel ends at its `}` and returns nothing: results are stored in memrefs, with `store`"
+_ITEM = "points of `foreach` have numbers, which are shared out over work-items; in `parallel`, ask `subgroup_local_id`"
+
+INSTEAD = _each(
+    ("sqrt", "the root of x is 2^(log2(x) / 2): `log2`, `mul` by 0.5, `exp2`"),
+    ("rsqrt", "1 / root of x is 2^(-log2(x) / 2): `log2`, `mul` by -0.5, `exp2`"),
+    ("cbrt", "the cube root of x > 0 is 2^(log2(x) / 3): `log2`, `div` by 3.0, `exp2`"),
+    ("pow powf", "a to the power of b is 2^(b log2(a)) for a > 0: `log2`, `mul`, `exp2`"),
+    ("log10", "the logarithm to base 10 is log2(x) times 0.30103: `log2`, `mul`"),
+    ("tan", "the tangent is sin(x) / cos(x): `sin`, `cos`, `div`"),
+    ("tanh", "tanh(x) is 1 - 2 / (e^(2 x) + 1): `mul`, `exp`, `add`, `div`, `sub`"),
+    ("sinh", "sinh(x) is (e^x - e^-x) / 2: `exp`, `neg`, `sub`, `mul`"),
+    ("cosh", "cosh(x) is (e^x + e^-x) / 2: `exp`, `neg`, `add`, `mul`"),
+    ("sigmoid", "the sigmoid of x is 1 / (1 + e^-x): `neg`, `exp`, `add`, `div`"),
+    ("erf", "there is no error function; from `exp`, `mul` and `add` a polynomial can be made"),
+    ("relu", "the larger of x and 0: `max`"),
+    ("clamp", "the smaller of an upper bound and the larger of x and a lower one: `max`, then `min`"),
+    ("fma mad madd", "multiply and add in two steps: `mul`, then `add`"),
+    ("sqr square", "multiply it by itself: `mul %x, %x : type`"),
+    ("inv rcp reciprocal", "divide 1 by it: `div`"),
+    ("floor ceil round trunc rint", "to an integer type and back: `cast` to one truncates towards zero"),
+    ("select where ternary", "write `%r = if %condition -> (f32) { yield (%a) } else { yield (%b) }`"),
+    ("cmp icmp fcmp compare", "compare with `equal`, `not_equal`, `less_than`, `greater_than` and the like"),
+    ("dot", "a product of vectors is a `gemm` with matrices of one row and one column, or a loop with `mul` and `add`"),
+    ("reduce", "`sum` adds up the entries of a memref; `subgroup_reduce_add` those of a subgroup"),
+    ("transpose", "instructions read a matrix transposed where they are told so, as in `gemm.t.n`; "
+     "a cooperative matrix has `cooperative_matrix_transpose`"),
+    ("copy memcpy", "to copy a memref, `axpby.n` with alpha 1.0 and beta 0.0; a single element, `load` and `store`"),
+    ("zeros ones fill memset", "write each element: `store` in a `foreach`"),
+    ("threadIdx thread_id global_id local_id get_global_id get_local_id", _ITEM),
+    ("blockDim", "sizes of work-groups are asked for with `subgroup_size` and `num_subgroups`"),
+    ("print printf", "a kernel prints nothing: `store` what you want to see, and print the array after the launch"),
+    ("assert", "a kernel asserts nothing; the interpreter checks every access"),
+    ("return ret", _STORED),
+    ("call", "functions do not call each other: write the instructions here"),
+    ("def fn func function", "functions do not stand inside each other"),
+    ("while do", "a loop runs over a range, `for %i=%from,%to { ... }`; put what is to be skipped into an `if`"),
+    ("break continue goto", "a loop runs to its end: put what is to be skipped into an `if`"),
+    ("elif elseif", "write `else { if %condition { ... } }`"),
+    ("end endif endfor", "a region ends with `}`"),
+    ("let var auto val local float double int uint unsigned half bool boolean", _NO_DECLARATION),
+)  # fmt: skip
+"""What to write for an instruction that is expected and does not exist."""
+
+OPERATORS = _each(
+    ("+", "add"), ("-", "sub"), ("*", "mul"), ("/", "div"), ("%", "rem"), ("<<", "shl"), (">>", "shr"),
+    ("& &&", "and"), ("| ||", "or"), ("^", "xor"), ("==", "equal"), ("!=", "not_equal"), ("<", "less_than"),
+    ("<=", "less_than_equal"), (">", "greater_than"), (">=", "greater_than_equal"), ("**", "pow"), ("@", "matmul"),
+)  # fmt: skip
+"""Operators between values, as instructions or words of the tables above."""
 
 FOREIGN_TYPES = {
     "half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
@@ -38,6 +112,22 @@ FOREIGN_TYPES = {
     **{f"{name}{bits}": f"i{bits}" for name in ("int", "uint", "u", "s") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 """Names that number types have elsewhere."""
+
+MEMORY_TYPES = ("array", "buffer", "list", "pointer", "ptr", "tensor", "vector")
+"""What memory with a shape is called elsewhere."""
+
+FUNCTION_WORDS = ("def", "fn", "function", "kernel", "proc", "void")
+"""What functions begin with elsewhere."""
+
+FOREIGN_ATTRIBUTES = {
+    "align": "alignment",
+    "aligned": "alignment",
+    "workgroup_size": "work_group_size",
+    "local_size": "work_group_size",
+    "sub_group_size": "subgroup_size",
+    "warp_size": "subgroup_size",
+}
+"""Names that attributes have in other texts."""
 
 
 def today(prefix: str, suffix: str) -> str | None:

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import NoReturn, TypeVar
 
 from girih.diagnostics import nearest
+from girih.front.text import hints
 from girih.front.text.cursor import Cursor, kind_of
 from girih.front.text.definitions import LARGEST
 from girih.front.text.lexer import DEFINITION, INTEGER, WORD
-from girih.front.text.spelling import FOREIGN_TYPES
 from girih.ir.language import Language
 from girih.ir.types import (
     NUMBERS,
@@ -101,8 +101,10 @@ class TypeParser(Cursor):
             self.fail("type.void", "no value has type void", hint="leave the type out")
         scalars = [word for word, scalar in SCALARS.items() if type(scalar) in self.types]
         known = (*scalars, *(word for word, declared in _COMPOSITES.items() if declared in self.types))
-        close = FOREIGN_TYPES.get(lexer.text) or nearest(lexer.text, known)
-        hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join(known)
+        hint = hints.for_type(lexer.text)
+        if hint is None:
+            close = nearest(lexer.text, known)
+            hint = f"did you mean `{close}`?" if close else "the types are " + ", ".join(known)
         self.fail("type.unknown", f"there is no type `{lexer.text}`", hint=hint)
 
     def _composite(self) -> Type:
@@ -132,12 +134,12 @@ class TypeParser(Cursor):
                 self.fail("type.element", f"expected a number type, `{span.text}` holds something else", span)
             return value
         if lexer.kind != WORD:
-            self.expected("a number type")
+            first = "the element type stands before the shape: memref<f32x4x8>"
+            self.expected("a number type", first if lexer.kind == INTEGER or self.at("?") else None)
         found = _ELEMENT.match(lexer.text)
         rest = lexer.text[found.end() :] if found else ""
         if found is None or (rest and rest[0] != "x"):
-            close = FOREIGN_TYPES.get(lexer.text.split("x")[0])
-            hint = f"did you mean `{close}`?" if close else "the number types are " + ", ".join(NUMBERS)
+            hint = hints.for_type(lexer.text.split("x")[0]) or "the number types are " + ", ".join(NUMBERS)
             self.fail("type.element", f"expected a number type, found `{lexer.text}`", hint=hint)
         if found.group() not in NUMBERS:
             self.fail("type.element", "bool is no element type", hint="use i8 and compare with 0")
@@ -152,7 +154,8 @@ class TypeParser(Cursor):
             return None
         lexer = self.lexer
         if lexer.kind not in (INTEGER, DEFINITION):
-            self.expected(f"{what}: an integer or `?`")
+            unknown = "`?` is what is known at launch only; a `$name` is defined before, or when the program is loaded"
+            self.expected(f"{what}: an integer or `?`", unknown if lexer.kind == WORD or self.at("*") else None)
         return self.integer(what)
 
     def _memref(self) -> MemRef:

@@ -1,0 +1,168 @@
+"""What may have been meant where a text cannot be read, from the tables of `spelling` and from the text itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from girih.diagnostics import nearest
+from girih.front.text.spelling import (
+    COMPARISONS,
+    FOREIGN_INSTRUCTIONS,
+    FOREIGN_TYPES,
+    FUNCTION_WORDS,
+    INSTEAD,
+    MEMORY_TYPES,
+    OPERATORS,
+)
+from girih.ir.core import Op, Value
+from girih.ir.syntax import template
+from girih.ir.types import SCALARS
+
+Ops = Mapping[str, type[Op]]
+
+BEGINS_WITH_FUNC = "a kernel begins with `func`: func @name(%A: memref<f32x?>) { ... }"
+NO_RESULT = "a function returns nothing: results are stored in memrefs, with `store`"
+NO_PARENTHESES = "operands stand without parentheses"
+
+_BETWEEN = re.compile(
+    r"(?P<left>%?\w+)[ \t]*(?P<operator>[-+*/%&|^<>=!@]+)[ \t]*(?P<right>%?[\w.]+)[ \t]*(?::[ \t]*(?P<type>\w+))?",
+    re.ASCII,
+)
+_ELEMENT = re.compile(r"%?(?P<name>\w+)[ \t]*(?P<index>\[[^\]\n]*\])", re.ASCII)
+_ASSIGNED = re.compile(r"[ \t]*=(?!=)[ \t]*(?P<value>[^\s;]+)")
+_LITERAL = re.compile(r"[-+]?[0-9][\w.]*", re.ASCII)
+_COMPARING = ("equal", "not_equal", "less_than", "less_than_equal", "greater_than", "greater_than_equal")
+
+
+def similar(word: str, mnemonics: Collection[str]) -> str | None:
+    """The mnemonic that a word is a slip of: a few letters apart, or only its last part."""
+    longer = [m for m in mnemonics if len(word) > 3 and m.endswith("_" + word)]
+    if len(longer) == 1:
+        return longer[0]
+    # What is nearest by common letters may still be another word: `call` is no slip of `alloca`.
+    found = nearest(word, mnemonics)
+    if found is None or _distance(word, found) > 1 + (len(word) > 4) + (len(word) > 8):
+        return None
+    return found if word[0] == found[0] or word in found or found in word else None
+
+
+def _distance(a: str, b: str) -> int:
+    """How many letters are left out, added, changed, or swapped with their neighbours (Damerau 1964)."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        two_before, before, row = before, row, [i]
+        for j, y in enumerate(b, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (x != y)))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                row[-1] = min(row[-1], two_before[j - 2] + 1)
+    return row[-1]
+
+
+def for_mnemonic(ops: Ops, word: str, following: str) -> str | None:
+    """What may have been meant by a word that is no instruction; `following` is the rest of its line."""
+    if word in ops:
+        return f"it is written {template(ops[word].spec)}"
+    owner = next((d.spec for d in ops.values() if word in d.spec.format and word not in d.spec.roles), None)
+    if owner is not None:
+        return f"`{word}` is a part of another instruction: {template(owner)}"
+    elsewhere = COMPARISONS.get(word) or FOREIGN_INSTRUCTIONS.get(word.removeprefix("Op"))
+    if elsewhere in ops:
+        return f"did you mean `{elsewhere}`?"
+    if word in INSTEAD:
+        return INSTEAD[word]
+    if is_type(word):
+        return f"convert with `cast`; {INSTEAD['let']}"
+    close = similar(word, [mnemonic for mnemonic, declared in ops.items() if declared.spec.word == mnemonic])
+    if close is not None:
+        return f"did you mean `{close}`?"
+    assigned = _ASSIGNED.match(following)
+    if assigned is not None:
+        return f"names of values begin with `%`: `%{word} = ...`"
+    return None
+
+
+def for_statement(ops: Ops, visible: Mapping[str, Value], text: str, results: Collection[str]) -> str | None:
+    """What may have been meant by an expression, `text`, where an instruction stands; `results` stand before `=`."""
+    result = "".join(f"%{name} = " for name in results)
+    operation = for_operator(ops, visible, text, result)
+    if operation is not None:
+        return operation
+    element = _ELEMENT.match(text)
+    if element is not None and (text.startswith("%") or element["name"] in visible):
+        return _element(element, text, result)
+    if not results:
+        return None
+    literal = _LITERAL.match(text)
+    if literal is not None:
+        kind = "f32" if "." in literal.group() else "i32"
+        return f"write `{result}constant {literal.group()} : {_type_after(text, literal.end()) or kind}`"
+    if text.startswith("-") and text[1:].lstrip().startswith("%"):
+        return f"write `{result}neg {_first_word(text[1:])} : type`"
+    if text.startswith("%"):
+        return f"a value has one name: write {_first_word(text)} where it is used"
+    return None
+
+
+def for_operator(ops: Ops, visible: Mapping[str, Value], text: str, result: str = "") -> str | None:
+    """How an operator between two values is written; None where `text` begins with no such thing."""
+    found = _BETWEEN.match(text)
+    if found is None or found["operator"] not in OPERATORS:
+        return None
+    if not all(x[0] == "%" or x in visible or _LITERAL.fullmatch(x) for x in found.group("left", "right")):
+        return None
+    mnemonic = OPERATORS[found["operator"]]
+    if mnemonic not in ops:
+        elsewhere = FOREIGN_INSTRUCTIONS.get(mnemonic)
+        return INSTEAD.get(mnemonic) or f"there are no operators: write `{elsewhere}`"
+    left, right = (
+        text if _LITERAL.fullmatch(text) else "%" + text.lstrip("%") for text in found.group("left", "right")
+    )
+    literal = next((text for text in (left, right) if not text.startswith("%")), None)
+    kind = found["type"] or next((str(v.type) for t in (left, right) if (v := visible.get(t[1:])) is not None), "type")
+    written = f"write `{result or '%c = '}{mnemonic} {left}, {right} : {'bool' if mnemonic in _COMPARING else kind}`"
+    if literal is not None:
+        written = written.replace(literal, "%x")
+        return f"there are no operators between values: `%x = constant {literal} : {kind}` before, then {written}"
+    return f"there are no operators between values: {written}"
+
+
+def _element(found: re.Match[str], text: str, result: str) -> str | None:
+    """How an element is loaded or stored."""
+    place = f"%{found['name']}{found['index']}"
+    if result:
+        return f"write `{result}load {place} : type`"
+    assigned = _ASSIGNED.match(text, found.end())
+    if assigned is None:
+        return None
+    value = assigned["value"]
+    return f"write `store {value if value.startswith('%') else '%x'}, {place}`"
+
+
+def _first_word(text: str) -> str:
+    return re.split(r"[\s,:;]", text.lstrip(), maxsplit=1)[0]
+
+
+def _type_after(text: str, position: int) -> str | None:
+    found = re.compile(r"[ \t]*:[ \t]*(\w+)", re.ASCII).match(text, position)
+    return found.group(1) if found else None
+
+
+def for_type(word: str) -> str | None:
+    """What may have been meant by a word that is no type."""
+    if word in FOREIGN_TYPES:
+        return f"did you mean `{FOREIGN_TYPES[word]}`?"
+    return "memory with a shape is a memref: memref<f32x?x?>" if word in MEMORY_TYPES else None
+
+
+def is_type(word: str) -> bool:
+    """Whether a word is a type here or elsewhere."""
+    return word in SCALARS or word in FOREIGN_TYPES
+
+
+def for_function(word: str) -> str | None:
+    """What may have been meant where a function begins."""
+    if word in FUNCTION_WORDS:
+        return BEGINS_WITH_FUNC
+    return "did you mean `func`?" if nearest(word, ["func"]) else None
