@@ -36,6 +36,8 @@ generate: $(VENV)/ready-to-develop ## write what is generated: reference, exampl
 	@$(RUN) tools/generate_grammar.py
 
 docs: generate $(VENV)/ready-to-document ## generate, then build build/docs/index.html; every warning is an error
+	@rm -rf build/docs
+	@rm -rf build/docs
 	@$(RUN) -m sphinx -W --keep-going -q -E -j $(JOBS) -d build/doctrees docs build/docs
 	@echo "Open build/docs/index.html"
 

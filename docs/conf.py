@@ -41,10 +41,9 @@ nitpick_ignore_regex = [("py:.*", ".*")]
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_display_short_literal_types = True
-python_maximum_signature_line_length = 80
+python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_static_path = ["_static"]

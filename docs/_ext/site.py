@@ -22,6 +22,9 @@ from docs._ext.pages import prepared
 
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 
+WRAPPER = re.compile(r'<span class="(?:pre|w)">([^<]*)</span>')
+"""What Sphinx puts around words of literals and around spaces: up to a quarter of a page, of no use here."""
+
 
 class Anchors(Transform):
     """Every `<a id="...">` becomes a place of its page, for links from this page and from others."""
@@ -88,7 +91,8 @@ def on_signature(
 
 
 def on_page(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Give the start page the whole width: no list of its own headings."""
+    """Make pages lighter, and give the start page the whole width: no list of its own headings."""
+    context["body"] = WRAPPER.sub(r"\1", context.get("body", ""))
     if page == app.config.root_doc:
         context["furo_hide_toc"] = True
 
