@@ -71,11 +71,11 @@ def test_every_code_and_every_instruction_has_its_place(pages: Mapping[str, str]
     assert [link for link in listed if link not in index] == []
 
 
-def test_a_code_and_its_rule_lead_to_each_other(pages: Mapping[str, str]) -> None:
+def test_a_code_leads_to_its_rule(pages: Mapping[str, str]) -> None:
     rules = [f"{mnemonic}.{row.id}" for mnemonic, rows in TILE_LANGUAGE.rules.items() for row in rows]
     led = dict(re.findall(r"<a id=\"([\w.]+)\"></a>\[`\1`\]\((language/\w+\.md)#\1\)", pages["docs/errors.md"]))
-    assert [rule for rule in rules if f'<a id="{rule}"></a>' not in pages[f"docs/{led[rule]}"]] == []
-    assert [rule for rule in rules if f"](../errors.md#{rule})" not in pages[f"docs/{led[rule]}"]] == []
+    lost = [rule for rule in rules if f'<a id="{rule}"></a>`{rule.split(".")[1]}`' not in pages[f"docs/{led[rule]}"]]
+    assert rules and lost == []
 
 
 @pytest.mark.parametrize("mnemonic", TILE_LANGUAGE.ops)

@@ -60,9 +60,10 @@ What a program, a launch or a run can be told. `girih explain CODE` shows the sa
 a program or a launch, a *warning* does not. A *finding* comes of a run: the interpreter collects them and leaves arrays
 as before the launch, compiled code stops at the first; [targets](targets.md) says what each finds.
 
-A code of an instruction leads to its rule in [the language reference](language/index.md), with what is checked, the
-source and programs. The other codes are explained here, with a program that is told them. `girih explain` also knows
-the rules of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md) lists them.
+A code of an instruction leads to its rule in [the language reference](language/index.md), in words and as it is
+checked, with its source and programs. The other codes are explained here, with a program that is told them.
+`girih explain` also knows the rules of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md)
+lists them.
 """
 
 ABOUT_THE_LANGUAGE = """\
@@ -75,8 +76,8 @@ one that is refused. Each family of instructions has a page. `girih explain gemm
   out, `/` separates choices, `*( )` may be repeated; `%a` is a local value that the reference calls `a`.
 - A *collective* instruction is executed by the whole work-group, an *SPMD* one by each work-item for itself; a *mixed*
   one stands in both kinds of region. [The execution model](../execution.md) explains them.
-- In **restrictions**, a ⪯ b says that type a promotes to type b. The name of a rule leads to its code in
-  [the list of all codes](../errors.md).
+- In **restrictions**, a ⪯ b says that type a promotes to type b. What breaks a rule is told its code: the name of the
+  instruction, a dot, and the name of the rule, such as `gemm.k`. [All codes](../errors.md) are on one page.
 - In formulas, indices count from 0, op(a) is a or its transpose, and a_p is the value of work-item p in a subgroup of
   S.
 - The comments of an **example**, `; run: f(x=1) == x=2`, say what it is called with and what the arrays hold then; the
@@ -102,7 +103,7 @@ def errors_page() -> str:
     """docs/errors.md."""
     lines = ["# Every code", "", WRITTEN, "", *ABOUT_CODES.splitlines(), ""]
     stages = other_codes()
-    titles = [*stages, "Types, parameters and functions", "Instructions"]
+    titles = [*stages, FUNCTIONS_TITLE, "Instructions"]
     lines += [f"- [{title}](#{anchor(title)})" for title in titles] + [""]
     for stage, codes in stages.items():
         lines += [f"## {stage}", ""]
@@ -110,12 +111,17 @@ def errors_page() -> str:
         lines += [*table(["code", "severity", "rule"], rows), ""]
         for code in codes:
             lines += _told(code)
-    lines += ["## Types, parameters and functions", ""]
-    for pseudo, doc in PSEUDO.items():
-        lines += [f"**`{pseudo}`**: {doc}", "", *_rules(codes_of_rules(LANGUAGE, pseudo)), ""]
-    lines += ["## Instructions", ""]
-    instructions = [row for mnemonic in sorted(LANGUAGE.ops) for row in _rule_rows(codes_of_rules(LANGUAGE, mnemonic))]
-    return "\n".join([*lines, *table(["code", "severity", "rule"], instructions)]) + "\n"
+    owners = {FUNCTIONS_TITLE: list(PSEUDO), "Instructions": sorted(LANGUAGE.ops)}
+    for title, names in owners.items():
+        lines += [f"## {title}", "", *_codes_by_owner(names), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _codes_by_owner(names: Sequence[str]) -> list[str]:
+    """A table of the codes of instructions, or of functions, parameters and types."""
+    codes = {name: codes_of_rules(LANGUAGE, name) for name in names}
+    rows = [(f"`{name}`", ", ".join(_marked(code, rule_of(code)) for code in codes[name])) for name in names]
+    return table(["of", "codes"], [row for row in rows if row[1]])
 
 
 def _marked(code: Code, link: str) -> str:
@@ -144,10 +150,6 @@ def _fenced(language: str, program: str) -> list[str]:
     return [f"```{language}", shown, "```", ""]
 
 
-def _rule_rows(codes: Sequence[Code]) -> list[tuple[str, str, str]]:
-    return [(_marked(c, rule_of(c)), c.severity, _says(c)) for c in codes]
-
-
 def rule_of(code: Code) -> str:
     """Where the rule of a code stands, seen from docs/."""
     page = FUNCTIONS if code.owner in PSEUDO else group_of(LANGUAGE, code.owner)
@@ -155,12 +157,9 @@ def rule_of(code: Code) -> str:
 
 
 def _says(code: Code) -> str:
+    warns = "*warning:* " if code.severity == "warning" else ""
     needs = f" (depends on the target: {code.needs})" if code.needs else ""
-    return code.says + needs
-
-
-def _rules(codes: Sequence[Code]) -> list[str]:
-    return table(["code", "severity", "rule"], _rule_rows(codes))
+    return warns + code.says + needs
 
 
 def language_pages() -> dict[str, str]:
@@ -257,7 +256,7 @@ def _restrictions(codes: Sequence[Code]) -> list[str]:
 
 
 def _rule(code: Code) -> str:
-    return f'<a id="{code.code}"></a>[`{code.id}`](../errors.md#{code.code})'
+    return f'<a id="{code.code}"></a>`{code.id}`'
 
 
 def pages() -> dict[str, str]:
