@@ -98,8 +98,11 @@ def test_formulas_are_of_instructions() -> None:
 
 
 def test_the_pictures_are_up_to_date() -> None:
-    for name, text in cast("Mapping[str, str]", tool("draw_pictures.py", "pictures")()).items():
+    drawn = cast("Mapping[str, str]", tool("draw_pictures.py", "pictures")())
+    for name, text in drawn.items():
         assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} {STALE}"
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "pictures").rglob("*.svg")}
+    assert there <= set(drawn), "a picture that nothing draws"
 
 
 COLUMN = 736

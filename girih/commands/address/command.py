@@ -59,7 +59,7 @@ def _command(model: str) -> click.Command:
     own += [
         click.Option(["--from", "file"], metavar="FILE", help="Read parameters from a JSON object, such as the output "
                      "of --json; - is standard input. Options replace them."),
-        click.Option(["--draw"], metavar="FILE", help="Save the picture (.svg or .png; needs girih[draw])."),
+        click.Option(["--draw"], metavar="FILE", help="Save the picture (.svg, or .png with girih[draw])."),
         click.Option(["--picture/--no-picture"], default=True, show_default=True, help="Show the picture as text."),
         click.Option(["--json", "json"], is_flag=True, help="The same as --format json."),
         click.Option(["--format", "format"], type=click.Choice(["text", "json"]), default="text", show_default=True,
