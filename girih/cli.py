@@ -180,7 +180,8 @@ Values of arguments:
   zeros, ones, random, arange, uninitialized
                                    an array of the parameter's type, or
   random:f32:64x64                 ... of this element type and shape
-  [a.npy,zeros:f32:4]              a group; [...]@3 gives its offset
+  [a.npy,zeros:f32:4]              a group; with an offset [...]@3, and with the shapes
+                                   of its memrefs [...]@3:[4x5,2x2]
 random draws floating-point numbers from [0, 1) and integers from 0..99; arange counts 0, 1, 2, ... along the first mode
 first. Arrays are copied into the layout that the parameter asks for; saved files are in C order.
 """

@@ -4,6 +4,7 @@
 `views`     Python objects as NumPy arrays over the same memory: the buffer protocol, DLPack
 `scalars`   numbers that fit a scalar type, exactly
 `layout`    arrays against memref types: element type, shape, strides
+`groups`    the offset and the shapes of a group; of each member the part that is its memref
 `claims`    arrays that were accepted; those that share memory, and where their bytes lie
 `memory`    a run of bytes with marks of what was written, and its views as elements of any type
 `bound`     memrefs and groups as an executor sees them: a view, an offset, a shape, strides

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundGroup, BoundMemRef
 from girih.arguments.claims import Claim, allocate, commit
+from girih.arguments.groups import Group, Shape, group_offset, group_shapes, part_of_member
 from girih.arguments.layout import claim_array, null_claim
 from girih.arguments.names import wrong_count
 from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.diagnostics import InternalError, LaunchError
 from girih.ir.core import Parameter
-from girih.ir.types import Boolean, Extent, GroupType, MemRef, Number, Type
+from girih.ir.types import Boolean, GroupType, MemRef, Number, Type
 from girih.source import NOWHERE, Span
 
 __all__ = [
@@ -61,18 +62,6 @@ class ParameterSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The arrays of a group argument, and the offset in elements that moves each (003 "Group type").
-
-    A member may be None, a null pointer. The offset is needed where the group's type has `offset: ?`. A plain list of
-    arrays does where it has not.
-    """
-
-    arrays: Sequence[object]
-    offset: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Uninitialized:
     """An array, or a list of arrays, whose contents must not be read before they are written."""
 
@@ -107,10 +96,9 @@ class GroupClaim:
     members: list[Claim]
     null: bool
     size: int
-    offset: int
 
     def bound(self) -> BoundGroup:
-        return BoundGroup(tuple(claim.bound() for claim in self.members), self.null, self.size, self.offset)
+        return BoundGroup(tuple(claim.bound() for claim in self.members), self.null, self.size)
 
 
 Accepted = NDArray[Any] | Claim | GroupClaim
@@ -194,7 +182,7 @@ def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: Ar
         case Boolean() | Number():
             return bind_scalar(spec.type, value, place, report)
         case MemRef():
-            return _accept_memref(spec, spec.type, value, place, report, offset=0, marked=False)
+            return _accept_memref(spec, spec.type, value, place, report)
         case GroupType():
             return _accept_group(spec, spec.type, value, place, report)
         case _:
@@ -202,19 +190,12 @@ def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: Ar
 
 
 def _accept_memref(
-    spec: ParameterSpec,
-    type: MemRef,
-    value: object,
-    place: ArgumentPlace,
-    report: ArgumentReport,
-    *,
-    offset: int,
-    marked: bool,
+    spec: ParameterSpec, type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport
 ) -> Claim | None:
-    value, marked = _unwrap(value, marked)
+    value, marked = _unwrap(value, False)
     if value is None:
-        return null_claim(type, place, offset)
-    claim = claim_array(type, value, place, report, offset=offset, written=spec.written)
+        return null_claim(type, place)
+    claim = claim_array(type, value, place, report, written=spec.written)
     if claim is None:
         return None
     claim.uninitialized = marked
@@ -233,10 +214,11 @@ def _accept_group(
 ) -> GroupClaim | None:
     value, marked = _unwrap(value, False)
     if value is None:
-        return GroupClaim([], True, type.size or 0, type.offset or 0)
-    given = None
+        return GroupClaim([], True, type.size or 0)
+    offset: int | None = None
+    shapes: object = None
     if isinstance(value, Group):
-        given = value.offset
+        offset, shapes = value.offset, value.shapes
         value, marked = _unwrap(value.arrays, marked)
     if not isinstance(value, list | tuple):
         hint = f"pass [{place.name}] for one array" if isinstance(value, np.ndarray) else None
@@ -244,40 +226,42 @@ def _accept_group(
         return None
     if type.size is not None and len(value) != type.size:
         report.add("bind.group_size", place, f"{type} takes {type.size} arrays; got {len(value)}")
-    offset = _group_offset(type, given, place, report)
+    moved = group_offset(type, offset, place, report)
+    said = group_shapes(type, shapes, len(value), place, report)
+    if moved is None or said is None:
+        return None
     members = [
-        _accept_memref(spec, type.memref, member, place.member(i), report, offset=offset or 0, marked=marked)
-        for i, member in enumerate(value)
+        _accept_member(spec, type.memref, member, moved, shape, place.member(number), report, marked=marked)
+        for number, (member, shape) in enumerate(zip(value, said, strict=True))
     ]
-    whole = [claim for claim in members if claim is not None]
-    return None if offset is None else GroupClaim(whole, False, len(value), offset)
+    return GroupClaim([claim for claim in members if claim is not None], False, len(value))
 
 
-def _group_offset(type: GroupType, given: object, place: ArgumentPlace, report: ArgumentReport) -> Extent:
-    if given is None:
-        if type.offset is None:
-            hint = f"pass girih.Group({place.name}, offset=...)"
-            report.add("bind.group_offset", place, f"{type} needs the offset of its pointers in elements", hint)
-        return type.offset
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        report.add("bind.group_offset", place, f"the offset counts elements; got {given.__class__.__name__}")
-        return None
-    offset = int(given)
-    if offset < 0:
-        report.add("bind.group_offset", place, f"a negative offset leaves the arrays; got {offset}")
-        return None
-    if type.offset is not None and offset != type.offset:
-        hint = "leave the offset out, or declare it as `?`"
-        report.add("bind.group_offset", place, f"{type} has offset {type.offset}; got {offset}", hint)
-        return None
-    return offset
+def _accept_member(
+    spec: ParameterSpec,
+    type: MemRef,
+    value: object,
+    offset: int,
+    shape: Shape | None,
+    place: ArgumentPlace,
+    report: ArgumentReport,
+    *,
+    marked: bool,
+) -> Claim | None:
+    """The memref that is a member of a group; without an offset and a shape, it is the member."""
+    value, marked = _unwrap(value, marked)
+    if value is not None and (offset or shape is not None):
+        value = part_of_member(type, value, offset, shape, place, report)
+        if value is None:
+            return None
+    return _accept_memref(spec, type, Uninitialized(value) if marked else value, place, report)
 
 
 def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -> None:
     """The attributes alignment, shape_gcd and stride_gcd (003 "Alignment attribute", "Greatest common divisor")."""
     if claim.array is None or not claim.extent:
         return
-    remainder = claim.address % (spec.alignment or 1)
+    remainder = claim.start % (spec.alignment or 1)
     if remainder:
         message = f"its data starts {remainder} bytes after a multiple of the promised alignment={spec.alignment}"
         hint = f"let the array start at a multiple of {spec.alignment} bytes in its buffer, or promise less"

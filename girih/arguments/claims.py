@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundMemRef
-from girih.arguments.memory import ElementView, Mask, Memory, bytes_of
+from girih.arguments.memory import ElementView, Memory, bytes_of
 from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
 
@@ -27,7 +26,7 @@ _PHASE = 128
 
 @dataclass(slots=True, eq=False)
 class Claim:
-    """An accepted array (None: a null pointer) that asks for memory. Strides and offset count elements.
+    """An accepted array (None: a null pointer) that asks for memory. Strides count elements.
 
     `extent` counts elements from the first to the last, gaps included. In the caller's memory they lie at the addresses
     from `start` to before `end`; both are 0 for a null pointer.
@@ -38,7 +37,6 @@ class Claim:
     array: NDArray[Any] | None
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    offset: int
     written: bool
     uninitialized: bool
     elements: ElementView | None = None
@@ -52,18 +50,13 @@ class Claim:
         self.start = 0 if self.array is None else address(self.array)
         self.end = self.start + (0 if self.array is None else self.extent * self.dtype.itemsize)
 
-    @property
-    def address(self) -> int:
-        """The address in the caller's memory that offset and indices count from; 0 for a null pointer."""
-        return 0 if self.array is None else self.start + self.offset * self.dtype.itemsize
-
     def of_array(self, flat: NDArray[Any]) -> NDArray[Any]:
         """Of one entry per element of the extent, those of the array's elements, in the array's shape."""
         return as_strided(flat, self.shape, tuple(stride * flat.itemsize for stride in self.strides))
 
     def bound(self) -> BoundMemRef:
         """What the interpreter sees of it."""
-        return BoundMemRef(self.elements, self.offset, self.shape, self.strides)
+        return BoundMemRef(self.elements, self.shape, self.strides)
 
 
 @dataclass(slots=True, eq=False)
@@ -104,7 +97,7 @@ def _allocate(cluster: Cluster) -> None:
     for claim in cluster.claims:
         part = slice(claim.start - cluster.start, claim.end - cluster.start)
         held = _read_only(claim) if copied is None else copied[part]
-        memory = Memory(held, None if marks is None else marks[part], claim.place.name, _present(claim))
+        memory = Memory(held, None if marks is None else marks[part], claim.place.name)
         claim.elements = view = memory.view(claim.dtype)
         if copied is not None and claim.array is not None:
             np.copyto(claim.of_array(view.data), claim.array)
@@ -140,12 +133,3 @@ def _read_only(claim: Claim) -> NDArray[np.uint8]:
     """The bytes of an array in the caller's memory."""
     assert claim.array is not None
     return as_strided(claim.array, (claim.extent,), (claim.dtype.itemsize,), writeable=False).view(np.uint8)
-
-
-def _present(claim: Claim) -> Mask | None:
-    """Which bytes are elements of an array with gaps, where an offset may lead into these; None elsewhere."""
-    if claim.offset == 0 or claim.extent == prod(claim.shape):
-        return None
-    found = np.zeros(claim.extent * claim.dtype.itemsize, np.bool_)
-    bytes_of(found, claim.shape, claim.strides, claim.dtype.itemsize)[...] = True
-    return found

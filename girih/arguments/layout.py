@@ -5,7 +5,7 @@ An array that is accepted is addressed by the strides of its claim exactly where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,14 +20,14 @@ from girih.ir.types import Extent, MemRef, packed_strides
 
 
 def claim_array(
-    type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, offset: int, written: bool
+    type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, written: bool
 ) -> Claim | None:
     """The array as the type addresses it; None where the type cannot address it. Everything wrong was reported."""
     array = as_array(value, place, report)
     if array is None:
         return None
     dtype = DTYPES[type.element]
-    addressable = _check_dtype(type, array, place, report)
+    addressable = check_dtype(type, array, place, report)
     if written and not array.flags.writeable:
         hint = "pass memory that may be changed: no broadcast view, no read-only buffer"
         report.add("bind.read_only", place, "the kernel writes to it, but the array is read-only", hint)
@@ -36,28 +36,28 @@ def claim_array(
     _check_shape(type, array, place, report)
     if array.itemsize:
         _check_strides(type, array, place, report)
-    if not addressable or any(_stride_flaw(mode, array) for mode in _significant(array)):
+    if not addressable or any(stride_flaw(mode, array) for mode in significant(array)):
         return None
     if array.size and address(array) % dtype.alignment:
         hint = f"let the array start at a multiple of {dtype.alignment} bytes in its buffer"
         report.add("bind.alignment", place, f"its data does not start at a multiple of {dtype.alignment} bytes", hint)
-    return Claim(place, dtype, array, array.shape, effective_strides(type, array), offset, written, False)
+    return Claim(place, dtype, array, array.shape, effective_strides(type, array), written, False)
 
 
-def null_claim(type: MemRef, place: ArgumentPlace, offset: int) -> Claim:
+def null_claim(type: MemRef, place: ArgumentPlace) -> Claim:
     """An unassociated memref; its dynamic modes have size 0."""
     shape = tuple(size or 0 for size in type.shape)
-    return Claim(place, DTYPES[type.element], None, shape, _strides(type, shape, ()), offset, False, False)
+    return Claim(place, DTYPES[type.element], None, shape, strides_for(type, shape, {}), False, False)
 
 
 def effective_strides(type: MemRef, array: NDArray[Any]) -> tuple[int, ...]:
     """The strides in elements; where no two elements tell them, those of the type, or as if packed."""
-    known = {mode: array.strides[mode] // array.itemsize for mode in _significant(array)}
-    return _strides(type, array.shape, known.items())
+    known = {mode: array.strides[mode] // array.itemsize for mode in significant(array)}
+    return strides_for(type, array.shape, known)
 
 
-def _strides(type: MemRef, shape: Sequence[int], known: Any) -> tuple[int, ...]:
-    told: dict[int, int] = dict(known)
+def strides_for(type: MemRef, shape: Sequence[int], told: Mapping[int, int]) -> tuple[int, ...]:
+    """The strides of all modes for a shape: some are told, the others are those of the type, or as if packed."""
     strides: list[int] = []
     packed = 1
     for mode, (size, static) in enumerate(zip(shape, type.strides, strict=True)):
@@ -67,12 +67,13 @@ def _strides(type: MemRef, shape: Sequence[int], known: Any) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _significant(array: NDArray[Any]) -> list[int]:
-    """The modes whose strides matter: more than one element along them, in an array that has elements."""
+def significant(array: NDArray[Any]) -> list[int]:
+    """The axes whose strides matter: more than one element along them, in an array that has elements."""
     return [mode for mode, size in enumerate(array.shape) if size > 1] if array.size else []
 
 
-def _check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
+def check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
+    """Whether an array has the element type of a memref; a problem is reported."""
     expected, given = DTYPES[type.element], array.dtype
     if given == expected:
         return True
@@ -117,8 +118,8 @@ def _check_strides(type: MemRef, array: NDArray[Any], place: ArgumentPlace, repo
 
 def _stride_problem(type: MemRef, array: NDArray[Any]) -> tuple[str, str, str] | None:
     """Code, what the type needs, and what is wrong with the strides; None where they fit."""
-    modes = _significant(array)
-    flaws = [flaw for mode in modes if (flaw := _stride_flaw(mode, array))]
+    modes = significant(array)
+    flaws = [flaw for mode in modes if (flaw := stride_flaw(mode, array))]
     if flaws:
         return "bind.layout", "needs positive strides of whole elements", ", ".join(flaws)
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
@@ -144,7 +145,8 @@ def _expected_strides(type: MemRef, shape: Sequence[int]) -> tuple[Extent, ...]:
     return tuple(None if given is None else stride for given, stride in zip(type.strides, packed, strict=True))
 
 
-def _stride_flaw(mode: int, array: NDArray[Any]) -> str | None:
+def stride_flaw(mode: int, array: NDArray[Any]) -> str | None:
+    """What keeps the stride of an axis from being that of a mode, in words."""
     stride = array.strides[mode]
     if stride == 0:
         return f"mode {mode} has stride 0, all its elements are the same one (a broadcast view)"
@@ -167,11 +169,11 @@ def _overlap(shape: Sequence[int], strides: dict[int, int]) -> str:
 
 def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str:
     """A way out that also brings results back."""
-    modes = _significant(array)
+    modes = significant(array)
     dtype = _dtype_name(DTYPES[type.element])
     shape = tuple(given if size is None else size for size, given in zip(type.shape, array.shape, strict=True))
     fresh = f'allocate it with np.empty({shape}, {dtype}, order="F")'
-    if any(_stride_flaw(mode, array) for mode in modes):
+    if any(stride_flaw(mode, array) for mode in modes):
         return fresh
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
     if not _overlap(array.shape, strides):

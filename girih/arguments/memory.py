@@ -36,15 +36,13 @@ class Memory:
     """A run of bytes: those of an array from its first to its last element, or those of an allocation.
 
     `bytes` has one dimension; it is read-only where the kernel does not write. `marks` is None where everything may be
-    read, else it says of each byte whether it was written. `present` is None, except for a member of a group with an
-    offset whose array has gaps: there it says which bytes are the array's; others must not be accessed. What shares
-    memory shares its bytes and its marks. `complete` says that all bytes are known to be written: marks never go.
+    read, else it says of each byte whether it was written. What shares memory shares its bytes and its marks.
+    `complete` says that all bytes are known to be written: marks never go.
     """
 
     bytes: NDArray[np.uint8]
     marks: Mask | None
     name: str
-    present: Mask | None = None
     complete: bool = False
     _until_counted: int = 0
     _views: WeakValueDictionary[tuple[np.dtype[Any], int], ElementView] = field(
@@ -75,23 +73,21 @@ class Memory:
         wide = _MARKS[size]
         whole = _WHOLE[size]
         marks = None if self.marks is None else self.marks[part].view(wide)
-        present = None if self.present is None else self.present[part].view(wide) == whole
-        return ElementView(self, self.bytes[part].view(dtype), marks, whole, present)
+        return ElementView(self, self.bytes[part].view(dtype), marks, whole)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ElementView:
     """A memory as elements of one type, counted from its first.
 
-    `data` has one entry for each whole element, and so have `marks` and `present`, where the memory has these: an
-    element was written where its mark is `whole`.
+    `data` has one entry for each whole element, and so have `marks`, where the memory has them: an element was written
+    where its mark is `whole`.
     """
 
     memory: Memory
     data: Array
     marks: Array | None
     whole: Any
-    present: Mask | None
 
     @property
     def name(self) -> str:

@@ -30,6 +30,8 @@ BIND_CODES: dict[str, str] = {
     "bind.read_only": "an array that the kernel writes must be writeable",
     "bind.group_size": "a group must have as many members as its type says",
     "bind.group_offset": "the offset of a group must be given where its type has `?`, and equal its type elsewhere",
+    "bind.group_shape": "the shapes of a group must suit its type; with an offset they must be known",
+    "bind.group_memory": "a member of a group with an offset or shapes must hold its memref, from the offset on",
     "bind.overlap": "a member of a group may share memory with no other argument if the kernel writes to that memory",
     "bind.grid": "a grid has one to three sizes between 0 and 2^31 - 1",
     "bind.subgroup_size": "there must be a subgroup size that suits all instructions of the kernel",

@@ -97,17 +97,6 @@ def outside(op: Op, name: str) -> FindingWords:
     return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside %{name}")
 
 
-def beyond_memory(op: Op, name: str) -> FindingWords:
-    """An index inside the shape of a group's member, whose memory ends before."""
-    why = "whose memory ends before its shape does (the offset of its group)"
-    return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside %{name}, {why}")
-
-
-def outside_memory(op: Op, name: str) -> FindingWords:
-    """An operand of a BLAS-like instruction whose memory ends before its shape does."""
-    return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside the memory of %{name}")
-
-
 def outside_blocks(op: BlockedAccess, count: int, name: str) -> FindingWords:
     """Blocks of so many elements that do not lie in a memref."""
     message = f"`{_blocked(op)}` of {count} elements outside %{name}"

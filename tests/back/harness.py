@@ -156,13 +156,8 @@ def _group(type: GroupType, value: Any, keep: list[Any]) -> list[int]:
         return [0, *size]
     rows = []
     for member in value:
-        address, *extents = _memref(type.memref, member, keep)
-        limit = -1
-        if member is not None:
-            span = 1 + sum((n - 1) * s // member.itemsize for n, s in zip(member.shape, member.strides, strict=True))
-            limit = max(0, span - offset) if offset else -1
-            address += offset * member.itemsize
-        rows.append([address, limit, *extents])
+        memref = member if member is None or not offset else member[offset:]
+        rows.append(_memref(type.memref, memref, keep))
     table = np.array(rows, np.int64)
     keep.append(table)
     return [table.ctypes.data, *size]

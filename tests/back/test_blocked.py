@@ -84,13 +84,13 @@ def test_what_lies_outside_is_found(body: str) -> None:
     mine(ONE, a, 8)
 
 
-def test_the_memory_of_a_group_may_end_before_its_shape() -> None:
+def test_blocks_of_a_group_with_an_offset() -> None:
     text = """
-    func @f(%G: group<memref<f32x48>x1, offset: ?>, %B: memref<f32x8x4>)
+    func @f(%G: group<memref<f32x?>x1, offset: ?>, %B: memref<f32x8x4>)
             attributes {subgroup_size=8, work_group_size=[8,1]} {
         %z = constant 0 : index
         parallel {
-            %A = load %G[%z] : memref<f32x48>
+            %A = load %G[%z] : memref<f32x?>
             %a = cooperative_matrix_load.row_blocked_interleaved %A[%z], 1 : coopmatrix<f32x8x4,matrix_acc>
             cooperative_matrix_store %a, %B[%z,%z]
         }

@@ -36,8 +36,8 @@ func @strided(%A: memref<f32x4x?,strided<1,8>> {alignment=256}, %B: memref<f32x?
     %x = load %A[3,1] : f32
     store %x, %B[2,1]
 }
-func @moved(%G: group<memref<i32x4>x2,offset:?>) {
-    %g = load %G[1] : memref<i32x4>
+func @moved(%G: group<memref<i32x?>x2,offset:?>) {
+    %g = load %G[1] : memref<i32x?>
     %x = load %g[0] : i32
     store %x, %g[1]
 }
@@ -119,6 +119,9 @@ def test_group_offsets(folder: Path) -> None:
     done = run("moved", "G=[arange:i32:4,arange:i32:4]@2", "--save", "G=[a.npy,b.npy]")
     assert done.status == 0
     assert np.load("b.npy").tolist() == [0, 1, 2, 2]
+    assert run("moved", "G=[arange:i32:4,arange:i32:4]@2:[0,2]").status == 0
+    refused = run("moved", "G=[arange:i32:4,arange:i32:4]@2:[0,3]")
+    assert refused.status == 1 and "error[bind.group_memory]" in refused.output
     refused = run("moved", "G=[arange:i32:4,arange:i32:4]")
     assert refused.status == 1 and "error[bind.group_offset]" in refused.output
 
@@ -258,7 +261,8 @@ AXPBY_CALL = ["alpha=1", "A=ones:f32:4", "beta=0", "B=ones:f32:4"]
         (["axpby", "A=zeros:bool:4"], "A=zeros:bool:4: there is no element type 'bool'"),
         (["axpby", "A=zeros:f32:4,4"], "A=zeros:f32:4,4: the shape '4,4' is not written as in 64x64"),
         (["axpby", "A=zeros:f32:4:4"], "A=zeros:f32:4:4: expected zeros, or as in zeros:f32:64x64"),
-        (["axpby", "A=[zeros"], "A=[zeros: a group is written [A,B,...], with an offset [A,B,...]@3"),
+        (["axpby", "A=[zeros"], "A=[zeros: a group is written [A,B,...], with an offset [A,B,...]@3, with "),
+        (["moved", "G=[zeros]:[2x]"], "G=2x: the shape of a memref is written as in 64x64, or null"),
         (["axpby", "A=[1,2]"], "A=1: a member of a group is an array, from a file or made, or null"),
         (["axpby", *AXPBY_CALL[:3], "B=zeros"], "B=zeros: its type memref<f32x?> leaves the shape open"),
         (["axpby", *AXPBY_CALL[:3], "B=1"], "B=1: memref<f32x?> takes an array, FILE.npy or zeros:f32:4x4"),
@@ -353,6 +357,8 @@ def test_a_file_that_is_read_and_saved(folder: Path) -> None:
         ("a=ones:f32:", Made("ones", NUMBERS["f32"], ())),
         ("a=[]", Members(())),
         ("a=[x.npy, null,zeros]@4", Members((FromFile("x.npy"), None, Made("zeros")), 4)),
+        ("a=[x.npy,null]@4:[2x3, null]", Members((FromFile("x.npy"), None), 4, ((2, 3), None))),
+        ("a=[x.npy]:[4]", Members((FromFile("x.npy"),), None, ((4,),))),
     ],
 )
 def test_specifications(text: str, value: object) -> None:

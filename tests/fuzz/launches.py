@@ -29,7 +29,8 @@ class TooLarge(Exception):
     """An argument that is too large to make."""
 
 
-def _array(type: MemRef, source: random.Random) -> Any:
+def _memory(type: MemRef, source: random.Random, before: int = 0) -> tuple[Any, list[int], tuple[int, ...]]:
+    """The memory of a memref with so many elements before it, its strides in bytes, and its shape."""
     shape = tuple(source.choice((0, 1, 3, 8)) if n is None else n for n in type.shape)
     strides: list[int] = []
     packed = 1
@@ -37,10 +38,25 @@ def _array(type: MemRef, source: random.Random) -> Any:
         strides.append(packed if stride is None else stride)
         packed = strides[-1] * max(n, 1)
     length = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 1
-    if max(length, *strides, *shape, 0) > LARGEST:
+    if max(before + length, *strides, *shape, 0) > LARGEST:
         raise TooLarge
-    flat = (np.arange(length) % 7 - 3).astype(dtype(type.element))
-    return np.lib.stride_tricks.as_strided(flat, shape, tuple(s * flat.itemsize for s in strides))
+    flat = (np.arange(before + length) % 7 - 3).astype(dtype(type.element))
+    return flat, [s * flat.itemsize for s in strides], shape
+
+
+def _array(type: MemRef, source: random.Random) -> Any:
+    flat, strides, shape = _memory(type, source)
+    return np.lib.stride_tricks.as_strided(flat, shape, strides)
+
+
+def _group(type: GroupType, source: random.Random) -> Any:
+    count = 2 if type.size is None else min(type.size, 100)
+    offset = source.choice((0, 3)) if type.offset is None else type.offset
+    if not offset:
+        arrays = [_array(type.memref, source) for _ in range(count)]
+        return arrays if type.offset == 0 else girih.Group(arrays, 0)
+    members = [_memory(type.memref, source, offset) for _ in range(count)]
+    return girih.Group([flat for flat, _, _ in members], offset, [shape for _, _, shape in members])
 
 
 def argument(type: Type, source: random.Random) -> Any:
@@ -52,9 +68,8 @@ def argument(type: Type, source: random.Random) -> Any:
             return source.choice((-1, 0, 1, 2, 7)) if type.family == "integer" else source.choice((-1.5, 0.0, 2.0))
         case MemRef():
             return None if source.random() < 0.03 else _array(type, source)
-        case GroupType(memref=memref, size=size, offset=offset):
-            arrays = [_array(memref, source) for _ in range(2 if size is None else min(size, 100))]
-            return girih.Group(arrays, 0) if offset is None else arrays
+        case GroupType():
+            return _group(type, source)
         case _:
             raise TooLarge
 

@@ -137,11 +137,3 @@ def test_what_is_not_followed_has_no_marks() -> None:
     view.mark(0)
     assert view.marks is None
     assert view.unwritten(slice(None)) is None
-
-
-def test_elements_are_present_where_all_their_bytes_are() -> None:
-    held = memory(8)
-    held.present = np.array([True] * 6 + [False] * 2)
-    present = held.view(DTYPES[F32]).present
-    assert present is not None
-    assert present.tolist() == [True, False]

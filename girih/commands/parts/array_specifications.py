@@ -41,10 +41,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The arrays of a group, and its offset in elements if it was given."""
+    """The arrays of a group, and its offset in elements and the shapes of its memrefs if they were given."""
 
     items: tuple[FromFile | Made | None, ...]
     offset: int | None = None
+    shapes: tuple[tuple[int, ...] | None, ...] | None = None
 
 
 Specification = PythonNumber | FromFile | Made | Members | None
@@ -114,17 +115,30 @@ def _made(name: str, text: str) -> Made:
 
 
 def _members(name: str, text: str) -> Members:
-    found = re.fullmatch(r"\[([^\[\]]*)\](?:@(-?[0-9]{1,19}))?", text, re.ASCII)
+    found = re.fullmatch(r"\[([^\[\]]*)\](?:@(-?[0-9]{1,19}))?(?::\[([^\[\]]*)\])?", text, re.ASCII)
     if found is None:
-        _refuse(name, text, "a group is written [A,B,...], with an offset [A,B,...]@3")
-    parts = [part.strip() for part in found[1].split(",")] if found[1].strip() else []
+        _refuse(name, text, "a group is written [A,B,...], with an offset [A,B,...]@3, with shapes [...]@3:[4x5,2x2]")
+    parts = _listed(found[1])
     items: list[FromFile | Made | None] = []
     for part in parts:
         item = None if part in ("null", "None") else _array(name, part)
         if item is None and part not in ("null", "None"):
             _refuse(name, part, "a member of a group is an array, from a file or made, or null")
         items.append(item)
-    return Members(tuple(items), int(found[2]) if found[2] else None)
+    shapes = None if found[3] is None else tuple(_member_shape(name, part) for part in _listed(found[3]))
+    return Members(tuple(items), int(found[2]) if found[2] else None, shapes)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def _member_shape(name: str, text: str) -> tuple[int, ...] | None:
+    if text in ("null", "None"):
+        return None
+    if not _SHAPE.fullmatch(text):
+        _refuse(name, text, "the shape of a memref is written as in 64x64, or null")
+    return tuple(int(size) for size in text.split("x") if size)
 
 
 def save_paths(name: str, text: str) -> tuple[str, ...]:

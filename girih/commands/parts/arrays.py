@@ -107,7 +107,7 @@ class ArrayMaker:
         if not isinstance(given, Members):
             raise click.UsageError(f"{layout.name}: a group takes a list of arrays, as in {layout.name}=[a.npy,b.npy]")
         arrays = [None if item is None else self._array(layout, item) for item in given.items]
-        return GroupArgument(arrays, given.offset)
+        return GroupArgument(arrays, given.offset, given.shapes)
 
     def _array(self, layout: ArrayLayout, given: FromFile | Made) -> object:
         from girih.arguments.arrays import uninitialized

@@ -96,25 +96,14 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
             missed = over if missed is None else missed | over
         flat = flat + index * stride
     position = np.full((1, 1, 1), flat, np.int64) if isinstance(flat, int) else flat
-    beyond = _outside_memory(memref, position)
-    for wrong, words in ((missed, findings.outside), (beyond, findings.beyond_memory)):
-        if wrong is None:
-            continue
-        offending = restrict(machine, wrong if bad is None else wrong & ~bad)
-        machine.find(words(op, memref.name), op, offending, argument=memref.name, index=arrays, shape=memref.shape)
-        bad = wrong if bad is None else bad | wrong
+    if missed is not None:
+        offending = restrict(machine, missed if bad is None else missed & ~bad)
+        words = findings.outside(op, memref.name)
+        machine.find(words, op, offending, argument=memref.name, index=arrays, shape=memref.shape)
+        bad = missed if bad is None else bad | missed
     if bad is None:
         return MemoryPlace(position, None, arrays)
     return MemoryPlace(np.where(bad, 0, position), ~bad, arrays)
-
-
-def _outside_memory(memref: MemRefValue, flat: Array) -> Mask | None:
-    """Indices in bounds can still miss the memory behind a group with an offset."""
-    elements = memref.elements
-    over = flat.view(_UNSIGNED) >= _UNSIGNED(elements.data.size)
-    if elements.present is not None:
-        over = over | ~elements.present[np.where(over, 0, flat)]
-    return over if over.any() else None
 
 
 def read(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> Array:

@@ -81,12 +81,3 @@ def unwritten(elements: ElementView, offsets: Array, shape: Ints, strides: Ints)
         return None
     missing = elements.incomplete(_picked(marks, offsets, shape, strides, copy=False))
     return None if missing is None else _first_to_last(missing, offsets.ndim)
-
-
-def box_indices(shape: Ints, strides: Ints) -> Array:
-    """The flat position of each element of a box, relative to its first."""
-    total = np.zeros(shape, np.int64)
-    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
-        steps = np.arange(n, dtype=np.int64) * stride
-        total += steps.reshape(*(n if k == axis else 1 for k in range(len(shape))))
-    return total

@@ -86,14 +86,13 @@ def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefV
         null = np.ones((1, 1, 1), np.bool_)
         nothing = Memory(np.zeros(0, np.uint8), None, name).view(dtype)
         return MemRefValue(nothing, 0, bound.shape, bound.strides, null)
-    return MemRefValue(bound.elements, bound.offset, bound.shape, bound.strides)
+    return MemRefValue(bound.elements, 0, bound.shape, bound.strides)
 
 
 def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) -> tuple[GroupValue, list[Scatter]]:
     """A group parameter, and how its memory goes back to its members after the run.
 
-    The members are laid side by side, so that work-groups that load different members still run together. Behind each
-    lies a gap as long as the offset, which belongs to no member: there indices end that the offset moves past the end.
+    The members are laid side by side, so that work-groups that load different members still run together.
     """
     position = 0
     bases: dict[tuple[int, ...], int] = {}
@@ -102,15 +101,13 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
     for number, member in enumerate(bound.members):
         if member.elements is None:
             continue
-        # Moved by its whole size or more, no element is left to be reached.
-        offset = min(member.offset, member.elements.data.size)
         memory = member.elements.memory
         key = _identity(memory)
         if key not in bases:
             bases[key] = position
             scatters.append(Scatter(memory, position * dtype.itemsize))
-            position += member.elements.data.size + offset
-        offsets[number] = bases[key] + offset
+            position += member.elements.data.size
+        offsets[number] = bases[key]
     elements = _side_by_side(scatters, position * dtype.itemsize, name).view(dtype)
     shapes = tuple(_column(bound, "shape", k) for k in range(order))
     strides = tuple(_column(bound, "strides", k) for k in range(order))
@@ -140,7 +137,7 @@ class Scatter:
 
 def _identity(memory: Memory) -> tuple[int, ...]:
     """What tells the memories of members apart: the same elements, when only read, are needed once."""
-    if memory.bytes.flags.writeable or memory.marks is not None or memory.present is not None:
+    if memory.bytes.flags.writeable or memory.marks is not None:
         return (id(memory),)
     return _address_range(memory)
 
@@ -150,15 +147,10 @@ def _side_by_side(scatters: list[Scatter], size: int, name: str) -> Memory:
     group = Memory(np.zeros(size, np.uint8), None, name)
     if any(s.memory.marks is not None for s in scatters):
         group.marks = np.ones(size, np.bool_)
-    gaps = size > sum(s.memory.bytes.size for s in scatters)
-    if gaps or any(s.memory.present is not None for s in scatters):
-        group.present = np.zeros(size, np.bool_)
     for s in scatters:
         group.bytes[s.part] = s.memory.bytes
         if group.marks is not None and s.memory.marks is not None:
             group.marks[s.part] = s.memory.marks
-        if group.present is not None:
-            group.present[s.part] = True if s.memory.present is None else s.memory.present
     return group
 
 

@@ -13,7 +13,7 @@ from girih.facts.accumulators import product_accumulator
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
-from girih.interpreter.machine.boxes import read_boxes, span_of, unwritten, write_boxes
+from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.interpreter.tile.atomics import update
@@ -96,17 +96,10 @@ class Tile:
         return self.memref.offset + self.row * self.strides[0] + self.column * self.strides[1]
 
     def inside(self) -> Array:
-        """Which tiles lie wholly inside the memref and its memory."""
+        """Which tiles lie wholly inside the memref."""
         rows, columns = self.type.shape
         m, n = self.sizes
-        found = (self.row >= 0) & (self.row <= m - rows) & (self.column >= 0) & (self.column <= n - columns)
-        if self.memref.elements.present is not None:
-            return np.zeros_like(found)
-        if isinstance(self.strides[0], int) and isinstance(self.strides[1], int):
-            span = span_of(self.type.shape, (self.strides[0], self.strides[1]))
-            offsets = self.offsets
-            found = found & (offsets >= 0) & (offsets <= self.memref.elements.data.size - span)
-        return found
+        return (self.row >= 0) & (self.row <= m - rows) & (self.column >= 0) & (self.column <= n - columns)
 
     def whole(self) -> Array | None:
         """The offsets [work_group, subgroup] where every tile of the batch can be moved as a box, None otherwise."""
@@ -140,10 +133,7 @@ class Tile:
             + row * _matrix_axes(self.strides[0])
             + column * _matrix_axes(self.strides[1])
         )
-        elements = self.memref.elements
-        good = row_inside & column_inside & (flat >= 0) & (flat < elements.data.size)
-        if elements.present is not None and elements.data.size:
-            good = good & elements.present[np.where(good, flat, 0)]
+        good = row_inside & column_inside
         self._report(wanted & ~good, findings.outside)
         usable = np.broadcast_to(wanted & good, (*self.full, rows, columns))
         return np.where(usable, flat, 0), usable

@@ -43,11 +43,6 @@ def _place(machine: Machine, op: BlockedAccess, type: CoopMatrix) -> tuple[MemRe
     size = memref.shape[0]
     flat = memref.offset + offset
     inside = (offset >= 0) & (offset <= size - count)
-    inside = inside & (flat >= 0) & (flat <= memref.elements.data.size - count)
-    present = memref.elements.present
-    if present is not None and present.size:
-        # The memory of a group's member may end before its shape does; what is in front of its last element is there.
-        inside &= present[np.where(inside, flat + count - 1, 0)]
     wanted = np.ones((1, 1, 1), np.bool_) if mask is None else mask
     bad = unavailable(machine, op, memref)
     if bad is not None:

@@ -146,9 +146,6 @@ class TensorOperand:
         size = self.memref.shape[0]
         good = (self.offset >= 0) & (position >= 0) & (position <= _wide(size) - step)
         flat = _wide(self.memref.offset) + position
-        good = good & (flat >= 0) & (flat <= elements.data.size - step)
-        if elements.present is not None and elements.data.size:
-            good = good & elements.present[np.where(good, flat, 0)]
         missed = wanted & ~good
         if missed.any():
             self.find(missed, findings.outside(self.op, self.memref.name), (position, size))

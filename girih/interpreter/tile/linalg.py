@@ -16,7 +16,7 @@ from girih.facts import findings
 from girih.facts.accumulators import accumulator as accumulator_of
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
-from girih.interpreter.machine.boxes import box_indices, read_boxes, span_of, unwritten, write_boxes
+from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, MemRefValue, Varying
 from girih.ir.core import Op, Value
@@ -69,7 +69,7 @@ def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
         return
     extents = [[*m.shape, *m.strides] for m in memrefs]
     if all(isinstance(x, int) for row in extents for x in row):
-        yield from _parts(machine, op, groups, memrefs, [tuple(int(x) for x in row) for row in extents])
+        yield from _parts(machine, groups, memrefs, [tuple(int(x) for x in row) for row in extents])
         return
     table = np.stack([_per_group(machine, x) for row in extents for x in row], axis=1)[groups]
     kinds, member = np.unique(table, axis=0, return_inverse=True)
@@ -78,15 +78,15 @@ def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
         for row in extents:
             rows.append(tuple(int(x) for x in kind[position : position + len(row)]))
             position += len(row)
-        yield from _parts(machine, op, groups[member.ravel() == number], memrefs, rows)
+        yield from _parts(machine, groups[member.ravel() == number], memrefs, rows)
 
 
-def _parts(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
+def _parts(machine: Machine, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
     """Teams whose boxes together take up no more than some megabytes, where they are more than one work-group."""
     elements = sum(prod(row[: len(row) // 2]) for row in extents)
     most = max(1, _TEAM_ELEMENTS // max(1, elements))
     for begin in range(0, groups.size, most):
-        yield from _team(machine, op, groups[begin : begin + most], memrefs, extents)
+        yield _team(machine, groups[begin : begin + most], memrefs, extents)
 
 
 def _operand(machine: Machine, op: Op, name: str) -> MemRefValue:
@@ -94,29 +94,12 @@ def _operand(machine: Machine, op: Op, name: str) -> MemRefValue:
     return shared(machine, op, name, machine.memref(value), 2)
 
 
-def _team(machine: Machine, op: Op, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
-    """The team, without the work-groups whose boxes miss the memory behind a group with an offset."""
-    offsets = [_per_group(machine, m.offset)[groups] for m in memrefs]
-    fits = np.ones(groups.size, np.bool_)
-    for memref, start, row in zip(memrefs, offsets, extents, strict=True):
-        order = len(row) // 2
-        span = span_of(row[:order], row[order:])
-        inside = (start >= 0) & (start + span <= memref.elements.data.size) if span else np.ones(groups.size, np.bool_)
-        present = memref.elements.present
-        if present is not None and span:
-            positions = start[:, None] + box_indices(row[:order], row[order:]).ravel()
-            inside &= present[np.clip(positions, 0, present.size - 1)].all(axis=1)
-        if not inside.all():
-            missed = _at(machine, groups[~inside])
-            machine.find(findings.outside_memory(op, memref.name), op, missed, argument=memref.name)
-            fits &= inside
-    if not fits.any():
-        return
+def _team(machine: Machine, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Team:
     boxes = [
-        Box(m, start[fits], row[: len(row) // 2], row[len(row) // 2 :])
-        for m, start, row in zip(memrefs, offsets, extents, strict=True)
+        Box(m, _per_group(machine, m.offset)[groups], row[: len(row) // 2], row[len(row) // 2 :])
+        for m, row in zip(memrefs, extents, strict=True)
     ]
-    yield Team(groups[fits], boxes)
+    return Team(groups, boxes)
 
 
 def _at(machine: Machine, groups: Array) -> Array:

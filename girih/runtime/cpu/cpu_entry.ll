@@ -701,10 +701,8 @@ next:
   %more = icmp ult i64 %number, %size
   br i1 %more, label %one, label %good
 one:
-  %limit_at = getelementptr i8, ptr %record, i64 8
-  store i64 -1, ptr %limit_at
   %member = call ptr @PyTuple_GetItem(ptr %members, i64 %number)
-  %bound = call i1 @bind_memref(ptr %memref, ptr %member, ptr %record, i64 16)
+  %bound = call i1 @bind_memref(ptr %memref, ptr %member, ptr %record, i64 8)
   %after = getelementptr i8, ptr %record, i64 %record_bytes
   %following = add i64 %number, 1
   br i1 %bound, label %next, label %bad

@@ -99,7 +99,7 @@ def slot_count(type: Type) -> int:
 
 def table_bytes(type: MemRef) -> int:
     """The size of a record in the table of a group."""
-    return 8 * (2 + _dynamic(type))
+    return 8 * (1 + _dynamic(type))
 
 
 def _dynamic(type: MemRef) -> int:
@@ -212,7 +212,7 @@ def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
         return _memref(spec, type, slot)
     if isinstance(type, GroupType):
         if type.offset != 0:
-            # Where the pointers are moved, the slow path finds out where each member ends.
+            # Where the pointers are moved, the slow path finds out which part of each member is the memref.
             return _sized("K_UNUSUAL", slot, [])
         fields = [_or_minus_one(type.size), table_bytes(type.memref)]
         return _sized("K_GROUP", slot, [*fields, *_memref(spec, type.memref, 0)])

@@ -39,7 +39,7 @@ def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
     for type, item in zip(types, accepted, strict=True):
         if isinstance(item, Claim):
             assert isinstance(type, MemRef)
-            words += [item.address, *_extents(type, item)]
+            words += [item.start, *_extents(type, item)]
         elif isinstance(item, GroupClaim):
             assert isinstance(type, GroupType)
             table = _table(type, item)
@@ -62,8 +62,7 @@ def _table(type: GroupType, group: GroupClaim) -> Any:
     """The table of a group; that of a group without members has an address too, since it is not a null pointer."""
     words: list[int] = []
     for claim in group.members:
-        limit = max(claim.extent - claim.offset, 0) if group.offset else -1
-        words += [claim.address, limit, *_extents(type.memref, claim)]
+        words += [claim.start, *_extents(type.memref, claim)]
     return (ctypes.c_int64 * max(len(words), 1))(*words)
 
 

@@ -65,7 +65,7 @@ def locate(code: KernelCode, op: Op, memref: MemRefHeld, indices: Sequence[core.
         step = addresses.multiply(code.w, addresses.as_extent(found[number]), stride, code.lanes)
         offset = addresses.add(code.w, offset, step, code.lanes)
     if code.checks:
-        _check_bounds(code, op, memref, found, as_scalar(offset))
+        _check_bounds(code, op, memref, found)
     return ElementPlace(memref.pointer, as_scalar(offset), memref.element, _near(code, memref, found))
 
 
@@ -112,7 +112,6 @@ def shared_memref(code: KernelCode, op: Op, name: str, held: MemRefHeld) -> MemR
         offset=as_scalar(one(held.offset)),
         shape=tuple(map(one, held.shape)),
         strides=tuple(map(one, held.strides)),
-        limit=None if held.limit is None else first(held.limit),
     )
 
 
@@ -128,7 +127,7 @@ def _mask_text(code: KernelCode) -> str:
     return code.mask.text if code.mask is not None else ""
 
 
-def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scalar], offset: Scalar) -> None:
+def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
     w = code.w
     bad: Val | None = None
     doubtful: Val | None = None
@@ -143,11 +142,6 @@ def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scal
     if doubtful is not None:
         # All lanes, now and later, stay below a bound: whether that is inside costs one comparison of numbers.
         w.unlikely(doubtful, lambda: _look_closely(code, op, memref, found), returns=True)
-    if memref.limit is not None:
-        flat = addresses.vector(w, offset, max(code.lanes if not offset.uniform else 1, lanes(memref.limit.type)))
-        beyond = w.compare("uge", flat, w.splat(memref.limit, lanes(flat.type)))
-        words = findings.beyond_memory(op, memref.name)
-        code.check(op, beyond, words, argument=memref.name, index=found, shape=memref.shape)
 
 
 def _beyond(code: KernelCode, held: Scalar, size: Extent) -> Val | None:

@@ -81,11 +81,10 @@ def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:
     held = where.part if where.uniform else addresses.vector(w, where, code.lanes)
     record = w.at(group.table, w.mul(held, integer(group.record_bytes, held.type)))
     field = _Fields(code, record)
-    pointer, limit = field.next("ptr"), field.next("i64")
+    pointer = field.next("ptr")
     shape = tuple(index(field.next("i64")) if n is None else n for n in group.memref.shape)
     strides = tuple(index(field.next("i64")) if n is None else n for n in group.memref.strides)
-    kept = limit if group.moved else None
-    return MemRefHeld(group.memref, pointer, index(0), shape, strides, group.name, group.align, kept)
+    return MemRefHeld(group.memref, pointer, index(0), shape, strides, group.name, group.align)
 
 
 class _Fields:

@@ -113,8 +113,7 @@ class MemRefHeld:
     """A memref: element (i, j, ...) lies at pointer + size * (offset + i * strides[0] + ...) bytes.
 
     Sizes and strides are ints where the type has them, uniform `i64` values or vectors otherwise. `offset` counts
-    elements. `pointer` is one pointer, or a vector of them where lanes see different members of a group. `limit` is the
-    number of elements that the memory has from the pointer on, where shape and strides do not vouch for it.
+    elements. `pointer` is one pointer, or a vector of them where lanes see different members of a group.
     `maybe_null` where the memory behind it may be missing.
     """
 
@@ -125,7 +124,6 @@ class MemRefHeld:
     strides: tuple[int | Scalar, ...]
     name: str
     align: int
-    limit: Val | None = None
     maybe_null: bool = True
 
     @property
@@ -149,8 +147,8 @@ class MemRefHeld:
 class GroupHeld:
     """A group: a table of its members in memory.
 
-    A member is a pointer, its limit in elements (-1 for none), and the dynamic sizes and strides in the order of the
-    type, all of 8 bytes. `table` is null for a group without memory.
+    A member is a pointer, and the dynamic sizes and strides in the order of the type, all of 8 bytes. `table` is null
+    for a group without memory.
     """
 
     memref: MemRef
@@ -158,8 +156,6 @@ class GroupHeld:
     size: int | Val
     name: str
     align: int
-    moved: bool
-    """Whether the type has an offset: then a member's memory may end before its shape does."""
     record_bytes: int = field(default=0)
 
 

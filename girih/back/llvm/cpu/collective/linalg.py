@@ -18,7 +18,7 @@ from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
-from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
+from girih.back.llvm.numbers.values import Scalar, index
 from girih.facts import findings
 from girih.ir.core import Op
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
@@ -35,7 +35,6 @@ def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list
     for name in names:
         held = shared_memref(code, op, name, code.memref(getattr(op, name)))
         check_null(code, op, held)
-        _check_limit(code, op, held)
         views.append(view(code.w, held))
     target = views[-1]
     e = Elements(code.w, code.target, computing(target.element))
@@ -47,20 +46,6 @@ def _factor(code: CpuCode, op: Any, name: str) -> Scalar:
     """alpha or beta, which the work-items share."""
     held = code.scalar(getattr(op, name))
     return Scalar(held.type, code.agreed(op, name, held))
-
-
-def _check_limit(code: CpuCode, op: Op, held: MemRefHeld) -> None:
-    """Find a member of a group with an offset whose memory ends before its shape does."""
-    if held.limit is None or not code.checks:
-        return
-    w, first = code.w, view(code.w, held)
-    end: Val = integer(1)
-    some = integer(1, "i1")
-    for size, stride in zip(first.shape, first.strides, strict=True):
-        end = w.add(end, w.mul(w.sub(size, 1), stride))
-        some = w.binary("and", some, w.compare("sgt", size, 0))
-    beyond = w.compare("ugt", w.add(held.offset.part, end), held.limit)
-    code.check(op, w.binary("and", some, beyond), findings.outside_memory(op, held.name), argument=held.name)
 
 
 def _fits(code: CpuCode, op: Op, left: Sequence[Operand], right: Sequence[Operand], differ: str, target: View) -> None:

@@ -91,8 +91,6 @@ def _place(code: CpuCode, op: Blocked, type: CoopMatrix) -> Val:
     last = w.sub(as_scalar(memref.shape[0]).part, count)
     inside = w.binary("and", w.compare("sge", offset, 0), w.compare("sle", offset, last))
     first = w.add(memref.offset.part, offset)
-    if memref.limit is not None:
-        inside = w.binary("and", inside, w.compare("sle", first, w.sub(memref.limit, count)))
     words = findings.outside_blocks(op, count, memref.name)
     code.check(op, w.negated(inside), words, argument=memref.name, index=[index(offset)], shape=memref.shape,
                by_lane=False)  # fmt: skip

@@ -5,7 +5,6 @@ Every access is checked as a whole: two comparisons per mode, whatever the size 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -171,15 +170,11 @@ class _Bounds:
     def window(self) -> Window:
         """The window, behind the checks that report what is missing."""
         w = self.code.w
-        outside = self._outside()
-        if self.memref.limit is None:
-            self._report(outside, self._first_missing)
+        self._report(self._outside())
         size = self.type.component.size
         first: Operand = self.memref.offset.part
         for mode in range(2):
             first = w.add(first, w.mul(self.position[mode], self.strides[mode]))
-        if self.memref.limit is not None:
-            self._check_limit(w.value(first), self.memref.limit, outside)
         pointer = w.at(self.memref.pointer, w.mul(first, size))
         steps = [s * size if isinstance(s, int) else w.mul(s, size) for s in self.strides]
         inside: Val | None = None
@@ -198,50 +193,7 @@ class _Bounds:
             for mode in range(2)
         ]
 
-    def _check_limit(self, first: Val, limit: Val, outside: Val | None) -> None:
-        """Tiles inside their memref can still miss the memory behind a group with an offset."""
-        w = self.code.w
-        last = first
-        some: Val | None = None
-        for mode, (begin, end) in enumerate(self._wanted()):
-            if self.checked[mode]:
-                some = w.both(some, w.compare("slt", begin, end))
-            last = w.add(last, w.mul(w.sub(end, 1), self.strides[mode]))
-        beyond = w.compare("sge", last, limit)
-        if some is not None:
-            beyond = w.binary("and", beyond, some)
-        if outside is None or outside.literal == 0:
-            self._report(beyond, lambda: self._first_beyond(first, limit))
-            return
-        self._report(w.binary("or", outside, beyond), lambda: self._first_of_both(first, limit, outside, beyond))
-
-    def _first_beyond(self, first: Val, limit: Val) -> list[Val]:
-        """The first element behind the end of the memory, row by row: strides are not negative."""
-        w = self.code.w
-        (row_begin, _), (column_begin, column_end) = self._wanted()
-        row_stride, column_stride = (w.larger(stride, 1) for stride in self.strides)
-        reach = w.add(first, w.mul(w.sub(column_end, 1), self.strides[1]))
-        row = w.larger(self._steps(w.sub(limit, reach), row_stride), row_begin)
-        begin = w.add(first, w.mul(row, self.strides[0]))
-        column = w.larger(self._steps(w.sub(limit, begin), column_stride), column_begin)
-        return [w.add(self.position[0], row), w.add(self.position[1], column)]
-
-    def _steps(self, distance: Val, stride: Val) -> Val:
-        """How many strides reach a distance; at most 0 for one that is not positive."""
-        w = self.code.w
-        up = w.add(distance, w.sub(stride, 1))
-        return w.binary("sdiv", up, stride)
-
-    def _first_of_both(self, first: Val, limit: Val, outside: Val, beyond: Val) -> list[Val]:
-        """The first element that is outside of the memref or behind the end of the memory."""
-        w = self.code.w
-        missing, behind = self._first_missing(), self._first_beyond(first, limit)
-        same_row = w.binary("and", w.compare("eq", behind[0], missing[0]), w.compare("slt", behind[1], missing[1]))
-        earlier = w.binary("or", w.compare("slt", behind[0], missing[0]), same_row)
-        chosen = w.binary("and", beyond, w.binary("or", earlier, w.negated(outside)))
-        return [w.select(chosen, b, m) for b, m in zip(behind, missing, strict=True)]
-
-    def _report(self, bad: Val | None, first_bad: Callable[[], list[Val]]) -> None:
+    def _report(self, bad: Val | None) -> None:
         """Name the first element that is missing; where it is, only matters where one is."""
         code, w = self.code, self.code.w
         if bad is None or not code.checks or bad.literal == 0:
@@ -249,7 +201,7 @@ class _Bounds:
         words = findings.outside(self.op, self.memref.name)
 
         def cold() -> None:
-            place = first_bad()
+            place = self._first_missing()
             named = [index(p) for p in (place[::-1] if self.op.transpose else place)]
             code.check(self.op, bad, words, argument=self.memref.name, index=named, shape=self.memref.shape,
                     by_lane=False)  # fmt: skip

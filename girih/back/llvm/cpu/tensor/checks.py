@@ -109,14 +109,10 @@ class _Checks:
 
     def _in_memory(self, position: Val, count: Val | int) -> Val:
         """Whether so many elements of the memref from a position on are there."""
-        w, memref = self.code.w, self.tensor.memref
+        w = self.code.w
         # Nothing overflows: sizes are not negative, and what is taken from them is small.
         first, most = index(position), index(w.sub(self.size, count))
-        found = w.binary("and", holds(w, "sge", first, 0), holds(w, "sle", first, most))
-        if memref.limit is None:
-            return found
-        flat = w.add(as_scalar(memref.offset).part, position)
-        return w.binary("and", found, holds(w, "sle", index(flat), index(w.sub(memref.limit, count))))
+        return w.binary("and", holds(w, "sge", first, 0), holds(w, "sle", first, most))
 
     # --- one by one ----------------------------------------------------------------------
 

@@ -69,11 +69,9 @@ class _Slots:
     def _group(self, parameter: Parameter, type: GroupType) -> GroupHeld:
         table = self.take("ptr")
         size = self.take() if type.size is None else type.size
-        fields = 2 + type.memref.shape.count(None) + type.memref.strides.count(None)
-        moved = type.offset != 0
-        return GroupHeld(
-            type.memref, table, size, parameter.name, _alignment(parameter, type.memref), moved, record_bytes=8 * fields
-        )
+        fields = 1 + type.memref.shape.count(None) + type.memref.strides.count(None)
+        alignment = _alignment(parameter, type.memref)
+        return GroupHeld(type.memref, table, size, parameter.name, alignment, record_bytes=8 * fields)
 
 
 def _alignment(parameter: Parameter, type: MemRef) -> int:

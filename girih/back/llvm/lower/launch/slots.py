@@ -15,7 +15,6 @@
 The table of a group has one record per member, of 8-byte fields:
 
     address      0 for None, otherwise already moved by the offset of the group
-    limit        elements from there to the end of the member's memory, at least 0; -1 where the offset is 0
     sizes        those that are `?`
     strides      those that are `?`, in elements
 """

@@ -1,0 +1,180 @@
+"""Groups with an offset and shapes, on every target: a member is the array from which the offset counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import girih
+
+TARGETS = ("interpreter", "cpu")
+
+Group: Any = girih.Group
+"""Whatever it is given."""
+
+COPY = """
+func @copy(%G: group<memref<f32x{shape}{layout}>x?,offset:{offset}>, %B: memref<f32x{shape}>) {{
+    %one = constant 1.0 : f32
+    %zero = constant 0.0 : f32
+    %i = group_id.x : index
+    %A = load %G[%i] : memref<f32x{shape}{layout}>
+    axpby %one, %A, %zero, %B
+    axpby %one, %A, %one, %A
+}}
+"""
+"""Copies the member to B and doubles it."""
+
+
+@cache
+def kernel(target: str, shape: str, offset: str = "?", layout: str = "") -> girih.Kernel:
+    return girih.loads(COPY.format(shape=shape, offset=offset, layout=layout), target=target)["copy"]
+
+
+def arange(*shape: int) -> NDArray[np.float32]:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape, order="F")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("types", "member", "group", "expected"),
+    [
+        # One mode, to the end of the array.
+        ("?", lambda: arange(9), lambda a: Group([a], 1), range(1, 9)),
+        ("?", lambda: arange(9), lambda a: Group([a], 0), range(9)),
+        ("?", lambda: arange(9), lambda a: Group([a], np.int64(8)), [8]),
+        ("?", lambda: arange(9)[:8], lambda a: Group([a], 1), range(1, 8)),
+        ("? 1", lambda: arange(9), lambda a: [a], range(1, 9)),
+        # One mode of a size that the type or the shape says; what lies behind is not the memref's.
+        ("4", lambda: arange(9), lambda a: Group([a], 2), range(2, 6)),
+        ("?", lambda: arange(9), lambda a: Group([a], 2, [4]), range(2, 6)),
+        ("?", lambda: arange(9), lambda a: Group([a], 2, [(4,)]), range(2, 6)),
+        ("?", lambda: arange(9), lambda a: Group([a], 2, np.array([[4]])), range(2, 6)),
+        ("?", lambda: arange(9), lambda a: Group([a], 0, [4]), range(4)),
+        ("? 0", lambda: arange(9), lambda a: Group([a], shapes=[4]), range(4)),
+        # With strides: the offset counts elements of the memory.
+        ("? ? ,strided<?>", lambda: arange(9)[::2], lambda a: Group([a], 4), [4, 6, 8]),
+        ("? ? ,strided<2>", lambda: arange(9)[::2], lambda a: Group([a], 4, [2]), [4, 6]),
+        # Two modes: the strides of the axes, or, of an array with one axis, packed ones.
+        ("?x?", lambda: arange(4, 5), lambda a: Group([a], 5, [(3, 2)]), [[5, 9], [6, 10], [7, 11]]),
+        ("?x?", lambda: arange(20), lambda a: Group([a], 5, [(3, 2)]), [[5, 8], [6, 9], [7, 10]]),
+        ("2x3", lambda: arange(20), lambda a: Group([a], 5), [[5, 7, 9], [6, 8, 10]]),
+        ("2x3", lambda: arange(2, 4), lambda a: Group([a], 1), [[1, 3, 5], [2, 4, 6]]),
+        ("?x?", lambda: arange(6, 5)[:4], lambda a: Group([a], 7, [(3, 2)]), [[7, 13], [8, 14], [9, 15]]),
+        ("?x? 0", lambda: arange(4, 5), lambda a: Group([a], shapes=[[2, 2]]), [[0, 4], [1, 5]]),
+        # Nothing at all.
+        ("?", lambda: arange(9), lambda a: Group([a], 9), []),
+        ("?x?", lambda: arange(9), lambda a: Group([a], 9, [(0, 3)]), np.zeros((0, 3))),
+        ("?", lambda: arange(0), lambda a: Group([a], 0), []),
+    ],
+)
+def test_the_memref_begins_at_the_offset(
+    target: str,
+    types: str,
+    member: Callable[[], NDArray[np.float32]],
+    group: Callable[[NDArray[np.float32]], Any],
+    expected: Any,
+) -> None:
+    array = member()
+    wanted = np.array(expected, np.float32)
+    doubled = np.where(np.isin(array, wanted), 2 * array, array)
+    out = np.zeros(wanted.shape, np.float32, order="F")
+    kernel(target, *types.split())[1](group(array), out)
+    assert out.tolist() == wanted.tolist()
+    assert array.tolist() == doubled.tolist()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("types", "group", "code", "says"),
+    [
+        ("?", lambda: Group([arange(8)], 9), "bind.group_memory",
+         "%G[0]: the offset 9 lies behind the end of the array, which reaches over 8 elements"),
+        ("8", lambda: Group([arange(9), arange(8)], 1), "bind.group_memory",
+         "%G[1]: memref<f32x8> of shape (8,) reaches over 8 elements from the offset 1 on; got an array "
+         "that reaches over 8"),
+        ("?", lambda: Group([arange(8)], 1, [8]), "bind.group_memory", "got an array that reaches over 8"),
+        ("?", lambda: Group([arange(8)], 0, [9]), "bind.group_memory", "got an array that reaches over 8"),
+        ("?", lambda: Group([arange(8)], 2**62), "bind.group_memory", "the offset 4611686018427387904 lies behind"),
+        ("?", lambda: Group([arange(8)], 9, [0]), "bind.group_memory", "reaches over 0 elements from the offset 9 on"),
+        ("?x?", lambda: Group([arange(6, 5)[:4]], 7, [(4, 2)]), "bind.group_memory",
+         "of shape (4, 2) has elements in gaps of the array, from the offset 7 on"),
+        ("? ? ,strided<?>", lambda: Group([arange(9)[::2]], 1), "bind.group_memory", "has elements in gaps"),
+        ("?x?", lambda: Group([arange(20)[::2]], 1, [(2, 2)]), "bind.group_memory", "has elements in gaps"),
+        ("?x?", lambda: Group([arange(4, 5)], 1), "bind.group_shape",
+         "%G[0]: with an offset, the shape of memref<f32x?x?> must be said"),
+        ("?x?", lambda: Group([arange(4, 5)], 1, [None]), "bind.group_shape", "must be said"),
+        ("?x?", lambda: Group([arange(4, 5)], 1, [(2,)]), "bind.group_shape",
+         "%G[0]: memref<f32x?x?> has a shape (?, ?); got (2,)"),
+        ("?x?", lambda: Group([arange(4, 5)], 1, [2]), "bind.group_shape", "has a shape (?, ?); got 2"),
+        ("?", lambda: Group([arange(4)], 1, [-1]), "bind.group_shape", "has a shape (?,); got -1"),
+        ("?", lambda: Group([arange(4)], 1, [2.0]), "bind.group_shape", "has a shape (?,); got 2.0"),
+        ("?", lambda: Group([arange(4)], 1, [True]), "bind.group_shape", "has a shape (?,); got True"),
+        ("4", lambda: Group([arange(9)], 1, [3]), "bind.group_shape", "has a shape (4,); got 3"),
+        ("?", lambda: Group([arange(4)], 1, [2, 2]), "bind.group_shape",
+         "%G: there is one shape for each member, 1; got 2"),
+        ("?", lambda: Group([arange(4)], 1, 2), "bind.group_shape", "%G: shapes is a list of shapes; got int"),
+        ("?", lambda: Group([arange(4)], -1), "bind.group_offset", "a negative offset leaves the arrays; got -1"),
+        ("2x3", lambda: Group([arange(2, 4).T], 1), "bind.stride", "got float32 array of shape (2, 3)"),
+        ("2x3", lambda: Group([arange(2, 4, 1)], 1), "bind.order",
+         "has 2 modes, so with an offset it takes an array with as many axes, or with one; got one of shape (2, 4, 1)"),
+        ("?", lambda: Group([arange(4)[::-1]], 1), "bind.layout", "mode 0 runs backwards"),
+        ("?", lambda: Group([np.zeros(4)], 1), "bind.dtype", "takes elements of dtype float32"),
+        ("?", lambda: Group([np.broadcast_to(np.float32(0), 4)], 1), "bind.layout", "has stride 0"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(target: str, types: str, group: Callable[[], Any], code: str, says: str) -> None:
+    shape, *more = types.split()
+    out = np.zeros([1 if size == "?" else int(size) for size in shape.split("x")], np.float32, order="F")
+    with pytest.raises(girih.LaunchError) as caught:
+        kernel(target, shape, *more)[1](group(), out)
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert says in found.message
+
+
+def read_only(array: NDArray[np.float32]) -> NDArray[np.float32]:
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_members_of_different_sizes_and_none(target: str) -> None:
+    a, b = arange(9), arange(6)
+    out = np.zeros(6, np.float32)
+    copy = kernel(target, "?")
+    copy[1](Group([a, None, b], 2, [6, None, None]), out)
+    assert out.tolist() == [2, 3, 4, 5, 6, 7]
+    with pytest.raises(girih.LaunchError, match=r"bind\.read_only"):
+        copy[1](Group([read_only(a)], 2), out)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_member_ends_where_its_memref_does(target: str) -> None:
+    """An index in the array but outside the memref is a finding."""
+    text = """
+    func @one(%G: group<memref<f32x?>x1,offset:2>, %k: index, %B: memref<f32x1>) {
+        %A = load %G[0] : memref<f32x?>
+        %x = load %A[%k] : f32
+        store %x, %B[0]
+    }
+    """
+    one, out = girih.loads(text, target=target)["one"], np.zeros(1, np.float32)
+    one[1](Group([arange(9)], shapes=[3]), 2, out)
+    assert out[0] == 4
+    with pytest.raises(girih.KernelError) as caught:
+        one[1](Group([arange(9)], shapes=[3]), 3, out)
+    (found,) = caught.value.findings
+    assert (found.code, found.index, found.shape) == ("run.out_of_bounds", (3,), (3,))
+
+
+@pytest.mark.interpreter
+def test_uninitialized_counts_for_the_memref_alone() -> None:
+    a = arange(9)
+    with pytest.raises(girih.KernelError, match=r"run\.uninitialized"):
+        kernel("interpreter", "?")[1](Group([girih.uninitialized(a)], 3), np.zeros(6, np.float32))
+    assert a.tolist() == list(range(9))
