@@ -6,6 +6,7 @@
 `layout`    arrays against memref types: element type, shape, strides
 `groups`    the offset and the shapes of a group; of each member the part that is its memref
 `claims`    arrays that were accepted; those that share memory, and where their bytes lie
+`sharing`   members of groups that share memory with what the kernel writes
 `memory`    a run of bytes with marks of what was written, and its views as elements of any type
 `bound`     memrefs and groups as an executor sees them: a view, an offset, a shape, strides
 `arrays`    all arguments of a launch: `bind` gives them private memory, `accept` the caller's own

@@ -21,6 +21,7 @@ from girih.arguments.layout import claim_array, null_claim
 from girih.arguments.names import wrong_count
 from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
+from girih.arguments.sharing import refuse_shared_members
 from girih.diagnostics import InternalError, LaunchError
 from girih.ir.core import Parameter
 from girih.ir.types import Boolean, GroupType, MemRef, Number, Type
@@ -129,11 +130,8 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
 
     Mode i of a memref is axis i of its array. Raises LaunchError with everything that is wrong; codes: `BIND_CODES`.
     """
-    report = ArgumentReport()
-    accepted = _accept_all(parameters, arguments, report)
-    if report.diagnostics:
-        raise LaunchError(report.diagnostics)
-    claims = _claims(accepted)
+    accepted = accept(parameters, arguments)
+    claims = [claim for item in accepted for claim in _claims(item)]
     allocate(claims)
     return Bound([_value(item) for item in accepted], claims)
 
@@ -145,6 +143,10 @@ def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> 
     """
     report = ArgumentReport()
     accepted = _accept_all(parameters, arguments, report)
+    groups = [item for item in accepted if isinstance(item, GroupClaim)]
+    if groups and not report.diagnostics:
+        claims = [claim for item in accepted for claim in _claims(item)]
+        refuse_shared_members(claims, [claim for group in groups for claim in group.members], report)
     if report.diagnostics:
         raise LaunchError(report.diagnostics)
     return accepted
@@ -163,14 +165,11 @@ def _accept_all(
     return [item for item in accepted if item is not None]
 
 
-def _claims(accepted: Sequence[Accepted]) -> list[Claim]:
-    claims: list[Claim] = []
-    for item in accepted:
-        if isinstance(item, Claim):
-            claims.append(item)
-        elif isinstance(item, GroupClaim):
-            claims += item.members
-    return claims
+def _claims(item: Accepted) -> Sequence[Claim]:
+    """What an argument asks memory for."""
+    if isinstance(item, GroupClaim):
+        return item.members
+    return (item,) if isinstance(item, Claim) else ()
 
 
 def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:

@@ -21,7 +21,6 @@ from girih.interpreter.machine.values import (
     MemRefValue,
     Scatter,
     group_value,
-    groups_share_memory,
     memref_value,
 )
 from girih.interpreter.run import (
@@ -66,7 +65,7 @@ def launch(
         raise KernelError(findings)
     for group, members in scatters:
         for member in members:
-            member.write_back(group.elements.memory)
+            member.write_back(group.elements)
     bound.commit()
 
 
@@ -113,7 +112,6 @@ def _values(
     function: Function, bound: Bound
 ) -> tuple[list[Array | MemRefValue | GroupValue], list[tuple[GroupValue, list[Scatter]]]]:
     """What the machine computes with, from what was bound."""
-    _refuse_shared_groups(function, bound)
     values: list[Array | MemRefValue | GroupValue] = []
     scatters: list[tuple[GroupValue, list[Scatter]]] = []
     for parameter, held in zip(function.parameters, bound.values, strict=True):
@@ -131,12 +129,3 @@ def _values(
             case _:
                 values.append(held)
     return values, scatters
-
-
-def _refuse_shared_groups(function: Function, bound: Bound) -> None:
-    """The members of a group are laid side by side, which must not part what overlaps."""
-    groups = [v for v in bound.values if isinstance(v, BoundGroup)]
-    if groups_share_memory(groups, [v for v in bound.values if isinstance(v, BoundMemRef)]):
-        message = "a member of a group shares memory with another member or argument, and the kernel writes to it"
-        hint = "pass arrays that do not overlap, or one array with a memref parameter of one order more"
-        raise LaunchError([Diagnostic("bind.overlap", message, function.span, hint=hint)])

@@ -178,3 +178,100 @@ def test_uninitialized_counts_for_the_memref_alone() -> None:
     with pytest.raises(girih.KernelError, match=r"run\.uninitialized"):
         kernel("interpreter", "?")[1](Group([girih.uninitialized(a)], 3), np.zeros(6, np.float32))
     assert a.tolist() == list(range(9))
+
+
+# --- memory that is shared -------------------------------------------------------------------
+
+ADD = """
+func @add(%G: group<memref<f32x?,strided<?>>x?>, %H: group<memref<f32x?,strided<?>>x?>, %C: memref<f32x?,strided<?>>) {
+    %one = constant 1.0 : f32
+    %i = group_id.x : index
+    %g = load %G[%i] : memref<f32x?,strided<?>>
+    %h = load %H[%i] : memref<f32x?,strided<?>>
+    axpby %one, %g, %one, %h
+    axpby.atomic %one, %g, %one, %C
+}
+"""
+"""Reads the members of G; writes those of H, and C."""
+
+ROOM = 24
+Rooms = Callable[[NDArray[np.float32]], tuple[list[Any], list[Any], Any]]
+
+
+@cache
+def add(target: str) -> girih.Kernel:
+    return girih.loads(ADD, target=target)["add"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (lambda r: ([r[:4]], [r[4:8]], r[5:9]), "argument 2, %H[0]: it shares memory with %C"),
+        (lambda r: ([r[:4]], [r[4:8]], r[0:4]), "argument 1, %G[0]: it shares memory with %C"),
+        (lambda r: ([r[:4]], [r[:4]], r[8:12]), "%G[0]"),
+        (lambda r: ([r[8:12], r[:4]], [r[4:8], r[3:7]], r[12:16]), "%H[1]: it shares memory with %G[1]"),
+        (lambda r: ([r[:4], r[4:8]], [r[12:16], r[15:19]], r[20:24]), "%H[1]: it shares memory with %H[0]"),
+        (lambda r: ([r[:4]], [r[4:8]], r[3:9:5]), "shares memory with %C"),
+        # From the first to the last element their addresses overlap; some elements are the same.
+        (lambda r: ([r[0:8:2]], [r[1:8:2]], r[6:12:3]), "argument 1, %G[0]: it shares memory with %C"),
+        (lambda r: ([r[0:8:2], r[4:10:2]], [r[1:8:2], r[7:12:2]], r[20:24]), "%H[1]: it shares memory with %H[0]"),
+    ],
+)
+def test_members_that_share_memory_which_is_written(target: str, arguments: Rooms, says: str) -> None:
+    room = arange(ROOM)
+    with pytest.raises(girih.LaunchError) as caught:
+        add(target)[1](*arguments(room))
+    (found,) = caught.value.diagnostics
+    assert (found.code, says in found.message) == ("bind.overlap", True), found.message
+    assert room.tolist() == list(range(ROOM))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda r: ([r[:4], r[4:8]], [r[8:12], r[12:16]], r[16:20]),
+        lambda r: ([r[4:8], r[:4]], [r[20:24], r[12:16]], r[8:12]),
+        lambda r: ([r[:4], r[:4]], [r[8:12], r[12:16]], r[16:20]),
+        lambda r: ([r[:4], r[2:6]], [r[8:12], r[12:16]], r[16:20]),
+        # Between each other's elements.
+        lambda r: ([r[0:12:3], r[0:12:3]], [r[1:12:3], r[12:16]], r[2:12:3]),
+        lambda r: ([r[0:24:6], r[1:24:6]], [r[2:24:6], r[3:24:6]], r[4:24:6]),
+        lambda r: ([r[3:24:6], r[1:24:6]], [r[5:24:6], r[0:24:6]], r[4:24:6]),
+    ],
+)
+def test_members_that_share_nothing_which_is_written(target: str, arguments: Rooms) -> None:
+    room, expected = arange(ROOM), arange(ROOM)
+    g, h, c = arguments(expected)
+    for number in range(2):
+        h[number] += g[number]
+        c += g[number]
+    add(target)[2](*arguments(room))
+    assert room.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_lies_in_front_of_memrefs_may_be_shared(target: str) -> None:
+    text = ADD.replace("x?>,", "x?,offset:?>,")
+    room, expected = arange(ROOM), arange(ROOM)
+    expected[16:20] += expected[8:12]
+    expected[20:24] += expected[8:12]
+    moved = [Group([room], offset, [4]) for offset in (8, 16)]
+    girih.loads(text, target=target)["add"][1](*moved, room[20:])
+    assert room.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_thousands_of_members(target: str) -> None:
+    """In no order of their addresses."""
+    count = 1000
+    room = np.zeros((2 * count, 4), np.float32)
+    rows = list(room)
+    g, h = rows[::2], rows[1::2][::-1]
+    room[::2] = 1
+    c = np.zeros(4, np.float32)
+    add(target)[count](g, h, c)
+    assert (room == 1).all() and (c == count).all()
+    with pytest.raises(girih.LaunchError, match=r"%H\[700\]: it shares memory with %G\[4\]"):
+        add(target)[count](g, [*h[:700], g[4], *h[701:]], c)

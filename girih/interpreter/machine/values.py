@@ -7,11 +7,11 @@ offsets, sizes and strides are ints, or arrays like scalars where they vary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundGroup, BoundMemRef
@@ -105,10 +105,10 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
         key = _identity(memory)
         if key not in bases:
             bases[key] = position
-            scatters.append(Scatter(memory, position * dtype.itemsize))
+            scatters.append(Scatter(member, member.elements, position))
             position += member.elements.data.size
         offsets[number] = bases[key]
-    elements = _side_by_side(scatters, position * dtype.itemsize, name).view(dtype)
+    elements = _side_by_side(scatters, position, dtype, name)
     shapes = tuple(_column(bound, "shape", k) for k in range(order))
     strides = tuple(_column(bound, "strides", k) for k in range(order))
     nulls = np.array([m.elements is None for m in bound.members] or [True])
@@ -118,21 +118,26 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
 
 @dataclass(slots=True, eq=False)
 class Scatter:
-    """Where a member's bytes lie in the memory of its group."""
+    """Where in the memory of its group the elements of a member lie, from the first to the last: from `first` on."""
 
-    memory: Memory
+    member: BoundMemRef
+    elements: ElementView
     first: int
 
     @property
     def part(self) -> slice:
-        return slice(self.first, self.first + self.memory.bytes.size)
+        return slice(self.first, self.first + self.elements.data.size)
 
-    def write_back(self, group: Memory) -> None:
-        """Copy what the kernel left in the group's memory to the member."""
-        if self.memory.bytes.flags.writeable:
-            self.memory.bytes[:] = group.bytes[self.part]
-        if self.memory.marks is not None and group.marks is not None:
-            self.memory.marks[:] = group.marks[self.part]
+    def write_back(self, group: ElementView) -> None:
+        """Put what the kernel left in the group's memory into the member, without what lies between its elements."""
+        if self.elements.data.flags.writeable:
+            self._of_member(self.elements.data)[...] = self._of_member(group.data[self.part])
+        if self.elements.marks is not None and group.marks is not None:
+            self._of_member(self.elements.marks)[...] = self._of_member(group.marks[self.part])
+
+    def _of_member(self, flat: Array) -> Array:
+        """Of an entry for each element of the memory, those of the member's elements."""
+        return as_strided(flat, self.member.shape, [stride * flat.itemsize for stride in self.member.strides])
 
 
 def _identity(memory: Memory) -> tuple[int, ...]:
@@ -142,40 +147,22 @@ def _identity(memory: Memory) -> tuple[int, ...]:
     return _address_range(memory)
 
 
-def _side_by_side(scatters: list[Scatter], size: int, name: str) -> Memory:
-    """One memory of so many bytes for all members."""
-    group = Memory(np.zeros(size, np.uint8), None, name)
-    if any(s.memory.marks is not None for s in scatters):
-        group.marks = np.ones(size, np.bool_)
+def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> ElementView:
+    """One memory of so many elements for all members."""
+    marked = any(s.elements.marks is not None for s in scatters)
+    memory = Memory(np.zeros(size * dtype.itemsize, np.uint8), None, name)
+    if marked:
+        memory.marks = np.ones(size * dtype.itemsize, np.bool_)
+    group = memory.view(dtype)
     for s in scatters:
-        group.bytes[s.part] = s.memory.bytes
-        if group.marks is not None and s.memory.marks is not None:
-            group.marks[s.part] = s.memory.marks
+        group.data[s.part] = s.elements.data
+        if group.marks is not None and s.elements.marks is not None:
+            group.marks[s.part] = s.elements.marks
     return group
 
 
 def _column(bound: BoundGroup, name: str, mode: int) -> Array:
     return np.array([getattr(m, name)[mode] for m in bound.members] or [0], np.int64)
-
-
-def groups_share_memory(groups: Sequence[BoundGroup], others: Sequence[BoundMemRef]) -> bool:
-    """Whether a member of a group overlaps another member or argument in memory that the kernel writes."""
-    spans = sorted(
-        (*_address_range(member.elements.memory), of_group)
-        for of_group, members in ((True, [m for g in groups for m in g.members]), (False, others))
-        for member in members
-        if member.elements is not None and member.elements.data.size and member.elements.data.flags.writeable
-    )
-    reached, in_group = 0, False
-    for start, end, of_group in spans:
-        if start >= reached:
-            reached, in_group = end, of_group
-            continue
-        in_group |= of_group
-        if in_group:
-            return True
-        reached = max(reached, end)
-    return False
 
 
 def _address_range(memory: Memory) -> tuple[int, int]:

@@ -37,6 +37,7 @@ declare void @Py_DecRef(ptr)
 declare ptr @malloc(i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 declare double @llvm.fabs.f64(double)
 declare float @llvm.fabs.f32(float)
 
@@ -194,13 +195,22 @@ unknown:
   %not_implemented = call ptr @returned(ptr @_Py_NotImplementedStruct)
   ret ptr %not_implemented
 execute:
+  %apart_at = getelementptr i8, ptr %description, i64 ${D_APART}
+  %asked = load i64, ptr %apart_at
+  %unasked = icmp eq i64 %asked, 0
+  br i1 %unasked, label %start, label %look
+look:
+  %held = load ptr, ptr %tables
+  %fine = call i1 @members_apart(ptr %description, ptr %given, ptr %held)
+  br i1 %fine, label %start, label %refuse
+start:
   %grid = load ptr, ptr %given
   %result = call ptr @run(ptr %description, ptr %grid, ptr %slots)
   call void @release(ptr %tables)
   ret ptr %result
 }
 
-; Let go of the tables of groups: {next, tuple that holds the members, records...}.
+; Let go of the tables of groups: {next, tuple that holds the members, description of their memrefs, records...}.
 define internal void @release(ptr %tables) {
 entry:
   %head = load ptr, ptr %tables
@@ -678,16 +688,18 @@ drop:
   ret i1 false
 allocate:
   %all = mul i64 %size, %record_bytes
-  %bytes = add i64 %all, 16
+  %bytes = add i64 %all, 24
   %table = call ptr @malloc(i64 %bytes)
   %poor = icmp eq ptr %table, null
   br i1 %poor, label %drop, label %hold
 hold:
   %earlier = load ptr, ptr %tables
   %members_at = getelementptr i8, ptr %table, i64 8
-  %records = getelementptr i8, ptr %table, i64 16
+  %memref_at = getelementptr i8, ptr %table, i64 16
+  %records = getelementptr i8, ptr %table, i64 24
   store ptr %earlier, ptr %table
   store ptr %members, ptr %members_at
+  store ptr %memref, ptr %memref_at
   store ptr %table, ptr %tables
   store ptr %records, ptr %slot
   br i1 %free_size, label %store_size, label %next
@@ -707,5 +719,283 @@ one:
   %following = add i64 %number, 1
   br i1 %bound, label %next, label %bad
 good:
+  ret i1 true
+}
+
+; Whether members of groups lie apart from other arguments, as far as one of them is written. What lies between each
+; other's elements counts as if it did not: then the slow path looks at every byte (girih/arguments/sharing.py).
+define internal i1 @members_apart(ptr %description, ptr %given, ptr %tables) {
+entry:
+  %count_at = getelementptr i8, ptr %description, i64 ${D_PARAMETERS}
+  %first = getelementptr i8, ptr %description, i64 ${D_BYTES}
+  %parameters = load i64, ptr %count_at
+  br label %count
+count:
+  %table = phi ptr [ %tables, %entry ], [ %later, %counted ]
+  %ranges = phi i64 [ %parameters, %entry ], [ %sum, %counted ]
+  %end = icmp eq ptr %table, null
+  br i1 %end, label %allocate, label %counted
+counted:
+  %tuple_at = getelementptr i8, ptr %table, i64 8
+  %tuple = load ptr, ptr %tuple_at
+  %size = call i64 @PyTuple_Size(ptr %tuple)
+  %sum = add i64 %ranges, %size
+  %later = load ptr, ptr %table
+  br label %count
+allocate:
+  ; Twice: they are sorted from one half into the other and back.
+  %half = mul i64 %ranges, ${RANGE_BYTES}
+  %both = mul i64 %half, 2
+  %room = call ptr @malloc(i64 %both)
+  %poor = icmp eq ptr %room, null
+  br i1 %poor, label %unknown, label %next
+unknown:
+  ret i1 false
+next:
+  %number = phi i64 [ 0, %allocate ], [ %following, %stepped ]
+  %parameter = phi ptr [ %first, %allocate ], [ %after, %stepped ]
+  %out = phi ptr [ %room, %allocate ], [ %out_now, %stepped ]
+  %more = icmp ult i64 %number, %parameters
+  br i1 %more, label %one, label %groups
+one:
+  %bytes_at = getelementptr i8, ptr %parameter, i64 ${P_BYTES}
+  %kind = load i64, ptr %parameter
+  %bytes = load i64, ptr %bytes_at
+  %following = add i64 %number, 1
+  %after = getelementptr i8, ptr %parameter, i64 %bytes
+  %is_memref = icmp eq i64 %kind, ${K_MEMREF}
+  br i1 %is_memref, label %memref, label %stepped
+memref:
+  %object_at = getelementptr ptr, ptr %given, i64 %following
+  %object = load ptr, ptr %object_at
+  %out_after = call ptr @store_range(ptr %out, ptr %object, ptr %parameter, i64 0)
+  br label %stepped
+stepped:
+  %out_now = phi ptr [ %out, %one ], [ %out_after, %memref ]
+  br label %next
+groups:
+  %group = phi ptr [ %tables, %next ], [ %later_group, %members ]
+  %group_out = phi ptr [ %out, %next ], [ %member_out, %members ]
+  %last = icmp eq ptr %group, null
+  br i1 %last, label %filled, label %open
+open:
+  %members_at = getelementptr i8, ptr %group, i64 8
+  %memref_at = getelementptr i8, ptr %group, i64 16
+  %held = load ptr, ptr %members_at
+  %described = load ptr, ptr %memref_at
+  %length = call i64 @PyTuple_Size(ptr %held)
+  %later_group = load ptr, ptr %group
+  br label %members
+members:
+  %index = phi i64 [ 0, %open ], [ %index_after, %member ]
+  %member_out = phi ptr [ %group_out, %open ], [ %member_after, %member ]
+  %remains = icmp ult i64 %index, %length
+  br i1 %remains, label %member, label %groups
+member:
+  %array = call ptr @PyTuple_GetItem(ptr %held, i64 %index)
+  %member_after = call ptr @store_range(ptr %member_out, ptr %array, ptr %described, i64 2)
+  %index_after = add i64 %index, 1
+  br label %members
+filled:
+  %start = ptrtoint ptr %room to i64
+  %stop = ptrtoint ptr %group_out to i64
+  %used = sub i64 %stop, %start
+  %second = getelementptr i8, ptr %room, i64 %half
+  %sorted = call ptr @sort_ranges(ptr %room, ptr %second, i64 %used)
+  %apart = call i1 @ranges_apart(ptr %sorted, i64 %used)
+  call void @free(ptr %room)
+  ret i1 %apart
+}
+
+; The addresses of an array from the first element to behind the last, and its use: 1 where it is written, and `member`, 2
+; for a member of a group. Returns the place of the next range.
+define internal ptr @store_range(ptr %out, ptr %array, ptr %memref, i64 %member) {
+entry:
+  %data_at = getelementptr i8, ptr %array, i64 ${A_DATA}
+  %order_at = getelementptr i8, ptr %array, i64 ${A_ORDER}
+  %sizes_at = getelementptr i8, ptr %array, i64 ${A_SIZES}
+  %strides_at = getelementptr i8, ptr %array, i64 ${A_STRIDES}
+  %shift_at = getelementptr i8, ptr %memref, i64 ${M_SHIFT}
+  %flags_at = getelementptr i8, ptr %memref, i64 ${M_FLAGS}
+  %data = load i64, ptr %data_at
+  %order = load i32, ptr %order_at
+  %sizes = load ptr, ptr %sizes_at
+  %strides = load ptr, ptr %strides_at
+  %shift = load i64, ptr %shift_at
+  %flags = load i64, ptr %flags_at
+  %modes = zext i32 %order to i64
+  %element = shl i64 1, %shift
+  %near = add i64 %data, %element
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %mode ]
+  %end = phi i64 [ %near, %entry ], [ %further, %mode ]
+  %more = icmp ult i64 %number, %modes
+  br i1 %more, label %mode, label %done
+mode:
+  %size_at = getelementptr i64, ptr %sizes, i64 %number
+  %stride_at = getelementptr i64, ptr %strides, i64 %number
+  %size = load i64, ptr %size_at
+  %stride = load i64, ptr %stride_at
+  %steps = sub i64 %size, 1
+  %reach = mul i64 %steps, %stride
+  %further = add i64 %end, %reach
+  %following = add i64 %number, 1
+  br label %next
+done:
+  %written = icmp ne i64 %flags, 0
+  %write = zext i1 %written to i64
+  %use = or i64 %member, %write
+  %end_at = getelementptr i8, ptr %out, i64 8
+  %use_at = getelementptr i8, ptr %out, i64 16
+  %after = getelementptr i8, ptr %out, i64 ${RANGE_BYTES}
+  store i64 %data, ptr %out
+  store i64 %end, ptr %end_at
+  store i64 %use, ptr %use_at
+  ret ptr %after
+}
+
+; Sort ranges by their starts: runs that are sorted already, as those of arrays that were made one after the other, are
+; merged in pairs, from one place into the other and back. Returns where they are then.
+define internal ptr @sort_ranges(ptr %first, ptr %second, i64 %bytes) {
+entry:
+  br label %pass
+pass:
+  %from = phi ptr [ %first, %entry ], [ %to, %passed ]
+  %to = phi ptr [ %second, %entry ], [ %from, %passed ]
+  br label %pair
+pair:
+  %begin = phi i64 [ 0, %pass ], [ %end, %merge ]
+  %pairs = phi i64 [ 0, %pass ], [ %pairs_now, %merge ]
+  %more = icmp ult i64 %begin, %bytes
+  br i1 %more, label %merge, label %passed
+merge:
+  %middle = call i64 @run_end(ptr %from, i64 %begin, i64 %bytes)
+  %end = call i64 @run_end(ptr %from, i64 %middle, i64 %bytes)
+  call void @merge_runs(ptr %from, i64 %begin, i64 %middle, i64 %end, ptr %to)
+  %pairs_now = add i64 %pairs, 1
+  br label %pair
+passed:
+  %sorted = icmp ule i64 %pairs, 1
+  br i1 %sorted, label %done, label %pass
+done:
+  ret ptr %to
+}
+
+; Where the run ends that begins at an offset: behind the last range that does not start before the one in front of it.
+define internal i64 @run_end(ptr %ranges, i64 %begin, i64 %bytes) {
+entry:
+  br label %next
+next:
+  %at = phi i64 [ %begin, %entry ], [ %after, %compare ]
+  %after = add i64 %at, ${RANGE_BYTES}
+  %more = icmp ult i64 %after, %bytes
+  br i1 %more, label %compare, label %last
+compare:
+  %here_at = getelementptr i8, ptr %ranges, i64 %at
+  %there_at = getelementptr i8, ptr %ranges, i64 %after
+  %here = load i64, ptr %here_at
+  %there = load i64, ptr %there_at
+  %follows = icmp ule i64 %here, %there
+  br i1 %follows, label %next, label %ended
+ended:
+  ret i64 %after
+last:
+  ret i64 %bytes
+}
+
+; Merge the runs from `begin` to `middle` and from there to `end`.
+define internal void @merge_runs(ptr %from, i64 %begin, i64 %middle, i64 %end, ptr %to) {
+entry:
+  br label %next
+next:
+  %left = phi i64 [ %begin, %entry ], [ %left_now, %taken ]
+  %right = phi i64 [ %middle, %entry ], [ %right_now, %taken ]
+  %out = phi i64 [ %begin, %entry ], [ %out_now, %taken ]
+  %has_left = icmp ult i64 %left, %middle
+  %has_right = icmp ult i64 %right, %end
+  %left_at = getelementptr i8, ptr %from, i64 %left
+  %right_at = getelementptr i8, ptr %from, i64 %right
+  br i1 %has_left, label %look_right, label %only_right
+only_right:
+  br i1 %has_right, label %take_right, label %done
+look_right:
+  br i1 %has_right, label %compare, label %take_left
+compare:
+  %left_start = load i64, ptr %left_at
+  %right_start = load i64, ptr %right_at
+  %earlier = icmp ule i64 %left_start, %right_start
+  br i1 %earlier, label %take_left, label %take_right
+take_left:
+  %left_after = add i64 %left, ${RANGE_BYTES}
+  br label %taken
+take_right:
+  %right_after = add i64 %right, ${RANGE_BYTES}
+  br label %taken
+taken:
+  %chosen = phi ptr [ %left_at, %take_left ], [ %right_at, %take_right ]
+  %left_now = phi i64 [ %left_after, %take_left ], [ %left, %take_right ]
+  %right_now = phi i64 [ %right, %take_left ], [ %right_after, %take_right ]
+  %out_at = getelementptr i8, ptr %to, i64 %out
+  %range = load i192, ptr %chosen, align 8
+  store i192 %range, ptr %out_at, align 8
+  %out_now = add i64 %out, ${RANGE_BYTES}
+  br label %next
+done:
+  ret void
+}
+
+; Whether sorted ranges overlap only where neither is written or neither is a member: of each use, the furthest end so far.
+define internal i1 @ranges_apart(ptr %ranges, i64 %bytes) {
+entry:
+  br label %next
+next:
+  %at = phi i64 [ 0, %entry ], [ %after, %fine ]
+  %end_0 = phi i64 [ 0, %entry ], [ %now_0, %fine ]
+  %end_1 = phi i64 [ 0, %entry ], [ %now_1, %fine ]
+  %end_2 = phi i64 [ 0, %entry ], [ %now_2, %fine ]
+  %end_3 = phi i64 [ 0, %entry ], [ %now_3, %fine ]
+  %more = icmp ult i64 %at, %bytes
+  br i1 %more, label %look, label %apart
+look:
+  %start_at = getelementptr i8, ptr %ranges, i64 %at
+  %end_at = getelementptr i8, ptr %start_at, i64 8
+  %use_at = getelementptr i8, ptr %start_at, i64 16
+  %start = load i64, ptr %start_at
+  %end = load i64, ptr %end_at
+  %use = load i64, ptr %use_at
+  %write = and i64 %use, 1
+  %written = icmp ne i64 %write, 0
+  %member = icmp uge i64 %use, 2
+  %both = and i1 %written, %member
+  %over_0 = icmp ugt i64 %end_0, %start
+  %over_1 = icmp ugt i64 %end_1, %start
+  %over_2 = icmp ugt i64 %end_2, %start
+  %over_3 = icmp ugt i64 %end_3, %start
+  %bad_0 = and i1 %over_0, %both
+  %bad_1 = and i1 %over_1, %member
+  %bad_2 = and i1 %over_2, %written
+  %bad_01 = or i1 %bad_0, %bad_1
+  %bad_23 = or i1 %bad_2, %over_3
+  %bad = or i1 %bad_01, %bad_23
+  br i1 %bad, label %shared, label %fine
+fine:
+  %further_0 = call i64 @llvm.umax.i64(i64 %end_0, i64 %end)
+  %further_1 = call i64 @llvm.umax.i64(i64 %end_1, i64 %end)
+  %further_2 = call i64 @llvm.umax.i64(i64 %end_2, i64 %end)
+  %further_3 = call i64 @llvm.umax.i64(i64 %end_3, i64 %end)
+  %is_0 = icmp eq i64 %use, 0
+  %is_1 = icmp eq i64 %use, 1
+  %is_2 = icmp eq i64 %use, 2
+  %is_3 = icmp eq i64 %use, 3
+  %now_0 = select i1 %is_0, i64 %further_0, i64 %end_0
+  %now_1 = select i1 %is_1, i64 %further_1, i64 %end_1
+  %now_2 = select i1 %is_2, i64 %further_2, i64 %end_2
+  %now_3 = select i1 %is_3, i64 %further_3, i64 %end_3
+  %after = add i64 %at, ${RANGE_BYTES}
+  br label %next
+shared:
+  ret i1 false
+apart:
   ret i1 true
 }

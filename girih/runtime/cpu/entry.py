@@ -53,7 +53,7 @@ _DESCRIPTION = (
     *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(_DEFINITION_WORDS)),
     "D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_UNTIMED_GROUPS",
     "D_FLOAT32", "D_FLOAT64", "D_INTEGERS", *(f"D_INTEGER_{k}" for k in range(1, len(_INTEGERS))),
-    "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
+    "D_APART", "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
 )  # fmt: skip
 _PARAMETER = ("P_KIND", "P_SLOT", "P_BYTES")
 _SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST", "P_SHIFT")
@@ -78,6 +78,7 @@ NUMBERS = {
     "S_VALUE": _SCALAR_VALUE,
     "INTEGERS": len(_INTEGERS),
     "MODE_BYTES": 32,
+    "RANGE_BYTES": 24,
     "RECORD_BYTES": RECORD_BYTES,
 }
 """What the texts in LLVM IR know by name: offsets of 8-byte fields in a description, and in an ndarray."""
@@ -139,10 +140,16 @@ class KernelEntry:
         workspace = min(workspace_bytes, _MOST_BYTES)
         types = [id(type) for type in (np.float32, np.float64, *_INTEGERS)]
         words = [kernel, pool, workspace, max(serial_groups, 1), max(untimed_groups, 1), *types]
-        words += [len(parameters), 8 * slots, *described]
+        words += [int(_members_must_lie_apart(parameters)), len(parameters), 8 * slots, *described]
         functions = [addresses("girih_run"), addresses("girih_call")]
         run, call = _functions(name.encode(), functions, words, code)
         return KernelEntry(call if known_layout() else None, run)
+
+
+def _members_must_lie_apart(parameters: Sequence[ParameterSpec]) -> bool:
+    """Whether it matters which memory the members of groups share: `girih.arguments.sharing`."""
+    groups = any(isinstance(spec.type, GroupType) for spec in parameters)
+    return groups and any(spec.written for spec in parameters)
 
 
 def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
