@@ -60,8 +60,8 @@ def test_the_language_has_colours() -> None:
 
 
 def test_every_part_of_the_programs_in_the_pages_has_a_colour() -> None:
-    programs = "".join(block.body for block in BLOCKS if block.language == "tl")
-    assert {text for kind, text in GirihLexer().get_tokens(programs) if kind is Token.Text} == set()
+    lines = {line for block in BLOCKS if block.language == "tl" for line in block.body.splitlines()}
+    assert {text for kind, text in GirihLexer().get_tokens("\n".join(lines)) if kind is Token.Text} == set()
 
 
 def luminance(colour: str) -> float:
@@ -125,6 +125,17 @@ def copied(block: Block) -> list[str]:
             lines.append(found[2] if found else line)
             continued = line.endswith(CONF["copybutton_line_continuation_character"])
     return lines or block.body.splitlines()
+
+
+def test_every_target_sets_up_what_its_commands_need() -> None:
+    needs = {"pytest": "develop", "mypy": "develop", "ruff": "develop", "tools": "develop", "tests": "develop",
+             "sphinx": "document"}  # fmt: skip
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    rules = {found[1]: (found[2], found[3]) for found in re.finditer(r"^([a-z-]+):(.*)\n((?:\t.*\n)+)", makefile, re.M)}
+    ready = {name: set(re.findall(r"ready-to-(\w+)", before)) for name, (before, _) in rules.items()}
+    used = {name: set(re.findall(r"\(RUN\) (?:-m )?(\w+)", commands)) for name, (_, commands) in rules.items()}
+    assert [(name, word) for name in rules for word in used[name] if needs.get(word, "run") not in ready[name]] == []
+    assert "generate" in rules["docs"][0].split("##")[0].split()
 
 
 def test_of_commands_the_copy_button_takes_no_prompt_and_no_output() -> None:

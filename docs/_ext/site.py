@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from docutils import nodes
 from docutils.transforms import Transform
@@ -22,8 +22,18 @@ from docs._ext.pages import prepared
 
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 
-WRAPPER = re.compile(r'<span class="(?:pre|w)">([^<]*)</span>')
-"""What Sphinx puts around words of literals and around spaces: up to a quarter of a page, of no use here."""
+WRAPPER = re.compile(r'<span class="(?:pre|w)">([^<-]*|[^<]{25,})</span>')
+"""What Sphinx puts around words of literals and around spaces, up to a quarter of a page. Of use only for short words
+with hyphens, such as options, which the style sheet keeps on a line."""
+
+Element = TypeVar("Element")
+
+
+class NDArray(Generic[Element]):
+    """Stands for NumPy's while signatures are read: that one is shown as all that it abbreviates."""
+
+
+NDArray.__module__ = "numpy.typing"
 
 
 class Anchors(Transform):
@@ -99,6 +109,9 @@ def on_page(app: Any, page: str, template: str, context: dict[str, Any], tree: A
 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
+    import numpy.typing
+
+    vars(numpy.typing)["NDArray"] = NDArray
     app.add_config_value("girih_navigation", {}, "env")
     app.add_config_value("girih_made_for_users", [], "env")
     app.add_lexer("tl", GirihLexer)
