@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import pydoc
+import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, assert_type, cast
 
@@ -275,3 +278,12 @@ def test_a_diagnostic_without_a_text_shows_no_empty_line() -> None:
     whole = Span(Source("", "big.tl"), 0, 0)
     assert Diagnostic("syntax.size", "message", whole).render() == "error[syntax.size]: message\n  --> big.tl"
     assert girih.Finding("run.size", "message", NOWHERE).render() == "finding[run.size]: message"
+
+
+@pytest.mark.parametrize("name", ["girih", "girih.addressing", "girih.draw", "girih.kernels"])
+def test_faces_show_public_names_alone(name: str) -> None:
+    face = import_module(name)
+    assert [shown for shown in dir(face) if shown != "__version__"] == sorted(face.__all__)
+    assert all(getattr(face, shown) is not None for shown in dir(face))
+    data = pydoc.plain(pydoc.render_doc(face)).partition("\nDATA\n")[2].partition("\nFILE\n")[0]
+    assert {line.split()[0] for line in data.splitlines() if re.match(r" {4}\w+ = ", line)} <= {"__all__", "RULES"}

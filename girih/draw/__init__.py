@@ -81,3 +81,7 @@ def _paper() -> Any:
         return import_module("girih.draw.paper")
     except ImportError as error:
         raise DrawingError(f"figures and PNG need matplotlib ({error}); pip install 'girih[draw]'") from None
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -79,3 +79,7 @@ __all__ = [
     "transpose",
     "transposed_load",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
