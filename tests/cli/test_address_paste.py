@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -336,3 +339,47 @@ def test_numbers_that_are_none(new: str, message: str, expected: str) -> None:
 def test_names_that_double_are_read_once() -> None:
     names = "".join(f"#define N{number} N{number + 1} + N{number + 1}\n" for number in range(38))
     assert parameters(f"{names}#define N38 1\n{LINES.replace('64, 32', 'N10, 32')}")["global_dim"][0] == 1 << 28
+
+
+def lines_executed(text: str) -> int:
+    """How many lines of Python reading a text takes: a measure of work that is the same on every machine."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _argument: object) -> Callable[..., Any]:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        read(text, {})
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("pattern", ["a=(", "a={b={", "(a=", "[", "((", "{a:1,"])
+def test_hostile_nesting_takes_a_few_steps_a_character(pattern: str) -> None:
+    length = 1200
+    assert lines_executed(pattern * (length // len(pattern))) < 24 * length
+
+
+@pytest.mark.parametrize(
+    "argument", ["1" * 5000, "0x" + "f" * 5000, "dims + " + "1" * 5000, "&dims[" + "1" * 5000 + "]"]
+)
+def test_endless_digits_are_told(argument: str) -> None:
+    call = "cuTensorMapEncodeTiled(&m, {}, 2, p, {}, s, d, d, 0, 0, 0, 0);"
+    for place in (0, 1):
+        given = ["0", "d"]
+        given[place] = argument
+        found = read("uint64_t d[2] = {1, 2};\nuint64_t s[1] = {16};\nint dims[1] = {1};\n" + call.format(*given), {})
+        assert [problem.line for problem in found.problems] == [4]
+
+
+def test_large_lists_of_one_kind_of_character_are_told() -> None:
+    """Each of these took time that grew with the square of its length."""
+    for text in ("[" * 10_000, "globalDim = {" + "1x" * 10_000, "1" * 30_000, " " * 10_000 + "x"):
+        assert read(f"n = {text}\nfunction(", {}).parameters == {}
+        call = "cuTensorMapEncodeTiled(&m, 0, 2, p, n, n, n, n, 0, 0, 0, 0);"
+        assert read(f"uint64_t n[2] = {{{text}}};\n{call}", {}).problems

@@ -44,14 +44,18 @@ _CXX_CAST = re.compile(r"\b(?:static|reinterpret|const)_cast\s*<[^<>]*>")
 _SIZEOF = re.compile(r"\bsizeof\s*\(?\s*([\w:]+(?:\s+\w+)*)\s*\)?")
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F']+|[0-9][0-9']*)[uUlLzZ]*\b")
 _NO_NUMBER = re.compile(r"\b[0-9]+[A-Za-z_.]")
-_OFFSET = re.compile(r"^(?P<list>.*?)\s*\+\s*(?P<first>[0-9]+)$", re.S)
-_ADDRESS_OF = re.compile(r"^&\s*(?P<list>\w+)\s*\[\s*(?P<first>[0-9]+)\s*\]$")
 _DATA = re.compile(r"\.data\(\)|\.begin\(\)")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:::|\.)\w+)*")
-_INNER_PAIR = re.compile(r"[A-Za-z_]\w*[\"']?\s*[:=](?![:=])")
+_OFFSET = re.compile(rf"(?P<list>{_NAME.pattern})\s*\+\s*(?P<first>[0-9]{{1,9}})")
+_ADDRESS_OF = re.compile(r"&\s*(?P<list>[A-Za-z_]\w*)\s*\[\s*(?P<first>[0-9]{1,9})\s*\]")
+_INNER_PAIR = re.compile(r"\b[A-Za-z_]\w*+[\"']?\s*[:=](?![:=])")
 _TIMES = re.compile(r"[0-9]+(?:\s+[x\u00d7]\s+[0-9]+)+|[1-9][0-9]*(?:[x\u00d7][1-9][0-9]*)+")
 _NOTHING = ("nullptr", "NULL", "None", "0")
 _OPEN, _CLOSE = "([{", ")]}"
+_BRACKET = re.compile(r"[()\[\]{}]")
+_LIST = re.compile(r"(?<![\w\]])\[|[({]")
+_STOPS = {ends: re.compile(rf"[()\[\]{{}}{ends}]") for ends in ("", ",", "\n", ";\n", ",\n", ";,\n")}
+"""Where a piece may end, or go down into brackets, by the characters that end it."""
 
 SIZES = {
     1: ("char", "uint8_t", "int8_t", "bool", "fp8", "__nv_fp8_e4m3", "__nv_fp8_e5m2", "float_e4m3_t", "float_e5m2_t"),
@@ -74,6 +78,7 @@ class CSource:
     def __init__(self, text: str, symbols: Mapping[str, str]) -> None:
         self.text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
         self.symbols = symbols
+        self._behind = _behind(self.text)
         self._newlines = [found.start() for found in re.finditer("\n", self.text)]
         self._starts: dict[str, tuple[int, str]] = {}
         self.entries: dict[str, dict[int, int]] = {}
@@ -93,14 +98,11 @@ class CSource:
 
     def span(self, start: int, ends: str) -> int:
         """Where the piece from `start` on ends: at one of `ends` outside of brackets, or at the end of the text."""
-        depth = 0
-        for place in range(start, len(self.text)):
-            character = self.text[place]
-            if depth == 0 and character in ends:
-                return place
-            depth += (character in _OPEN) - (character in _CLOSE)
-            if depth < 0:
-                return place
+        stops = _STOPS[ends]
+        while found := stops.search(self.text, start):
+            if found[0] not in _OPEN:
+                return found.start()
+            start = self._behind[found.start()]
         return len(self.text)
 
     def arguments(self, start: int) -> list[tuple[str, int]] | None:
@@ -174,7 +176,9 @@ class CSource:
     # --- values
 
     def resolved(self, text: str, depth: int = 0) -> str:
-        """A text without casts; a lone name becomes what it stands for."""
+        """A text without casts; a lone name becomes what it stands for. A text too long to be either stays as it is."""
+        if len(text) > LONGEST:
+            return text
         text = _CXX_CAST.sub("", _CAST.sub("", text)).strip()
         while text.startswith("(") and text.endswith(")"):
             text = text[1:-1].strip()
@@ -186,8 +190,9 @@ class CSource:
     def integer(self, text: str, depth: int = 0) -> int:
         """An integer expression. Raises `Unreadable`."""
         cleaned = _CXX_CAST.sub("", _CAST.sub("", text)).strip()
-        cleaned = _SIZEOF.sub(self._size, cleaned)
-        cleaned = _NUMBER.sub(_plain_number, cleaned).replace("::", ".")
+        if len(cleaned) <= LONGEST:
+            cleaned = _SIZEOF.sub(self._size, cleaned)
+            cleaned = _NUMBER.sub(_plain_number, cleaned).replace("::", ".")
         if not cleaned or len(cleaned) > LONGEST or _NO_NUMBER.search(cleaned):
             raise Unreadable(f"{text.strip()[:40]!r} is no integer", "an integer")
         try:
@@ -263,15 +268,15 @@ class CSource:
         """A list of integers: braces, brackets, a name of an array, one with an offset. Raises `Unreadable`."""
         text = _DATA.sub("", _CXX_CAST.sub("", _CAST.sub("", text))).strip()
         for pattern in (_ADDRESS_OF, _OFFSET):
-            shifted = pattern.match(text)
-            if shifted and _NAME.fullmatch(shifted["list"]) and not re.search(r"[,{\[(]", shifted["list"]):
+            shifted = pattern.fullmatch(text)
+            if shifted:
                 return self.integers(shifted["list"], depth + 1)[int(shifted["first"]) :]
         if text in _NOTHING:
             return ()
         if _NAME.fullmatch(text) and depth < DEEPEST:
             return self._array(text, depth)
-        inner = re.search(r"(?<![\w\]])\[(.*)\]|\{(.*)\}|\((.*)\)", text, re.S)
-        held = next((part for part in inner.groups() if part is not None), "") if inner else text
+        inner = _inner(text)
+        held = text if inner is None else inner
         if _TIMES.fullmatch(held.strip()):
             held = re.sub(r"[x\u00d7]", ",", held)
         if inner is None and "," not in held and re.fullmatch(r"[\w\s']+", held):
@@ -324,11 +329,31 @@ def _plain_number(found: re.Match[str]) -> str:
 
 def _split(text: str) -> list[str]:
     """The parts between commas that stand outside of brackets."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in _OPEN) - (character in _CLOSE)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
+    parts, start, depth = [], 0, 0
+    for found in _STOPS[","].finditer(text):
+        depth += (found[0] in _OPEN) - (found[0] in _CLOSE)
+        if found[0] == "," and depth == 0:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return [*parts, text[start:]]
+
+
+def _inner(text: str) -> str | None:
+    """What stands between the first bracket that is closed and the last of its kind; None where there is none."""
+    last = {opened: text.rfind(closed) for opened, closed in zip(_OPEN, _CLOSE, strict=True)}
+    for found in _LIST.finditer(text):
+        if found.start() < last[found[0]]:
+            return text[found.end() : last[found[0]]]
+    return None
+
+
+def _behind(text: str) -> dict[int, int]:
+    """For each opening bracket the place behind the one that closes it, or the end of the text; any kind closes any."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for bracket in _BRACKET.finditer(text):
+        if bracket[0] in _OPEN:
+            opened.append(bracket.start())
+        elif opened:
+            found[opened.pop()] = bracket.end()
+    return found | dict.fromkeys(opened, len(text))

@@ -212,7 +212,7 @@ def _word(source: CSource, name: str, text: str) -> str:
     for start in (prefix, prefix.removeprefix("CU_TENSOR_MAP_"), "OOB_FILL_"):
         key = key.removeprefix(start)
     numbered = list(words.values())
-    if key.isdigit() and int(key) < len(numbered):
+    if re.fullmatch(r"[0-9]{1,3}", key) and int(key) < len(numbered):
         return numbered[int(key)]
     if key not in known:
         names = ", ".join(prefix + word for word in words)
