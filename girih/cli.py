@@ -165,7 +165,7 @@ def main() -> None:
 )  # fmt: skip
 @click.pass_context
 def check(ctx: click.Context, files: tuple[str, ...], definitions: dict[str, str], format: str) -> None:
-    """Say everything that is wrong with one or more files; `-` reads standard input."""
+    """Say what is wrong with files before they run, all of it at once; `-` reads standard input."""
     from girih.commands.check import check_files
 
     ctx.exit(check_files(files, definitions, format))
@@ -229,7 +229,7 @@ def run(
     checks: str,
     format: str,
 ) -> None:
-    """Run a kernel on arrays, every access checked."""
+    """Run a kernel on arrays, every access checked. Data races are not found."""
     from girih.commands.run import RunRequest, run_kernel
 
     request = RunRequest(

@@ -178,7 +178,7 @@ TARGETS: Mapping[str, Target] = {
             "interpreter",
             (
                 TargetForm("interpreter", "NumPy, every access checked",
-                           "writing kernels: every access and every rule of execution is checked, data races aside"),
+                           "writing kernels: finds wrong accesses, unwritten memory, missed barriers; no data races"),
             ),
             _interpreter,
             (Setting("checks", "everything is checked", CHECKS[:1],
