@@ -7,6 +7,7 @@ meet, and a picture is no wider than a column of text wherever its cells allow i
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ TITLE, FACT, HEAD, NOTE, LABEL, TICK = 12.0, 9.0, 10.0, 8.0, 7.5, 7.5
 """Sizes of words in points; the smallest are 10 pixels."""
 SOFT, EDGE, RULE, FRAME = "#5b6876", "#b4bcc5", "#3d4a57", "#c0392b"
 """Colours of minor words, edges of cells, rules between blocks, and frames."""
+
+BRACKETS, HARD_SPACE = re.compile(r"\([^()]*\)"), "\N{NO-BREAK SPACE}"
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height."""
@@ -208,8 +211,10 @@ def _box(row: tuple[float, float], column: tuple[float, float], left: float, top
 
 
 def _wrapped(texts: Sequence[str], size: float, width: float) -> tuple[str, ...]:
+    """Texts in lines; what stands in brackets stays together."""
     most = max(int(width / (GLYPH * size) + 1e-6), 20)  # a width that was made for a text holds it
-    return tuple(line for text in texts for line in textwrap.wrap(text, most))
+    whole = [BRACKETS.sub(lambda found: found[0].replace(" ", HARD_SPACE), text) for text in texts]
+    return tuple(line.replace(HARD_SPACE, " ") for text in whole for line in textwrap.wrap(text, most))
 
 
 def _lines(

@@ -95,6 +95,14 @@ def test_an_svg_has_every_text_of_the_figure_at_ten_pixels_or_more(number: int) 
     assert float(root.get("width", "inf")) <= 736
 
 
+def test_a_long_title_breaks_before_a_bracket_and_not_in_it() -> None:
+    tensor_map = TensorMap.tiled(
+        dtype="u8", global_dim=(64, 64, 64, 64), global_strides=(64, 4096, 262144), box_dim=(16, 16, 16, 16)
+    )
+    texts = _texts(draw.svg(tensor_map, coordinates=(100000, 200000, 300000, 400000)))
+    assert "(100000, 200000, 300000, 400000)" in texts[1]
+
+
 def test_every_colour_has_one_of_the_dark_scheme_and_stands_in_the_shape_itself() -> None:
     for number in range(len(SHOWN)):
         text = shown(number)
