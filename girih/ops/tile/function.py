@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from girih.diagnostics import plural
 from girih.ir.core import Parameter, Region
 from girih.ir.define import Attributes, Expect, attributes_row
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.predicates import WithinLimit
 from girih.ir.surroundings import Subject
 from girih.ir.terms import limit
-from girih.ir.types import CoopMatrix, Extent, GroupType, MemRef, packed_strides
+from girih.ir.types import AddressSpace, CoopMatrix, Extent, GroupType, MemRef, packed_strides
 from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import Alloca, LifetimeStop
 from girih.rules.predicates import Holds
@@ -174,7 +176,7 @@ def _gcd_rows(key: str, field: str) -> tuple[Row, ...]:
     return (
         Row(f"{key}_length", "", Holds(f"{key} has at most as many entries as there are modes",
             lambda s: len(_divisors(s, key)) <= _promised(s).order,
-            lambda s: f"{len(_divisors(s, key))} entries, {_promised(s).order} modes"),
+            lambda s: f"{plural(len(_divisors(s, key)), 'entry', 'entries')}, {plural(_promised(s).order, 'mode')}"),
             f"{key} has no more entries than the memref has modes", GCD, at=place),
         Row(f"{key}_positive", "", Holds(f"each entry of {key} ≥ 1", lambda s: all(d > 0 for d in _divisors(s, key)),
             lambda s: f"it is {show(_divisors(s, key)).replace('x', ', ')}"),
@@ -233,11 +235,28 @@ def _positive_strides(s: Subject) -> bool:
 
 def _ordered(s: Subject) -> bool:
     found = _strides(s)
-    for k in range(1, found.order):
-        below, size, above = found.strides[k - 1], found.shape[k - 1], found.strides[k]
-        if below is not None and size is not None and above is not None and below * size > above:
+    return found.strides == packed_strides(found.shape) or _grow(found.shape, found.strides)
+
+
+def _grow(shape: Sequence[Extent], strides: Sequence[Extent]) -> bool:
+    """Whether there are sizes and strides for each `?` with which no stride is less than the one before takes."""
+    least = 1
+    for size, below, above in zip(shape, strides, strides[1:], strict=False):
+        # A size that is not known may be 0, and a stride is at least 1.
+        least = 1 if size is None else max(1, (least if below is None else below) * size)
+        if above is not None and 1 <= above < least:
             return False
     return True
+
+
+def _transposed(s: Subject) -> str:
+    """How an array in C order is passed, which is what strides that fall are often meant for."""
+    found = _strides(s)
+    shape, strides = found.shape[::-1], found.strides[::-1]
+    if found.space is AddressSpace.LOCAL or not _grow(shape, strides):
+        return "each stride is at least the stride before it times the size of that mode"
+    turned = MemRef(found.element, shape, strides, found.space)
+    return f"an array A in C order is passed as its transpose, A.T: swap the modes, {turned}"
 
 
 def _group(s: Subject) -> GroupType:
@@ -267,7 +286,7 @@ TILE.rules(
         "a mode has a size that is not negative", MEMREF),
     Row("stride_count", "", Holds("there is one stride for each mode",
         lambda s: len(_memref_of(s).strides) == _memref_of(s).order,
-        lambda s: f"{len(_memref_of(s).strides)} strides, {_memref_of(s).order} modes"),
+        lambda s: f"{plural(len(_memref_of(s).strides), 'stride')}, {plural(_memref_of(s).order, 'mode')}"),
         "there is one stride for each mode", STRIDED),
     Row("stride_positive", "", Holds("each stride ≥ 1",
         _positive_strides, lambda s: f"the type is {s.op}"),
@@ -275,7 +294,7 @@ TILE.rules(
     Row("stride_order", "", Holds("stride[k - 1] * size[k - 1] ≤ stride[k]", _ordered,
         lambda s: f"the type is {s.op}"),
         "strides grow with the mode: the first mode is the innermost one", STRIDED,
-        "a row-major array is the transpose of a column-major one: swap the modes"),
+        _transposed),
     Row("group_size", "", Holds("group size ≥ 0", lambda s: (n := _group(s).size) is None or n >= 0,
         lambda s: f"the size is {_group(s).size}"),
         "a group has a size that is not negative", GROUP),
