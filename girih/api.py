@@ -83,9 +83,12 @@ def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagno
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Program(Mapping[str, "Kernel"]):
-    """The kernels of a text by name, with or without `@`; `warnings` holds what the checker was in doubt about."""
+    """The kernels of a text by name, with or without `@`; `warnings` holds what the checker was in doubt about.
 
-    module: Module
+    `ir` is what `girih.parse` gives for the text, the module of its functions; `Kernel.ir` is that of a kernel.
+    """
+
+    ir: Module
     executors: Mapping[str, Executor]
     resolved: ResolvedTarget
     warnings: tuple[Diagnostic, ...] = ()
@@ -96,7 +99,7 @@ class Program(Mapping[str, "Kernel"]):
         return self._found(name) if known is None else known
 
     def _found(self, name: str) -> Kernel:
-        found = self.module.function(name.removeprefix("@")) if isinstance(name, str) else None
+        found = self.ir.function(name.removeprefix("@")) if isinstance(name, str) else None
         if found is None:
             known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
@@ -108,13 +111,13 @@ class Program(Mapping[str, "Kernel"]):
         return self.resolved.name
 
     def __iter__(self) -> Iterator[str]:
-        return iter(f.name for f in self.module.functions)
+        return iter(f.name for f in self.ir.functions)
 
     def __len__(self) -> int:
-        return len(self.module.functions)
+        return len(self.ir.functions)
 
     def __str__(self) -> str:
-        return str(self.module)
+        return str(self.ir)
 
     def __repr__(self) -> str:
         return f"<girih program of {', '.join('@' + name for name in self) or 'no kernels'} on {self.target}>"

@@ -107,6 +107,11 @@ def _product(numbers: Sequence[int]) -> str:
     return f"{factors} = {math.prod(numbers)}" if len(numbers) > 1 else factors
 
 
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """A number of things in words: `1 error`, `2 errors`; `nouns` is the plural where it is not `noun` with an s."""
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+
+
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known word closest to one, if any is close; `cutoff` is 1 for the word itself."""
     from difflib import get_close_matches

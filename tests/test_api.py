@@ -46,9 +46,9 @@ def test_a_program_is_a_mapping_of_its_kernels() -> None:
 def test_what_objects_look_like() -> None:
     program = girih.loads(TEXT, target="interpreter")
     assert repr(program) == "<girih program of @axpby on interpreter>"
-    assert repr(program.module) == "<module of @axpby>"
+    assert repr(program.ir) == "<module of @axpby>"
     assert repr(program["axpby"].ir) == "<function @axpby at <text>:1:1>"
-    assert str(program) == str(program.module) == str(program["axpby"].ir) == TEXT
+    assert str(program) == str(program.ir) == str(program["axpby"].ir) == TEXT
     assert program["axpby"].signature == "@axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>)"
     assert repr(girih.loads("", target="cpu")) == "<girih program of no kernels on cpu>"
 

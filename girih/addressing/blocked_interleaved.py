@@ -23,7 +23,7 @@ from girih.addressing.buffers import (
     in_memory_order,
 )
 from girih.addressing.display import Drawn
-from girih.addressing.errors import U32, Rule, RuleReport, Violation, rule
+from girih.addressing.errors import U32, Rule, RuleReport, Violation, plural, rule
 
 ORDER = rule("blocked_interleaved.order", 'blocks are in order "row" or "column"', "002 3.X Cooperative Matrix Layout")
 COMPONENT_SIZE = rule(
@@ -197,16 +197,17 @@ class BlockedInterleaved(Drawn):
         if check_buffer(report, buffer, store):
             check_component(report, buffer.dtype, "buffer")
             if buffer.dtype.itemsize != self.component_size:
+                given, wanted = plural(buffer.dtype.itemsize, "byte"), plural(self.component_size, "byte")
                 report.add(
                     COMPONENT_SIZE,
-                    f"the buffer has elements of {buffer.dtype.itemsize} bytes, the layout of {self.component_size}",
-                    f"reinterpret the bytes: buffer.view of a type of {self.component_size} bytes",
+                    f"the buffer has elements of {given}, the layout of {self.component_size}",
+                    f"reinterpret the bytes: buffer.view of a type of {wanted}",
                 )
             if buffer.size < self.rows * self.columns:
                 report.add(
                     TOO_SMALL,
-                    f"the buffer has {buffer.size} elements, the matrix is {self.rows} x {self.columns}",
-                    f"pass a buffer of at least {self.rows * self.columns} elements",
+                    f"the buffer has {plural(buffer.size, 'element')}, the matrix is {self.rows} x {self.columns}",
+                    f"pass a buffer of at least {plural(self.rows * self.columns, 'element')}",
                 )
         report.done()
         return in_memory_order(buffer).view(np.dtype(f"u{self.unit_bytes}"))

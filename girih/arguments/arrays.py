@@ -22,7 +22,7 @@ from girih.arguments.names import wrong_count
 from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.arguments.sharing import refuse_shared_members
-from girih.diagnostics import InternalError, LaunchError
+from girih.diagnostics import InternalError, LaunchError, plural
 from girih.ir.core import Parameter
 from girih.ir.types import Boolean, GroupType, MemRef, Number, Type
 from girih.source import NOWHERE, Span
@@ -224,7 +224,7 @@ def _accept_group(
         report.add("bind.type", place, f"{type} takes a list of arrays; got {value.__class__.__name__}", hint)
         return None
     if type.size is not None and len(value) != type.size:
-        report.add("bind.group_size", place, f"{type} takes {type.size} arrays; got {len(value)}")
+        report.add("bind.group_size", place, f"{type} takes {plural(type.size, 'array')}; got {len(value)}")
     moved = group_offset(type, offset, place, report)
     said = group_shapes(type, shapes, len(value), place, report)
     if moved is None or said is None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from girih.arguments.layout import check_dtype, significant, stride_flaw, strides_for
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.views import as_array
+from girih.diagnostics import plural
 from girih.ir.types import Extent, GroupType, MemRef
 
 Shape = tuple[int, ...]
@@ -112,7 +113,7 @@ def part_of_member(
     if array is None or not check_dtype(type, array, place, report):
         return None
     if array.ndim not in (1, type.order):
-        message = f"{type} has {type.order} modes, so with an offset it takes an array with as many axes, or with one"
+        message = f"{type} has {plural(type.order, 'mode')}, so with an offset it takes an array with as many axes, or with one"
         report.add("bind.order", place, f"{message}; got one of shape {array.shape}")
         return None
     flaws = [flaw for mode in significant(array) if (flaw := stride_flaw(mode, array))]

@@ -16,6 +16,7 @@ from girih.arguments.claims import Claim
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.scalars import DTYPES
 from girih.arguments.views import address, as_array
+from girih.diagnostics import plural
 from girih.ir.types import Extent, MemRef, packed_strides
 
 
@@ -92,7 +93,8 @@ def _check_order(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
     if array.ndim == type.order:
         return True
     hint = "pass a 0-d array, for instance np.zeros((), dtype), or the 0-d view A[0, ...]" if type.order == 0 else None
-    message = f"{type} has {type.order} modes, so it takes an array with {type.order} axes; got {_describe(array)}"
+    modes, axes = plural(type.order, "mode"), plural(type.order, "axis", "axes")
+    message = f"{type} has {modes}, so it takes an array with {axes}; got {_describe(array)}"
     report.add("bind.order", place, message, hint)
     return False
 
@@ -153,7 +155,8 @@ def stride_flaw(mode: int, array: NDArray[Any]) -> str | None:
     if stride < 0:
         return f"mode {mode} runs backwards"
     if stride % array.itemsize:
-        return f"mode {mode} has a stride of {stride} bytes, not a whole number of elements of {array.itemsize} bytes"
+        distance, size = plural(stride, "byte"), plural(array.itemsize, "byte")
+        return f"mode {mode} has a stride of {distance}, not a whole number of elements of {size}"
     return None
 
 

@@ -346,7 +346,7 @@ def _own_row(
     kernels = {mode: one[function.name][grid] for mode, one in program.items()}
     if details["validate"]:
         wanted = _values(function, given, details)
-        module = next(iter(program.values())).module
+        module = next(iter(program.values())).ir
         compile_module(module, "interpreter")[function.name][grid](*wanted)
         for mode, kernel in kernels.items():
             mine = _values(function, given, details)

@@ -11,8 +11,8 @@ from difflib import unified_diff
 import click
 
 from girih.commands.parts.calls import read_program, refuse_file
-from girih.commands.parts.report import counted, plural, print_items
-from girih.diagnostics import CompileError, Diagnostic
+from girih.commands.parts.report import counted, print_items
+from girih.diagnostics import CompileError, Diagnostic, plural
 from girih.source import Source
 
 

@@ -13,11 +13,11 @@ from girih.commands.parts.array_specifications import Specification, parse_argum
 from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
 from girih.commands.parts.calls import read_program, unknown
 from girih.commands.parts.progress import Bar
-from girih.commands.parts.report import counted, plural, print_items, print_json
+from girih.commands.parts.report import counted, print_items, print_json
 from girih.commands.parts.save import Save, checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary
 from girih.commands.parts.targets import target_of
-from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError
+from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError, plural
 from girih.ir.core import Function
 from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
 

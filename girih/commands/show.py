@@ -14,8 +14,8 @@ from girih.analysis.effects import MemoryUse, memory_use
 from girih.commands.emit import write_text
 from girih.commands.parts.calls import analyzed, unknown
 from girih.commands.parts.headers import header
-from girih.commands.parts.report import counted, plural, print_items
-from girih.diagnostics import errors
+from girih.commands.parts.report import counted, print_items
+from girih.diagnostics import errors, plural
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.print import show_dictionary
 from girih.ir.types import MemRef

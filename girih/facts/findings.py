@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from girih.diagnostics import in_words
+from girih.diagnostics import in_words, plural
 from girih.ir.core import Op
 from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixLoadBlockedInterleaved,
     CooperativeMatrixStoreBlockedInterleaved,
 )
-from girih.ops.tile.tensor_layout import NO_LAYOUT, plural
+from girih.ops.tile.tensor_layout import NO_LAYOUT
 
 RUN_CODES = {
     "run.out_of_bounds": "an access outside the shape of a memref, a group or a subgroup",

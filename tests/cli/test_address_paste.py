@@ -178,7 +178,7 @@ def test_names_that_the_dump_does_not_define() -> None:
         ("1u << 7", "1 / 0", 5, "boxDim: there is a division by zero", "another divisor"),
         ("sizeof(__nv_bfloat16)", "sizeof(T)", 4, "globalStrides: the size of T is not known", "a type such as __half"),
         ("BK 64", "BK BK + 1", 2, "boxDim: BK leads to itself", "names that end in numbers"),
-        ("{K, M}", "{K}", 9, "globalDim has 1 entries, rank 2 needs 2", "2 numbers"),
+        ("{K, M}", "{K}", 9, "globalDim has 1 number, rank 2 needs 2", "2 numbers"),
         ("elementStrides.data(),", "", 7, "the call has 11 arguments", "12: tensorMap, tensorDataType, tensorRank"),
         ("FILL_NONE);", "FILL_NONE", 7, "the call of cuTensorMapEncodeTiled has no end", "a closing parenthesis"),
         ("EncodeTiled", "EncodeIm2colWide", 7, "cuTensorMapEncodeIm2colWide is another mode", "cuTensorMapEncodeTiled"),
@@ -284,7 +284,7 @@ def test_a_list_of_entries_needs_no_brackets() -> None:
 def test_a_surplus_entry_is_told_unless_it_is_padding() -> None:
     found = read(CALL.replace("{BK, 1u << 7}", "{BK, 1u << 7, 64}"), {})
     assert found.parameters["box_dim"] == (64, 128)
-    assert found.notes[-1] == "boxDim has 3 entries, rank 2 takes 2: 64 is left out"
+    assert found.notes[-1] == "boxDim has 3 numbers, rank 2 takes 2: 64 is left out"
     assert not [note for note in read(TABLE, {}).notes if "rank" in note]
 
 

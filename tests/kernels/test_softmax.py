@@ -48,4 +48,4 @@ def test_a_kernel_that_is_not_there() -> None:
 def test_kernels_are_canonical_programs(name: str) -> None:
     program = girih.load(kernels.path(name))
     assert not program.warnings
-    assert girih.parse(str(program)) == program.module
+    assert girih.parse(str(program)) == program.ir

@@ -290,6 +290,7 @@ def test_dtype_hints() -> None:
 def test_order_is_named() -> None:
     found = problem(MemRef.packed(F32, (3, 4)), np.zeros(12, np.float32))
     assert "has 2 modes, so it takes an array with 2 axes" in found.message
+    assert "has 1 mode, so it takes an array with 1 axis;" in problem(VECTOR, np.zeros((), np.float32)).message
     assert "0-d" in (problem(MemRef.packed(F32, ()), np.zeros(1, np.float32)).hint or "")
 
 

@@ -129,7 +129,7 @@ def check_offsets(given: MapParameters, offsets: object, report: RuleReport) -> 
     values = wholes(report, "offsets", offsets, 0, limit, OFFSET_RANGE)
     if len(values) != wanted:
         count = plural(len(values), "offset", ("is", "are"))
-        message = f"{count} given, a map of {given.rank} dimensions takes {wanted}"
+        message = f"{count} given, a map of {plural(given.rank, 'dimension')} takes {wanted}"
         report.add(OFFSET_COUNT, message, f"give one for each of {', '.join('WHD'[:wanted])}")
         return (0,) * wanted
     return values
@@ -286,7 +286,9 @@ def check_buffers(shared: object, memory: object, report: RuleReport) -> None:
 def check_shared_size(needed: int, shared: NDArray[np.uint8], report: RuleReport) -> None:
     """Shared memory holds the whole box."""
     if shared.size < needed:
-        report.add(SHARED_SIZE, f"shared has {shared.size} bytes, the box takes {needed}", f"pass {needed} bytes")
+        report.add(
+            SHARED_SIZE, f"shared has {plural(shared.size, 'byte')}, the box takes {needed}", f"pass {needed} bytes"
+        )
 
 
 def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], report: RuleReport) -> None:
@@ -295,4 +297,4 @@ def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], repor
     if last >= memory.size:
         size = f"{last + 1}" if last < ADDRESS_LIMIT else "more than 2^59"
         fix = f"pass {size} bytes" if last < ADDRESS_LIMIT else "copy another box, or make the strides smaller"
-        report.add(MEMORY_SIZE, f"memory has {memory.size} bytes, the copy needs {size}", fix)
+        report.add(MEMORY_SIZE, f"memory has {plural(memory.size, 'byte')}, the copy needs {size}", fix)

@@ -23,7 +23,7 @@ from girih.addressing import (
     convert,
     plan_convolution,
 )
-from girih.addressing.errors import RuleReport
+from girih.addressing.errors import RuleReport, plural
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES
 from girih.addressing.tensor_map.operands import COORDINATE_COUNT, GATHER_MODE, check_reduction
 from girih.addressing.tensor_map.parameters import SLICE_BYTES, ceil_div
@@ -136,7 +136,7 @@ def _view(answer: Answer, values: Values, layout: TensorLayout) -> TensorView | 
     clip = tuple(number for pair in values.get("clip", ()) for number in pair)
     if clip and len(clip) != 4:
         report = RuleReport("TensorView.set_clip")
-        report.add(VIEW_COUNT, f"clip has {len(clip) // 2} pairs", "give ROW:ROWS,COLUMN:COLUMNS")
+        report.add(VIEW_COUNT, f"clip has {plural(len(clip) // 2, 'pair')}", "give ROW:ROWS,COLUMN:COLUMNS")
         answer.attempt(report.done)
         clip = ()
     for name, operands in (("dimension", dimension), ("stride", values.get("view_stride")), ("clip", clip)):
@@ -203,7 +203,7 @@ def _four_rows(answer: Answer, given: TensorMap, values: Values) -> None:
     start, address = values.get("coordinates", (0,)), values.get("shared_address", 0)
     answer.numbers |= {"column": list(start), "rows": list(chosen), **_sizes(given, 4)}
     if len(start) != 1:
-        message = f"coordinates has {len(start)} numbers"
+        message = f"coordinates has {plural(len(start), 'number')}"
         answer.violations.append(COORDINATE_COUNT.violation(message, "give the column; the rows are those of gather4"))
         return
     answer.take((4, given.inner_elements), lambda: given.gather4_access(start[0], chosen, store))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from girih.addressing.errors import plural
 from girih.commands.address.c_source import LONGEST, CSource, Unreadable
 
 
@@ -158,7 +159,7 @@ def _read_call(source: CSource, calls: Sequence[re.Match[str]], found: Pasted) -
         names = names[1:]  # Python returns the map.
     if len(arguments) != len(names):
         wanted = ", ".join(driver_name(name) for name in names)
-        found.wrong(line, f"the call has {len(arguments)} arguments", f"{len(names)}: {wanted}")
+        found.wrong(line, f"the call has {plural(len(arguments), 'argument')}", f"{len(names)}: {wanted}")
         return
     for name, (text, place) in zip(names, arguments, strict=True):
         _take(source, found, name, text, source.line(place))
@@ -302,13 +303,13 @@ def _cut(found: Pasted, rank: int) -> None:
                "lower_corner": rank - 2, "upper_corner": rank - 2}  # fmt: skip
     for name, length in lengths.items():
         if name in given and len(given[name]) < length:
-            message = f"{driver_name(name)} has {len(given[name])} entries, rank {rank} needs {length}"
-            found.wrong(found.lines.get(name, 0), message, f"{length} numbers")
+            message = f"{driver_name(name)} has {plural(len(given[name]), 'number')}, rank {rank} needs {length}"
+            found.wrong(found.lines.get(name, 0), message, plural(length, "number"))
         elif name in given:
             surplus = [number for number in given[name][length:] if number not in (0, 1)]
             if surplus:
                 words = ", ".join(str(number) for number in surplus)
-                entries = f"{len(given[name])} entries, rank {rank} takes {length}"
-                found.notes.append(f"{driver_name(name)} has {entries}: {words} is left out")
+                numbers = f"{plural(len(given[name]), 'number')}, rank {rank} takes {length}"
+                found.notes.append(f"{driver_name(name)} has {numbers}: {words} is left out")
             given[name] = given[name][:length]
     given.setdefault("global_strides", ())

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from girih.addressing import Access, Violation
+from girih.addressing.errors import plural
 from girih.commands.address.models import MODELS, Answer, converted, describe
 from girih.commands.address.parameters import Given, ParameterError, gathered
-from girih.commands.parts.report import coloured, paint, plural, print_json
+from girih.commands.parts.report import coloured, paint, print_json
 
 TABLE = 16
 """Rows and columns of the largest tile whose elements stand in a table."""

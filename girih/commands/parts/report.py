@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from girih.diagnostics import SHOWN, Diagnostic, Finding
+from girih.diagnostics import SHOWN, Diagnostic, Finding, plural
 
 _COLOURS = {"error": "red", "finding": "red", "warning": "yellow"}
 _HEAD = re.compile(r"^(error|warning|finding)(\[[^\]]*\])?(:.*)$", re.S)
@@ -62,11 +62,6 @@ def counted(items: Sequence[Diagnostic | Finding]) -> str:
     if not counts["error"] and not counts["finding"]:
         parts.insert(0, "no errors")
     return ", ".join(parts)
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 error`, `2 errors`."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def print_json(value: object) -> None:

@@ -13,6 +13,7 @@ import click
 
 from girih.commands.parts.array_specifications import Members, Specification, save_paths
 from girih.commands.parts.calls import refuse_file, unknown
+from girih.diagnostics import plural
 from girih.ir.core import Function
 from girih.ir.types import GroupType, MemRef
 
@@ -59,8 +60,9 @@ def _checked(name: str, target: str, given: Specification) -> Save:
             raise click.UsageError(f"--save {name}={target}: it is one array, so it goes to one file")
         return Save(name, paths)
     if len(paths) != len(given.items) or None in given.items:
-        raise click.UsageError(f"--save {name}={target}: the group has {len(given.items)} members, none of which may "
-                               "be null; write as many files, [FILE.npy,...]")  # fmt: skip
+        members = plural(len(given.items), "member")
+        raise click.UsageError(f"--save {name}={target}: the group has {members}, none of which may be null; "
+                               "write as many files, [FILE.npy,...]")  # fmt: skip
     return Save(name, paths)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from typing import Any
 
-from girih.diagnostics import nearest
+from girih.diagnostics import nearest, plural
 from girih.front.text import hints
 from girih.front.text.cursor import SyntaxFault
 from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
@@ -354,8 +354,8 @@ class InstructionParser(NameParser):
             draft.fields[name] = Value(result, types[0], span)
             return
         if draft.names and len(draft.names) != len(types):
-            self.fail("syntax.results", f"`{draft.spec.word}` returns {_count(types, 'value')}, "
-                      f"{_count(draft.names, 'name')} stand before `=`", draft.names[0][1])  # fmt: skip
+            self.fail("syntax.results", f"`{draft.spec.word}` returns {plural(len(types), 'value')}, "
+                      f"{plural(len(draft.names), 'name')} stand before `=`", draft.names[0][1])  # fmt: skip
         names = draft.names or [("", span) for span in spans]
         draft.fields[name] = tuple(Value(n, t, span) for (n, span), t in zip(names, types, strict=True))
 
@@ -365,7 +365,7 @@ class InstructionParser(NameParser):
             self.fail("syntax.results", f"`{mnemonic}` returns a value that needs a name", draft.uses["result"][0],
                       f"write `%x = {mnemonic} ...`")  # fmt: skip
         if len(draft.names) > 1:
-            message = f"`{mnemonic}` returns one value, {_count(draft.names, 'name')} stand before `=`"
+            message = f"`{mnemonic}` returns one value, {plural(len(draft.names), 'name')} stand before `=`"
             self.fail("syntax.results", message, draft.names[1][1])
 
     def _body(self, draft: Draft, name: str, role: Body) -> None:
@@ -420,8 +420,3 @@ class InstructionParser(NameParser):
         if draft.names and not draft.fields[spec.results[0]]:
             self.fail("syntax.results", f"this `{spec.word}` returns no value", draft.names[0][1],
                       "give the types of the values: `-> (f32)`")  # fmt: skip
-
-
-def _count(items: Sized, noun: str) -> str:
-    number = len(items)
-    return f"{number} {noun}" + ("" if number == 1 else "s")

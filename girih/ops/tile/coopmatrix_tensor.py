@@ -8,6 +8,7 @@ from enum import Enum
 from math import prod
 from typing import Any
 
+from girih.diagnostics import plural
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.define import (
     Where,
@@ -38,7 +39,7 @@ from girih.ir.types import (
 )
 from girih.ops.tile.coopmatrix_regions import closed_row, read_only_row, region_rows
 from girih.ops.tile.language import TILE
-from girih.ops.tile.tensor_layout import dim, plural
+from girih.ops.tile.tensor_layout import dim
 from girih.rules.predicates import Holds
 from girih.rules.row import Predicate, Row, Undetermined
 from girih.rules.terms import computed

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from girih.diagnostics import plural
 from girih.ir.core import Op, Region, Value
 from girih.ir.surroundings import Subject
 from girih.ir.types import CoopMatrix, TensorLayoutType
@@ -26,7 +27,6 @@ from girih.ops.tile.tensor_layout import (
     TensorLayoutSetStride,
     TensorLayoutSlice,
     known,
-    plural,
 )
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from girih.diagnostics import plural
 from girih.ir.core import Op, Slice, Value
 from girih.ir.define import Where, node, op, operand, operands, result, slices
 from girih.ir.kinds import INDEXES, TENSOR_LAYOUT, TENSOR_VIEW, TypeKind
@@ -108,11 +109,6 @@ def _named(name: str, ranges: tuple[Range, Range]) -> Iterator[tuple[str, Range]
         yield f"each of {name}", ranges[0]
     else:
         yield from zip(("offset", "span"), ranges, strict=True)
-
-
-def plural(count: int, word: str) -> str:
-    """A number of things in words."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _count_row(target: str, name: str, one: str, section: str) -> Row:
