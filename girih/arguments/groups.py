@@ -113,7 +113,8 @@ def part_of_member(
     if array is None or not check_dtype(type, array, place, report):
         return None
     if array.ndim not in (1, type.order):
-        message = f"{type} has {plural(type.order, 'mode')}, so with an offset it takes an array with as many axes, or with one"
+        modes = plural(type.order, "mode")
+        message = f"{type} has {modes}, so with an offset it takes an array with as many axes, or with one"
         report.add("bind.order", place, f"{message}; got one of shape {array.shape}")
         return None
     flaws = [flaw for mode in significant(array) if (flaw := stride_flaw(mode, array))]
