@@ -216,6 +216,7 @@ def add(target: str) -> girih.Kernel:
         # From the first to the last element their addresses overlap; some elements are the same.
         (lambda r: ([r[0:8:2]], [r[1:8:2]], r[6:12:3]), "argument 1, %G[0]: it shares memory with %C"),
         (lambda r: ([r[0:8:2], r[4:10:2]], [r[1:8:2], r[7:12:2]], r[20:24]), "%H[1]: it shares memory with %H[0]"),
+        (lambda r: ([r[0:10:9], r[2:6]], [r[1:5], r[12:16]], r[16:20]), "%G[1]: it shares memory with %H[0]"),
     ],
 )
 def test_members_that_share_memory_which_is_written(target: str, arguments: Rooms, says: str) -> None:
@@ -275,3 +276,28 @@ def test_thousands_of_members(target: str) -> None:
     assert (room == 1).all() and (c == count).all()
     with pytest.raises(girih.LaunchError, match=r"%H\[700\]: it shares memory with %G\[4\]"):
         add(target)[count](g, [*h[:700], g[4], *h[701:]], c)
+
+
+def test_both_targets_refuse_the_same() -> None:
+    """Random slices of one array: the same launches run, with the same results."""
+    source = np.random.default_rng(7)
+
+    def piece(room: NDArray[np.float32], start: int, step: int) -> NDArray[np.float32]:
+        return room[start : start + 4 * step : step]
+
+    ran = 0
+    for _ in range(30):
+        places = [(int(source.integers(0, 180)), int(source.integers(1, 4))) for _ in range(7)]
+        outcomes = []
+        for target in TARGETS:
+            room = arange(200)
+            *members, c = [piece(room, *place) for place in places]
+            try:
+                add(target)[3](members[:3], members[3:], c)
+            except girih.LaunchError as error:
+                outcomes.append((str(error), room.tolist()))
+            else:
+                outcomes.append(("", room.tolist()))
+        assert outcomes[0] == outcomes[1]
+        ran += not outcomes[0][0]
+    assert 5 < ran < 25
