@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundMemRef
-from girih.arguments.memory import ElementView, Memory, bytes_of
+from girih.arguments.memory import ElementView, Memory, bytes_of, elements_of
 from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
 
@@ -52,7 +52,7 @@ class Claim:
 
     def of_array(self, flat: NDArray[Any]) -> NDArray[Any]:
         """Of one entry per element of the extent, those of the array's elements, in the array's shape."""
-        return as_strided(flat, self.shape, tuple(stride * flat.itemsize for stride in self.strides))
+        return elements_of(flat, self.shape, self.strides)
 
     def bound(self) -> BoundMemRef:
         """What the interpreter sees of it."""

@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.layout import check_dtype, significant, stride_flaw, strides_for
+from girih.arguments.memory import elements_of
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.views import as_array
 from girih.diagnostics import plural
@@ -107,7 +108,7 @@ def part_of_member(
 ) -> NDArray[Any] | None:
     """The elements of a member that are its memref; None after a problem was reported.
 
-    Whether element type and strides are those of the type is left to whoever binds it.
+    Whether the strides are those of the type is left to whoever binds it.
     """
     array = as_array(value, place, report)
     if array is None or not check_dtype(type, array, place, report):
@@ -132,7 +133,13 @@ def part_of_member(
         hint = f"pass the array from which the offset counts, with at least {offset + span} elements"
         report.add("bind.group_memory", place, f"{message}; got an array that reaches over {held}", hint)
         return None
-    part = _part(array, held, offset, known, strides)
+    try:
+        part = _part(array, held, offset, known, strides)
+    except ValueError:
+        # What stands beside a size 0 may be of any size.
+        message = f"NumPy has no array of shape {numbers(known)} for {type}"
+        report.add("bind.group_shape", place, message)
+        return None
     if held != array.size and not _part(_elements(array, held), held, offset, known, strides).all():
         message = f"{type} of shape {numbers(known)} has elements in gaps of the array, from the offset {offset} on"
         report.add("bind.group_memory", place, message, "pass the array that this one is a view of")
@@ -180,7 +187,7 @@ def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 def _part(array: NDArray[Any], held: int, offset: int, shape: Shape, strides: Shape) -> NDArray[Any]:
     """Elements of the memory of an array that reaches over `held` of them."""
     flat = as_strided(array, (held,), (array.itemsize,))
-    return as_strided(flat[offset:], shape, [stride * array.itemsize for stride in strides])
+    return elements_of(flat[offset:], shape, strides)
 
 
 def _elements(array: NDArray[Any], held: int) -> NDArray[np.bool_]:

@@ -26,9 +26,16 @@ _WHOLE: dict[int, Any] = {size: np.ones(size, np.bool_).view(wide).reshape(()) f
 """The mark of an element whose bytes were all written."""
 
 
+def elements_of(flat: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """Of entries in a row, one for each element of a memory, those of an array's elements; strides count elements."""
+    # A stride that leads to no second element may be larger than NumPy takes.
+    steps = [stride * flat.itemsize if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
+    return as_strided(flat, shape, steps)
+
+
 def bytes_of(flags: Mask, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> Mask:
     """Of flags for bytes in a row, those of an array's elements of so many bytes; strides count elements."""
-    return as_strided(flags, (*shape, size), (*(stride * size for stride in strides), 1))
+    return elements_of(flags, (*shape, size), (*(stride * size for stride in strides), 1))
 
 
 @dataclass(slots=True, eq=False)

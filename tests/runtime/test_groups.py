@@ -115,6 +115,7 @@ def test_the_memref_begins_at_the_offset(
         ("?", lambda: Group([arange(4)], 1, [2.0]), "bind.group_shape", "has a shape (?,); got 2.0"),
         ("?", lambda: Group([arange(4)], 1, [True]), "bind.group_shape", "has a shape (?,); got True"),
         ("4", lambda: Group([arange(9)], 1, [3]), "bind.group_shape", "has a shape (4,); got 3"),
+        ("?x?", lambda: Group([arange(4)], 1, [(0, 2**62)]), "bind.group_shape", "NumPy has no array of shape (0, 46"),
         ("?", lambda: Group([arange(4)], 1, [2, 2]), "bind.group_shape",
          "%G: there is one shape for each member, 1; got 2"),
         ("?", lambda: Group([arange(4)], 1, 2), "bind.group_shape", "%G: shapes is a list of shapes; got int"),
@@ -135,6 +136,23 @@ def test_what_is_refused(target: str, types: str, group: Callable[[], Any], code
     (found,) = caught.value.diagnostics
     assert found.code == code
     assert says in found.message
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_stride_that_leads_to_no_second_element(target: str) -> None:
+    type = "memref<f32x?,strided<4611686018427387904>>"
+    text = f"""
+    func @one(%G: group<{type}x1>, %B: {type}) {{
+        %A = load %G[0] : {type}
+        %x = load %A[0] : f32
+        store %x, %B[0]
+    }}
+    """
+    out = np.zeros(1, np.float32)
+    one = girih.loads(text, target=target)["one"]
+    one([np.full(1, 3, np.float32)], out)
+    one(Group([np.full(2, 3, np.float32)], shapes=[1]), out)
+    assert out.tolist() == [3]
 
 
 def read_only(array: NDArray[np.float32]) -> NDArray[np.float32]:

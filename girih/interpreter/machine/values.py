@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundGroup, BoundMemRef
-from girih.arguments.memory import ElementView, Memory
+from girih.arguments.memory import ElementView, Memory, elements_of
 from girih.arguments.views import address
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class Scatter:
 
     def _of_member(self, flat: Array) -> Array:
         """Of an entry for each element of the memory, those of the member's elements."""
-        return as_strided(flat, self.member.shape, [stride * flat.itemsize for stride in self.member.strides])
+        return elements_of(flat, self.member.shape, self.member.strides)
 
 
 def _identity(memory: Memory) -> tuple[int, ...]:
