@@ -1,12 +1,15 @@
-"""`import girih` is cheap: it loads no array library, no compiler and no terminal library, and takes milliseconds."""
+"""`import girih` is cheap: it loads no array library, no compiler and no terminal library, and takes milliseconds.
+
+What it costs is told as a ratio of processor seconds to those of a bare Python, which start the same way on the same
+machine: other work slows both down.
+"""
 
 from __future__ import annotations
 
 import json
-import statistics
+import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,11 +17,12 @@ import pytest
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
-BUDGET = 0.060
-"""Seconds over bare Python. The one limit on time among the tests: a slow import is a defect, not a figure."""
+BUDGET = 3.5
+"""What a process that imports girih may cost, in bare Pythons; it is 2.4 where this was measured. The one limit on time
+among the tests: a slow import is a defect, not a figure."""
 
-ROUNDS = 7
-ATTEMPTS = 4
+ROUNDS = 3
+MOST_ROUNDS = 12
 
 HEAVY = {"numpy", "ml_dtypes", "llvmlite", "click", "rich", "matplotlib"}
 
@@ -59,26 +63,25 @@ except SystemExit as end:
     assert loaded_after(program, run_command) & {"numpy", "ml_dtypes", "llvmlite", "rich", "matplotlib"} == set()
 
 
-def seconds(program: str, run_command: Command) -> float:
-    start = time.perf_counter()
+def processor_seconds(program: str, run_command: Command) -> float:
+    """What a fresh Python with a program costs, in user and system time."""
+    from resource import RUSAGE_CHILDREN, getrusage
+
+    before = getrusage(RUSAGE_CHILDREN)
     done = run_command(sys.executable, "-c", program)
-    elapsed = time.perf_counter() - start
+    after = getrusage(RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stdout
-    return elapsed
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def import_cost(run_command: Command) -> float:
-    """Seconds of `import girih` over bare Python: the median of differences of neighbours in time."""
-    differences = [seconds("import girih", run_command) - seconds("pass", run_command) for _ in range(ROUNDS)]
-    return statistics.median(differences)
-
-
+@pytest.mark.skipif(os.name != "posix", reason="the processor time of children as POSIX has it")
 def test_import_is_within_its_budget(run_command: Command) -> None:
-    seconds("import girih", run_command)  # writes the byte code, which an installed package has
-    costs: list[float] = []
-    while len(costs) < ATTEMPTS:
-        costs.append(import_cost(run_command))
-        if costs[-1] <= BUDGET:
-            return
-    # A busy machine is slow once; a slow import is slow every time.
-    pytest.fail(f"import girih took {[round(1000 * cost) for cost in costs]} ms over bare Python, allowed are 60")
+    processor_seconds("import girih", run_command)  # writes the byte code, which an installed package has
+    bare: list[float] = []
+    imported: list[float] = []
+    # The least of several is what remains where other work gets in the way.
+    while len(bare) < ROUNDS or (len(bare) < MOST_ROUNDS and min(imported) > BUDGET * min(bare)):
+        bare.append(processor_seconds("pass", run_command))
+        imported.append(processor_seconds("import girih", run_command))
+    ratio = min(imported) / min(bare)
+    assert ratio <= BUDGET, f"import girih costs {ratio:.1f} times as much as bare Python; {BUDGET} times are allowed"
