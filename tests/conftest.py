@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import coverage
 import pytest
+from _pytest.nodes import Node
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,14 +21,14 @@ settings.register_profile("girih", deadline=None)
 settings.load_profile("girih")
 
 UNMEASURED = ("tests/fuzz/", "tests/kernels/", "tests/programs/", "tests/test_docs.py")
-"""Tests that are `unmeasured`: they run whole kernels, examples and random programs by the thousand, and tracing makes
+"""Tests that are not measured: they run whole kernels, examples and random programs by the thousand, and tracing makes
 that up to three times slower. Which lines are tested is for the tests to say that are meant for those lines."""
 
 MEASURED = ("tests/kernels/test_library.py",)
 """What is measured all the same: it tests the functions around the kernels."""
 
-PAUSED = pytest.StashKey[list[coverage.Coverage]]()
-"""What measures coverage and has been paused, in the order in which it was."""
+TRACER = pytest.StashKey[Any]()
+"""What coverage traces lines with, while it does not: None where nothing is measured."""
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Golden = Callable[[str, str], None]
@@ -37,25 +40,46 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "unmeasured: coverage does not trace it, as it repeats what other tests reach")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `UNMEASURED` names and `MEASURED` does not."""
-    for item in items:
-        if item.nodeid.startswith(UNMEASURED) and not item.nodeid.startswith(MEASURED):
-            item.add_marker("unmeasured")
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Between tests nothing is traced: pytest and its plugins call more functions than most tests do."""
+    session.config.stash[TRACER] = tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Coverage pauses before the first test that is not measured, and goes on before the next one that is."""
-    paused = item.config.stash.setdefault(PAUSED, [])
-    if item.get_closest_marker("unmeasured") is not None:
-        # Processes of pytest-xdist have two, and where one stops the other goes on.
-        while running := coverage.Coverage.current():
-            running.stop()
-            paused.append(running)
-    while paused and item.get_closest_marker("unmeasured") is None:
-        paused.pop().start()
-    return (yield)
+def is_measured(node: Node) -> bool:
+    """Whether a test, or what fixtures are made for, is traced."""
+    left_out = node.nodeid.startswith(UNMEASURED) and not node.nodeid.startswith(MEASURED)
+    return not left_out and node.get_closest_marker("unmeasured") is None
+
+
+@contextmanager
+def traced(node: Node) -> Iterator[None]:
+    """Within it coverage traces lines, if the node is measured."""
+    outside = sys.gettrace()
+    sys.settrace(node.config.stash[TRACER] if is_measured(node) else None)
+    try:
+        yield
+    finally:
+        sys.settrace(outside)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test is traced while it runs."""
+    with traced(pyfuncitem):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    """A fixture is traced while it is made."""
+    with traced(request.node):
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)
