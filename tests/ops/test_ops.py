@@ -13,6 +13,7 @@ import girih
 from girih.api import Kernel, Program
 from girih.diagnostics import errors, render_all
 from girih.program import parse
+from tests.cases import every_case
 from tests.ops import corpus, vectors
 
 Run = Callable[[Path, str, tuple[int, ...], list[object]], None]
@@ -87,20 +88,20 @@ def named(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def all_vectors() -> list[object]:
-    """Each vector on each executor that says something about it."""
-    found: list[object] = []
+def says_something(path: Path, launch: vectors.Launch, executor: Executor) -> bool:
+    """Whether an executor can tell that a vector is wrong."""
+    unseen = (path.parent.name, launch.function) in UNSEEN and not executor.restores
+    return not launch.expected.findings or (executor.finds and not unseen)
+
+
+def files_and_executors() -> list[object]:
+    """Each file with vectors on each executor."""
     # The executor is the outer loop, so that processes which share the tests seldom compile the same file.
-    for name, executor in EXECUTORS.items():
-        marks = () if executor.measured else (pytest.mark.unmeasured,)
-        for path in corpus.files("run.tl"):
-            for line, text in corpus.read(path).vectors:
-                launch = vectors.parse_vector(text)
-                unseen = (path.parent.name, launch.function) in UNSEEN and not executor.restores
-                if not launch.expected.findings or (executor.finds and not unseen):
-                    id = f"{path.parent.name}:{line}-{name}"
-                    found.append(pytest.param(path, text, executor, id=id, marks=marks))
-    return found
+    return [
+        pytest.param(path, executor, id=f"{path.parent.name}-{name}",
+                     marks=() if executor.measured else (pytest.mark.unmeasured,))
+        for name, executor in EXECUTORS.items() for path in corpus.files("run.tl")
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)
@@ -132,9 +133,18 @@ def test_diagnostics_render(path: Path) -> None:
         assert f"{named(path)}:{diagnostic.span.line}:" in shown
 
 
-@pytest.mark.parametrize(("path", "text", "executor"), all_vectors())
-def test_run(path: Path, text: str, executor: Executor) -> None:
-    launch = vectors.parse_vector(text)
+@pytest.mark.parametrize(("path", "executor"), files_and_executors())
+def test_run(path: Path, executor: Executor) -> None:
+    with every_case() as case:
+        for line, text in corpus.read(path).vectors:
+            with case(f"{named(path)}:{line}"):
+                launch = vectors.parse_vector(text)
+                if says_something(path, launch, executor):
+                    run(path, launch, executor)
+
+
+def run(path: Path, launch: vectors.Launch, executor: Executor) -> None:
+    """Run a vector and look at what came."""
     function = corpus.read(path).module.function(launch.function)
     assert function is not None, f"there is no @{launch.function}"
     arguments = vectors.bind(function, launch.arguments)

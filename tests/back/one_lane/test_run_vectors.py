@@ -12,6 +12,7 @@ from girih.ops.tile import TILE_LANGUAGE
 from tests.back.harness import Failed
 from tests.back.one_lane.launch import OneLaneKernel
 from tests.back.one_lane.machine import LOWERINGS
+from tests.cases import every_case
 from tests.ops import corpus, vectors
 
 UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget", "run.aliasing"))
@@ -29,21 +30,21 @@ def is_refused(function: Function) -> bool:
     return next(LOWERINGS.refusals(function), None) is not None
 
 
+@cache
 def runs(path: Path, name: str) -> bool:
     function = corpus.read(path).module.function(name)
     return function is not None and not is_refused(function)
 
 
-FILES = [path for path in corpus.files("run.tl") if any(runs(path, f) for f in corpus.read(path).functions_run)]
-
-
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", corpus.files("run.tl"), ids=lambda path: path.parent.name)
 def test_run_vectors(path: Path) -> None:
-    for _, text in corpus.read(path).vectors:
-        launch = vectors.parse_vector(text)
-        if runs(path, launch.function):
-            _run(path, launch)
+    with every_case() as case:
+        for line, text in corpus.read(path).vectors:
+            with case(f"line {line}"):
+                launch = vectors.parse_vector(text)
+                if runs(path, launch.function):
+                    _run(path, launch)
 
 
 def _run(path: Path, launch: vectors.Launch) -> None:
@@ -66,7 +67,7 @@ def _run(path: Path, launch: vectors.Launch) -> None:
 
 
 def test_what_is_refused_is_matrices_and_collective_linear_algebra() -> None:
-    run = {op.spec.mnemonic for path in FILES for f in corpus.read(path).module.functions
+    run = {op.spec.mnemonic for path in corpus.files("run.tl") for f in corpus.read(path).module.functions
            if not is_refused(f) for op in f.walk()}  # fmt: skip
     refused = set(TILE_LANGUAGE.ops) - run
     linear = {"axpby", "cumsum", "gemm", "gemv", "ger", "hadamard", "sum"}
