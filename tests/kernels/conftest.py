@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+
 import pytest
+
+from girih import api
+from girih.source import Source
 
 TARGETS = ("interpreter", "cpu")
 
@@ -19,3 +25,23 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     name: str = request.param
     monkeypatch.setenv("GIRIH_TARGET", name)
     return name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_once() -> Iterator[None]:
+    """Programs are values: what many tests launch is parsed, checked and compiled once for each target."""
+    load = api._compile
+    known: dict[object, api.Program] = {}
+
+    def load_once(
+        source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str
+    ) -> api.Program:
+        meant = target or os.environ.get("GIRIH_TARGET")
+        key = (source.text, source.name, meant, repr(sorted((definitions or {}).items())), checks)
+        if key not in known:
+            known[key] = load(source, target, definitions, checks)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "_compile", load_once)
+        yield
