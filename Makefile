@@ -37,7 +37,6 @@ generate: $(VENV)/ready-to-develop ## write what is generated: reference, exampl
 
 docs: generate $(VENV)/ready-to-document ## generate, then build build/docs/index.html; every warning is an error
 	@rm -rf build/docs
-	@rm -rf build/docs
 	@$(RUN) -m sphinx -W --keep-going -q -E -j $(JOBS) -d build/doctrees docs build/docs
 	@echo "Open build/docs/index.html"
 

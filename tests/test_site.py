@@ -105,7 +105,7 @@ def test_changes_without_fragments_and_with_releases(tmp_path: Path) -> None:
     ("markdown", "expected"),
     [
         ("Raises `Error`.", "Raises ``Error``."),
-        ("`Error`s of `a\nb`", "``Error``\\ s of ``a b``"),
+        ("`Error`s of `a\nb`, 2`n`", "``Error``\\ s of ``a b``, 2\\ ``n``"),
         ("- `a_`: x_ * y | z\n- b", "- ``a_``: x\\_ \\* y \\| z\n- b"),
         ("a_p and ``x`y``", "a_p and ``x`y``"),
     ],

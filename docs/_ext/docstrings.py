@@ -15,9 +15,11 @@ def restructured(text: str) -> str:
     end = 0
     for span in CODE_SPAN.finditer(text):
         code = " ".join(span[2].split())
-        # A literal ends where a word ends; the escaped space is not shown.
-        glue = "\\ " if text[span.end() : span.end() + 1].isalnum() else ""
-        parts += [_escaped(text[end : span.start()]), f"``{code}``", glue]
+        # A literal stands apart from words; the escaped space is not shown.
+        before, after = (
+            "\\ " if near.isalnum() else "" for near in (text[: span.start()][-1:], text[span.end() :][:1])
+        )
+        parts += [_escaped(text[end : span.start()]), f"{before}``{code}``{after}"]
         end = span.end()
     return "".join([*parts, _escaped(text[end:])])
 

@@ -22,9 +22,9 @@ from docs._ext.pages import prepared
 
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 
-WRAPPER = re.compile(r'<span class="(?:pre|w)">([^<-]*|[^<]{25,})</span>')
+WRAPPER = re.compile(r'<span class="(?:pre|w)">([^<?-]*|[^<]{40,})</span>')
 """What Sphinx puts around words of literals and around spaces, up to a quarter of a page. Of use only for short words
-with hyphens, such as options, which the style sheet keeps on a line."""
+that browsers would break, such as `--to` and `f32x?x?`, which the style sheet keeps on a line."""
 
 Element = TypeVar("Element")
 
