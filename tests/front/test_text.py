@@ -230,6 +230,8 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
         ("int32 v = 3", "convert with `cast`; values are not declared"),
         ("%v = a + %a", "there are no operators between values: write `%v = add %a, %a : f32`"),
         ("%v = %a * 2.0", "`%x = constant 2.0 : f32` before, then write `%v = mul %a, %x : f32`"),
+        ("%v = %alpha / 2", "`%x = constant 2.0 : f32` before, then write `%v = div %alpha, %x : f32`"),
+        ("%v = %A + %A", "write `%v = add %A, %A : type`"),
         ("%v = %i < %i : bool", "write `%v = less_than %i, %i : bool`"),
         ("%v = %a ** %a", "`log2`, `mul`, `exp2`"),
         ("%v = %A @ %A", "there are no operators: write `gemm`"),

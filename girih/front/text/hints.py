@@ -31,6 +31,7 @@ _BETWEEN = re.compile(
 )
 _ELEMENT = re.compile(r"%?(?P<name>\w+)[ \t]*(?P<index>\[[^\]\n]*\])", re.ASCII)
 _ASSIGNED = re.compile(r"[ \t]*=(?!=)[ \t]*(?P<value>[^\s;]+)")
+_TYPE = re.compile(r"[ \t]*:[ \t]*(\w+)", re.ASCII)
 _LITERAL = re.compile(r"[-+]?[0-9][\w.]*", re.ASCII)
 _COMPARING = ("equal", "not_equal", "less_than", "less_than_equal", "greater_than", "greater_than_equal")
 
@@ -116,16 +117,25 @@ def for_operator(ops: Ops, visible: Mapping[str, Value], text: str, result: str 
     if mnemonic not in ops:
         elsewhere = FOREIGN_INSTRUCTIONS.get(mnemonic)
         return INSTEAD.get(mnemonic) or f"there are no operators: write `{elsewhere}`"
-    left, right = (
-        text if _LITERAL.fullmatch(text) else "%" + text.lstrip("%") for text in found.group("left", "right")
-    )
-    literal = next((text for text in (left, right) if not text.startswith("%")), None)
-    kind = found["type"] or next((str(v.type) for t in (left, right) if (v := visible.get(t[1:])) is not None), "type")
-    written = f"write `{result or '%c = '}{mnemonic} {left}, {right} : {'bool' if mnemonic in _COMPARING else kind}`"
+    operands = found.group("left", "right")
+    literal = next((x for x in operands if _LITERAL.fullmatch(x)), None)
+    kind = found["type"] or _scalar(visible, operands)
+    shown = ", ".join("%x" if x == literal else "%" + x.lstrip("%") for x in operands)
+    written = f"write `{result or '%c = '}{mnemonic} {shown} : {'bool' if mnemonic in _COMPARING else kind}`"
     if literal is not None:
-        written = written.replace(literal, "%x")
-        return f"there are no operators between values: `%x = constant {literal} : {kind}` before, then {written}"
+        written = f"`%x = constant {_of_kind(literal, kind)} : {kind}` before, then {written}"
     return f"there are no operators between values: {written}"
+
+
+def _scalar(visible: Mapping[str, Value], names: Collection[str]) -> str:
+    """The type of the first value that is a scalar, otherwise the word `type`."""
+    values = (visible.get(name.lstrip("%")) for name in names)
+    return next((str(v.type) for v in values if v is not None and str(v.type) in SCALARS), "type")
+
+
+def _of_kind(literal: str, kind: str) -> str:
+    """A literal as a constant of a type takes it: with a point for floats."""
+    return f"{literal}.0" if literal.lstrip("+-").isdigit() and "f" in kind else literal
 
 
 def _element(found: re.Match[str], text: str, result: str) -> str | None:
@@ -145,7 +155,7 @@ def _first_word(text: str) -> str:
 
 
 def _type_after(text: str, position: int) -> str | None:
-    found = re.compile(r"[ \t]*:[ \t]*(\w+)", re.ASCII).match(text, position)
+    found = _TYPE.match(text, position)
     return found.group(1) if found else None
 
 
