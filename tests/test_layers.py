@@ -56,7 +56,7 @@ ROOMS = {
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
     "back.llvm.emit": Room(("source",)),
     "back.llvm.assemble": Room(("diagnostics",), ("llvmlite",)),
-    "back.llvm.numbers": Room(("ir", "back.llvm.emit")),
+    "back.llvm.numbers": Room(("ir", "facts", "back.llvm.emit")),
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.launch": Room(("ir", "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),

@@ -36,6 +36,7 @@ from girih.ir.types import (
     Number,
 )
 from tests.back.jit import HARDWARE, SOFTWARE, Compiled, Machine, Piece
+from tests.turns import turned
 
 Array = NDArray[Any]
 INTEGERS = (I8, I16, I32, I64, INDEX)
@@ -439,6 +440,26 @@ def test_complex_exponentials(name: str, type: Number, lanes: int) -> None:
             assert ulps(part[clear], exact, PARTS[type]) <= (0.51 if type == C32 else 6)
         else:
             assert float((np.abs(part[clear] - exact) / np.abs(exact)).max()) < 2.0**-10
+
+
+@pytest.mark.parametrize("lanes", (1, 8))
+@pytest.mark.parametrize("type", COMPLEX, ids=str)
+def test_complex_exp2_of_any_imaginary_part(type: Number, lanes: int) -> None:
+    part = numbers.dtype(PARTS[type])
+    largest = float(np.finfo(part).max)
+    sizes = [s * 10.0**e for e in range(31) for s in (1.0, -3.3)] + [2.0**17, 2.0**17 + 1, 2.0**26, 2.0**26 + 1]
+    imaginary = np.array([*sizes, largest, -largest / 3, *sizes[:2]], part)[: 64 + 8 - 64 % 8]
+    values = np.zeros(imaginary.shape, numbers.dtype(type))
+    values.imag = imaginary
+    exact = np.array([turned(y) for y in imaginary.tolist()])
+    pieces = {name: function_piece(name, type) for name in ("exp2", "native_exp2")}
+    compiled = Machine().compile(pieces, lanes)
+    for found, wanted in ((compiled["exp2"](values), None), (compiled["native_exp2"](values), 2.0**-10)):
+        for held, turn in ((found.real, exact.real), (found.imag, exact.imag)):
+            if wanted is None:
+                assert ulps(held, turn, PARTS[type]) <= (0.51 if type == C32 else 6)
+            else:
+                assert float((np.abs(held - turn) / np.abs(turn)).max()) < wanted
 
 
 @pytest.mark.parametrize("type", COMPLEX, ids=str)

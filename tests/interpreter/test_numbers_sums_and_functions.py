@@ -15,6 +15,7 @@ import pytest
 from girih.facts.accumulators import accumulator as accumulator_of
 from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, NUMBERS, Number
+from tests.turns import turned
 
 Array = npt.NDArray[Any]
 
@@ -117,6 +118,17 @@ def test_complex_exponentials(name: str, type: Number, part: Number) -> None:
     for found, turn in ((result.real, np.cos(angle)), (result.imag, np.sin(angle))):
         clear = np.abs(turn) > 0.25
         assert units_in_last_place(found[clear], (scale * turn)[clear], part) <= 3
+
+
+@pytest.mark.parametrize(("type", "part"), [(C32, F32), (C64, F64)], ids=str)
+def test_complex_exp2_of_any_imaginary_part(type: Number, part: Number) -> None:
+    largest = 3e38 if type == C32 else 1.7e308
+    sizes = [s * 10.0**e for e in range(31) for s in (1.0, -3.3)] + [2.0**40, 2.0**40 + 1, largest, -largest]
+    values = array([complex(0.0, y) for y in sizes], type)
+    exact = np.array([turned(y) for y in values.imag.tolist()])
+    result = numbers.MATH["exp2"](values, type)
+    for found, turn in ((result.real, exact.real), (result.imag, exact.imag)):
+        assert units_in_last_place(found, turn, part) <= 3
 
 
 def test_complex_exp2_of_reals_and_at_the_edge_of_overflow() -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from girih.diagnostics import InternalError
+from girih.facts.turns import LN2_IN_TURNS, TURN_BITS
 from girih.ir import types
 from girih.ir.types import Boolean, Number
 
@@ -381,16 +382,46 @@ _LN2 = math.log(2.0)
 _LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")
 
 
+_FAR = 2.0**40
+"""Beyond, whole turns are taken from y ln 2 in exact integers: 106 bits of ln 2 are too few."""
+
+
 def _turn_by_ln2(y: Array) -> tuple[Array, Array]:
-    """Cosine and sine of y ln 2; the product is carried in two f64, since both lose what an angle of f64 rounds off."""
+    """Cosine and sine of y ln 2; the angle is carried in two f64, since both lose what an angle of f64 rounds off."""
+    angle, rest = _angle_by_ln2(y)
+    far = np.isfinite(y) & (np.abs(y) > _FAR)
+    if far.any():
+        angle[far], rest[far] = np.array([_exact_angle(one) for one in y[far].tolist()]).T
+    rest = np.where(np.isfinite(rest), rest, 0.0)
+    cosine, sine, cosine_rest, sine_rest = np.cos(angle), np.sin(angle), np.cos(rest), np.sin(rest)
+    return cosine * cosine_rest - sine * sine_rest, sine * cosine_rest + cosine * sine_rest
+
+
+def _angle_by_ln2(y: Array) -> tuple[Array, Array]:
+    """y ln 2, and what that lacks."""
     angle = y * _LN2
     y_high, ln2_high = _leading_half(y), _leading_half(_LN2)
     y_low, ln2_low = y - y_high, _LN2 - ln2_high
     lost = y_high * ln2_high - angle + y_high * ln2_low + y_low * ln2_high + y_low * ln2_low
-    rest = lost + y * _LN2_REST
-    rest = np.where(np.isfinite(rest), rest, 0.0)
-    cosine, sine, cosine_rest, sine_rest = np.cos(angle), np.sin(angle), np.cos(rest), np.sin(rest)
-    return cosine * cosine_rest - sine * sine_rest, sine * cosine_rest + cosine * sine_rest
+    return angle, lost + y * _LN2_REST
+
+
+_TWO_PI = 0xC90FDAA22168C234C4C6628B80DC1CD129024E08
+"""2 pi times 2^157, rounded down."""
+
+
+def _exact_angle(y: float) -> tuple[float, float]:
+    """y ln 2 for a large y, less all whole turns, at most half a turn; and what that lacks."""
+    fraction, exponent = math.frexp(abs(y))
+    bits = TURN_BITS - (exponent - 53)
+    turn = int(math.ldexp(fraction, 53)) * LN2_IN_TURNS & (1 << bits) - 1
+    if turn >> bits - 1:
+        turn -= 1 << bits
+    # 192 bits of a turn times 157 bits of 2 pi.
+    fixed = (turn >> bits - 192) * _TWO_PI
+    angle = fixed / (1 << 349)
+    rest = (fixed - int(math.ldexp(angle, 349))) / (1 << 349)
+    return math.copysign(1.0, y) * angle, math.copysign(1.0, y) * rest
 
 
 def _through_double(function: Callable[[Array], Array]) -> Callable[[Array, Number], Array]:

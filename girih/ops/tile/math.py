@@ -40,8 +40,12 @@ def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
 
 Cos = _function("cos", _FLOATING, "Cosine of an angle in radians, within 4 ulp.")
 Sin = _function("sin", _FLOATING, "Sine of an angle in radians, within 4 ulp.")
-Exp = _function("exp", _EXPONENTIAL, "e to the power of the argument, within 3 ulp.")
-Exp2 = _function("exp2", _EXPONENTIAL, "2 to the power of the argument, within 3 ulp.")
+Exp = _function(
+    "exp", _EXPONENTIAL, "e to the power of the argument, within 3 ulp; each part of a complex one within 6."
+)
+Exp2 = _function(
+    "exp2", _EXPONENTIAL, "2 to the power of the argument, within 3 ulp; each part of a complex one within 6."
+)
 Log = _function("log", _FLOATING, "Natural logarithm, within 3 ulp.")
 Log2 = _function("log2", _FLOATING, "Logarithm to base 2, within 3 ulp.")
 

@@ -1,7 +1,7 @@
 """Sine and cosine as LLVM values of `float` or `double`, scalars or vectors.
 
 The argument's size is reduced to at most pi / 4 by subtracting a multiple of pi / 2 that is held in three parts (Cody
-and Waite 1980), with fused multiplication; up to `_REACH` what is left is good to its last bits. Lanes beyond get what
+and Waite 1980), with fused multiplication; up to `REACH` what is left is good to its last bits. Lanes beyond get what
 the C library's functions give, f32 through f64; they are called only where there is such a lane.
 """
 
@@ -14,7 +14,7 @@ from girih.back.llvm.emit.text import Val, bits, integer, lanes, mangled, poison
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, magnitude, pattern, polynomial, real
 
-_REACH = {"float": 2.0**17, "double": 2.0**30}
+REACH = {"float": 2.0**17, "double": 2.0**30}
 """The largest size of an argument that is reduced here."""
 
 _HALF_PI = {
@@ -56,8 +56,8 @@ _COSINE_NATIVE = (0.0416666456, -0.0013887306)
 def sine_cosine(w: Writer, x: Val, wanted: Sequence[str], native: bool) -> tuple[Val, ...]:
     """The functions named in `wanted`, of `sin` and `cos`, of an angle in radians; NaN for infinities and NaN."""
     size = magnitude(w, x)
-    beyond = w.compare("ogt", size, real(_REACH[scalar(x.type)], x))
-    near = _reduced(w, x, size, wanted, native)
+    beyond = w.compare("ogt", size, real(REACH[scalar(x.type)], x))
+    near = reduced(w, x, size, wanted, native)
     # Lanes within reach keep their results, so that none depends on its neighbours.
     found = w.either(
         w.any(beyond),
@@ -67,8 +67,8 @@ def sine_cosine(w: Writer, x: Val, wanted: Sequence[str], native: bool) -> tuple
     return tuple(found)
 
 
-def _reduced(w: Writer, x: Val, size: Val, wanted: Sequence[str], native: bool) -> list[Val]:
-    """Results for arguments within reach."""
+def reduced(w: Writer, x: Val, size: Val, wanted: Sequence[str], native: bool) -> list[Val]:
+    """The functions of an angle whose `size` is known to be within reach: at most `REACH`."""
     type = scalar(x.type)
     moved = real(_ROUND[type], x)
     rounded = w.fma(size, real(2 / math.pi, x), moved)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from girih.back.llvm.emit.text import Val, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.angles import sine_cosine
-from girih.back.llvm.numbers.floats import as_float, magnitude, negative, pattern, polynomial, real
+from girih.back.llvm.numbers.floats import as_float, magnitude, pattern, polynomial, real
+from girih.back.llvm.numbers.turns import turned_by_ln2
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def complex_exponential(w: Writer, name: str, x: Val, y: Val, native: bool) -> t
     low, high = _BOUNDS[name, scalar(x.type)]
     # Twice as far up: what overflows by itself may come back by a small cosine or sine.
     one, other = _factors(w, name, _clamped(w, x, 1.01 * low, 1.97 * high), native)
-    cosine, sine = sine_cosine(w, y, ("cos", "sin"), native) if name == "exp" else _turned_by_ln2(w, y, native)
+    cosine, sine = sine_cosine(w, y, ("cos", "sin"), native) if name == "exp" else turned_by_ln2(w, y, native)
     parts = [w.binary("fmul", w.binary("fmul", one, turn), other) for turn in (cosine, sine)]
     endless = w.compare("oeq", magnitude(w, x), real(math.inf, x))
     # The difference is 0 where y is finite, otherwise NaN.
@@ -153,17 +154,3 @@ def complex_exponential(w: Writer, name: str, x: Val, y: Val, native: bool) -> t
     first = w.select(vanishing, real(0.0, x), first)
     second = w.select(on_axis, y, w.select(vanishing, real(0.0, x), parts[1]))
     return first, second
-
-
-_LN2 = {"float": (0.693147182464599609375, -1.904654299957767e-09), "double": (math.log(2.0), 2.3190468138462996e-17)}
-"""ln 2 rounded to a type, and what that lacks."""
-
-
-def _turned_by_ln2(w: Writer, y: Val, native: bool) -> tuple[Val, Val]:
-    """Cosine and sine of y ln 2; the angle is carried in two parts, since both lose what it rounds off."""
-    high, low = (real(value, y) for value in _LN2[scalar(y.type)])
-    angle = w.binary("fmul", y, high)
-    lost = w.fma(y, low, w.fma(y, high, negative(w, angle)))
-    cosine, sine = sine_cosine(w, angle, ("cos", "sin"), native)
-    opposite = negative(w, lost)
-    return w.fma(opposite, sine, cosine), w.fma(lost, cosine, sine)
