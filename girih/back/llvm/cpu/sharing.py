@@ -13,7 +13,7 @@ from girih.analysis.uniformity import flat_modes
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
 from girih.back.llvm.cpu.machine.capture import rewritten
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.cpu.machine.work_group import waits
+from girih.back.llvm.cpu.machine.work_group import anyone_waits
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, stored_bytes, stored_type, wide
 from girih.back.llvm.lower.code import Held
 from girih.back.llvm.lower.control import DUPLICATED, region_size
@@ -29,15 +29,11 @@ LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
 
 
-def _anyone_waits(region: Region) -> bool:
-    return any(waits(op) or any(_anyone_waits(r) for r in op.regions) for op in region.ops)
-
-
 @LOWERINGS.of(Parallel)
 def parallel(code: CpuCode, op: Parallel) -> None:
     """Subgroup after subgroup; as coroutines where they wait for each other."""
     count = code.geometry.subgroups
-    if count > 1 and _anyone_waits(op.body):
+    if count > 1 and anyone_waits(op):
         run_as_coroutines(code, op)
         return
     spilled = spill_wide(code, op)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from girih.back.llvm.emit.text import ModuleText, Val
+from girih.back.llvm.emit.text import ModuleText, Val, value_bytes
 
 Lines = list["str | Lines"]
 
@@ -40,6 +40,7 @@ class FunctionText:
         self._out = self._lines
         self._cold: Lines = []
         self._number = 0
+        self._length = self._bytes = 0
         self._block = "entry"
         self._scopes = [_Scope()]
         self._preheaders: list[tuple[Lines, _Scope]] = []
@@ -57,6 +58,11 @@ class FunctionText:
         """How many loops are open."""
         return len(self._preheaders)
 
+    @property
+    def length(self) -> int:
+        """About how long the function is: its blocks, and its values by the vector registers that they take."""
+        return self._length
+
     def name(self, prefix: str = "v") -> str:
         """A fresh name without its sigil."""
         self._number += 1
@@ -66,6 +72,7 @@ class FunctionText:
         """Begin a block."""
         self._out.append(f"{name}:")
         self._block = name
+        self._length += 1
 
     def line(self, text: str) -> None:
         """An instruction without a result."""
@@ -75,6 +82,7 @@ class FunctionText:
         """An instruction with a result that stays where it is: a load, a call that does something."""
         held = Val(f"%{self.name()}", type, self.level)
         self._out.append(f"  {held.text} = {text}{self.location}")
+        self._count(type)
         return held
 
     def pure(self, type: str, text: str, operands: Sequence[Val], *, stays: bool = False) -> Val:
@@ -93,8 +101,14 @@ class FunctionText:
         else:
             scope = self._scopes[-1]
             self._out.append(line)
+        self._count(type)
         scope.known[key] = held
         return held
+
+    def _count(self, type: str) -> None:
+        bytes = value_bytes(type)
+        self._length += max(1, bytes // 64)
+        self._bytes += bytes
 
     def ret(self, held: Val | None = None) -> None:
         """End the block and the function."""
@@ -128,6 +142,7 @@ class FunctionText:
         _flatten(self._lines, body)
         _flatten(self._cold, body)
         self.module.functions.append(f"{self._header} {{\n" + "\n".join(body) + "\n}")
+        self.module.value_bytes.append(self._bytes)
 
     # --- places --------------------------------------------------------------------------
 

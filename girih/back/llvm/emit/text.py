@@ -93,6 +93,12 @@ def stored_bytes(type: str) -> int:
 
 
 @lru_cache(maxsize=4096)
+def value_bytes(type: str) -> int:
+    """The bytes that a value takes in a register: those of a vector, and eight for anything else."""
+    return stored_bytes(type) if type[0] == "<" else 8
+
+
+@lru_cache(maxsize=4096)
 def mangled(type: str) -> str:
     """The type as overloaded intrinsics have it in their names: `v16f32`, `i64`, `p0`."""
     one = scalar(type)
@@ -167,6 +173,8 @@ class ModuleText:
     declarations: dict[str, str] = field(default_factory=dict)
     globals: dict[str, str] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
+    value_bytes: list[int] = field(default_factory=list)
+    """The bytes of all values of each function that a writer has written."""
     metadata: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)

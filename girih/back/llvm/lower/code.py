@@ -127,11 +127,18 @@ class KernelCode(Executing):
     def region(self, region: Region, *, outlived: bool = False) -> None:
         """Lower the instructions of a region; `outlived` where its values are used behind it, so stay in memory."""
         used = self.frame.used
-        for op in region.ops:
-            self.w.location = self.debug.at(op.span)
-            self.lowerings.rule(op)(self, op)
+        self._write(region)
         if not outlived:
             self.frame.used = used
+
+    def _write(self, region: Region) -> None:
+        for op in region.ops:
+            self.lower(op)
+
+    def lower(self, op: Op) -> None:
+        """Lower one instruction."""
+        self.w.location = self.debug.at(op.span)
+        self.lowerings.rule(op)(self, op)
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:

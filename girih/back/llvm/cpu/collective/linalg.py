@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from girih.back.llvm.cpu.collective import elementwise, gemm, sums
+from girih.back.llvm.cpu.collective import elementwise, gemm, gemm_shared, sums
 from girih.back.llvm.cpu.collective.elements import Elements, View, computing, view
 from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
@@ -135,7 +135,11 @@ def gemm_(code: CpuCode, op: Gemm) -> None:
     _fits(code, op, (k,), (depth,), findings.COLUMNS_AND_ROWS, c)
     _fits(code, op, (m, n), c.shape, findings.PRODUCT_AND_C, c)
     used = code.frame.used
-    gemm.multiply(Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace))
+    product = Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace)
+    if gemm_shared.has_many(code.function):
+        gemm_shared.multiply(code, product)
+    else:
+        gemm.multiply(product)
     code.frame.used = used
 
 

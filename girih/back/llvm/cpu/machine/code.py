@@ -8,9 +8,10 @@ active. Subgroups that wait for each other are coroutines; otherwise a barrier i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
+from girih.back.llvm.cpu.machine.stretches import is_long, write_stretches
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.machine.work_group import of_work_group
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
@@ -21,7 +22,7 @@ from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import Linear, Scalar, natural
 from girih.facts import findings
 from girih.ir import core
-from girih.ir.core import Function, Op, RegionKind
+from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.types import I32
 from girih.ops.tile.memory import Scope
 
@@ -35,6 +36,8 @@ class CpuCode(KernelCode):
     workspace: Val
     record: Val
     linear_group: Val
+    products: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """The functions of matrix products, by what is known of these: names, and bytes of workspace."""
     exit: Callable[[], None] = lambda: None
     """End the block by leaving the function."""
     suspend: Callable[[], None] | None = None
@@ -46,6 +49,15 @@ class CpuCode(KernelCode):
     def features(self) -> Features:
         """Those of the processor."""
         return self.target.features
+
+    # --- regions -------------------------------------------------------------------------
+
+    def _write(self, region: Region) -> None:
+        """Very many instructions become several functions."""
+        if is_long(self, region):
+            write_stretches(self, region)
+        else:
+            KernelCode._write(self, region)
 
     # --- where ---------------------------------------------------------------------------
 

@@ -21,3 +21,8 @@ def of_work_group(op: Op) -> bool:
 def waits(op: Op) -> bool:
     """Whether the subgroups of a work-group execute an instruction only when all of them have come to it."""
     return isinstance(op, Barrier) or (op.spec.tangled and of_work_group(op) and writes(op))
+
+
+def anyone_waits(op: Op) -> bool:
+    """Whether subgroups wait for each other in an instruction or anywhere in its regions."""
+    return waits(op) or any(anyone_waits(inner) for region in op.regions for inner in region.ops)
