@@ -222,6 +222,8 @@ def calls() -> list[tuple[str, str]]:
         ("llvm.prefetch", call("llvm.prefetch.p0", "void", "ptr", "i32 = 0", "i32 = 3", "i32 = 1")),
         ("llvm.assume", call("llvm.assume", "void", "i1")),
         ("llvm.trap", call("llvm.trap", "void")),
+        ("llvm.stacksave", call("llvm.stacksave.p0", "ptr")),
+        ("llvm.stackrestore", call("llvm.stackrestore.p0", "void", "ptr")),
     ]
     return found
 

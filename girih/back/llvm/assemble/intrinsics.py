@@ -22,7 +22,7 @@ vector.reduce.add vector.reduce.mul vector.reduce.and vector.reduce.or vector.re
 vector.reduce.smin vector.reduce.smax vector.reduce.umin vector.reduce.umax
 vector.reduce.fadd vector.reduce.fmul vector.reduce.fmin vector.reduce.fmax
 masked.load masked.store masked.gather masked.scatter fptosi.sat
-memcpy memmove memset prefetch assume trap
+memcpy memmove memset prefetch assume trap stacksave stackrestore
 """
 
 GENERAL = frozenset(f"llvm.{name}" for name in _NAMES.split())

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
-from girih.back.llvm.cpu.machine.abi import CompiledKernel
+from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.machine.own_stack import enter_on_own_stack, stack_bytes
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.emit.debug import DebugInfo
@@ -43,11 +44,7 @@ def lower(
     module = ModuleText(GENERAL_REGISTERS)
     symbol = f"girih.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)
-    header = (
-        f'define void @"{symbol}"(ptr noalias readonly %arguments, ptr noalias %workspace, i64 %first, i64 %last) '
-        f'nounwind "prefer-vector-width"="512" !dbg {debug.subprogram}'
-    )
-    w = Writer(module, header)
+    w = Writer(module, _header(symbol, debug))
     w.location = debug.at(function.span)
     constants = constants_of(function)
     arguments = Val("%arguments", "ptr")
@@ -80,11 +77,12 @@ def lower(
     w.label("left")
     w.ret()
     w.finish()
+    workspace_bytes = _with_stack(code, symbol, debug)
     kernel = CompiledKernel(
         name=function.name,
         symbol=symbol,
         object=b"",
-        workspace_bytes=code.frame.most,
+        workspace_bytes=workspace_bytes,
         sites=tuple(code.sites),
         subgroup_size=geometry.subgroup_size,
         work_group_size=geometry.work_group_size,
@@ -93,6 +91,29 @@ def lower(
     )
     text = str(module)
     return Lowered(kernel, text, "presplitcoroutine" in text)
+
+
+def _header(symbol: str, debug: DebugInfo, linkage: str = "") -> str:
+    """How the definition of a function begins that executes work-groups."""
+    return (
+        f'define {linkage}void @"{symbol}"'
+        "(ptr noalias readonly %arguments, ptr noalias %workspace, i64 %first, i64 %last) "
+        f'nounwind "prefer-vector-width"="512" !dbg {debug.subprogram}'
+    )
+
+
+def _with_stack(code: CpuCode, symbol: str, debug: DebugInfo) -> int:
+    """The bytes of the workspace, with a stack in it where the kernel, which is written, gets one."""
+    module, used = code.module, code.frame.most
+    stack = stack_bytes(module)
+    if stack == 0:
+        return used
+    body = f"{symbol}.body"
+    inner = _header(body, debug, "internal ")
+    module.functions[-1] = module.functions[-1].replace(_header(symbol, debug), inner, 1)
+    end = -(-used // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT + stack
+    enter_on_own_stack(module, symbol, body, end)
+    return end
 
 
 def _work_groups(code: CpuCode) -> None:
