@@ -142,7 +142,9 @@ def main(words: Sequence[str] | None = None) -> int:
     results = measured(arguments)
     for problem in results.problems:
         print(f"error: {problem['group']}: {problem['name']}: {problem['message']}")
-    print(tail(results))
+    from benchmarks.goals import summary
+
+    print("\n".join(filter(None, [tail(results), summary(results.rows)])))
     if arguments.save:
         keep(results)
     return results.status

@@ -353,9 +353,11 @@ def targets(ctx: click.Context, name: str | None, format: str) -> None:
 girih bench                       the standard set, against NumPy, torch and libxsmm
 girih bench softmax -D type=f16   a kernel of the library, with sizes that say something
 girih bench FILE FUNCTION --grid 8,8 A=random:f32:512x512 ...
-                                  a kernel of a file; arguments as for `girih run`
+                                  a kernel of a file; arguments as for `girih run`;
+                                  a file with one kernel needs no FUNCTION
 Every result is held against NumPy's, or the interpreter's, before it is timed. A ratio is the peer's time over ours:
-above 1, girih is faster. Measured in turns; the table shows medians.
+above 1, girih is faster. Kernels are checked as `girih.load` does unless --checks says otherwise. Measured in turns;
+the table shows medians.
 """
 )
 @click.argument("target", metavar="[FILE|NAME]", required=False)
@@ -371,7 +373,7 @@ above 1, girih is faster. Measured in turns; the table shows medians.
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for girih and its peers; 1 for a "
               "kernel, 2 for the part of the standard set that is about threads.")  # fmt: skip
 @click.option("--checks", type=click.Choice(list(CHECK_MODES)), default=next(iter(CHECK_MODES)), show_default=True,
-              help="What compiled code checks; `both` also shows what it costs.")  # fmt: skip
+              help="What compiled code checks; `both` compares without checks and shows what they cost.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Shorter and less exact.")
 @click.option("--validate/--no-validate", default=True, show_default=True,
               help="Run a kernel of a file in the interpreter first, to check its result.")  # fmt: skip

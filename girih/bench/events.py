@@ -21,7 +21,7 @@ from girih.runtime.targets import CHECKS
 
 Event = Mapping[str, Any]
 
-CHECK_MODES = {**{word: (word,) for word in reversed(CHECKS)}, "both": tuple(reversed(CHECKS))}
+CHECK_MODES = {**{word: (word,) for word in CHECKS}, "both": tuple(reversed(CHECKS))}
 """The modes of checks by the word for them; the first of several is the one that is compared with peers."""
 
 
@@ -36,7 +36,7 @@ class MeasuringRequest:
     groups: tuple[str, ...] = ()
     name: str = ""
     type: str = ""
-    checks: tuple[str, ...] = CHECK_MODES["off"]
+    checks: tuple[str, ...] = CHECK_MODES[CHECKS[0]]
     threads: int = 1
     quick: bool = False
     against: tuple[str, ...] = ()

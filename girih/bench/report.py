@@ -1,4 +1,4 @@
-"""Rows in words, for people: the cells of tables, what was measured on, and what falls short."""
+"""Rows in words, for people: the cells of tables, and what was measured on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih.bench.events import Event
-from girih.bench.measuring.rows import BUSY, CHECKS, LESS_IS_BETTER, OF_BANDWIDTH, OF_PEAK, VERDICTS, Goal, Measurement
+from girih.bench.measuring.rows import BUSY, CHECKS, OF_BANDWIDTH, OF_PEAK, Measurement
 
 TITLES = {
     "gemm": "Large products, one instruction, one thread",
@@ -28,9 +28,6 @@ TITLES = {
     "growth": "Compile time and memory against instructions",
 }
 """What the groups are about."""
-
-COLOURS = {"short": "bold red", "first": "yellow", "world class": "green"}
-_FIGURES = {OF_PEAK: "peak", OF_BANDWIDTH: "bandwidth", CHECKS: "checks", "ms": "ms", "us": "\N{MICRO SIGN}s"}
 
 
 @dataclass
@@ -72,11 +69,6 @@ class Results:
             "refused": None if self.refusal is None else self.refusal[1],
         }
 
-    def counts(self) -> dict[str, int]:
-        """How many rows there are of each verdict."""
-        verdicts = [row.verdict for row in self.rows]
-        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
-
 
 def duration(seconds: float) -> str:
     """A time with three digits and its unit."""
@@ -86,24 +78,12 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def goal_in_words(goal: Goal) -> str:
-    """`peak 0.85 / 0.92`: what is asked for, and what would be world class."""
-    sign = "\N{LESS-THAN OR EQUAL TO}" if goal.figure in LESS_IS_BETTER else "\N{GREATER-THAN OR EQUAL TO}"
-    name = _FIGURES.get(goal.figure, goal.figure)
-    return f"{name} {sign} {goal.first:g}" + ("" if goal.first == goal.world_class else f" / {goal.world_class:g}")
-
-
 def _number(value: float | None, digits: int = 3) -> str:
     return "" if value is None else f"{value:.{digits}g}"
 
 
 def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
-
-
-def _shown_goals(row: Measurement) -> list[Goal]:
-    """The goals of a row; those for what checks cost only where that was measured."""
-    return [goal for goal in row.goals if goal.figure != CHECKS or CHECKS in row.figures]
 
 
 def _moves(row: Measurement) -> bool:
@@ -123,22 +103,20 @@ _COLUMNS: Mapping[str, Cell] = {
     "\N{MULTIPLICATION SIGN} numpy": lambda row: _ratio(row.value("numpy")),
     "\N{MULTIPLICATION SIGN} torch": lambda row: _ratio(row.value("torch")),
     "\N{MULTIPLICATION SIGN} libxsmm": lambda row: _ratio(row.value("libxsmm")),
-    "checks": lambda row: _ratio(row.value(CHECKS)),
-    "goal": lambda row: ", ".join(goal_in_words(goal) for goal in _shown_goals(row)),
+    "cost of checks": lambda row: _ratio(row.value(CHECKS)),
 }
 """Titles and contents; a column that is empty in a group is left out."""
 
 
-def verdict_in_words(row: Measurement) -> str:
-    """The verdict, with the figures that fall short where there are several, and whether others were running."""
-    verdict = row.verdict
-    if verdict is None:
-        return "not measured" if _shown_goals(row) else ""
-    under = f", load {row.load:.1f}" if row.busy else ""
-    if verdict != "short" or len(row.judged) == 1:
-        return verdict + under
-    lacking = [_FIGURES.get(figure, figure) for figure, one in row.verdicts.items() if one == "short"]
-    return f"short: {', '.join(lacking)}{under}"
+def title(group: str, rows: Sequence[Measurement]) -> str:
+    """What a group is about, and which checks its kernels had."""
+    checks = dict.fromkeys(row.checks for row in rows if row.seconds is not None)
+    return ", checks ".join([TITLES.get(group, group), *checks])
+
+
+def remark(row: Measurement) -> str:
+    """The note of a row, and whether others were running."""
+    return ", ".join(filter(None, [f"load {row.load:.1f}" if row.busy else "", row.note]))
 
 
 def cells(rows: Sequence[Measurement]) -> dict[str, list[str]]:
@@ -166,17 +144,6 @@ def head(results: Results) -> str:
 
 
 def tail(results: Results) -> str:
-    """How many goals were reached, and which rows fall short."""
-    counts = results.counts()
-    if not sum(counts.values()):
-        return ""
-    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS))
-    lacking = [
-        f"  {row.group}: {row.name}: {_number(row.value(goal.figure))}, goal {goal_in_words(goal)}"
-        for row in results.rows
-        for goal in row.judged
-        if row.verdicts.get(goal.figure) == "short"
-    ]
+    """How many rows say little, because other processes ran."""
     busy = sum(row.busy for row in results.rows)
-    noted = [f"{busy} of {len(results.rows)} rows were measured while other processes ran"] if busy else []
-    return "\n".join([f"goals: {said}", *noted, *lacking])
+    return f"{busy} of {len(results.rows)} rows were measured while other processes ran" if busy else ""

@@ -1,4 +1,4 @@
-"""`girih bench`: times a kernel, or the standard set, against the best libraries.
+"""`girih bench`: times a kernel, or the standard set, beside NumPy, torch and libxsmm.
 
 The measuring happens in processes of their own (`girih.bench.session`). For a kernel of a file that process is this
 module: arguments are made as by `girih run`, and the result is held against the interpreter's before anything is timed.
@@ -17,12 +17,12 @@ import click
 
 from girih.bench.events import CHECK_MODES, Event, MeasuringRequest
 from girih.bench.measuring.rows import Measurement
-from girih.bench.report import COLOURS, TITLES, Results, cells, head, tail, verdict_in_words
+from girih.bench.report import Results, cells, head, remark, tail, title
 from girih.commands.parts.array_specifications import Specification, parse_argument
 from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
-from girih.commands.parts.calls import read_program, refuse_file, unknown
-from girih.commands.parts.report import coloured, print_json
-from girih.diagnostics import GirihError
+from girih.commands.parts.calls import analyzed, read_program, refuse_file, unknown
+from girih.commands.parts.report import coloured, counted, print_json
+from girih.diagnostics import GirihError, errors
 from girih.ir.core import Function
 
 if TYPE_CHECKING:
@@ -96,22 +96,47 @@ def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
     if call.target is None:
         _refuse_options(call, "the standard set", grid=True, definitions=True, flops=True)
         return _made(call, "standard", threads=_default_threads()), STANDARD
-    if call.function is None:
-        return _library(call, call.target), STANDARD
-    _refuse_words(call, call.target, call.function)
+    target, function, arguments = call.target, call.function, call.arguments
+    if target == "-":
+        raise click.UsageError("girih bench reads a file, not standard input")
+    if function is None and not _is_file(target):
+        return _library(call, target), STANDARD
+    if function is None or ("=" in function and _is_file(target)):
+        arguments = arguments if function is None else (function, *arguments)
+        function = _only_function(target, call.definitions)
+    _refuse_words(call, target, function)
     details = {
-        "file": call.target,
-        "function": call.function.removeprefix("@"),
-        "arguments": call.arguments,
+        "file": target,
+        "function": function.removeprefix("@"),
+        "arguments": arguments,
         "grid": call.grid or (1,),
         "definitions": dict(call.definitions),
         "seed": call.seed,
         "validate": call.validate,
         "flops": call.flops,
     }
-    if call.target == "-":
-        raise click.UsageError("girih bench reads a file, not standard input")
     return _made(call, "own", details=details), CHILD
+
+
+def _is_file(target: str) -> bool:
+    """Whether a file is meant: kernels of the library come first."""
+    from girih.kernels.table import TABLE
+
+    return target not in TABLE and (target.endswith(".tl") or os.path.exists(target))
+
+
+def _only_function(path: str, definitions: Mapping[str, str]) -> str:
+    """The function of a file that has one; a wrong call where it has several."""
+    module, problems = analyzed(path, definitions)
+    names = [] if module is None else [function.name for function in module.functions]
+    if len(names) == 1:
+        return names[0]
+    if errors(problems):
+        raise click.ClickException(f"{path}: {counted(problems)}; `girih check {path}` shows them")
+    if not names:
+        raise click.UsageError(f"{path}: there is no kernel in it")
+    raise click.UsageError(f"{path}: say which of its kernels: {', '.join(names)}, as in `girih bench {path} FUNCTION "
+                           "NAME=VALUE...`")  # fmt: skip
 
 
 def _refuse_words(call: BenchCall, target: str, function: str) -> None:
@@ -138,8 +163,6 @@ def _library(call: BenchCall, name: str) -> MeasuringRequest:
     from girih.kernels.table import TABLE
 
     if name not in TABLE:
-        if name.endswith(".tl") or os.path.exists(name):
-            raise click.UsageError(f"{name}: give the function too, as in `girih bench {name} FUNCTION --grid 8,8 ...`")
         unknown("kernel", name, TABLE)
     _refuse_options(call, f"the kernel {name} of the library", grid=True, flops=True, groups=True)
     try:
@@ -213,19 +236,18 @@ def table(group: str, rows: Sequence[Measurement]) -> Table:
     from rich.text import Text
 
     shown = cells(rows)
-    made = Table(title=TITLES.get(group, group), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
+    made = Table(title=title(group, rows), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
                  pad_edge=False)  # fmt: skip
     made.add_column("", no_wrap=True)
-    for title in shown:
-        made.add_column(title, justify="left" if title == "goal" else "right", no_wrap=True)
-    made.add_column("", no_wrap=True)
-    notes = any(row.note for row in rows)
-    if notes:
+    for name in shown:
+        made.add_column(name, justify="right", no_wrap=True)
+    remarks = [remark(row) for row in rows]
+    if any(remarks):
         made.add_column("", style="dim")
     for number, row in enumerate(rows):
-        verdict = Text(verdict_in_words(row), COLOURS.get(row.verdict or "", "dim"))
-        line = [Text(row.name), *(Text(texts[number]) for texts in shown.values()), verdict]
-        made.add_row(*line, *([Text(row.note)] if notes else []), style="bold" if row.seconds is None else "")
+        line = [Text(row.name), *(Text(texts[number]) for texts in shown.values())]
+        made.add_row(*line, *([Text(remarks[number])] if any(remarks) else []),
+                     style="bold" if row.seconds is None else "")  # fmt: skip
     return made
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from girih.api import DEFAULT_CHECKS
 from girih.bench import plot, session
 from girih.bench.events import Event, MeasuringRequest
-from girih.bench.measuring.rows import Goal, Measurement, Versus
+from girih.bench.measuring.rows import Measurement, Versus
 from tests.cli.helpers import AXPBY, Done, girih, write
 
 PROGRAM = (
@@ -32,6 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(session, "fastest_core", lambda _: None)
     write(tmp_path, PROGRAM)
+    write(tmp_path, "", "empty.tl")
+    write(tmp_path, AXPBY, "one.tl")
+    write(tmp_path, "func", "wrong.tl")
     return tmp_path
 
 
@@ -69,7 +74,9 @@ def test_a_program_in_error() -> None:
     ("arguments", "says"),
     [
         (("sofmax",), "there is no kernel 'sofmax'; did you mean 'softmax'?"),
-        (("kernel.tl",), "give the function too"),
+        (("kernel.tl",), "kernel.tl: say which of its kernels: axpby, beyond, as in `girih bench kernel.tl FUNCTION"),
+        (("kernel.tl", "A=zeros"), "kernel.tl: say which of its kernels: axpby, beyond"),
+        (("empty.tl",), "empty.tl: there is no kernel in it"),
         (("softmax", "--grid", "3"), "--grid is for a kernel of a file"),
         (("softmax", "--group", "gemm"), "--group is for a kernel of a file"),
         (("softmax", "-D", "type=i8"), "it must be one of f32, f16, bf16, f64"),
@@ -120,7 +127,7 @@ def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--plot a.svg: a picture needs matplotlib" in done.message
 
 
-SHORT = Measurement(
+ROW = Measurement(
     "gemm",
     "gemm f32 n=512",
     0.01,
@@ -128,7 +135,6 @@ SHORT = Measurement(
     bytes=1e6,
     type="f32",
     against={"numpy": Versus(0.01, 0.8)},
-    goals=(Goal("numpy", 0.95, 1.0),),
 )
 ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "llvm": "22", "numpy": "2", "openblas_kernels": None, "torch": "2",
                "libxsmm": "1.17 interface", "load": 0.0}  # fmt: skip
@@ -148,17 +154,29 @@ def pretend(monkeypatch: pytest.MonkeyPatch, *events: Event) -> list[MeasuringRe
     return requests
 
 
-def test_the_standard_set_shows_what_falls_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    row: Event = {"event": "row", "row": SHORT.to_json()}
+def test_the_standard_set_shows_times_rates_and_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
+    row: Event = {"event": "row", "row": ROW.to_json()}
     begin: Event = {"event": "begin", "group": "rows", "name": "softmax"}
     requests = pretend(monkeypatch, row, begin)
     done = bench("--group", "gemm", "--against", "numpy", "--threads", "4", "--checks", "bounds")
     assert done.status == 0
     assert "Large products" in done.output
-    assert "goals: 0 world class, 0 first, 1 short" in done.output
-    assert "gemm: gemm f32 n=512: 0.8, goal numpy" in done.output
+    assert re.search(r"gemm f32 n=512 +10 ms +100 +0\.80", done.output)
+    assert not re.search(r"goal|short|first|world", done.output)
     (request,) = requests
     assert (request.groups, request.against, request.threads, request.checks) == (("gemm",), ("numpy",), 4, ("bounds",))
+
+
+def test_a_file_with_one_kernel_needs_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = pretend(monkeypatch)
+    assert bench("one.tl", *ARGUMENTS, "--grid", "2").status == 0
+    assert bench("kernel.tl", "axpby", *ARGUMENTS).status == 0
+    first, second = requests
+    assert (first.details["function"], first.details["arguments"]) == ("axpby", ARGUMENTS)
+    assert (second.details["function"], second.details["arguments"]) == ("axpby", ARGUMENTS)
+    assert first.checks == second.checks == (DEFAULT_CHECKS,)
+    done = bench("wrong.tl", "A=zeros")
+    assert (done.status, done.message) == (1, "wrong.tl: 1 error; `girih check wrong.tl` shows them")
 
 
 def test_a_wrong_result_is_status_1(monkeypatch: pytest.MonkeyPatch) -> None:

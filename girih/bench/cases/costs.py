@@ -21,7 +21,7 @@ from girih.back.llvm.assemble.assembler import Cpu, assemble
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.bench.cases.case import MANY, Case
 from girih.bench.measuring.context import MeasuringContext, text
-from girih.bench.measuring.rows import Goal, Measurement
+from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import clock_for, interleaved
 from girih.ir.core import Function
 from girih.kernels.texts import path
@@ -30,12 +30,12 @@ from girih.runtime.cache import Cache, kernel_key
 from girih.runtime.cpu.executor import lowered
 from girih.runtime.cpu.kernel import CpuKernel
 
-_COMPILED: tuple[tuple[str, str, str, dict[str, object], Goal], ...] = (
-    ("small kernel", "gemm_batched", "gemm_batched_nn", {"M": 16, "N": 16, "K": 16}, Goal("ms", 25, 10)),
-    ("gemm", "gemm_panel", "gemm_panel", {}, Goal("ms", 60, 30)),
-    ("attention", "attention", "attention", {"headdim": 64}, Goal("ms", 80, 40)),
+_COMPILED: tuple[tuple[str, str, str, dict[str, object]], ...] = (
+    ("small kernel", "gemm_batched", "gemm_batched_nn", {"M": 16, "N": 16, "K": 16}),
+    ("gemm", "gemm_panel", "gemm_panel", {}),
+    ("attention", "attention", "attention", {"headdim": 64}),
 )
-"""What is compiled: its name in the table, a text, its function, its definitions, and the goal for LLVM's part."""
+"""What is compiled: its name in the table, a text, its function and its definitions."""
 
 
 def function_of(file: Path, name: str, definitions: dict[str, object]) -> Function:
@@ -58,9 +58,9 @@ def milliseconds(call: Callable[[], object], runs: int) -> float:
 
 
 def compiling(
-    context: MeasuringContext, what: str, file: Path, name: str, definitions: dict[str, object], goal: Goal
+    context: MeasuringContext, what: str, file: Path, name: str, definitions: dict[str, object]
 ) -> list[Measurement]:
-    """LLVM's part of a compilation, which the goal is about, and the parts before it."""
+    """LLVM's part of a compilation, and the parts before it."""
     cpu, checks, runs = Cpu.host(), context.checks[0], 3 if context.quick else 7
     function = function_of(file, name, definitions)
     made = lowered(function, cpu, checks)
@@ -80,7 +80,6 @@ def compiling(
             figures["ms"] / 1e3,
             checks=checks,
             figures=figures,
-            goals=(goal,),
             note=note,
         )
     ]
@@ -141,8 +140,8 @@ def start(context: MeasuringContext) -> list[Measurement]:
             cold.append(_process(script, folder))
             warm.append(_process(script, folder))
     return [
-        _start_row("cold process to attention", cold, (Goal("ms", 700, 400),)),
-        _start_row("the same from the disk cache", warm, ()),
+        _start_row("cold process to attention", cold),
+        _start_row("the same from the disk cache", warm),
     ]
 
 
@@ -157,10 +156,10 @@ def _process(script: str, folder: str) -> dict[str, float]:
     return {"ms": whole, "python": whole - sum(marks.values()), **marks}
 
 
-def _start_row(name: str, runs: Sequence[dict[str, float]], goals: tuple[Goal, ...]) -> Measurement:
+def _start_row(name: str, runs: Sequence[dict[str, float]]) -> Measurement:
     figures = {key: median(run.get(key, 0.0) for run in runs) for key in runs[0]}
     split = ", ".join(f"{key} {value:.0f}" for key, value in figures.items() if key != "ms" and value >= 1)
-    return Measurement("start", name, figures["ms"] / 1e3, figures=figures, goals=goals, note=split)
+    return Measurement("start", name, figures["ms"] / 1e3, figures=figures, note=split)
 
 
 def from_cache(context: MeasuringContext) -> list[Measurement]:
@@ -190,7 +189,6 @@ def from_cache(context: MeasuringContext) -> list[Measurement]:
             figures["ms"] / 1e3,
             checks=checks,
             figures=figures,
-            goals=(Goal("ms", 2, 0.5),),
             note=note,
         )
     ]
@@ -208,15 +206,15 @@ def call(context: MeasuringContext) -> list[Measurement]:
     arrays: list[Any] = [np.zeros(4, np.float32), np.zeros(4, np.float32), *(np.zeros((4, 4), np.float32, "F"),) * 2]
     arguments = (0.5, 1.5, 3, 4, *arrays)
     calls = context.calls(text("calls"), "eight", 1, arguments)
-    goal, name = Goal("us", 1.5, 0.5), "call, 4 arrays and 4 scalars"
+    name = "call, 4 arrays and 4 scalars"
     scalars = (np.float32(0.5), np.float32(1.5), np.int32(3), np.int64(4))
     typed = context.calls(text("calls"), "eight", 1, (*scalars, *arrays))
     checks = context.checks[0]
     kernel = context.program(text("calls"), checks, {})["eight"]
     return [
-        _call_row(context, name, calls, goal, "kernel[1] made before"),
-        _call_row(context, f"{name} of NumPy", typed, goal, "kernel[1] made before"),
-        _call_row(context, f"{name}, with kernel[1]", {checks: lambda: kernel[1](*arguments)}, goal,
+        _call_row(context, name, calls, "kernel[1] made before"),
+        _call_row(context, f"{name} of NumPy", typed, "kernel[1] made before"),
+        _call_row(context, f"{name}, with kernel[1]", {checks: lambda: kernel[1](*arguments)},
                   "a Python function around it"),
     ]  # fmt: skip
 
@@ -224,24 +222,23 @@ def call(context: MeasuringContext) -> list[Measurement]:
 def empty_grid(context: MeasuringContext) -> list[Measurement]:
     """A grid of a work-group for each thread, with nothing to do."""
     calls = context.calls(text("calls"), "nothing", context.threads, ())
-    return [_call_row(context, f"empty grid, {context.threads} threads", calls, Goal("us", 3, 0.5))]
+    return [_call_row(context, f"empty grid, {context.threads} threads", calls)]
 
 
 def _call_row(
-    context: MeasuringContext, name: str, calls: dict[str, Callable[[], object]], goal: Goal, note: str = ""
+    context: MeasuringContext, name: str, calls: dict[str, Callable[[], object]], note: str = ""
 ) -> Measurement:
     main = next(iter(calls))
     seconds = interleaved({"girih": calls[main]}, context.effort, clock_for(context.threads)).median("girih")
-    return Measurement("calls", name, seconds, context.threads, main, figures={"us": 1e6 * seconds}, goals=(goal,),
-               note=note)  # fmt: skip
+    return Measurement("calls", name, seconds, context.threads, main, figures={"us": 1e6 * seconds}, note=note)
 
 
 def cases() -> Iterator[Case]:
     """The cases of this file."""
-    for what, file, name, definitions, goal in _COMPILED:
+    for what, file, name, definitions in _COMPILED:
         place = text(file) if file == "gemm_panel" else path(file)
         yield Case("compile", f"compile {what}", partial(compiling, what=what, file=place, name=name,
-                                                         definitions=definitions, goal=goal))  # fmt: skip
+                                                         definitions=definitions))  # fmt: skip
     yield Case("start", "cold process to attention", start)
     yield Case("cache", "disk cache to callable", from_cache)
     yield Case("calls", "call", call)

@@ -1,4 +1,4 @@
-"""What was measured, as plain values: rows, goals, and what falls short. No NumPy here.
+"""What was measured, as plain values. No NumPy here.
 
 A ratio is the time of the peer over ours: above 1, girih is faster. Fractions are of what the machine was measured to
 do in the same run.
@@ -9,43 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any, Literal, get_args
-
-Verdict = Literal["short", "first", "world class"]
-
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-"""From worst to best."""
-
-LESS_IS_BETTER = ("ms", "us", "checks")
-"""Figures that goals bound from above: times, and what checks cost."""
-
-BESIDE = (0.95, 1.0)
-"""What the ratio to a peer should be where a row with goals has none for it: nobody's loss is left out."""
+from typing import Any
 
 BUSY = 0.7
 """The load of the machine, beyond what is measured, above which times say little."""
 
 OF_PEAK, OF_BANDWIDTH, CHECKS = "of_peak", "of_bandwidth", "checks"
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a figure should be: `first` is asked for, `world_class` hoped for.
-
-    The figure is a key of `Row.figures`, or the name of a peer, whose ratio is meant.
-    """
-
-    figure: str
-    first: float
-    world_class: float
-
-    def verdict(self, value: float) -> Verdict:
-        """What a value reaches. Nothing reaches more than `first` where both are the same."""
-        if self.figure in LESS_IS_BETTER:
-            reached = (value <= self.first, value <= self.world_class)
-        else:
-            reached = (value >= self.first, value >= self.world_class)
-        return "short" if not reached[0] else "world class" if reached[1] else "first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +44,6 @@ class Measurement:
     type: str | None = None
     against: Mapping[str, Versus] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
-    goals: tuple[Goal, ...] = ()
     note: str = ""
     load: float | None = None
 
@@ -83,14 +51,6 @@ class Measurement:
     def busy(self) -> bool:
         """Whether other processes were running too."""
         return self.load is not None and self.load > self.threads + BUSY
-
-    @property
-    def judged(self) -> tuple[Goal, ...]:
-        """The goals, and for a row that has some also those for all other peers that it was compared with."""
-        if not self.goals:
-            return ()
-        named = {goal.figure for goal in self.goals}
-        return (*self.goals, *(Goal(peer, *BESIDE) for peer in self.against if peer not in named))
 
     @property
     def gflops(self) -> float | None:
@@ -108,21 +68,6 @@ class Measurement:
             return self.against[figure].ratio
         return self.figures.get(figure)
 
-    @property
-    def verdicts(self) -> dict[str, Verdict]:
-        """What was reached, by figure, of the goals that were measured."""
-        found: dict[str, Verdict] = {}
-        for goal in self.judged:
-            value = self.value(goal.figure)
-            if value is not None:
-                found[goal.figure] = goal.verdict(value)
-        return found
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The worst of all; None where there is no goal, or nothing that it is about was measured."""
-        return min(self.verdicts.values(), key=VERDICTS.index, default=None)
-
     def to_json(self) -> dict[str, Any]:
         """The row as plain values; `from_json` reads it."""
         return {
@@ -138,21 +83,9 @@ class Measurement:
             "gigabytes_per_second": self.gigabytes,
             "against": {name: {"seconds": peer.seconds, "ratio": peer.ratio} for name, peer in self.against.items()},
             "figures": dict(self.figures),
-            "goals": [self._goal(goal) for goal in self.goals],
-            "verdicts": self.verdicts,
-            "verdict": self.verdict,
             "note": self.note,
             "load": self.load,
             "busy": self.busy,
-        }
-
-    def _goal(self, goal: Goal) -> dict[str, Any]:
-        return {
-            "figure": goal.figure,
-            "first": goal.first,
-            "world_class": goal.world_class,
-            "value": self.value(goal.figure),
-            "verdict": self.verdicts.get(goal.figure),
         }
 
     @staticmethod
@@ -169,7 +102,6 @@ class Measurement:
             type=held["type"],
             against={name: Versus(peer["seconds"], peer["ratio"]) for name, peer in held["against"].items()},
             figures=held["figures"],
-            goals=tuple(Goal(goal["figure"], goal["first"], goal["world_class"]) for goal in held["goals"]),
             note=held["note"],
             load=held.get("load"),
         )
@@ -190,12 +122,10 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSummary:
-    """The geometric mean and the worst of the ratios of a group to a peer, and the goals for both."""
+    """The geometric mean and the worst of the ratios of a group to a peer."""
 
     group: str
     peer: str
-    mean: tuple[float, float]
-    worst: tuple[float, float]
 
     def rows(self, measured: Iterable[Measurement]) -> list[Measurement]:
         """Two rows; none where the peer was not there."""
@@ -208,10 +138,9 @@ class MeasuredSummary:
             return []
         last = min(ratios, key=lambda name: ratios[name])
         return [
-            self._row("geometric mean", geometric_mean(ratios.values()), self.mean, f"of {len(ratios)} rows"),
-            self._row("worst", ratios[last], self.worst, last),
+            self._row("geometric mean", geometric_mean(ratios.values()), f"of {len(ratios)} rows"),
+            self._row("worst", ratios[last], last),
         ]
 
-    def _row(self, name: str, ratio: float, goal: tuple[float, float], note: str) -> Measurement:
-        goals = (Goal(self.peer, *goal),)
-        return Measurement(self.group, name, figures={self.peer: ratio}, goals=goals, note=note)
+    def _row(self, name: str, ratio: float, note: str) -> Measurement:
+        return Measurement(self.group, name, figures={self.peer: ratio}, note=note)

@@ -10,7 +10,7 @@ import numpy as np
 
 from girih.bench.measuring.context import Array, MeasuringContext, wide
 from girih.bench.measuring.peak import Meter, bandwidth, peak
-from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Goal, Measurement, Versus
+from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Measurement, Versus
 from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved
 
 OURS = "girih"
@@ -55,9 +55,7 @@ class Work:
     streams: bool = False
 
 
-def measure(
-    context: MeasuringContext, group: str, name: str, work: Work, goals: tuple[Goal, ...] = (), note: str = ""
-) -> Measurement:
+def measure(context: MeasuringContext, group: str, name: str, work: Work, note: str = "") -> Measurement:
     """Check, time, and make a row of it. Raises `WrongResultError`, and what launches raise."""
     for checks, call in work.calls.items():
         verify(work, call, f"girih with checks {checks}")
@@ -84,7 +82,6 @@ def measure(
         type=work.type,
         against={key: Versus(samples.median(key), samples.ratio(key, OURS)) for key in peers},
         figures=_figures(work, samples, meters, context.threads, checked=bool(others)),
-        goals=goals,
         note=note,
     )
 
