@@ -379,7 +379,21 @@ def test_endless_digits_are_told(argument: str) -> None:
 
 def test_large_lists_of_one_kind_of_character_are_told() -> None:
     """Each of these took time that grew with the square of its length."""
-    for text in ("[" * 10_000, "globalDim = {" + "1x" * 10_000, "1" * 30_000, " " * 10_000 + "x"):
+    for text in (
+        "[" * 10_000,
+        "globalDim = {" + "1x" * 10_000,
+        "1" * 30_000,
+        " " * 10_000 + "x",
+        "/* " * 5000,
+        "a [" * 5000,
+    ):
         assert read(f"n = {text}\nfunction(", {}).parameters == {}
         call = "cuTensorMapEncodeTiled(&m, 0, 2, p, n, n, n, n, 0, 0, 0, 0);"
         assert read(f"uint64_t n[2] = {{{text}}};\n{call}", {}).problems
+
+
+def test_comments_are_passed_over() -> None:
+    text = "a = 1 /* 2, */ + /*/ 3 */ 4; // 5 */ 6\nb = 7 # 8\nc = 9 /* 10\nd = 11 // 12"
+    found = CSource(text, {}).text
+    assert found.split() == ["a", "=", "1", "+", "4;", "b", "=", "7", "c", "=", "9", "/*", "10", "d", "=", "11"]
+    assert len(found) == len(text) and found.count("\n") == 3

@@ -30,10 +30,10 @@ class Unreadable(Exception):
         self.line = line
 
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|(?<=\S)[ \t]+#[ \t][^\n]*", re.S)
+_COMMENT = re.compile(r"//[^\n]*|/\*|(?<=\S)[ \t]+#[ \t][^\n]*")
 _DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+(?P<text>[^\n]+)"
-    r"|\b(?P<name>[A-Za-z_]\w*)\s*(?P<index>(?:\[[^\]\n]*\]\s*)*)(?P<sign>=(?!=)|\{)",
+    r"|\b(?P<name>[A-Za-z_]\w*)\s*(?P<index>(?:\[[^\[\]\n]*\]\s*)*)(?P<sign>=(?!=)|\{)",
     re.M,
 )
 _TYPES = r"(?:void|bool|char|short|int|long|unsigned|signed|float|double|size_t|half|\w+_t|__\w+|CU\w+|std::\w+)"
@@ -76,7 +76,7 @@ class CSource:
     """A text without its comments, and what its names stand for."""
 
     def __init__(self, text: str, symbols: Mapping[str, str]) -> None:
-        self.text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+        self.text = _without_comments(text)
         self.symbols = symbols
         self._behind = _behind(self.text)
         self._newlines = [found.start() for found in re.finditer("\n", self.text)]
@@ -336,6 +336,23 @@ def _split(text: str) -> list[str]:
             parts.append(text[start : found.start()])
             start = found.end()
     return [*parts, text[start:]]
+
+
+def _without_comments(text: str) -> str:
+    """The text with blanks in place of comments; one that has no end is none."""
+    parts, start = [], 0
+    last = text.rfind("*/")
+    while found := _COMMENT.search(text, start):
+        begin, end = found.span()
+        if found[0] == "/*" and begin + 2 <= last:
+            end = text.index("*/", end) + 2
+        elif found[0] == "/*":
+            parts.append(text[start:end])
+            start = end
+            continue
+        parts += [text[start:begin], re.sub(r"[^\n]", " ", text[begin:end])]
+        start = end
+    return "".join([*parts, text[start:]])
 
 
 def _inner(text: str) -> str | None:

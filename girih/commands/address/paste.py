@@ -108,7 +108,7 @@ _KEYS = {
     "tensormap": "tensor_map", "tmadescaddr": "tensor_map",
 }  # fmt: skip
 
-_CALL = re.compile(r"cuTensorMapEncode(Tiled|Im2colWide|Im2col)\w*\s*\)?\s*\(")
+_CALL = re.compile(r"cuTensorMapEncode(Tiled|Im2colWide|Im2col)\w{0,64}+\s*\)?\s*\(")
 _PAIR = re.compile(
     r"^[{\s(]*(?P<name>[\w\s*:<>,.&\"']*?[\"']?)\s*(?:\[[^\]]*\]\s*)?(?:=|:(?!:))\s*(?P<value>.+)$", re.S
 )
