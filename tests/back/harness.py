@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.arguments.groups import part_of_member
+from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
@@ -20,6 +22,7 @@ from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.core import Function
 from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
+from girih.source import NOWHERE
 
 Array = NDArray[Any]
 
@@ -154,13 +157,20 @@ def _group(type: GroupType, value: Any, keep: list[Any]) -> list[int]:
     size = [] if type.size is not None else [0 if value is None else len(value)]
     if value is None:
         return [0, *size]
-    rows = []
-    for member in value:
-        memref = member if member is None or not offset else member[offset:]
-        rows.append(_memref(type.memref, memref, keep))
+    rows = [_memref(type.memref, _behind(offset, type.memref, member), keep) for member in value]
     table = np.array(rows, np.int64)
     keep.append(table)
     return [table.ctypes.data, *size]
+
+
+def _behind(offset: int, type: MemRef, member: Array | None) -> Array | None:
+    """The memref of a member of a group."""
+    if member is None or not offset:
+        return member
+    report = ArgumentReport()
+    memref = part_of_member(type, member, offset, None, ArgumentPlace("member", 1, NOWHERE), report)
+    assert memref is not None, report.diagnostics
+    return memref
 
 
 def compiled(text: str, name: str | None = None, *, checks: bool = True, **definitions: object) -> Compiled:
