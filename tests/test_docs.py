@@ -6,7 +6,7 @@ import json
 import re
 import runpy
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -56,8 +56,8 @@ def test_a_page_of_a_kernel_shows_its_text_its_picture_and_its_figures(pages: Ma
         text = (ROOT / "girih" / "kernels" / f"{name}.tl").read_text(encoding="utf-8")
         assert f"```tl\n{text}```\n\n</details>" in page, name
         assert (f"(../pictures/kernels/{name}.svg)" in page) == (name in drawn), name
-        _, rows = cast("tuple[object, Sequence[object]]", measured(name))
-        assert ("| sizes | time |" in page) == bool(rows), name
+        tables = list(cast("Iterable[object]", measured(name)))
+        assert page.count("| sizes | time |") == len(tables) > 0, name
 
 
 def test_every_code_and_every_instruction_has_its_place(pages: Mapping[str, str]) -> None:

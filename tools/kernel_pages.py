@@ -33,6 +33,10 @@ STANDARD = {
 """The groups of the standard set that measure a kernel of the library, and how the names of its rows begin."""
 
 
+LIBRARY_NAMES = {"gemm": "tile gemm"}
+"""How the rows of benchmarks/library.py begin where that is not the name of the kernel."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A row of a table: sizes in words, the time, the rate, and the peer's time over ours by peer."""
@@ -41,6 +45,15 @@ class Figure:
     seconds: float
     rate: str
     ratios: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The rows of one run on one machine, and the checks that its kernels had."""
+
+    environment: Mapping[str, Any]
+    checks: str
+    rows: list[Figure]
 
 
 def pages() -> dict[str, str]:
@@ -73,21 +86,29 @@ def text(name: str) -> Iterator[str]:
 
 def figures(name: str) -> Iterator[str]:
     """Tables of what was measured, and on what."""
-    environment, rows = measured(name)
+    for number, results in enumerate(measured(name)):
+        yield from ("",) if number else ()
+        yield from _table(results)
+
+
+def _table(results: Measured) -> Iterator[str]:
+    rows = results.rows
     peers = [peer for peer in PEERS if any(peer in row.ratios for row in rows)]
     heads = ["sizes", "time", "rate", *(f"\N{MULTIPLICATION SIGN} {PEERS[peer]}" for peer in peers)]
     yield from ("| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads))
     for row in rows:
         ratios = [f"{row.ratios[peer]:.2f}" if peer in row.ratios else "" for peer in peers]
         yield "| " + " | ".join([row.sizes, in_words(row.seconds), row.rate, *ratios]) + " |"
-    yield from ("", machine(environment, peers))
+    yield from ("", machine(results, peers))
 
 
-def machine(environment: Mapping[str, Any], peers: list[str]) -> str:
+def machine(results: Measured, peers: list[str]) -> str:
     """What was measured on, and when."""
+    environment = results.environment
     versions = ["girih " + environment["girih"], *(f"{PEERS[peer]} {environment[peer]}" for peer in peers)]
     return (
-        f"One thread of an {environment['cpu']} ({environment['llvm_cpu']}), {environment['date']}, checks off;\n"
+        f"One thread of an {environment['cpu']} ({environment['llvm_cpu']}), {environment['date']},\n"
+        f"checks {results.checks}; "
         f"{', '.join(versions)}. [How to read this](index.md#figures)."
     )
 
@@ -100,18 +121,25 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 1e-9:.3g} ns"
 
 
-def measured(name: str) -> tuple[Mapping[str, Any], list[Figure]]:
-    """What was measured of a kernel with one thread: the environment, and rows; none where nothing was."""
+def measured(name: str) -> Iterator[Measured]:
+    """What was measured of a kernel with one thread, machine by machine."""
     if name in STANDARD:
-        results = newest("cpu")
         group, begin = STANDARD[name]
-        chosen = [row for row in results["rows"] if row["group"] == group and row["name"].startswith(begin)]
-        return results["environment"], [_standard(row, begin) for row in chosen if row["seconds"]]
-    if name in {row["product"] for row in newest("quantised")["rows"]}:
-        results = newest("quantised")
-        chosen = [row for row in results["rows"] if (row["product"], row["threads"]) == (name, 1)]
-        return results["environment"], [_quantised(row) for row in chosen if row["checks"] == "off"]
-    return {}, []
+        yield _of_suite("cpu", "off", lambda row: row["group"] == group and row["name"].startswith(begin), begin)
+    quantised = newest("quantised")
+    chosen = [row for row in quantised["rows"] if (row["product"], row["threads"], row["checks"]) == (name, 1, "off")]
+    if chosen:
+        yield Measured(quantised["environment"], "off", [_quantised(row) for row in chosen])
+    begin = LIBRARY_NAMES.get(name, name) + " "
+    yield _of_suite("library", "bounds", lambda row: row["name"].startswith(begin), begin)
+
+
+def _of_suite(suite: str, checks: str, chosen: Callable[[Mapping[str, Any]], bool], begin: str) -> Measured:
+    """The rows of a suite that are chosen and measured with these checks."""
+    results = newest(suite)
+    rows = [row for row in results["rows"] if row["checks"] == checks and row["seconds"] and chosen(row)]
+    assert rows, f"benchmarks/results has no rows {begin!r} of {suite}"
+    return Measured(results["environment"], checks, [_standard(row, begin) for row in rows])
 
 
 @cache
