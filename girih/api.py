@@ -25,7 +25,7 @@ from girih.source import NOWHERE, Source
 DEFAULT_CHECKS = CHECKS[0]
 
 _MOST_GRIDS = 64
-"""How many grids a kernel remembers."""
+"""The number of grids that a kernel remembers."""
 
 Grid = int | Sequence[int]
 """An int, or up to three of them."""
@@ -40,12 +40,14 @@ def load(
 ) -> Program:
     """The kernels of a file, compiled for a target and ready to be launched.
 
-    `target` is one of those that `girih targets` lists, such as `cpu`, which is this machine, `cpu:haswell`, or
-    `interpreter`, which checks every access. Left out it is what the environment variable `GIRIH_TARGET` says,
-    otherwise `cpu`. `definitions` replace `$name` definitions at file level: numbers, or strings as the language writes
-    the value. `checks` says how much compiled code checks: `bounds`, or `off`.
-    Raises `CompileError` for a program in error or one that the target refuses, `ValueError` for an unknown target or
-    mode of checks, `OSError` as `open` does, and `TypeError` for what is no path.
+    `path` names a file in UTF-8. `target` is one of those that `girih targets` lists, such as `cpu`, which is this
+    machine, `cpu:haswell`, or `interpreter`, which checks every access. Left out, it is what the environment variable
+    `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to the values that replace their `$name` definitions
+    at file level: numbers, or strings as the language writes the value. `checks` says how much compiled code checks:
+    `bounds`, or `off`.
+    Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for an unknown target
+    or mode of checks and for a program in place of its path, `OSError` as `open` does, and `TypeError` for a `path`
+    that is not a path.
     """
     return _compile(read_source(path), target, definitions, checks)
 
@@ -58,7 +60,12 @@ def loads(
     *,
     checks: str = DEFAULT_CHECKS,
 ) -> Program:
-    """The kernels of a text, compiled for a target and ready to be launched; see `load`."""
+    """The kernels of a text, compiled for a target and ready to be launched.
+
+    `filename` is the name under which diagnostics report the text. `target`, `definitions` and `checks` mean what they
+    mean to `load`. Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for
+    an unknown target or mode of checks, and `TypeError` for a `text` that is not a string.
+    """
     return _compile(source_of_text(text, filename), target, definitions, checks)
 
 
@@ -71,21 +78,26 @@ def _compile(source: Source, target: str | None, definitions: Mapping[str, objec
 def compile_module(
     module: Module, target: str | None = None, *, checks: str = DEFAULT_CHECKS, warnings: Sequence[Diagnostic] = ()
 ) -> Program:
-    """The kernels of a module without errors, compiled for a target; see `load`."""
+    """The kernels of a module without errors, compiled for a target, as `load` names targets and checks.
+
+    Raises `CompileError` for a module that the target refuses, and `ValueError` for an unknown target or mode of
+    checks.
+    """
     return program_of(module, resolve(target, checks=checks), warnings)
 
 
 def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagnostic] = ()) -> Program:
-    """The kernels of a module without errors, compiled for a target that is resolved."""
+    """The kernels of a module without errors, compiled for a resolved target. Raises `CompileError`."""
     warn_of_unknown_variables()
     return Program(module, {f.name: target.executor(f) for f in module.functions}, target, tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Program(Mapping[str, "Kernel"]):
-    """The kernels of a text by name, with or without `@`; `warnings` holds what the checker was in doubt about.
+    """The kernels of a text: a mapping from names, with or without `@`, to values of `Kernel`.
 
-    `ir` is what `girih.parse` gives for the text, the module of its functions; `Kernel.ir` is that of a kernel.
+    `ir` is the module of the text's functions, as `girih.parse` gives it; `warnings` are the checker's diagnostics that
+    are not errors. Looking up another name raises `KeyError`.
     """
 
     ir: Module
@@ -96,18 +108,18 @@ class Program(Mapping[str, "Kernel"]):
 
     def __getitem__(self, name: str) -> Kernel:
         known = self._kernels.get(name)
-        return self._found(name) if known is None else known
+        return self._new_kernel(name) if known is None else known
 
-    def _found(self, name: str) -> Kernel:
-        found = self.ir.function(name.removeprefix("@")) if isinstance(name, str) else None
-        if found is None:
+    def _new_kernel(self, name: str) -> Kernel:
+        function = self.ir.function(name.removeprefix("@")) if isinstance(name, str) else None
+        if function is None:
             known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
-        return self._kernels.setdefault(name, Kernel(found, self.executors[found.name], self.resolved))
+        return self._kernels.setdefault(name, Kernel(function, self.executors[function.name], self.resolved))
 
     @property
     def target(self) -> str:
-        """The target, as it was named."""
+        """The name of the target, as it was given: `cpu:haswell`."""
         return self.resolved.name
 
     def __iter__(self) -> Iterator[str]:
@@ -128,6 +140,7 @@ class Kernel:
     """A kernel, to be launched as `kernel[grid](arguments)`; `kernel(arguments)` launches one work-group.
 
     Arguments are given by position or by the names of the parameters, as in Python: `kernel[grid](1.0, A=a, B=b)`.
+    `ir` is the function of the program; `grid` the number of work-groups along x, y and z.
     """
 
     ir: Function
@@ -138,7 +151,10 @@ class Kernel:
     _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getitem__(self, grid: Grid) -> Kernel:
-        """The kernel on a grid: an int or up to three, x first; missing ones are 1. Raises `LaunchError`."""
+        """The kernel on a grid: the number of work-groups, an int or up to three, x first; missing ones are 1.
+
+        Raises `LaunchError` for anything but one to three integers from 0 to 2^31 - 1.
+        """
         # Grids are few and launches are many. Only plain integers are looked up: True and 1.0 would find 1.
         if type(grid) is int:
             known = self._on_grids.get(grid)
@@ -166,16 +182,17 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """The name of the kernel, without `@`."""
         return self.ir.name
 
     @property
     def target(self) -> str:
-        """The target, as it was named."""
+        """The name of the target, as it was given: `cpu:haswell`."""
         return self.resolved.name
 
     @property
     def signature(self) -> str:
-        """Name and parameters, as the language writes them."""
+        """The name and the parameters, as the language writes them: `@scale(%factor: f32, %A: memref<f32x?>)`."""
         shown = ", ".join(f"%{p.name}: {p.type}" for p in self.ir.parameters)
         return f"@{self.ir.name}({shown})"
 
@@ -193,19 +210,21 @@ class Kernel:
         """The kernel with options of a launch: `kernel.options(max_steps=1000)[grid](arguments)`.
 
         `girih targets NAME` lists the options of a target. The interpreter has `choices`, a `girih.Choices` that varies
-        what the language leaves open; `max_steps`, how many instructions a batch of work-groups may execute; and
-        `progress`, a function that is called with the number of finished work-groups and of all. None is the default;
-        options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and for a
-        value of another type, and `ValueError` for a value out of range.
+        what the language leaves open; `max_steps`, the number of instructions that a batch of work-groups may execute;
+        and `progress`, a function that is called with the numbers of finished and of all work-groups. None is the
+        default; options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and
+        for a value of another type, and `ValueError` for a value out of range.
         """
         chosen = launch_options(self.resolved.row, {**self._options, **options})
         return Kernel(self.ir, self.executor.with_options(chosen), self.resolved, self.grid, chosen)
 
     def __call__(self, /, *arguments: object, **named: object) -> None:
-        """Launch the kernel and wait for it; arrays are changed in place.
+        """Launch the kernel on its grid and wait for it; arrays are changed in place.
 
-        Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
-        ran. After that the interpreter leaves all arrays as they were; compiled code leaves what it had written.
+        Each parameter gets one argument, by position or by name (003 "Types"): a number for a scalar, an array whose
+        axes are the modes for a memref, a list of arrays or a `girih.Group` for a group. Raises `LaunchError` for wrong
+        arguments, before anything runs, and `KernelError` for what was found while it ran. After a `KernelError` the
+        interpreter leaves all arrays as they were; compiled code leaves what it had written.
         """
         if named:
             arguments = self._in_order(arguments, named)
@@ -216,8 +235,8 @@ class Kernel:
     def bind(self, /, *arguments: object, **named: object) -> Launch:
         """A launch as a value: the kernel on its grid with arguments, to be run with `launch.run()`.
 
-        Raises `LaunchError` where a parameter gets no argument or two, and for names of no parameter. The arguments
-        themselves are looked at when the launch runs, since arrays can change until then.
+        Raises `LaunchError` where a parameter gets no argument or two, and for a name that no parameter has. The
+        arguments themselves are looked at when the launch runs, since arrays can change until then.
         """
         return Launch(self, self._in_order(arguments, named))
 
@@ -231,28 +250,31 @@ class Kernel:
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR of the kernel, source lines as debug locations. Raises `CompileError` where there is none."""
+        """The LLVM IR of the kernel, with source lines as debug locations.
+
+        Raises `CompileError` for a target that does not emit it.
+        """
         return str(self._emitted("llvm"))
 
     @property
     def assembly(self) -> str:
-        """The machine code of the kernel as assembly. Raises `CompileError` where there is none."""
+        """The machine code of the kernel as assembly. Raises `CompileError` for a target that does not emit it."""
         return str(self._emitted("asm"))
 
     @property
     def ptx(self) -> str:
-        """The PTX of the kernel. Raises `CompileError` where there is none."""
+        """The PTX of the kernel. Raises `CompileError` for a target that does not emit it."""
         return str(self._emitted("ptx"))
 
     @property
     def spirv(self) -> bytes:
-        """The SPIR-V module of the kernel. Raises `CompileError` where there is none."""
+        """The bytes of the kernel's SPIR-V module. Raises `CompileError` for a target that does not emit it."""
         made = self._emitted("spirv")
         assert isinstance(made, bytes)
         return made
 
     def _emitted(self, form: str) -> str | bytes:
-        """The kernel in a form of the table of targets."""
+        """The kernel in a form that `girih emit --as` names. Raises `CompileError` for a form that the target lacks."""
         if form in self.resolved.row.emits:
             return self.resolved.emit(self.ir, form)
         message, hint = no_form(self.target, form), "`str(kernel.ir)` shows the program"
@@ -273,12 +295,16 @@ class Launch:
 
     @property
     def arguments(self) -> Mapping[str, object]:
-        """The arguments by the names of their parameters, in the order of these."""
+        """The arguments by the names of their parameters, in the order of the parameters."""
         names = (p.name for p in self.kernel.ir.parameters)
         return MappingProxyType(dict(zip(names, self._values, strict=True)))
 
     def run(self) -> None:
-        """Launch the kernel and wait for it; see `girih.Kernel.__call__`."""
+        """Launch the kernel on its arguments and wait for it; arrays are changed in place.
+
+        Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
+        ran.
+        """
         self.kernel(*self._values)
 
     def __repr__(self) -> str:
@@ -292,7 +318,7 @@ def _shown_grid(grid: tuple[int, int, int]) -> str:
 
 
 def normalized_grid(grid: Grid) -> tuple[int, int, int]:
-    """Three positive or zero sizes. Raises `LaunchError`."""
+    """The grid as three sizes from 0 to 2^31 - 1, those that are missing 1. Raises `LaunchError` for any other grid."""
     sizes = grid if isinstance(grid, tuple | list) else (grid,)
     try:
         numbers = [_size(n) for n in sizes]

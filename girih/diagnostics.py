@@ -1,6 +1,7 @@
-"""What the user is told: diagnostics of programs and launches, findings of runs, and the exceptions that carry them.
+"""Diagnostics of programs and launches, findings of runs, and the exceptions that carry them to the user.
 
-Every error of a user's making is a `CompileError`, a `LaunchError` or a `KernelError`; an `InternalError` is ours.
+Every error in a program or a launch is a `CompileError`, a `LaunchError` or a `KernelError`; an `InternalError` is a
+defect of girih.
 Codes are `mnemonic.rule-id`, or start with `syntax`, `name`, `type`, `definition`, `bind` or `run`.
 """
 
@@ -14,12 +15,16 @@ from typing import Literal
 from girih.source import NOWHERE, Span, excerpt
 
 SHOWN = 100
-"""How many diagnostics are printed in full; the rest is counted."""
+"""The number of diagnostics that are printed in full; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong (`error`) or doubtful (`warning`) in a program or in the arguments of a launch."""
+    """One thing that is wrong (`error`) or doubtful (`warning`) in a program or in the arguments of a launch.
+
+    `code` is one that `girih explain` knows, such as `axpby.shape`; `span` the place in the text; `labels` are further
+    places, each with its words; `hint` is the fix, where one is known.
+    """
 
     code: str
     message: str
@@ -74,12 +79,12 @@ def _place(span: Span) -> dict[str, object]:
 
 
 def _nowhere(span: Span) -> list[str]:
-    """The place of what no text stands behind: a file as a whole, or nothing at all."""
+    """The lines that name the place of a diagnostic without text: the file as a whole, or none for `NOWHERE`."""
     return [] if span.source is NOWHERE.source else [f"  --> {span.file}"]
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Only the errors among diagnostics."""
+    """The errors among diagnostics, without the warnings."""
     return [d for d in diagnostics if d.severity == "error"]
 
 
@@ -92,9 +97,10 @@ def render_all(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def in_words(place: str, index: Sequence[int], shape: Sequence[int]) -> str:
-    """The place of a finding in words: each `{}` is a list, first of the index and then of the shape.
+    """The place of a finding in words: `place` with its fields filled in.
 
-    `{index[0]}` and `{shape[0]}` are single numbers, and `{product}` is that of the index.
+    The first `{}` is the list of the index, the second that of the shape; `{index[0]}` and `{shape[0]}` are single
+    numbers, and `{product}` is the product of the index.
     """
     lists = (", ".join(map(str, numbers)) for numbers in (index, shape))
     return place.format(*lists, index=index, shape=shape, product=_product(index))
@@ -113,21 +119,21 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word closest to one, if any is close; `cutoff` is 1 for the word itself."""
+    """The known word closest to `word`; None where none is as similar as `cutoff`, which is 1 for the word itself."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(known), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    closest = get_close_matches(word, list(known), n=1, cutoff=cutoff)
+    return closest[0] if closest else None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that checked execution found: the first occurrence, and how many there were.
+    """Something that checked execution found: its first occurrence, and the number of all in `count`.
 
-    `index` and `shape` count elements in mode order, `work_group` is (x, y, z), `subgroup` and `lane` number the
-    subgroup in its work-group and the work-item in its subgroup. In a region that computes the components of a matrix
-    `component` is the row and column of the one it was called for, and there is no lane. Each is None where it does not
-    apply.
+    `span` is the place in the program, `argument` the name of the argument. `index` and `shape` count elements in mode
+    order, `work_group` is (x, y, z), `subgroup` and `lane` number the subgroup in its work-group and the work-item in
+    its subgroup. In a region that computes the components of a matrix, `component` is the row and column that it was
+    called for, and there is no lane. Each is None where it does not apply.
     """
 
     code: str
@@ -146,7 +152,7 @@ class Finding:
         return self.render()
 
     def render(self) -> str:
-        """The finding with its source line."""
+        """The finding with its source line and its place in the grid, as printed in a terminal."""
         lines = [f"finding[{self.code}]: {self.message}"]
         if self.span.source.text:
             shown, carets = excerpt(self.span)
@@ -170,7 +176,7 @@ class Finding:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """The finding as plain values."""
+        """The finding as plain values; lines and columns are 1-based, columns count code points."""
         return {
             "code": self.code,
             "message": self.message,
@@ -191,7 +197,7 @@ class GirihError(Exception):
 
 
 class _Refused(GirihError):
-    """Something was refused before it ran."""
+    """A refusal before anything ran, with its diagnostics."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         super().__init__(render_all(diagnostics))
@@ -202,15 +208,15 @@ class _Refused(GirihError):
 
 
 class CompileError(_Refused):
-    """A program was refused; `.diagnostics` says everything that is wrong with it."""
+    """The refusal of a program; `.diagnostics` holds everything that is wrong with it."""
 
 
 class LaunchError(_Refused):
-    """A launch was refused before anything ran; `.diagnostics` names the arguments. No array was changed."""
+    """The refusal of a launch before anything ran; `.diagnostics` names the arguments. No array was changed."""
 
 
 class KernelError(GirihError):
-    """A kernel did something wrong while it ran; `.findings` says what.
+    """The end of a kernel that did something wrong while it ran; `.findings` holds what was found.
 
     The interpreter leaves the caller's arrays as they were before; compiled code stops at the first finding, and what
     it had written stays written.
@@ -225,11 +231,11 @@ class KernelError(GirihError):
 
 
 class SettingError(ValueError):
-    """An environment variable of girih holds what it cannot; the message names it and says what it can."""
+    """An environment variable of girih with a value that it cannot have; the message names the values that it can."""
 
 
 class InternalError(GirihError):
-    """A fault of girih itself; `.message` says what went wrong."""
+    """A defect of girih itself; `.message` says what went wrong."""
 
     def __init__(self, message: str) -> None:
         super().__init__(

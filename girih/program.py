@@ -19,15 +19,19 @@ def check(
 ) -> list[Diagnostic]:
     """Every error and warning of a text, syntax and rules, in source order.
 
-    Never raises for a bad program. The program is accepted when no diagnostic has the severity "error".
+    `filename` is the name under which diagnostics report the text; `definitions` maps names to the values that replace
+    their `$name` definitions. A program in error raises nothing: it is accepted when no diagnostic has the severity
+    "error". Raises `TypeError` for a `text` that is not a string.
     """
     return analyze(source_of_text(text, filename), definitions)[1]
 
 
 def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, object] | None = None) -> Module:
-    """The module of a text; `str(module)` is its canonical text.
+    """The module of a text, whose syntax and names are right; `str(module)` is its canonical text.
 
-    Looks at syntax and names, not at the rules of the instructions. Raises `CompileError`.
+    `filename` is the name under which diagnostics report the text; `definitions` maps names to the values that replace
+    their `$name` definitions. The rules of the instructions are not checked. Raises `CompileError` for errors of syntax
+    and names, and `TypeError` for a `text` that is not a string.
     """
     module, problems = parse_text(source_of_text(text, filename), TILE_LANGUAGE, definitions)
     if errors(problems):
@@ -38,7 +42,7 @@ def parse(text: str, filename: str | None = None, *, definitions: Mapping[str, o
 def analyze(
     source: Source, definitions: Mapping[str, object] | None = None, limits: DeviceLimits | None = None
 ) -> tuple[Module, list[Diagnostic]]:
-    """What could be read of a source, and every error and warning, in source order; `limits` are a target's."""
+    """The module that could be read of a source, and every error and warning in source order; `limits` of a target."""
     module, problems = parse_text(source, TILE_LANGUAGE, definitions)
     problems += check_module(module, limits)
     return module, sorted(problems, key=lambda d: (d.span.start, d.span.end))
@@ -55,17 +59,17 @@ def compile_source(
 
 
 def source_of_text(text: str, filename: str | None = None) -> Source:
-    """A text and the name it is reported under. Raises `TypeError` for what is no string."""
+    """The source of a text, under a name for reports. Raises `TypeError` for a `text` that is not a string."""
     if not isinstance(text, str):
         raise TypeError(f"a program is a string, not {type(text).__name__}; girih.load takes the path of a file")
     return Source(text, filename or "<text>")
 
 
 def read_source(path: str | PathLike[str]) -> Source:
-    """The text of a file.
+    """The source that a file holds.
 
-    Raises `CompileError` where it is no text in UTF-8 or too long, `OSError` as `open` does, `TypeError` for what is no
-    path and `ValueError` for a program in place of its path.
+    Raises `CompileError` for a file that is not text in UTF-8 or is too long, `OSError` as `open` does, `TypeError` for
+    a `path` that is not a path, and `ValueError` for a program in place of its path.
     """
     if "\n" in str(fspath(path)):
         raise ValueError("this is a program, not the path of a file; girih.loads takes the program itself")
@@ -74,7 +78,7 @@ def read_source(path: str | PathLike[str]) -> Source:
 
 
 def source_of_bytes(data: bytes, name: str) -> Source:
-    """The text that bytes stand for. Raises `CompileError` where they are no text in UTF-8 or too many."""
+    """The source that bytes encode. Raises `CompileError` for bytes that are not text in UTF-8 or are too many."""
     if len(data) > LARGEST_TEXT:
         raise CompileError([_whole_file(name, "syntax.size", f"the file has more than {LARGEST_TEXT // 2**20} MB",
                                         "split it into several files")])  # fmt: skip

@@ -15,7 +15,7 @@ TAB_WIDTH = 4
 
 
 class Source:
-    """A text and the name it is reported under."""
+    """A program text, and the name that diagnostics report it under."""
 
     def __init__(self, text: str, name: str = "<text>") -> None:
         self.text = text
@@ -35,19 +35,19 @@ class Source:
         return starts
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """The 1-based line and column of a code point."""
+        """The 1-based line and column of the code point at `offset`, which counts from 0."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """The text of a 1-based line, without its line break."""
+        """The text of line `number`, counted from 1, without its line break. Raises `IndexError` past the last."""
         start = self._line_starts[number - 1]
         end = self.text.find("\n", start)
         return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
 
 
 class Span(NamedTuple):
-    """The code points [start, end) of a source."""
+    """The code points `start` to `end - 1` of a source, counted from 0."""
 
     source: Source
     start: int
@@ -55,26 +55,32 @@ class Span(NamedTuple):
 
     @property
     def file(self) -> str:
+        """The name of the source."""
         return self.source.name
 
     @property
     def line(self) -> int:
+        """The line of the first code point, from 1."""
         return self.source.line_and_column(self.start)[0]
 
     @property
     def column(self) -> int:
+        """The column of the first code point, from 1."""
         return self.source.line_and_column(self.start)[1]
 
     @property
     def end_line(self) -> int:
+        """The line of the code point after the last, from 1."""
         return self.source.line_and_column(self.end)[0]
 
     @property
     def end_column(self) -> int:
+        """The column of the code point after the last, from 1."""
         return self.source.line_and_column(self.end)[1]
 
     @property
     def text(self) -> str:
+        """The code points of the span."""
         return self.source.text[self.start : self.end]
 
     def __str__(self) -> str:
@@ -85,11 +91,11 @@ class Span(NamedTuple):
 
 
 NOWHERE = Span(Source("", "<built>"), 0, 0)
-"""The span of IR that no text stands behind."""
+"""The span of IR that was built without a text."""
 
 
 def display_width(text: str) -> int:
-    """Terminal columns of a text: wide East Asian characters take two, tabs `TAB_WIDTH`."""
+    """The terminal columns that a text takes: two for wide East Asian characters, `TAB_WIDTH` for tabs."""
     if text.isascii() and "\t" not in text:
         return len(text)
     return sum(TAB_WIDTH if c == "\t" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
