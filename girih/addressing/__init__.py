@@ -1,8 +1,8 @@
 """Address models: for each element of a tile, which memory element, or which fill, or nothing. NumPy is all it needs.
 
-Every model is a frozen value; an illegal one raises `AddressingError`, which lists every rule that is broken; doubtful
-ones say so in `.lints()`. All rules with their sources stand in `RULES`; those of tensor maps (004) enter it when the
-first of their names is used.
+Every model is a frozen value; an illegal one raises `AddressingError`, which lists every rule that is broken; what is
+doubtful about one is listed by `.lints()`. All rules and their sources are in `RULES`; those of tensor maps (004) enter
+it when the first of their names is used.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class Kind(IntEnum):
-    """What happens to one element of the tile; the codes of `Access.kind`."""
+    """The codes of `Access.kind`, each what a load or store does with one element of its tile."""
 
     IN_BOUNDS = 0
     FILLED = 1
@@ -30,17 +30,17 @@ class Kind(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name as written in pictures and JSON: `in_bounds`."""
+        """The name as pictures and JSON write it: `in_bounds`."""
         return self.name.lower()
 
 
 MOST_ELEMENTS = 1 << 28
-"""How many elements an access lists at most; its arrays take 13 bytes and more per element."""
+"""The most elements that an access lists; its arrays take 13 bytes and more per element."""
 TOO_MANY = rule("access.elements", "an access lists at most 2^28 elements", "girih")
 
 
 def check_count(report: RuleReport, shape: Sequence[int]) -> None:
-    """Note a tile with more elements than an access lists; raises then."""
+    """Raise `AddressingError` for what `report` has already, and for a tile with more elements than an access lists."""
     if math.prod(shape) > MOST_ELEMENTS:
         times = " x ".join(str(size) for size in shape) + " = " if len(shape) > 1 else ""
         message = f"the tile has {times}{math.prod(shape)} elements, an access lists at most 2^28"
@@ -49,7 +49,7 @@ def check_count(report: RuleReport, shape: Sequence[int]) -> None:
 
 
 def read_only(array: NDArray[Number]) -> NDArray[Number]:
-    """The same elements, which cannot be written through what is returned."""
+    """A view of the array through which its elements cannot be written."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -57,7 +57,7 @@ def read_only(array: NDArray[Number]) -> NDArray[Number]:
 
 @dataclass(frozen=True, eq=False)
 class Access(Drawn):
-    """Which memory element, or which fill, or nothing, each element of a tile stands for.
+    """The elements of a tile, each with the memory element or the fill that it stands for, or with neither.
 
     The tile has any shape; a cooperative matrix is `[rows, columns]`. Arrays are read-only.
 
@@ -66,7 +66,8 @@ class Access(Drawn):
       coordinate), `filled` (a load gives `fill`), `skipped` (a load leaves the old value, a store does nothing),
       `discarded` (a store that is dropped), `undefined` (the specification says nothing; executing it is an error).
     - `fill`: the bit pattern of filled elements; the low bits count.
-    - `block` and `within`, worked out when first asked for by calling `places`.
+    - `places`: a function that gives `block` and `within`, called when one of them is first asked for; None for models
+      without blocks.
     """
 
     element: NDArray[np.int64]
@@ -87,7 +88,7 @@ class Access(Drawn):
 
     @property
     def block(self) -> NDArray[np.int32] | None:
-        """The block coordinates, `[*tile, dimensions]`, outermost dimension first; -1 where there is no element.
+        """The coordinates of each element's block: int32 `[*tile, dimensions]`, outermost first, -1 without an element.
 
         None for models without blocks.
         """
@@ -95,7 +96,10 @@ class Access(Drawn):
 
     @property
     def within(self) -> NDArray[np.int32] | None:
-        """The coordinates inside the blocks, as `block`."""
+        """The coordinates of each element inside its block: int32 `[*tile, dimensions]`, outermost first, or -1.
+
+        None for models without blocks.
+        """
         return self._places[1]
 
     @property
@@ -105,21 +109,21 @@ class Access(Drawn):
 
     @property
     def words(self) -> NDArray[np.str_]:
-        """`kind` in words, for reading and printing."""
+        """The words of `kind`, such as `in_bounds`, an array of the shape of the tile."""
         return np.array([kind.word for kind in Kind])[self.kind]
 
     def counts(self) -> dict[str, int]:
-        """How many elements there are of each kind that occurs, by its word."""
+        """The number of elements of each kind that occurs, by the word of the kind."""
         numbers = np.bincount(self.kind.reshape(-1), minlength=len(Kind))
         return {kind.word: int(numbers[kind]) for kind in Kind if numbers[kind]}
 
     def is_kind(self, *kinds: Kind) -> NDArray[np.bool_]:
-        """Where the kind is one of `kinds`, the shape of the tile."""
+        """A bool array of the shape of the tile: true for the elements whose kind is one of `kinds`."""
         wanted = np.zeros(len(Kind), np.bool_)
         wanted[list(kinds)] = True
         return wanted[self.kind]
 
     def aliased(self) -> NDArray[np.int64]:
-        """The memory elements that more than one element of the tile stands for, ascending."""
+        """The memory elements that more than one element of the tile stands for: int64, ascending, each once."""
         elements = np.sort(self.element[self.element >= 0], axis=None)
         return np.unique(elements[1:][elements[1:] == elements[:-1]])

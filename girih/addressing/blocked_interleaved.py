@@ -1,7 +1,7 @@
-"""`BlockedInterleaved`: matrices in blocks of 64 bytes, interleaved by words of 4 bytes (002); dense at the pointer.
+"""`BlockedInterleaved`: matrices in blocks of 64 bytes, interleaved by words of 4 bytes (002), dense in memory.
 
 A block holds 4 rows of 16 bytes, row-major. `stride` consecutive blocks form a group, in which word 0 of each block
-comes first, then word 1 of each, and so on. No pitch: groups follow each other.
+comes first, then word 1 of each, and so on. Groups follow each other without gaps.
 """
 
 from __future__ import annotations
@@ -99,18 +99,19 @@ class BlockedInterleaved(Drawn):
 
     @property
     def block_columns(self) -> int:
-        """Columns of a block."""
+        """The columns of a block: 16 / component_size."""
         return ROW_BYTES // self.component_size
 
     @property
     def byte_size(self) -> int:
-        """Bytes of the whole matrix in memory."""
+        """The bytes of the whole matrix in memory."""
         return self.rows * self.columns * self.component_size
 
     def byte(self, rows: NDArray[np.int64], columns: NDArray[np.int64], byte: int = 0) -> NDArray[np.int64]:
-        """The byte offset in memory of byte number `byte` of elements `[rows, columns]` (002 3.X).
+        """The offsets from the start, in bytes, of byte number `byte` of elements `[rows, columns]` (002 3.X).
 
-        `rows` and `columns` are integer arrays that broadcast; nothing is checked.
+        `rows` and `columns` are integer arrays that broadcast; the result is int64 of their common shape. Coordinates
+        are not checked.
         """
         block_row, row = np.divmod(np.asarray(rows, np.int64), BLOCK_ROWS)
         block_column, column = np.divmod(np.asarray(columns, np.int64), self.block_columns)
@@ -124,7 +125,7 @@ class BlockedInterleaved(Drawn):
         return np.asarray(word * WORD_BYTES + inside % WORD_BYTES, np.int64)
 
     def lints(self) -> tuple[Violation, ...]:
-        """What the revision checked allows and the next one does not."""
+        """The rules of revision 2 that the matrix breaks, where revision 1 is the one that is checked."""
         report = RuleReport("BlockedInterleaved")
         if self.stride not in (1, 2, 4):
             report.add(STRIDE_LINT, f"stride = {self.stride} is legal in revision 1 only", "use 1, 2 or 4")
@@ -132,14 +133,15 @@ class BlockedInterleaved(Drawn):
 
     @property
     def unit_bytes(self) -> int:
-        """Bytes that `Access.element` counts in: a component, or 4 where interleaving tears components of 8 apart."""
+        """The unit of `Access.element` in bytes: a component, or 4 where interleaving tears components of 8 apart."""
         return WORD_BYTES if self.component_size > WORD_BYTES and self.stride > 1 else self.component_size
 
     def access(self) -> Access:
-        """Where each element `[rows, columns]` lies; `block` is (row, column) of its block, `within` that inside it.
+        """The place in memory of each element `[rows, columns]` (002 3.X); every element is in bounds.
 
-        `element` counts components. Components of 8 bytes with a stride over 1 lie in two places: the access then has
-        the shape `[rows, columns, 2]`, and `element` counts words of 4 bytes (`unit_bytes`).
+        `element` counts components; `block` is the row and column of the element's block, `within` those inside it.
+        Components of 8 bytes with a stride over 1 lie in two places: the access then has the shape `[rows, columns,
+        2]`, and `element` counts words of 4 bytes (`unit_bytes`). Raises `AddressingError` for more than 2^28 elements.
         """
         check_count(RuleReport("BlockedInterleaved.access"), (self.rows, self.columns))
         torn = self.unit_bytes != self.component_size
@@ -148,7 +150,7 @@ class BlockedInterleaved(Drawn):
         return Access(element, np.full(element.shape, Kind.IN_BOUNDS, np.uint8), 0, self._places)
 
     def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """`Access.block` and `Access.within`."""
+        """The values of `Access.block` and `Access.within`."""
         rows, columns = np.arange(self.rows, dtype=np.int32), np.arange(self.columns, dtype=np.int32)
         block = _grid(rows // BLOCK_ROWS, columns // self.block_columns)
         within = _grid(rows % BLOCK_ROWS, columns % self.block_columns)
@@ -170,7 +172,8 @@ class BlockedInterleaved(Drawn):
     def load(self, buffer: AnyArray) -> AnyArray:
         """The matrix `[rows, columns]` that lies at the start of `buffer`, an array of components.
 
-        Raises `AddressingError` for a buffer that is no contiguous array of components of this size or too small.
+        Raises `AddressingError` for a buffer that is not a contiguous array of components of this size or is too small,
+        and for more than 2^28 elements.
         """
         report = RuleReport("BlockedInterleaved.load")
         memory = self._memory(report, buffer, store=False)
@@ -221,7 +224,7 @@ def _grid(rows: NDArray[np.int32], columns: NDArray[np.int32]) -> NDArray[np.int
 
 
 def _check_multiple(report: RuleReport, broken: Rule, name: str, value: int, unit: int, stride: int = 1) -> None:
-    """Note that `value` is no multiple of `unit * stride`."""
+    """Note a `value` that is not a multiple of `unit * stride`."""
     step = unit * stride
     if value % step:
         report.add(

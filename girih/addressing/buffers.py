@@ -1,4 +1,7 @@
-"""What a load or store asks of NumPy arrays: component types, memory order, writability, room."""
+"""The checks of NumPy arrays that are loaded or stored: component types, memory order, writability, room.
+
+Each check notes what is wrong in a `RuleReport`, and raises nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ TOO_SMALL = rule(
 
 
 def is_component(dtype: np.dtype[np.generic]) -> bool:
-    """Whether a cooperative matrix may have these components; `ml_dtypes` types are known by their kind `V`."""
+    """Whether a cooperative matrix may have these components: types of NumPy, and those of `ml_dtypes`, of kind `V`."""
     if not dtype.isnative or dtype.itemsize not in (1, 2, 4, 8):
         return False
     if dtype.kind == "V":
@@ -52,7 +55,7 @@ def is_component(dtype: np.dtype[np.generic]) -> bool:
 def check_matrix(
     report: RuleReport, matrix: object, shape: tuple[int, int] | None = None, name: str = "matrix"
 ) -> bool:
-    """Note a matrix that is no array `[rows, columns]` of components; `shape` where it is given."""
+    """Whether `matrix` is an array `[rows, columns]` of components, of `shape` if given; notes what is wrong."""
     if not isinstance(matrix, np.ndarray):
         report.add(MATRIX, f"the {name} is {what_it_is(matrix)}", "pass a NumPy array")
         return False
@@ -65,7 +68,7 @@ def check_matrix(
 
 
 def check_component(report: RuleReport, dtype: np.dtype[np.generic], name: str) -> None:
-    """Note a component type that no matrix has."""
+    """Note a type that the components of a matrix cannot have."""
     if not is_component(dtype):
         fix = "use an integer or float type of NumPy or ml_dtypes"
         if not dtype.isnative:
@@ -74,7 +77,7 @@ def check_component(report: RuleReport, dtype: np.dtype[np.generic], name: str) 
 
 
 def check_buffer(report: RuleReport, buffer: object, store: bool) -> bool:
-    """Note what is no contiguous array, or not writable where it is stored to."""
+    """Whether `buffer` is a contiguous array of numbers; notes it otherwise, and where a store may not write."""
     if isinstance(buffer, np.ma.MaskedArray):
         report.add(BUFFER, "the buffer is a masked array; masks say nothing to a load or store", "pass array.filled()")
         return False
@@ -107,7 +110,7 @@ def check_same_type(report: RuleReport, buffer: AnyArray, dtype: np.dtype[np.gen
 
 
 def check_base(report: RuleReport, element_offset: object, size: int, unit: str) -> int:
-    """The element offset; notes what is no offset, and a base that is no multiple of 16 bytes."""
+    """The element offset as an `int`; notes an illegal one, and a base that is not a multiple of 16 bytes."""
     offset = report.integer("element_offset", element_offset, 0, I64_HIGH // max(size, 1), ELEMENT_OFFSET)
     if offset * size % 16:
         step = 16 // np.gcd(size, 16)
@@ -126,7 +129,7 @@ def check_room(report: RuleReport, access: Access, offset: int, length: int, uni
         place = np.unravel_index(int(access.element.argmax()), access.shape)
         report.add(
             TOO_SMALL,
-            f"element {[int(one) for one in place]} is {unit} {offset + highest} of a buffer of {length} {unit}s",
+            f"element {list(map(int, place))} is {unit} {offset + highest} of a buffer of {length} {unit}s",
             f"pass a buffer of at least {offset + highest + 1} {unit}s, or a clamp mode and the true dimensions",
         )
 

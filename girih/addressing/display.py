@@ -1,7 +1,7 @@
 """`Drawn`: address models show themselves as pictures in notebooks.
 
-This is the one arrow out of this package: a notebook asks the object itself for its picture, and the pictures are made
-in `girih.draw`, which knows the models. The module is loaded by name, when a notebook asks and not before, so that
+This is the one dependency of this package on `girih.draw`, which makes the pictures and knows the models: a notebook
+asks the object itself for its picture. The module is loaded by name, when a notebook asks and not before, so that
 `girih.addressing` stays importable with NumPy alone.
 """
 
@@ -16,9 +16,9 @@ class Drawn:
     __slots__ = ()
 
     def _repr_svg_(self) -> str | None:
-        """The picture as SVG; None, whereupon a notebook shows the text, for a model without a picture."""
+        """The picture as SVG; None for a model without a picture, of which a notebook shows the text."""
         try:
             return str(import_module("girih.draw").svg(self))
         except Exception:
-            # Whatever it is, a cell that ends in a model is no place to stop at; `girih.draw.svg` says what is wrong.
+            # A cell of a notebook must not fail for want of a picture; `girih.draw.svg` says what is wrong.
             return None

@@ -1,11 +1,11 @@
 """Rules of the address models, and the one error that lists every rule that a model or an operand breaks.
 
-Every rule has an id, says what holds, and cites its source; all of them stand in `RULES`. A `Violation` is one rule
-that does not hold, in words with numbers. Severity `error` makes the model illegal; `lint` is legal, but hardly meant.
-Sources: `000` to `004` are the specifications. Tensor copies have rules that 004 does not hold: `PTX ISA` is NVIDIA's
+Every rule has an id, says what holds, and cites its source; `RULES` holds all of them. A `Violation` is one rule that
+does not hold, in words with numbers. Severity `error` makes the model illegal; `lint` is legal and probably not meant.
+Sources: `000` to `004` are the specifications. Tensor copies have rules that 004 does not state: `PTX ISA` is NVIDIA's
 manual of the instructions (version 9.0), `driver` the documentation of the CUDA driver API (version 13.0,
-cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col), `CUDA programming guide` that book. `measured` is what an NVIDIA
-H200 did, `girih` is a limit of this package.
+cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col), `CUDA programming guide` NVIDIA's book of that name. `measured` is
+what an NVIDIA H200 did, `girih` is a limit of this package.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ I64_HIGH = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that does not hold: its id, what came in words with numbers, what to do, the section that says so."""
+    """One rule that does not hold.
+
+    `rule` is its id, `message` says what came, with numbers, `fix` what to do, or nothing; `source` is the section that
+    states the rule. `error` makes a model illegal, `lint` is legal and probably not meant.
+    """
 
     rule: str
     message: str
@@ -41,7 +45,10 @@ class Violation:
 
 
 class AddressingError(ValueError):
-    """An illegal model or operand; `violations` holds every rule that is broken, in the order of the operands."""
+    """An illegal model or operand; `violations` holds every rule that is broken, in the order of the operands.
+
+    `what` is the name of the class or method that refused.
+    """
 
     def __init__(self, what: str, violations: Iterable[Violation]) -> None:
         self.what = what
@@ -49,12 +56,15 @@ class AddressingError(ValueError):
         super().__init__(what, self.violations)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.what}:", *(f"  {one.rule}: {one}" for one in self.violations)])
+        return "\n".join([f"{self.what}:", *(f"  {violation.rule}: {violation}" for violation in self.violations)])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What must hold (`error`) or what a careful user does (`lint`), and where it is written."""
+    """A rule that must hold (`error`), or that a careful user keeps (`lint`).
+
+    `id` is `model.rule-id`, `says` the rule in words, `source` the section that states it.
+    """
 
     id: str
     says: str
@@ -62,7 +72,7 @@ class Rule:
     severity: Severity = "error"
 
     def violation(self, message: str, fix: str = "") -> Violation:
-        """This rule, broken: `message` says what came, with numbers; `fix` what to do."""
+        """The violation of this rule: `message` says what came, with numbers; `fix` what to do."""
         return Violation(self.id, message, fix, self.source, self.severity)
 
 
@@ -71,7 +81,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(identifier: str, says: str, source: str, severity: Severity = "error") -> Rule:
-    """Declare a rule and enter it into `RULES`; ids are `model.rule-id`. Raises `KeyError` for an id taken."""
+    """The rule with this id, `model.rule-id`, entered into `RULES`. Raises `KeyError` for an id that is taken."""
     if identifier in RULES:
         raise KeyError(f"two rules are called {identifier}")
     RULES[identifier] = Rule(identifier, says, source, severity)
@@ -83,7 +93,7 @@ NOT_A_SEQUENCE = rule("operand.sequence", "what there is one of per dimension co
 
 
 def what_it_is(value: object) -> str:
-    """The type of a value as a sentence ends with it: "None", "an int", "a str"."""
+    """The type of a value in words, as the end of a sentence: "None", "an int", "a str"."""
     if value is None:
         return "None"
     name = type(value).__name__
@@ -103,15 +113,15 @@ def one_of(words: Collection[str]) -> str:
 
 
 def _short(value: object) -> str:
-    """The value as Python writes it, as far as a line holds it."""
+    """The value as Python writes it, cut where it is longer than 60 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 class RuleReport:
-    """Collects what is wrong with one model or call, so that one error lists everything.
+    """The violations of one model or call, collected so that one error lists all of them.
 
-    `what` starts the error: "TensorLayout.set_dimension", say.
+    `what` begins the error: "TensorLayout.set_dimension", say.
     """
 
     def __init__(self, what: str) -> None:
@@ -121,11 +131,11 @@ class RuleReport:
         """The names of the integers that were refused."""
 
     def add(self, broken: Rule, message: str, fix: str = "") -> None:
-        """Note that a rule does not hold."""
+        """Note a violation of a rule."""
         self.violations.append(broken.violation(message, fix))
 
     def integer(self, name: str, value: object, low: int, high: int, range_rule: Rule, fix: str = "") -> int:
-        """`value` as an `int`; notes what is no integer or outside `low` .. `high`, and returns `low` then."""
+        """`value` as an `int`; `low`, and a note, where it is not an integer from `low` to `high`."""
         try:
             number = operator.index(cast(SupportsIndex, value))
         except TypeError:
@@ -141,28 +151,28 @@ class RuleReport:
     def integers(
         self, name: str, values: Sequence[object], low: int, high: int, range_rule: Rule, fix: str = ""
     ) -> tuple[int, ...]:
-        """`integer` for each of `name[0]`, `name[1]`, ..."""
+        """The values as `int`s from `low` to `high`, with a note for each other one, as `name[0]`."""
         return tuple(
             self.integer(f"{name}[{position}]", value, low, high, range_rule, fix)
             for position, value in enumerate(values)
         )
 
     def sequence(self, name: str, values: object, of: str) -> tuple[object, ...]:
-        """`values` as a tuple; notes what is no tuple, list or array, and returns nothing then."""
+        """`values` as a tuple; empty, and a note, for a text and for what cannot be iterated over."""
         if isinstance(values, Iterable) and not isinstance(values, str | bytes):
             return tuple(values)
         self.add(NOT_A_SEQUENCE, f"{name} = {_short(values)} is no tuple", f"pass a tuple of {of}")
         return ()
 
     def word(self, name: str, value: object, words: Collection[str], broken: Rule) -> str:
-        """`value`; notes when it is none of `words`, and returns "" then."""
+        """`value` where it is one of `words`; otherwise "", and a note."""
         if isinstance(value, str) and value in words:
             return value
         self.add(broken, f"{name} = {_short(value)} is unknown", f"use {one_of(words)}")
         return ""
 
     def done(self) -> None:
-        """Raise one `AddressingError` with everything noted of severity `error`, if there is any."""
-        errors = [one for one in self.violations if one.severity == "error"]
+        """Raise one `AddressingError` with all violations of severity `error`, if there are any."""
+        errors = [violation for violation in self.violations if violation.severity == "error"]
         if errors:
             raise AddressingError(self.what, errors)

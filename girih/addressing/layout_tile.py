@@ -21,9 +21,8 @@ from girih.addressing.tensor_view import TensorView
 class LayoutTile(Drawn):
     """A matrix `[rows, columns]` that lies in memory as `layout` and `view` say (001 8.X).
 
-    The base is `element_offset` elements from the start of a buffer. Raises `AddressingError` for what is no layout or
-    view, and for numbers out of range; `access`, `load` and `store` as those of `TensorLayout`, `load_tensor` and
-    `store_tensor` do.
+    The base is `element_offset` elements from the start of a buffer. Raises `AddressingError` for a `layout` or `view`
+    of another type and for numbers out of range: rows and columns are 1 to 2^32-1, the offset 0 to 2^63-1.
     """
 
     layout: TensorLayout
@@ -51,7 +50,7 @@ class LayoutTile(Drawn):
     def of_span(cls, layout: TensorLayout) -> LayoutTile:
         """The span of a layout as a matrix: the innermost dimension along the columns, all others along the rows.
 
-        Raises `AddressingError` for what is no layout, one without dimensions, and over 2^32-1 rows.
+        Raises `AddressingError` for a `layout` of another type or without dimensions, and for over 2^32-1 rows.
         """
         report = RuleReport("LayoutTile.of_span")
         if not isinstance(layout, TensorLayout):
@@ -63,7 +62,10 @@ class LayoutTile(Drawn):
         return cls(layout, math.prod(layout.span[:-1]), layout.span[-1])
 
     def access(self) -> Access:
-        """What a load touches; `element` counts from the start of the buffer."""
+        """The elements that a load touches, `[rows, columns]`; `element` counts from the start of the buffer (001 8.X).
+
+        Raises `AddressingError` for what `TensorLayout.access` refuses, and for an index over 2^63-1.
+        """
         access = self.layout.access(self.rows, self.columns, self.view)
         self._check_last(int(access.element.max(initial=-1)))
         moved = np.where(access.element >= 0, access.element + self.element_offset, -1)
@@ -78,7 +80,10 @@ class LayoutTile(Drawn):
         report.done()
 
     def load(self, buffer: AnyArray) -> AnyArray:
-        """The matrix that lies in `buffer`, an array of components; elements that are skipped are 0."""
+        """The matrix `[rows, columns]` that lies in `buffer`, an array of components; skipped elements are 0.
+
+        Raises `AddressingError` for arrays, layouts and views that `load_tensor` refuses.
+        """
         report = RuleReport("LayoutTile.load")
         check_count(report, (self.rows, self.columns))
         if check_buffer(report, buffer, store=False):
@@ -88,9 +93,12 @@ class LayoutTile(Drawn):
         return load_tensor(empty, buffer, self.element_offset, self.layout, self.view)
 
     def store(self, buffer: AnyArray, matrix: AnyArray) -> None:
-        """Write a matrix `[rows, columns]` into `buffer`, which changes in place."""
+        """Write `matrix`, `[rows, columns]` components, into `buffer`, an array of the same components, in place.
+
+        Raises `AddressingError` for arrays, layouts and views that `store_tensor` refuses, before anything is written.
+        """
         store_tensor(matrix, buffer, self.element_offset, self.layout, self.view)
 
     def lints(self) -> tuple[Violation, ...]:
-        """What is legal and probably not meant, in the layout, the view, and this access."""
+        """The violations of severity `lint`: what is legal and probably not meant in layout, view and load."""
         return self.layout.lints(self.rows, self.columns, self.view)

@@ -27,7 +27,7 @@ from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
 
 Decode = Callable[[AnyArray, AnyArray, AnyArray], AnyArray]
-"""`decode(blocks, block_coord, coord_in_block)`: the leading axis of all three runs over elements; gives components."""
+"""A function `decode(blocks, block_coord, coord_in_block)`; the first axis of all three runs over elements."""
 
 UNDEFINED = rule(
     "load_store.undefined",
@@ -51,7 +51,9 @@ def load_tensor(
     *,
     quirks: str | None = None,
 ) -> AnyArray:
-    """The matrix `[rows, columns]` after a load; `matrix` gives shape, components and the elements that are skipped.
+    """The matrix `[rows, columns]` after a load (001 8.X coopMatLoadTensorNV).
+
+    `matrix` gives its shape, its component type, and the elements that the load skips.
 
     Without `decode`, `buffer` holds components of the matrix's type and `element_offset` counts them. With `decode`,
     `buffer` is indexed by block along its first axis, `element_offset` counts blocks, and for the K elements that have
@@ -59,7 +61,7 @@ def load_tensor(
     rounded to the matrix's type. Elements outside with clamp mode "constant" get the clamp value and are not decoded.
 
     Raises `AddressingError` for arrays, offsets, layouts and views that break a rule of 000 or 001, all rules at once:
-    among them a base that is no multiple of 16 bytes, a buffer too small, and undefined accesses.
+    among them a base that is not a multiple of 16 bytes, a buffer that is too small, and undefined accesses.
     """
     plan = _plan("load_tensor", matrix, buffer, element_offset, layout, view, quirks, decode=decode)
     access, taken = plan.access, plan.access.element >= 0
@@ -83,9 +85,10 @@ def store_tensor(
 ) -> None:
     """Store the matrix `[rows, columns]` into `buffer`, which changes in place (001 8.X coopMatStoreTensorNV).
 
-    Elements outside the layout are dropped unless the clamp mode is "undefined". Where several elements of the matrix
-    fall on one memory element, one of them is stored. Raises `AddressingError` as `load_tensor`, and for a read-only
-    buffer, before anything is written.
+    `element_offset` counts components from the start of the buffer. Elements outside the layout are dropped unless the
+    clamp mode is "undefined". Where several elements of the matrix fall on one memory element, one of them is stored.
+    Raises `AddressingError` before anything is written, for arrays, offsets, layouts and views that break a rule of 000
+    or 001, all rules at once, and for a read-only buffer.
     """
     plan = _plan("store_tensor", matrix, buffer, element_offset, layout, view, quirks, store=True)
     taken = plan.access.element >= 0
@@ -113,7 +116,7 @@ def _plan(
     store: bool = False,
     decode: object = None,
 ) -> _TransferPlan:
-    """Check everything, and raise one error with all that is wrong."""
+    """The checked plan of a load or store. Raises one `AddressingError` with everything that is wrong."""
     report = RuleReport(what)
     good = [
         _check_models(report, layout, view),
@@ -165,7 +168,7 @@ def _check_defined(report: RuleReport, access: Access) -> None:
 
 def _decoded(decode: Decode, blocks: AnyArray, access: Access, taken: AnyArray, matrix: AnyArray) -> AnyArray:
     """The components that `decode` returns, in the matrix's type."""
-    coordinates = [one[taken].astype(np.int64) for one in (access.block, access.within) if one is not None]
+    coordinates = [array[taken].astype(np.int64) for array in (access.block, access.within) if array is not None]
     values = np.asarray(decode(blocks, coordinates[0], coordinates[1]))
     report = RuleReport("load_tensor")
     if values.shape != (len(blocks),):

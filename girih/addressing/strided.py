@@ -70,7 +70,7 @@ class Strided(Drawn):
     def of(cls, array: AnyArray) -> Strided:
         """The memref that a NumPy array is: its shape, and its strides in elements.
 
-        Raises `AddressingError` for empty arrays and for strides that are negative or no whole elements.
+        Raises `AddressingError` for empty arrays and for strides that are negative or not whole elements.
         """
         report = RuleReport("Strided.of")
         if not isinstance(array, np.ndarray):
@@ -91,16 +91,16 @@ class Strided(Drawn):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The strides, which are never None once the memref exists."""
+        """The strides in elements, also where they were left out and follow from the shape."""
         return self.strides or ()
 
     @property
     def last(self) -> int:
-        """The largest index of an element."""
+        """The largest index of an element, counted from the start of the buffer."""
         return self.offset + sum((size - 1) * stride for size, stride in zip(self.shape, self.steps, strict=True))
 
     def subview(self, *slices: tuple[int, int]) -> Strided:
-        """The part with one `(offset, size)` per mode (003 Subview).
+        """The part of the memref that one `(offset, size)` per mode, in elements, selects (003 Subview).
 
         Raises `AddressingError` for a wrong count, an empty part, or one that leaves the memref.
         """
@@ -113,8 +113,8 @@ class Strided(Drawn):
             if not (isinstance(one, tuple | list) and len(one) == 2):
                 report.add(COUNT, f"slice {mode} is {one!r}", fix)
         report.done()
-        offsets = report.integers("offset", [one[0] for one in slices], 0, I64_HIGH, OFFSET)
-        sizes = report.integers("size", [one[1] for one in slices], 1, I64_HIGH, SHAPE)
+        offsets = report.integers("offset", [offset for offset, _ in slices], 0, I64_HIGH, OFFSET)
+        sizes = report.integers("size", [size for _, size in slices], 1, I64_HIGH, SHAPE)
         for mode, (start, size, whole) in enumerate(zip(offsets, sizes, self.shape, strict=True)):
             if start + size > whole:
                 report.add(
@@ -127,7 +127,7 @@ class Strided(Drawn):
         return Strided(sizes, self.steps, moved)
 
     def access(self) -> Access:
-        """Where each element lies; the tile has the shape of the memref, and every element is in bounds.
+        """The place in memory of each element; the tile has the shape of the memref, and every element is in bounds.
 
         Raises `AddressingError` for more than 2^28 elements.
         """
@@ -141,7 +141,7 @@ class Strided(Drawn):
     def load(self, buffer: AnyArray) -> AnyArray:
         """The elements as an array of the memref's shape, taken from `buffer`, read in the order of its memory.
 
-        Raises `AddressingError` for a buffer that is no contiguous array of components or too small.
+        Raises `AddressingError` for a buffer that is not a contiguous array of components or is too small.
         """
         report = RuleReport("Strided.load")
         check_count(report, self.shape)
@@ -164,7 +164,7 @@ class Strided(Drawn):
         memory[self.access().element] = values
 
     def lints(self) -> tuple[Violation, ...]:
-        """Whether elements share a place, so that the result of storing depends on the order."""
+        """The lint for elements that share a place, so that the result of a store depends on the order; or none."""
         report = RuleReport("Strided")
         if not _is_injective(self.shape, self.steps):
             report.add(
@@ -188,7 +188,7 @@ class Strided(Drawn):
 
 
 def _is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether, ordered by stride, each mode steps over all that the modes before it span."""
+    """Whether each mode, in the order of their strides, steps over everything that the modes before it span."""
     reach = 0
     for stride, size in sorted((stride, size) for stride, size in zip(strides, shape, strict=True) if size > 1):
         if stride <= reach:

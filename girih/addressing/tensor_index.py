@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from girih.addressing.tensor_layout import TensorLayout
 
 CHUNK = 1 << 15
-"""How many matrix elements are worked on at once, so that the intermediate arrays stay in the cache."""
+"""The number of matrix elements that are worked on at once, so that the intermediate arrays stay in the cache."""
 TABLE = 1 << 14
-"""Up to which span a dimension is looked up."""
+"""The largest span of a dimension that is worked out once and looked up."""
 OUTSIDE = 1 << 56
-"""Added to the index of what lies outside; more than five dimensions can sum up to."""
+"""A number that is added to the index of what lies outside; it is more than five dimensions can sum up to."""
 
 Numbers = NDArray[np.uint32]
 Coordinates = NDArray[np.int32] | NDArray[np.int64]
@@ -38,7 +38,7 @@ Coordinates = NDArray[np.int32] | NDArray[np.int64]
 def tensor_access(
     layout: TensorLayout, rows: int, columns: int, view: TensorView | None, store: bool, quirks: str | None
 ) -> Access:
-    """`TensorLayout.access`: checks the operands, then fills the arrays chunk by chunk."""
+    """The access that `TensorLayout.access` returns, worked out chunk by chunk. Raises `AddressingError`."""
     shape = _check(layout, rows, columns, view, quirks)
     part = _Part(layout, view, store, quirks, shape)
     element, kind = part.run(None)
@@ -47,7 +47,7 @@ def tensor_access(
 
 
 def _zeros_where(element: NDArray[np.int64], dim: int) -> NDArray[np.int32]:
-    """Coordinates inside blocks of one element: 0, and -1 where there is no element; the last axis is not stored."""
+    """The coordinates inside blocks of one element: 0, and -1 without an element; the last axis takes no memory."""
     single = np.minimum(element, 0).astype(np.int32) if element.size and element.min() < 0 else np.zeros((), np.int32)
     return np.broadcast_to(single[..., None], (*element.shape, dim))
 
@@ -65,9 +65,10 @@ def _chunks(first: int, last: int, left: int, right: int) -> list[tuple[int, int
 
 @dataclass(frozen=True)
 class _Steps:
-    """What one dimension of the layout contributes per coordinate: `OUTSIDE` plus its share of the index, and a place.
+    """The contribution of one dimension of the layout per coordinate: its share of the index, and a place.
 
-    The place is the block's number, together with the place in the block where blocks have several elements.
+    The share is `OUTSIDE` and more for what lies outside. The place is the block's number, together with the place in
+    the block where blocks have several elements.
     """
 
     term: NDArray[np.int64]
@@ -97,7 +98,7 @@ class _Part:
         ]
 
     def run(self, place: Coordinates | None) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """`Access.element` and `Access.kind`, chunk by chunk; fills `place` `[dim, rows, columns]`, if given."""
+        """The values of `Access.element` and `Access.kind`; fills `place` `[dim, rows, columns]`, if it is given."""
         rows, columns = self.shape
         row_offset, row_span, column_offset, column_span = self.view.clip if self.view else (0, U32, 0, U32)
         width = np.uint32(min(columns, column_span))
@@ -119,7 +120,7 @@ class _Part:
         return element, kind
 
     def places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """`Access.block` and `Access.within`."""
+        """The values of `Access.block` and `Access.within`."""
         place = np.empty((self.layout.dim, *self.shape), self.place_type)
         element, _ = self.run(place)
         if not self.blocked:
@@ -128,7 +129,7 @@ class _Part:
         return pairs[..., 0], pairs[..., 1]
 
     def steps(self, position: int, coordinate: Numbers) -> _Steps:
-        """Dimension `position` of spanCoordToTensorCoord and tensorCoordToLinear (001 8.X)."""
+        """The steps of dimension `position` in spanCoordToTensorCoord and tensorCoordToLinear (001 8.X)."""
         layout = self.layout
         size, block = layout.dimension[position], layout.block_size[position]
         moved = (coordinate + np.uint32(layout.offset[position] & U32)).view(np.int32)
@@ -182,7 +183,7 @@ class _Part:
         kind: NDArray[np.uint8],
         place: Coordinates | None,
     ) -> None:
-        """Note how the access ends; without an element everything is -1, whose bits are all ones."""
+        """Write `code` as the kind of these elements, and -1, whose bits are all ones, as their element and place."""
         np.copyto(kind, np.uint8(code), where=where)
         if code is not Kind.CLAMPED:
             element |= -where.astype(np.int64)
@@ -220,18 +221,21 @@ _MOVES: dict[str, Callable[[Coordinates, int], Coordinates]] = {
     "repeat": _repeat,
     "mirror_repeat": _mirror,
 }
-"""Where a coordinate outside 0 .. size-1 goes; those inside stay (001 8.X spanCoordToTensorCoord)."""
+"""The clamp modes that move a coordinate outside 0 .. size-1, and how; others stay (001 8.X spanCoordToTensorCoord)."""
 
 
 def _saturated(number: Coordinates, stride: int) -> NDArray[np.int64]:
-    """`number * stride`, or something beyond 32 bits where the product is, without overflow of 64 bits."""
+    """The product `number * stride`, or a number beyond 32 bits where it is one, without overflow of 64 bits."""
     if stride == 0:
         return np.zeros(number.shape, np.int64)
     return np.minimum(number.astype(np.int64), U32 // stride + 1) * stride
 
 
 def _unravel(index: Numbers, sizes: Sequence[int], order: Sequence[int]) -> list[Numbers]:
-    """linearToSpanCoord and linearToViewCoord: the coordinate in each dimension; `order` lists them outermost first."""
+    """The coordinate in each dimension of a linear index (001 8.X linearToSpanCoord, linearToViewCoord).
+
+    `order` lists the dimensions, outermost first.
+    """
     coordinates = [index] * len(sizes)
     for position in reversed(order):
         size = np.uint32(sizes[position])
@@ -242,7 +246,7 @@ def _unravel(index: Numbers, sizes: Sequence[int], order: Sequence[int]) -> list
 
 
 def _through_view(index: Numbers, view: TensorView, span: Sequence[int]) -> Numbers:
-    """linearToViewCoord, then viewCoordToLinear (001 8.X), both modulo 2^32."""
+    """The index that a view makes of another: linearToViewCoord, then viewCoordToLinear (001 8.X), modulo 2^32."""
     sizes, strides = _view_shape(view, span)
     result = np.zeros_like(index)
     for coordinate, stride in zip(_unravel(index, sizes, view.order), strides, strict=True):
@@ -251,7 +255,7 @@ def _through_view(index: Numbers, view: TensorView, span: Sequence[int]) -> Numb
 
 
 def _view_shape(view: TensorView, span: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """Dimensions and strides in effect: the view's own, or those of the span."""
+    """The dimensions and strides in effect: the view's own, or those of the span."""
     if view.has_dimensions:
         return view.dimension, view.stride
     return span, [math.prod(span[position + 1 :]) for position in range(view.dim)]
@@ -289,7 +293,7 @@ def _check_view(report: RuleReport, layout_dim: int, view: TensorView) -> None:
 
 def _check_overflow(layout: TensorLayout, element: NDArray[np.int64]) -> None:
     if element.size and element.max() > U32:
-        row, column = (int(one[0]) for one in np.nonzero(element > U32))
+        row, column = (int(indices[0]) for indices in np.nonzero(element > U32))
         report = RuleReport("TensorLayout.access")
         report.add(
             rules.INDEX_OVERFLOW,
@@ -302,7 +306,7 @@ def _check_overflow(layout: TensorLayout, element: NDArray[np.int64]) -> None:
 def tensor_lints(
     layout: TensorLayout, rows: int, columns: int, view: TensorView | None, store: bool
 ) -> list[Violation]:
-    """What is legal and probably not meant in one access."""
+    """The violations of severity `lint` in one access: what is legal and probably not meant."""
     access = tensor_access(layout, rows, columns, view, store, None)
     report = RuleReport("TensorLayout.access")
     total = math.prod(layout.span)

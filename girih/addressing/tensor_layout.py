@@ -48,7 +48,7 @@ class TensorLayout(Drawn):
     floor_stride: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The strides that a driver with the quirk "nvidia-580" uses."""
     block_size_is_late: bool = field(init=False, default=False, repr=False, compare=False)
-    """Whether the block size was set when the strides had already followed from the dimensions."""
+    """Whether the block size was set after the strides had followed from the dimensions."""
 
     def __post_init__(self) -> None:
         report = RuleReport("TensorLayout")
@@ -60,7 +60,9 @@ class TensorLayout(Drawn):
         self._put(floor_stride=zeros)
 
     def set_block_size(self, *block_size: SupportsIndex) -> TensorLayout:
-        """A copy with these block sizes, in elements; strides computed before stay (000 OpTensorLayoutSetBlockSizeNV).
+        """A copy with these block sizes, in elements, outermost dimension first (000 OpTensorLayoutSetBlockSizeNV).
+
+        Strides that were computed before stay.
 
         Raises `AddressingError` unless there is one block size of 1 .. 2^32-1 per dimension.
         """
@@ -71,7 +73,7 @@ class TensorLayout(Drawn):
         return self._changed(block_size=sizes, block_size_is_late=late)
 
     def set_dimension(self, *dimension: SupportsIndex) -> TensorLayout:
-        """A copy with these dimensions, in elements (000 OpTensorLayoutSetDimensionNV).
+        """A copy with these dimensions, in elements, outermost first (000 OpTensorLayoutSetDimensionNV).
 
         The span becomes the dimensions, the offset 0, and the strides, in blocks, those of a dense tensor: a block row
         counts `ceiling(dimension / block size)`. Raises `AddressingError` unless there is one dimension of 1 .. 2^32-1
@@ -103,7 +105,7 @@ class TensorLayout(Drawn):
         )
 
     def set_stride(self, *stride: SupportsIndex) -> TensorLayout:
-        """A copy with these strides, in blocks (000 OpTensorLayoutSetStrideNV).
+        """A copy with these strides, in blocks, outermost dimension first (000 OpTensorLayoutSetStrideNV).
 
         Raises `AddressingError` unless there is one stride of 0 .. 2^32-1 per dimension, each at least the next one
         times the next dimension in blocks.
@@ -128,7 +130,8 @@ class TensorLayout(Drawn):
     def slice(self, *slices: tuple[SupportsIndex, SupportsIndex]) -> TensorLayout:
         """A copy that accesses a region: one `(offset, span)` per dimension, in elements (000 OpTensorLayoutSliceNV).
 
-        Offsets are signed, add to those there and may point outside; spans replace those there.
+        The outermost dimension is first. Offsets are signed, add to those of the layout and may point outside; spans
+        replace those of the layout.
         Raises `AddressingError` for a wrong count, a span outside 1 .. 2^32-1, or an offset that leaves 32 bits.
         """
         report = RuleReport("TensorLayout.slice")
@@ -163,10 +166,11 @@ class TensorLayout(Drawn):
     def access(
         self, rows: int, columns: int, view: TensorView | None = None, store: bool = False, *, quirks: str | None = None
     ) -> Access:
-        """What a load (or store) of a matrix `[rows, columns]` touches (001 8.X Cooperative Matrix Functions).
+        """The elements that a load of a matrix `[rows, columns]` touches, or with `store` a store of one.
 
-        `element` counts components (or blocks) from the base, `block` and `within` are `[rows, columns, dim]`. With
-        `quirks="nvidia-580"` the answer is that driver's where it leaves the text.
+        `element` counts components, or blocks, from the base; `block` and `within` are `[rows, columns, dim]`. With
+        `quirks="nvidia-580"` the answer is that driver's where it differs from the text (001 8.X Cooperative Matrix
+        Functions).
         Raises `AddressingError` for an illegal shape, dimensions that were never set, a view that does not fit the
         layout, and indices beyond 32 bits.
         """
@@ -179,9 +183,10 @@ class TensorLayout(Drawn):
         view: TensorView | None = None,
         store: bool = False,
     ) -> tuple[Violation, ...]:
-        """What is legal and probably not meant: in the layout, and with `rows` and `columns` in that access of it.
+        """The violations of severity `lint`: what is legal and probably not meant in the layout.
 
-        Raises `AddressingError` where `access` does.
+        With `rows` and `columns` also those of a load of such a matrix, or with `store` of a store. Raises
+        `AddressingError` for operands that `access` refuses.
         """
         report = RuleReport("TensorLayout")
         self._lint_strides(report)
@@ -192,10 +197,10 @@ class TensorLayout(Drawn):
                     f"dimension[{position}] = 1 is mirrored, a remainder by 2*1-2 = 0; coordinate 0 is taken",
                     'use "clamp_to_edge", which says so',
                 )
-        found = [*report.violations, *(view.lints() if view is not None else ())]
+        violations = [*report.violations, *(view.lints() if view is not None else ())]
         if rows is not None and columns is not None:
-            found += tensor_lints(self, rows, columns, view, store)
-        return tuple(found)
+            violations += tensor_lints(self, rows, columns, view, store)
+        return tuple(violations)
 
     def _lint_strides(self, report: RuleReport) -> None:
         if self.block_size_is_late:

@@ -58,7 +58,7 @@ class TensorView(Drawn):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The permutation, which is never None once the view exists."""
+        """The permutation, also where it was left out: 0, 1, 2 ..."""
         return self.permutation or ()
 
     def set_dimension(self, *dimension: SupportsIndex) -> TensorView:
@@ -114,7 +114,7 @@ class TensorView(Drawn):
         return copy.copy(self)._put(clip=clip)
 
     def lints(self) -> tuple[Violation, ...]:
-        """What is legal and probably not meant in this view by itself."""
+        """The violations of severity `lint`: what is legal and probably not meant in the view, whatever its layout."""
         report = RuleReport("TensorView")
         for axis, offset, span in (("row", *self.clip[:2]), ("column", *self.clip[2:])):
             if span == 0:

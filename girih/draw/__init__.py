@@ -1,8 +1,8 @@
-"""Pictures of address models: which element of a tile lies where in memory, and what happens to those outside.
+"""Pictures of address models: the place in memory of each element of a tile, and what happens to those outside.
 
-Every model object of `girih.addressing` can be drawn without options; `Options` says what can be chosen. `svg`, `text`
-and files that end in `.svg` need nothing else; `figure` and `.png` need matplotlib, the extra `girih[draw]`. The same
-model and options always give the same SVG and the same text. Of large tiles a part is drawn, and the picture says what
+Every model object of `girih.addressing` can be drawn without options; `Options` lists the choices. `svg`, `text` and
+files that end in `.svg` need nothing else; `figure` and `.png` need matplotlib, the extra `girih[draw]`. Equal models
+and options always give equal SVG and equal text. Of large tiles a part is drawn, and the picture says what
 is left out.
 """
 
@@ -28,25 +28,29 @@ ENDINGS = (".svg", ".png")
 def figure(model: object, **options: Unpack[DrawOptions]) -> Any:
     """The picture of a model of `girih.addressing` as a `matplotlib.figure.Figure`, as large as it needs to be.
 
-    Raises `DrawingError` for what is no model, for options that are malformed or say nothing about it, and without
-    matplotlib; `AddressingError` for operands that the model refuses.
+    `options` are the fields of `Options`. Raises `DrawingError` for a `model` of another type, for options that are
+    malformed or that the model does not have, and without matplotlib; `AddressingError` for operands that the model
+    refuses.
     """
     return _paper().figure(picture(model, options, PAPER_LIMITS))
 
 
 def svg(model: object, **options: Unpack[DrawOptions]) -> str:
-    """The picture as SVG, from `<svg` on, with texts as text; it follows the colour scheme of its reader.
+    """The picture of a model of `girih.addressing` as SVG, from `<svg` on; it follows the colour scheme of its reader.
 
-    Raises as `figure`, but needs no matplotlib.
+    Words are text, which can be searched. `options` are the fields of `Options`. Raises `DrawingError` for a `model` of
+    another type and for options that are malformed or that the model does not have; `AddressingError` for operands that
+    the model refuses.
     """
     return in_svg(picture(model, options, PAPER_LIMITS))
 
 
 def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> None:
-    """Write the picture to a file that ends in `.svg` or `.png`.
+    """Write the picture of a model of `girih.addressing` to a file that ends in `.svg` or `.png`.
 
-    Raises as `figure`, and `DrawingError` for another ending and for a file that cannot be written; `.svg` needs no
-    matplotlib.
+    `options` are the fields of `Options`. Raises `DrawingError` for a `model` of another type, for options that are
+    malformed or that the model does not have, for another ending, for a file that cannot be written, and for `.png`
+    without matplotlib; `AddressingError` for operands that the model refuses.
     """
     if not isinstance(path, str | PathLike):
         raise DrawingError(f"path = {path!r} is no path; pass the name of a file that ends in {' or '.join(ENDINGS)}")
@@ -66,9 +70,11 @@ def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> Non
 
 
 def text(model: object, *, width: int = 100, **options: Unpack[DrawOptions]) -> str:
-    """The picture as plain text for a terminal of `width` characters, without colours, ending in a line break.
+    """The picture of a model of `girih.addressing` as text of at most `width` characters a line, the last line ended.
 
-    Letters before the numbers tell the classes apart. Raises `DrawingError` as `figure` does, but needs no matplotlib.
+    It is ASCII without colours; letters before the numbers tell the classes apart. `options` are the fields of
+    `Options`. Raises `DrawingError` for a `model` of another type, for options that are malformed or that the model
+    does not have, and for a width under 30; `AddressingError` for operands that the model refuses.
     """
     if whole("width", width, 1) < NARROWEST:
         raise DrawingError(f"width = {width}: a picture needs {NARROWEST} characters")
@@ -76,7 +82,7 @@ def text(model: object, *, width: int = 100, **options: Unpack[DrawOptions]) -> 
 
 
 def _paper() -> Any:
-    """The room that needs matplotlib, loaded when something is drawn."""
+    """The module that needs matplotlib, loaded when it draws. Raises `DrawingError` without matplotlib."""
     try:
         return import_module("girih.draw.paper")
     except ImportError as error:

@@ -21,7 +21,7 @@ from girih.draw.tile import (
 
 
 def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
-    """The tile, and the memory that it touches, in rows as long as the tile's row pitch."""
+    """The tile of an access, and the memory that it touches, in rows as long as the tile's row pitch."""
     if not access.element.size:
         raise DrawingError(f"an access of {times(access.shape)} elements has nothing to draw")
     tile = TilePicture.of(access, options.window, limits)
@@ -31,7 +31,7 @@ def access_picture(access: Access, options: Options, limits: Limits) -> Picture:
 
 
 def strided_picture(memref: Strided, options: Options, limits: Limits) -> Picture:
-    """The elements of a memref, its last mode along the columns, and where they lie in memory."""
+    """The elements of a memref, its last mode along the columns, and their places in memory."""
     rows, columns = as_matrix(memref.shape)
     down, across = drawn_lines(options.window, limits, (rows, columns))
     is_part = rows * columns > MOST_ELEMENTS

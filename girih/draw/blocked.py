@@ -57,7 +57,7 @@ def blocked_picture(matrix: BlockedInterleaved, options: Options, limits: Limits
 
 
 def _looks(stride: int) -> tuple[Look, ...]:
-    """The looks of the blocks of a group, and of memory that holds nothing that is looked for."""
+    """The looks of the blocks of a group, and that of memory without drawn elements."""
     names = ["even block", "odd block"] if stride == 1 else [f"block {member} of its group" for member in range(stride)]
     if stride > len(_TINTS):
         names = [f"block {member}, {member + len(_TINTS)}, ... of its group" for member in range(len(_TINTS))]

@@ -1,6 +1,6 @@
-"""From numbered elements to cells: which lines of a large grid are drawn, and what each drawn cell says.
+"""Grids of cells for numbered elements: the lines of a large grid that are drawn, and the text of each drawn cell.
 
-Lines (rows or columns) are int64 arrays of line numbers, ascending. What is left out is always said.
+Lines (rows or columns) are int64 arrays of line numbers, ascending. Notes always name the lines that are left out.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from girih.draw.picture import Axis, plural
 Lines = NDArray[np.int64]
 
 MOST_RANGES = 3
-"""How many ranges of lines that are left out are named; the others are only counted."""
+"""The number of ranges of left-out lines that are named; the others are only counted."""
 
 
 def shown_lines(wanted: NDArray[np.int64], low: int, high: int, limit: int) -> Lines:
     """At most `limit` of the lines `low` to `high - 1`: all of them, or those around the lines wanted."""
     if high - low <= limit:
         return np.arange(low, high)
-    found = np.unique(wanted)
-    if not len(found):
+    lines = np.unique(wanted)
+    if not len(lines):
         return np.arange(low, low + limit)
-    first, last = int(found[0]), int(found[-1])
+    first, last = int(lines[0]), int(lines[-1])
     if last - first >= limit:
-        return found[:limit]
+        return lines[:limit]
     margin = min(1, (limit - (last - first + 1)) // 2)
     return np.arange(max(low, first - margin), min(high, last + 1 + margin))
 
@@ -42,7 +42,7 @@ def axis(name: str, lines: Lines, labels: Sequence[str] | None = None, every: in
 
 
 def left_out(what: str, lines: Lines, low: int, high: int) -> tuple[str, ...]:
-    """Words for the lines of `low` to `high - 1` that are not among `lines`; nothing when none is missing."""
+    """The words for the lines of `low` to `high - 1` that are not among `lines`; none where all are."""
     if len(lines) == high - low:
         return ()
     edges = [low - 1, *lines.tolist(), high]
@@ -60,7 +60,7 @@ class Cells:
         self.code = np.full((len(rows), len(columns)), background, np.uint8)
         self.texts = [[""] * len(columns) for _ in range(len(rows))]
         self.samples: dict[bool, str] = {}
-        """What the first shared cell of each sort means: with a run of numbers, and with any."""
+        """The meanings of the first shared cell with a run of numbers, and of the first with others."""
 
     def put(
         self, row: NDArray[np.int64], column: NDArray[np.int64], number: NDArray[np.int64], code: NDArray[np.uint8]
@@ -86,11 +86,11 @@ class Cells:
 
     @property
     def labels(self) -> tuple[tuple[str, ...], ...]:
-        """The texts of all cells."""
+        """The texts of all cells, row by row."""
         return tuple(tuple(row) for row in self.texts)
 
     def notes(self) -> tuple[str, ...]:
-        """What the reader needs to read the labels."""
+        """The words that explain labels which stand for several elements."""
         return tuple(self.samples.values())
 
 

@@ -65,9 +65,9 @@ def layout_tile_picture(tile: LayoutTile, options: Options, limits: Limits) -> P
 
 
 def _part(tile: LayoutTile, options: Options) -> tuple[int, int]:
-    """Rows and columns of what is worked out of a matrix: its first rows, of very long ones the first elements.
+    """The rows and columns of a matrix that are worked out: its first rows, of very long rows the first elements.
 
-    Illegal sizes stay as they are: the access says what is wrong with them.
+    Illegal sizes are left for the access to refuse.
     """
     is_legal = all(isinstance(size, int | np.integer) and size > 0 for size in (tile.rows, tile.columns))
     if not is_legal or tile.rows * tile.columns <= MOST_ELEMENTS:
@@ -119,7 +119,7 @@ def _panels(layout: TensorLayout, access: Access) -> tuple[str, ...]:
 
 
 def _space(layout: TensorLayout, tile: TilePicture, view: TensorView | None) -> Space:
-    """Where the elements of the tile lie in the tensor, before clamping; those that are skipped have no place.
+    """The places of the tile's elements in the tensor, before clamping; skipped elements have none.
 
     In a layout whose span is one block, accessed the same way, the places in the block are the coordinates.
     """

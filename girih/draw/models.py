@@ -1,4 +1,4 @@
-"""Which picture belongs to which model."""
+"""The picture of each model: the table from its type to the function that draws it, and to the options that it has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from girih.draw.tensor_maps import map_tile_picture, plan_picture, tensor_map_pi
 
 
 def picture(model: object, options: Mapping[str, object], limits: Limits) -> Picture:
-    """The picture of a model. Raises `DrawingError` for what is no model, and for options that it does not have."""
+    """The picture of a model. Raises `DrawingError` for another type, and for options that the model does not have."""
     choices = checked(options)
     for kind, (make, understood) in _MAKERS.items():
         if isinstance(model, kind):

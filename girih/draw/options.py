@@ -1,4 +1,7 @@
-"""What the caller of a picture may choose, checked; and how much of a model fits into one."""
+"""The choices of the caller of a picture, checked, and the limits of what one picture shows.
+
+`checked` turns the keyword arguments of `girih.draw` into `Options`, and raises `DrawingError` for what is malformed.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from girih.draw.picture import DrawingError
 Window = tuple[tuple[int, int], tuple[int, int]]
 
 MOST_LINES = 64
-"""Rows and columns of the largest window."""
+"""The most rows, and columns, of a window."""
 
 
 class DrawOptions(TypedDict, total=False):
-    """The keyword arguments of `figure`, `svg`, `save` and `text`; `Options` says what they mean."""
+    """The types of the keyword arguments of `figure`, `svg`, `save` and `text`; `Options` describes each."""
 
     rows: int
     columns: int
@@ -34,15 +37,16 @@ class DrawOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The choices for one picture; None is the model's own.
+    """The choices for one picture, each for the models that are named; None leaves the choice to the model.
 
-    - `rows`, `columns`, `view`: the matrix that a `TensorLayout` is accessed as, its span by itself; `store`: draw a
-      store instead of a load (`TensorLayout`, `TensorMap`).
-    - `coordinates`, `offsets`, `shared_address`: operands of the copy of a `TensorMap`, innermost first.
-    - `row_bytes`: bytes from row to row of the tile that is read through a `Swizzle`.
-    - `memory_columns`: how many elements a row of the memory has.
+    - `rows`, `columns`, `view`: the matrix that a `TensorLayout` is accessed as, otherwise its span; `store`: whether a
+      store is drawn instead of a load (`TensorLayout`, `TensorMap`).
+    - `coordinates`, in elements, and `offsets`, both innermost first, and `shared_address`, in bytes: the operands of
+      the copy of a `TensorMap`.
+    - `row_bytes`: the bytes from row to row of the tile that is read through a `Swizzle`.
+    - `memory_columns`: the number of elements in a row of the memory.
     - `window`: `((row, rows), (column, columns))`, the part of the tile that is drawn, outer axes counted as rows.
-    - `panels`: which of `tile`, `tensor`, `memory`, `shared` are drawn, in this order.
+    - `panels`: those of `tile`, `tensor`, `memory`, `shared` that are drawn, in this order.
     """
 
     rows: int | None = None
@@ -58,14 +62,14 @@ class Options:
     panels: tuple[str, ...] | None = None
 
     def given(self) -> list[str]:
-        """The names of the options that are not as they are by themselves."""
+        """The names of the options that differ from their defaults."""
         usual = Options()
         return [field.name for field in fields(self) if getattr(self, field.name) != getattr(usual, field.name)]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many rows, columns and planes of a grid are drawn unless a window says otherwise."""
+    """The numbers of rows, columns and planes of a grid that are drawn unless a window says otherwise."""
 
     rows: int
     columns: int
@@ -75,7 +79,7 @@ class Limits:
 PAPER_LIMITS = Limits(16, 16, 6)
 TERMINAL_LIMITS = Limits(16, 16, 4)
 RING = 2
-"""So many lines more may a grid have in which a tile lies, for what is around it."""
+"""The number of lines that a grid with a tile in it may have in addition, for what is around the tile."""
 
 
 def checked(options: Mapping[str, object]) -> Options:
@@ -107,7 +111,7 @@ def _size(options: Mapping[str, object], name: str) -> int | None:
 
 
 def whole(name: str, value: object, low: int) -> int:
-    """An integer of at least `low`. Raises `DrawingError` for anything else."""
+    """The value as an integer of at least `low`. Raises `DrawingError` for any other value."""
     try:
         number = operator.index(cast(SupportsIndex, value))
     except TypeError:

@@ -1,8 +1,9 @@
-"""Where everything of a picture stands: panels from left to right, then below; title above, legend below.
+"""The page of a picture, with all its places: panels from left to right, then below; title above, legend below.
 
 A page is a list of marks: cells, lines and words with their places, which `girih.draw.vector` writes as SVG and
 `girih.draw.paper` draws with matplotlib. Lengths are in inches, y points down. Cells are equally large, words never
-meet, and a picture is no wider than a column of text wherever its cells allow it, so that its words can be read there.
+overlap, and a picture is no wider than a column of text wherever its cells allow it, so that its words can be read
+there.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ import numpy as np
 from girih.draw.picture import INK, Axis, Look, Panel, Picture, PictureFrame
 
 CELL_HEIGHT, CELL_WIDTH, GAP = 0.26, 0.30, 0.16
-"""Inches of a cell, and of the space where lines are left out."""
+"""The height and the width of a cell, and the space where lines are left out, in inches."""
 NARROW_CELL = 0.19
-"""Inches of the narrowest cell, where many stand side by side."""
+"""The width of the narrowest cell in inches, where many are side by side."""
 MARGIN, BETWEEN = 0.2, 0.45
-"""Inches around the picture, and between panels."""
+"""The space around the picture, and between panels, in inches."""
 WIDEST, NARROWEST = 7.66 - 2 * MARGIN, 3.0
-"""Inches after which panels go on below, so that a page has 736 pixels; and of the smallest panel with its words."""
+"""The inches after which panels continue below, so that a page has 736 pixels; and those of the smallest panel."""
 LEAST = 5.5
-"""Inches of the narrowest picture; a long title widens it."""
+"""The width of the narrowest picture in inches; a long title widens it."""
 GLYPH, LINE = 0.6 / 72, 1.45 / 72
-"""Inches of the width of a character (DejaVu Sans, a generous average) and from line to line, at a size of 1 point."""
+"""The width of a character (DejaVu Sans, a generous average), and the step of lines, in inches at a size of 1 point."""
 DIGIT = 0.65 / 72
-"""The same for digits, which are wide."""
+"""The width of a digit in inches at a size of 1 point; digits are wider than the average."""
 BOLD = 0.95
-"""How much of a width words in bold may use."""
+"""The share of a width that words in bold may use, since they are wider."""
 TITLE, FACT, HEAD, NOTE, LABEL, TICK = 12.0, 9.0, 10.0, 8.0, 7.5, 7.5
 """Sizes of words in points; the smallest are 10 pixels."""
 SOFT, EDGE, RULE, FRAME = "#5b6876", "#b4bcc5", "#3d4a57", "#c0392b"
@@ -40,7 +41,7 @@ SOFT, EDGE, RULE, FRAME = "#5b6876", "#b4bcc5", "#3d4a57", "#c0392b"
 BRACKETS, HARD_SPACE = re.compile(r"\([^()]*\)"), "\N{NO-BREAK SPACE}"
 
 Box = tuple[float, float, float, float]
-"""Left, top, width and height."""
+"""The left side, the top, the width and the height, in inches."""
 Segment = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -54,7 +55,7 @@ class FilledCells:
 
 @dataclass(frozen=True, slots=True)
 class Outlines:
-    """Edges of boxes, thin."""
+    """The thin edges of boxes."""
 
     boxes: tuple[Box, ...]
 
@@ -103,7 +104,7 @@ def page_of(picture: Picture) -> Page:
 
 @dataclass(frozen=True)
 class _SizedPanel:
-    """A panel with its measures: where lines begin and end, in inches from the corner of its cells."""
+    """A panel with its measures: the beginning and end of each line, in inches from the corner of its cells."""
 
     panel: Panel
     rows: tuple[tuple[float, float], ...]
@@ -114,14 +115,14 @@ class _SizedPanel:
 
     @classmethod
     def of(cls, panel: Panel, left: float, width: float) -> _SizedPanel:
-        """A panel whose cells begin at `left` and are so wide."""
+        """The measures of a panel whose cells begin at `left` inches and are `width` wide."""
         rows, columns = _ends(panel.rows, CELL_HEIGHT), _ends(panel.columns, width)
         wide = max(left + columns[-1][1], NARROWEST)
         return cls(panel, rows, columns, left, _wrapped((panel.title,), HEAD, wide), _wrapped(panel.notes, NOTE, wide))
 
     @property
     def top(self) -> float:
-        """Inches from the top of the title to the cells."""
+        """The inches from the top of the title to the cells."""
         return len(self.title) * HEAD * LINE + 2 * TICK * LINE + 0.12
 
     @property
@@ -134,7 +135,7 @@ class _SizedPanel:
         return self.top + self.rows[-1][1] + 0.08 + len(self.notes) * NOTE * LINE
 
     def marks(self, x: float, y: float) -> Iterator[Mark]:
-        """Everything of the panel, its corner at (x, y)."""
+        """The marks of the panel, its corner at (x, y)."""
         yield from _lines(x, y, self.title, HEAD, is_bold=True)
         left, top = x + self.left, y + self.top
         boxes = [[_box(row, column, left, top) for column in self.columns] for row in self.rows]
@@ -187,7 +188,7 @@ class _SizedPanel:
 
 
 def _cell_width(panel: Panel, left: float) -> float:
-    """Inches of a column: the usual width, less where that keeps the panel in the column of text, more for labels."""
+    """The width of a column in inches: the usual one, less to keep the panel in the column of text, more for labels."""
     longest = max((len(label) for row in panel.labels for label in row), default=0)
     heads = max((len(label) for label in panel.columns.labels), default=0)
     fitting = max(longest * DIGIT * LABEL + 0.04, heads * DIGIT * TICK + 0.04, NARROW_CELL)
@@ -197,12 +198,12 @@ def _cell_width(panel: Panel, left: float) -> float:
 
 
 def _ends(axis: Axis, size: float) -> tuple[tuple[float, float], ...]:
-    found, at = [], 0.0
+    ends, at = [], 0.0
     for position in range(len(axis)):
         at += GAP if position in axis.gaps else 0.0
-        found.append((at, at + size))
+        ends.append((at, at + size))
         at += size
-    return tuple(found)
+    return tuple(ends)
 
 
 def _box(row: tuple[float, float], column: tuple[float, float], left: float, top: float) -> Box:
@@ -211,9 +212,9 @@ def _box(row: tuple[float, float], column: tuple[float, float], left: float, top
 
 
 def _wrapped(texts: Sequence[str], size: float, width: float) -> tuple[str, ...]:
-    """Texts in lines; what stands in brackets stays together."""
-    most = max(int(width / (GLYPH * size) + 1e-6), 20)  # a width that was made for a text holds it
-    whole = [BRACKETS.sub(lambda found: found[0].replace(" ", HARD_SPACE), text) for text in texts]
+    """The texts broken into lines; words in brackets stay together."""
+    most = max(int(width / (GLYPH * size) + 1e-6), 20)  # rounded up: a width that was made for a text holds it
+    whole = [BRACKETS.sub(lambda match: match[0].replace(" ", HARD_SPACE), text) for text in texts]
     return tuple(line.replace(HARD_SPACE, " ") for text in whole for line in textwrap.wrap(text, most))
 
 
@@ -221,13 +222,13 @@ def _lines(
     x: float, y: float, lines: Sequence[str], size: float, colour: str = INK, *,
     is_bold: bool = False, is_italic: bool = False,
 ) -> Iterator[Words]:  # fmt: skip
-    """Lines of text below a height."""
+    """The lines of text, the first just below the height `y`."""
     for number, line in enumerate(lines):
         yield Words(x, y + (number + 0.5) * size * LINE, line, size, colour, "left", is_bold, is_italic)
 
 
 def _frame(frame: PictureFrame, box: Box) -> Strokes:
-    """The sides of a frame that there are."""
+    """The lines of the sides that a frame has."""
     x, y, wide, high = box
     northwest, northeast, southeast, southwest = (x, y), (x + wide, y), (x + wide, y + high), (x, y + high)
     lines = [(northwest, northeast), (northwest, southwest), (southwest, southeast), (northeast, southeast)]
@@ -239,7 +240,7 @@ _Group = list[_SizedPanel]
 
 
 def _aligned(group: Sequence[Panel]) -> _Group:
-    """Panels below each other with their cells below each other."""
+    """The panels of a group, sized so that their cells begin at one distance from the left."""
     names = [name for panel in group for name in (*panel.rows.labels, panel.rows.name + " ↓")]
     left = max(map(len, names)) * DIGIT * TICK + 0.08
     widths = [_cell_width(panel, left) for panel in group]
@@ -254,7 +255,7 @@ def _width(group: _Group) -> float:
 
 
 def _rows_of(groups: Sequence[_Group]) -> list[list[_Group]]:
-    """Groups side by side as long as the picture is not too wide."""
+    """The groups in rows: side by side as long as the picture is not too wide."""
     rows: list[list[_Group]] = []
     room = 0.0
     for group in groups:
@@ -268,7 +269,7 @@ def _rows_of(groups: Sequence[_Group]) -> list[list[_Group]]:
 
 
 class _PagePlan:
-    """Where the parts of a picture stand."""
+    """The places of the parts of a picture."""
 
     def __init__(self, picture: Picture) -> None:
         groups = [_aligned(group) for group in picture.groups]
@@ -314,7 +315,7 @@ class _PagePlan:
         return x, y
 
     def marks(self) -> Iterator[Mark]:
-        """Everything, in the order in which it is drawn."""
+        """The marks of the picture, in the order in which they are drawn."""
         yield from _lines(MARGIN, MARGIN, self.heading, TITLE, is_bold=True)
         yield from _lines(MARGIN, self.facts_top, self.facts, FACT, SOFT)
         for panel, x, y in self.placed:

@@ -1,4 +1,4 @@
-"""A picture as a matplotlib figure, or in a PNG file. Everything is placed in inches on one pair of axes."""
+"""A picture as a matplotlib figure, or in a PNG file; all places are in inches on one pair of axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _collections = import_module("matplotlib.collections")
 _figure = import_module("matplotlib.figure")
 
 HATCH = 0.75
-"""Brightness of the hatch of a cell against its own colour."""
+"""The brightness of the hatch of a cell, relative to the colour of the cell."""
 
 SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -27,7 +27,7 @@ DOTS_PER_INCH = 150
 
 
 def figure(picture: Picture) -> Any:
-    """The picture as a figure, as large as it needs to be."""
+    """The picture as a `matplotlib.figure.Figure`, as large as it needs to be."""
     page = page_of(picture)
     with _matplotlib.rc_context(SETTINGS):
         made = _figure.Figure(figsize=(page.width, page.height), facecolor=PAPER)
@@ -42,13 +42,13 @@ def figure(picture: Picture) -> Any:
 
 
 def save(picture: Picture, path: Path) -> None:
-    """Write the picture as PNG; raises `OSError` where that fails."""
+    """Write the picture to a file as PNG. Raises `OSError` where that fails."""
     with _matplotlib.rc_context(SETTINGS):
         figure(picture).savefig(path, format="png", dpi=DOTS_PER_INCH, metadata={"Software": "girih"})
 
 
 def _draw(axes: Any, mark: Mark) -> None:
-    """One mark on `matplotlib.axes.Axes`."""
+    """Draw one mark on `matplotlib.axes.Axes`."""
     match mark:
         case FilledCells(look, boxes):
             hatch = {"edgecolors": _darker(look.colour), "linewidths": 0.0, "hatch": look.hatch or None}

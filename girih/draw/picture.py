@@ -1,4 +1,4 @@
-"""`Picture`: what is drawn of a model, before anybody decides how: grids of cells with numbers, classes and frames.
+"""`Picture`: the contents of a picture, apart from how it is drawn: grids of cells with numbers, classes and frames.
 
 A picture holds words and numbers only. `girih.draw.vector` writes it as SVG, `girih.draw.paper` makes a matplotlib
 figure of it, `girih.draw.terminal` text.
@@ -17,15 +17,15 @@ INK, PAPER = "#1b2733", "#ffffff"
 
 
 class DrawingError(ValueError):
-    """What cannot be drawn, in words: what was expected, what came, and the fix."""
+    """The refusal of a picture, in words: what was expected, what came, and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How the cells of one class look: `colour` and `hatch` on paper, `letter` before the number in a terminal.
+    """The look of the cells of one class: `colour` and `hatch` on paper, `letter` before the number in a terminal.
 
-    `mark` stands in a terminal where a cell of this class has no number. A legend says `name`; without one it is
-    silent about the class.
+    `mark` is what a terminal shows for a cell of this class without a number. A legend says `name`; a class without
+    one is not in the legend.
     """
 
     name: str
@@ -58,7 +58,8 @@ ACCESS_LOOKS = (
 class Axis:
     """The lines of cells in one direction, one label each.
 
-    `gaps` and `rules` are positions: before them lines are left out, or a thick line parts blocks.
+    `gaps` and `rules` are positions: before those of `gaps`, lines are left out; before those of `rules`, a thick line
+    parts blocks.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Axis:
 class PictureFrame:
     """A frame around cells `top` to `bottom - 1`, `left` to `right - 1`, with its meaning for the legend.
 
-    `sides` says which of top, left, bottom and right are there; what goes on where nothing is drawn has no side there.
+    `sides` says whether it has a top, left, bottom and right; a frame that continues beyond the cells has none there.
     """
 
     top: int
@@ -109,7 +110,7 @@ class Panel:
 class Picture:
     """Groups of panels side by side, the panels of a group one below the other; `counts` goes into the legend.
 
-    `counts` maps the name of a look to how many units of the whole tile have it, drawn or not.
+    `counts` maps the name of a look to the number of units of the whole tile that have it, drawn or not.
     """
 
     title: str
@@ -124,7 +125,7 @@ class Picture:
         return tuple(panel for group in self.groups for panel in group)
 
     def legend(self) -> list[tuple[Look, str]]:
-        """The looks that the reader has to know, with their words; each once, in the order of the tables."""
+        """The looks that the reader has to know, each once, with its words, in the order of the tables."""
         words = {}
         for panel in self.panels:
             used = np.bincount(panel.code.reshape(-1), minlength=len(panel.looks))
@@ -134,17 +135,17 @@ class Picture:
         return [(look, self.in_words(look)) for look in words.values()]
 
     def in_words(self, look: Look) -> str:
-        """A look and how many elements have it: `filled: 9 elements`."""
+        """The name of a look and the number of elements that have it: `filled: 9 elements`."""
         return f"{look.name}: {plural(self.counts[look.name], self.unit)}" if look.name in self.counts else look.name
 
 
 def counts_of(access: Access) -> dict[str, int]:
-    """How many elements there are of each kind that occurs, by the names of the looks."""
+    """The number of elements of each kind that occurs, by the names of the looks."""
     return {ACCESS_LOOKS[Kind[word.upper()]].name: number for word, number in access.counts().items()}
 
 
 def times(sizes: tuple[int, ...]) -> str:
-    """Sizes in words: `4 x 6`."""
+    """The sizes in words: `4 x 6`."""
     return " x ".join(str(size) for size in sizes) or "1"
 
 

@@ -1,4 +1,4 @@
-"""Pictures of shared memory: lines of 128 bytes over 32 banks, swizzles, conflicts, and what a load wrote (004 5.5).
+"""Pictures of shared memory: lines of 128 bytes over 32 banks, swizzles, conflicts, and the bytes of a load (004 5.5).
 
 A cell is a chunk of 16 bytes (8 for the swizzle that exchanges halves). A read of a row or of a column is one access of
 up to eight lanes of 16 bytes, as a matrix load of a warp makes it; `Swizzle.conflicts` counts its passes.
@@ -22,9 +22,9 @@ from girih.draw.picture import PAPER, Axis, DrawingError, Look, Panel, Picture, 
 LANES, LANE_BYTES = 8, 16
 """The lanes that read a row or a column, and the bytes of each."""
 ROW_READ = 3
-"""The row that is read; row 0 is where no swizzle moves anything."""
+"""The row that is read; a swizzle moves nothing in row 0."""
 WIDTH = 2.0
-"""Width of a chunk of 16 bytes, in units of the usual cell."""
+"""The width of a chunk of 16 bytes, in units of the usual cell."""
 
 CHUNK, IN_ROW, IN_COLUMN, IN_BOTH = range(4)
 READ_LOOKS = (
@@ -60,18 +60,18 @@ class Reads:
         return cls(address + row * pitch + across, address + pitch * np.arange(min(rows, LANES)))
 
     def conflicts(self, swizzle: Swizzle) -> tuple[Conflicts, Conflicts]:
-        """The conflicts of both reads, that of the row first."""
+        """The conflicts of both reads, those of the row first."""
         return swizzle.conflicts(self.row, LANE_BYTES), swizzle.conflicts(self.column, LANE_BYTES)
 
     def words(self, swizzle: Swizzle) -> tuple[str, str]:
-        """Both reads in words: how many passes over the banks each takes."""
+        """Both reads in words, with the number of passes over the banks that each takes."""
         row, column = self.conflicts(swizzle)
         return _passes("row", self.row, row), _passes("column", self.column, column)
 
 
-def _passes(what: str, lanes: NDArray[np.int64], found: Conflicts) -> str:
-    taken = int(found.transactions[0])
-    extra = "no conflict" if taken <= found.ideal else f"{plural(taken - found.ideal, 'conflict')}"
+def _passes(what: str, lanes: NDArray[np.int64], conflicts: Conflicts) -> str:
+    taken = int(conflicts.transactions[0])
+    extra = "no conflict" if taken <= conflicts.ideal else f"{plural(taken - conflicts.ideal, 'conflict')}"
     asked = plural(len(lanes), "lane")
     passes = f"{taken} pass" if taken == 1 else f"{taken} passes"
     return f"read of a {what} ({asked} of {LANE_BYTES} bytes): {passes} over the banks, {extra}"
@@ -108,7 +108,7 @@ def _lines_panel(title: str, swizzle: Swizzle, reads: Reads, lines: int, chunk: 
     number = np.empty(len(place), np.int64)
     number[place] = np.arange(len(place))
     across = LINE // chunk
-    texts = [str(one) for one in number.tolist()]
+    texts = [str(chunk_number) for chunk_number in number.tolist()]
     return Panel(
         title,
         _line_axis(np.arange(lines), 0),
@@ -121,9 +121,8 @@ def _lines_panel(title: str, swizzle: Swizzle, reads: Reads, lines: int, chunk: 
 
 
 def _banks_panel(swizzle: Swizzle, reads: Reads) -> Panel:
-    """How many words each bank gives in both reads."""
-    found = reads.conflicts(swizzle)
-    words = np.concatenate([one.per_bank for one in found])
+    """The banks, with the number of words that each gives in both reads."""
+    words = np.concatenate([conflicts.per_bank for conflicts in reads.conflicts(swizzle)])
     return Panel(
         "words from each bank",
         Axis("", ("row", "column")),
@@ -147,7 +146,7 @@ def _bank_axis(chunk: int) -> Axis:
 
 
 def shared_image_picture(image: SharedImage, options: Options, limits: Limits) -> Picture:
-    """What a load wrote: for each chunk of shared memory the bytes of global memory that lie there."""
+    """The shared memory after a load, with the bytes of global memory that each of its chunks holds."""
     state = np.select([image.source >= 0, image.source == FILL], [COPIED, FILLED], UNWRITTEN).astype(np.uint8)
     number = np.where(image.source == UNTOUCHED, -1, image.source)
     panel = image_panel("shared memory", image.shared_address, number, state, number_range, limits)
@@ -164,7 +163,7 @@ def shared_image_picture(image: SharedImage, options: Options, limits: Limits) -
 
 
 def number_range(numbers: NDArray[np.int64]) -> str:
-    """The first and the last of the numbers; `...` between them where they are no run."""
+    """The first and the last of the numbers in words, `...` between them where they are not consecutive."""
     first, last = int(numbers[0]), int(numbers[-1])
     if first == last:
         return str(first)
@@ -181,7 +180,10 @@ def image_panel(
     limits: Limits,
     looks: tuple[Look, ...] = IMAGE_LOOKS,
 ) -> Panel:
-    """Shared memory from `address` on: `number` (-1: none) and `state` of each byte; `label` words those of a chunk."""
+    """The panel of shared memory from `address` on, with the `number` (-1: none) and the `state` of each byte.
+
+    `label` makes the text of a chunk of the numbers in it.
+    """
     first = address // LINE
     before = address - first * LINE
     lines = -(-(before + len(state)) // LINE)
@@ -190,8 +192,8 @@ def image_panel(
     states, numbers = np.full(size, UNWRITTEN, np.uint8), np.full(size, -1, np.int64)
     end = min(size, before + len(state))
     states[before:end], numbers[before:end] = state[: end - before], number[: end - before]
-    chunks, held = states.reshape(-1, LANE_BYTES), numbers.reshape(-1, LANE_BYTES)
-    texts = [label(one[one >= 0]) if (one >= 0).any() else "" for one in held]
+    chunks, sources = states.reshape(-1, LANE_BYTES), numbers.reshape(-1, LANE_BYTES)
+    texts = [label(row[row >= 0]) if (row >= 0).any() else "" for row in sources]
     across = LINE // LANE_BYTES
     return Panel(
         title,

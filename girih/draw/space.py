@@ -18,12 +18,12 @@ from girih.draw.picture import FREE, OUTSIDE, Panel, PictureFrame, plural, times
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Where numbered things (elements, pixels, slices) lie in a tensor; outermost dimension first throughout.
+    """The places of numbered things (elements, pixels, slices) in a tensor; outermost dimension first throughout.
 
     - `place`: int64 `[things, dimensions]`, coordinates, which may lie outside; `code`: uint8, the class of each;
       `number`: int64, the number of each.
-    - `drawn`: which of the things the picture is about; the others are drawn where they happen to be near.
-    - `size`, `names`: of each dimension; `block`: after how many elements a rule parts blocks.
+    - `drawn`: bool `[things]`, those that the picture is about; the others are drawn where they happen to be near.
+    - `size`, `names`: those of each dimension; `block`: the number of elements after which a rule parts blocks.
     - `box`: a name and, for the two innermost dimensions, first and last coordinate of a dashed frame.
     """
 
@@ -37,7 +37,7 @@ class Space:
     box: tuple[str, tuple[int, int], tuple[int, int]] | None = None
 
     def in_two_dimensions(self) -> Space:
-        """The same with a dimension of size 1 around a single one, so that there is always a plane."""
+        """The space with at least two dimensions, so that it has a plane: a single one gets one of size 1 around it."""
         if len(self.size) > 1:
             return self
         block = (1, *self.block) if self.block else ()
@@ -46,7 +46,7 @@ class Space:
 
 
 def planes(space: Space, limits: Limits) -> tuple[Panel, ...]:
-    """One panel for each plane of the two innermost dimensions that the things drawn lie in."""
+    """The panels of the planes of the two innermost dimensions that the drawn things lie in."""
     space = space.in_two_dimensions()
     every = np.unique(space.place[:, :-2], axis=0)
     wanted = np.unique(space.place[space.drawn][:, :-2], axis=0)[: limits.planes]
@@ -87,12 +87,12 @@ def _plane(space: Space, plane: NDArray[np.int64], limits: Limits) -> Panel:
 
 
 def _range(place: NDArray[np.int64], size: int, box: tuple[int, int]) -> tuple[int, int]:
-    """The first coordinate and the one after the last, of the tensor, of what leaves it, and of the box."""
+    """The first coordinate, and the one after the last, of the tensor, the things outside it, and the box together."""
     return min(0, box[0], int(place.min(initial=0))), max(size, box[1] + 1, int(place.max(initial=0)) + 1)
 
 
 def _inside(cells: Cells, size: Sequence[int]) -> None:
-    """Cells of the tensor, as opposed to those around it."""
+    """Mark the cells of the tensor, as opposed to those around it."""
     down = (cells.rows >= 0) & (cells.rows < size[-2])
     across = (cells.columns >= 0) & (cells.columns < size[-1])
     cells.code[np.ix_(down, across)] = FREE

@@ -42,7 +42,7 @@ def plan_picture(plan: ConvolutionPlan, options: Options, limits: Limits) -> Pic
 
 
 def map_tile_picture(box: MapTile, options: Options, limits: Limits) -> Picture:
-    """One copy: where its elements lie in the tensor, and where in shared memory."""
+    """One copy, with the places of its elements in the tensor and in shared memory."""
     given = box.tensor_map
     copy = _Copy.of(box, options)
     tile = TilePicture.of(copy.access, options.window, limits)
@@ -106,12 +106,12 @@ class _Copy:
 
     @property
     def row_elements(self) -> int:
-        """Elements of a row: of dimension 0, of a pixel, or of a slice."""
+        """The elements of a row: of dimension 0, of a pixel, or of a slice."""
         return self.access.shape[-1]
 
     @property
     def row_pitch(self) -> int:
-        """Elements from row to row of the tensor in global memory."""
+        """The elements from row to row of the tensor in global memory."""
         given = self.given
         size = given.global_strides[0] * 8 // given.element.bits if given.global_strides else given.global_dim[0]
         return max(size, 1)
@@ -122,7 +122,7 @@ class _Copy:
         return self.given.mode == "im2col" or self.given.slice_bytes > 0
 
     def space(self, tile: TilePicture, has_window: bool) -> Space:
-        """Where the elements, pixels or slices lie in the tensor."""
+        """The places of the elements, pixels or slices in the tensor."""
         given = self.given
         kind = self.access.kind.reshape(-1, self.row_elements)
         if given.mode == "im2col":
@@ -137,13 +137,13 @@ class _Copy:
         return Space(place, np.arange(len(place)), code, drawn, size, names, box=box)
 
     def memory(self, options: Options, limits: Limits) -> Panel:
-        """Global memory. Raises `AddressingError` where rows do not start at whole elements."""
+        """The panel of global memory. Raises `AddressingError` where rows do not start at whole elements."""
         access = self.given.access(self.coordinates, self.offsets, self.store)
         tile = TilePicture.of(moved(access, self.base), options.window, limits)
         return memory_panel(tile, options.memory_columns or self.row_pitch, 0, limits)
 
     def shared(self, limits: Limits) -> Panel:
-        """Shared memory: the elements that each chunk of 16 bytes holds."""
+        """The panel of shared memory, with the elements that each chunk of 16 bytes holds."""
         given, width = self.given, self.row_elements
         inner = inner_bytes(given, self.coordinates[0])
         place = shared_bytes(given, given.rows, inner, self.address)
@@ -180,13 +180,13 @@ def _box(given: TensorMap, start: tuple[int, ...]) -> NDArray[np.int64]:
         steps[0] = 1
     lines = [at + np.arange(count) * step for at, count, step in zip(start, counts, steps, strict=True)]
     grid: Any = np.meshgrid(*lines[::-1], indexing="ij")
-    return np.stack([one.reshape(-1) for one in grid], -1).astype(np.int64)
+    return np.stack([coordinates.reshape(-1) for coordinates in grid], -1).astype(np.int64)
 
 
 def _pixels(
     given: TensorMap, start: tuple[int, ...], offsets: tuple[int, ...] | None
 ) -> tuple[NDArray[np.int64], tuple[int, ...], tuple[str, ...], tuple[str, tuple[int, int], tuple[int, int]]]:
-    """Coordinates N, D, H, W of the pixels of a column, the sizes and names of these dimensions, and the pixel box."""
+    """The coordinates N, D, H, W of a column's pixels, the sizes and names of these dimensions, and the pixel box."""
     spatial = given.spatial
     bounds = corners(given.global_dim[spatial], given.lower_corner, given.upper_corner)
     steps = given.element_strides

@@ -1,4 +1,4 @@
-"""A picture as plain text: a letter and a number for each cell, no colours, ASCII only, no wider than asked for.
+"""A picture as plain ASCII text without colours: a letter and a number for each cell, no line longer than asked for.
 
 A panel that is too wide is broken: its last columns follow below.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from girih.draw.picture import Axis, Panel, Picture
 
 NARROWEST = 30
-"""Characters that a picture needs."""
+"""The characters of a line that a picture needs at least."""
 
 
 def in_terminal(picture: Picture, width: int) -> str:
@@ -46,7 +46,7 @@ def _panel(panel: Panel, width: int) -> Iterator[str]:
 
 
 def _block(panel: Panel, cells: list[list[str]], columns: range, longest: int, margin: int) -> Iterator[str]:
-    """Some columns of a panel, with their numbers above and those of the rows on the left."""
+    """The lines of some columns of a panel, with their numbers above and those of the rows on the left."""
     labels = [panel.columns.labels[column] for column in columns]
     yield " " * margin + _line(panel.columns, labels, columns, longest)
     for row, label in enumerate(panel.rows.labels):

@@ -18,11 +18,11 @@ from girih.draw.options import RING, Limits, Window
 from girih.draw.picture import ACCESS_LOOKS, FREE, DrawingError, Look, Panel, plural, times
 
 MOST_ELEMENTS = 1 << 20
-"""Elements of the largest tile that is worked out whole."""
+"""The elements of the largest tile that is worked out whole."""
 PART = 1 << 16
-"""Elements that are worked out of a larger one, more where a window asks for them."""
+"""The elements that are worked out of a larger tile; more where a window asks for them."""
 FOLD = 16
-"""Elements of a row of memory where nothing suggests a number."""
+"""The elements in a row of memory where nothing suggests a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class TilePicture:
     """A tile as a matrix, the part of it that was worked out, and the part that is drawn.
 
     - `element`: memory element, -1 for none, `[rows, columns]` from `corner` on; `[rows, columns, units]` where an
-      element lies in several places. `code`: uint8 `[rows, columns]`, the class. They are what is worked out.
+      element lies in several places. `code`: uint8 `[rows, columns]`, the class. Both are of the part worked out.
     - `rows`, `columns`: the lines that are drawn, all of them worked out.
     - `shape`: the shape of the whole tile.
     """
@@ -46,10 +46,9 @@ class TilePicture:
     def of(
         cls, access: Access, window: Window | None, limits: Limits, shape: tuple[int, ...] | None = None
     ) -> TilePicture:
-        """The tile of an access; `shape` is that of the whole tile, of which `access` may be the first part only;
-        it has what a window names.
+        """The tile of an access. `shape` is that of the whole tile, of which `access` may be the first part only.
 
-        Raises `DrawingError` for a window that leaves the tile.
+        That part holds the window. Raises `DrawingError` for a window that leaves the tile.
         """
         whole = access.shape if shape is None else shape
         element, code = _as_matrix(access.element), _as_matrix(access.kind)
@@ -70,7 +69,7 @@ class TilePicture:
 
 
 def as_matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of a tile of any shape."""
+    """The rows and columns of a tile of any shape as a matrix."""
     return math.prod(shape[:-1]), shape[-1] if shape else 1
 
 
@@ -105,7 +104,7 @@ def drawn_lines(
 
 
 def _legible(size: int, limit: int, differs: NDArray[np.bool_]) -> Lines:
-    """At most `limit` of `size` lines; `differs` says whether line i + 1 is of other classes than line i."""
+    """At most `limit` of `size` lines: the first, and those near changes; `differs[i]` is line i + 1 unlike line i."""
     if size <= limit:
         return np.arange(size)
     edges = np.flatnonzero(differs)
@@ -117,7 +116,7 @@ def _legible(size: int, limit: int, differs: NDArray[np.bool_]) -> Lines:
 
 
 def tile_panel(tile: TilePicture, looks: tuple[Look, ...] = ACCESS_LOOKS, block: tuple[int, int] = (0, 0)) -> Panel:
-    """The tile by itself, numbered in order; `block` is after how many rows and columns a rule is drawn."""
+    """The panel of the tile, numbered in order; `block` is the rows and the columns after which a rule is drawn."""
     cells = Cells(tile.rows, tile.columns, FREE)
     rows, width = as_matrix(tile.shape)
     number = tile.drawn(tile.number)
@@ -144,9 +143,9 @@ def memory_panel(
     looks: tuple[Look, ...] = ACCESS_LOOKS,
     every: int = 0,
 ) -> Panel:
-    """Memory in rows of `width` units, with the numbers of the tile's elements where they lie.
+    """The panel of memory in rows of `width` units, with the numbers of the tile's elements in their places.
 
-    `extent` is how many units the memory has, as far as is known; a rule is drawn after `every` rows.
+    `extent` is the number of units that the memory has, as far as is known; a rule is drawn after `every` rows.
     """
     places = tile.element.reshape(tile.code.size, -1)
     touched = places >= 0
@@ -178,12 +177,12 @@ def memory_panel(
 
 
 def moved(access: Access, base: int) -> Access:
-    """The access counted from `base` elements earlier."""
+    """The access with its elements counted from `base` elements earlier."""
     return Access(np.where(access.element >= 0, access.element + base, -1), access.kind, access.fill)
 
 
 def memory_width(tile: TilePicture) -> int:
-    """Elements of a row of memory that make the tile look like itself: the most usual step from row to row of it.
+    """The elements in a row of memory that keep the tile's shape: the most usual step from row to row of the tile.
 
     In column-major order that is 1, and the step from column to column counts.
     """
@@ -192,7 +191,7 @@ def memory_width(tile: TilePicture) -> int:
 
 
 def _usual_step(element: NDArray[np.int64]) -> int:
-    """The most usual step over 1 from row to row, both of which exist; 0 where there is none or the usual one is 1."""
+    """The most usual step from an element in memory to one in the next row; 0 where it is 1 or there is none."""
     steps = np.diff(element, axis=0)[(element[1:] >= 0) & (element[:-1] >= 0)]
     values, counts = np.unique(steps[steps > 0], return_counts=True)
     usual = int(values[counts.argmax()]) if len(values) else 0
@@ -211,4 +210,4 @@ def _outer_labels(rows: Lines, outer: tuple[int, ...]) -> list[str] | None:
     """The coordinates of the rows of a tile of more than two dimensions."""
     if len(outer) <= 1:
         return None
-    return [",".join(str(int(one)) for one in np.unravel_index(row, outer)) for row in rows.tolist()]
+    return [",".join(str(int(index)) for index in np.unravel_index(row, outer)) for row in rows.tolist()]

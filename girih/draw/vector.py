@@ -1,4 +1,4 @@
-"""A picture as SVG, written without other packages: the same picture always gives the same text.
+"""A picture as SVG, written without other packages: equal pictures always give equal texts.
 
 Every shape has its colour of the light scheme as an attribute, so that it is right in viewers that know no style
 sheets. Where the reader prefers dark pages, a style sheet in the picture changes the colours by class, those of the
@@ -15,10 +15,10 @@ from girih.draw.page import EDGE, FRAME, RULE, SOFT, Box, FilledCells, Mark, Out
 from girih.draw.picture import INK, PAPER, Picture
 
 PIXELS = 96.0
-"""Pixels of an inch."""
+"""The pixels of an inch."""
 POINT = PIXELS / 72
 MIDDLE = 0.36
-"""How far the base line of a text is below its middle, at a size of 1."""
+"""The distance of a text's base line from its middle, at a size of 1."""
 FONT = "'DejaVu Sans',Verdana,'Segoe UI',Roboto,Arial,sans-serif"
 
 DARK = {
@@ -29,7 +29,7 @@ DARK = {
 """The colours of the dark scheme by those of the light one."""
 HATCH = {"/": "M0 8L8 0M-1 1L1 -1M7 9L9 7", "\\": "M0 0L8 8M-1 7L1 9M7 -1L9 1", "x": "M0 0L8 8M0 8L8 0",
          "+": "M4 0V8M0 4H8", ".": "M2 2h.01M6 6h.01"}  # fmt: skip
-"""The way of a hatch on a square of 8 by 8 pixels, by what a look calls it."""
+"""The path of a hatch on a square of 8 by 8 pixels, by the character that names it in `Look.hatch`."""
 
 
 def svg(picture: Picture) -> str:
@@ -63,7 +63,7 @@ def _style(page: Page) -> str:
 
 
 def _hatches(page: Page) -> Iterator[str]:
-    """The patterns of the hatches that the page uses, lines of the colour of soft words, half through."""
+    """The patterns of the hatches that the page uses: half transparent lines in the colour of minor words."""
     used = dict.fromkeys(
         mark.look.hatch[:1] for mark in page.marks if isinstance(mark, FilledCells) and mark.look.hatch
     )
@@ -77,7 +77,7 @@ def _hatches(page: Page) -> Iterator[str]:
 
 
 def _shapes(marks: Iterable[Mark]) -> Iterator[str]:
-    """The marks in order; neighbouring words of one style are a group."""
+    """The elements of the marks, in order; neighbouring words of one style are a group."""
     for style, group in groupby(marks, key=_style_of_words):
         if style:
             yield f"<g {style}>"
@@ -116,7 +116,7 @@ def _shape(mark: Mark) -> Iterator[str]:
 
 
 def _ways(boxes: Iterable[Box]) -> str:
-    """Boxes as one path; they do not overlap, so that none is a hole."""
+    """The boxes as one path; boxes do not overlap, so that none is a hole."""
     return "".join(
         f"M{_place(x, y)}H{_number(x + wide)}V{_number(y + high)}H{_number(x)}z" for x, y, wide, high in boxes
     )

@@ -1,7 +1,7 @@
-"""From one address model to another that says the same, proved element by element, or every reason why there is none.
+"""Conversion of one address model to an equivalent one, proved element by element, or every reason why there is none.
 
 Every model is read as the sequence of memory elements that its tile runs through, row by row. If that sequence is a
-nest of loops with fixed steps (`LoopMode`), other models may have it too. What a target makes of it is compared with
+nest of loops with fixed steps (`LoopMode`), other models may have it too. The candidate of a target is compared with
 the source before it is returned. A target is a row of `TARGETS`.
 """
 
@@ -101,7 +101,7 @@ _PLAIN = (Strided, BlockedInterleaved, LayoutTile)
 
 
 def _bound(model: object) -> Model | None:
-    """The model with its tile; None where it has none. What a tensor map is, is asked only where it may be one."""
+    """The model with its tile; None where it has none. The module of tensor maps is loaded only for what may be one."""
     if isinstance(model, _PLAIN):
         return model
     if isinstance(model, TensorLayout):
@@ -126,7 +126,7 @@ def _has_tile(model: object) -> TypeGuard[Model]:
 
 
 def _component_size(model: Model, given: int | None, dtype: str | None, to: str, report: RuleReport) -> int | None:
-    """Bytes of a component as far as the model and the caller say; None for elements smaller than a byte too.
+    """The bytes of a component, where the model or the caller says them; None also for elements smaller than a byte.
 
     Notes an unknown type, two different sizes, and none at all where a tensor map needs one.
     """
@@ -143,7 +143,7 @@ def _component_size(model: Model, given: int | None, dtype: str | None, to: str,
 
 
 def _own_type(model: Model) -> str | int | None:
-    """The element type of a tensor copy, the component size of a blocked matrix."""
+    """The element type of a tensor copy, or the component size of a blocked matrix; None for other models."""
     if isinstance(model, BlockedInterleaved):
         return model.component_size
     dtype = getattr(getattr(model, "tensor_map", None), "dtype", None)
@@ -176,7 +176,7 @@ def _tile_of(
 
 
 def _check_map(tile: LinearTile, to: str) -> None:
-    """Raises `Reason` for a tensor copy that no other kind of model can say."""
+    """Raise `Reason` for a tensor copy that has no equivalent of the kind `to`."""
     if to == "tensor_map" or tile.dtype is None:
         return
     from girih.addressing.convert.tensor_maps import map_obstacles
@@ -187,9 +187,9 @@ def _check_map(tile: LinearTile, to: str) -> None:
 
 
 def _is_equivalent(model: Model, tile: LinearTile) -> bool:
-    """The proof: the same memory elements in the same order, the same kinds, the same fill.
+    """Whether model and tile have the same memory elements in the same order, the same kinds and the same fill.
 
-    What the source leaves undefined may be anything.
+    Elements that the source leaves undefined may be anything.
     """
     try:
         came, wanted = _tile_of(model).access, tile.access
@@ -206,7 +206,7 @@ def _is_equivalent(model: Model, tile: LinearTile) -> bool:
 
 
 def _strided(tile: LinearTile) -> Iterator[Strided]:
-    """With the tile's own shape where it has fixed strides, with the loops of the nest otherwise."""
+    """The memref with the tile's own shape where that has fixed strides, then the one with the loops of the nest."""
     all_in_bounds(tile)
     own = own_modes(tile)
     if all(mode.stride >= 0 for mode in own):
@@ -245,7 +245,7 @@ def _by_stride(modes: Sequence[LoopMode]) -> list[int]:
 
 
 def _is_layout(modes: Sequence[LoopMode]) -> bool:
-    """Whether there are 1 to 5, each stride at least the next one times its size (000 OpTensorLayoutSetStrideNV)."""
+    """Whether there are 1 to 5 modes, each stride at least the next times its size (000 OpTensorLayoutSetStrideNV)."""
     if not 1 <= len(modes) <= 5 or any(mode.size == 1 for mode in modes):
         return len(modes) == 1
     inward = [modes[number] for number in _by_stride(modes)]
@@ -289,7 +289,7 @@ def _blocked_matrices(rows: int, columns: int, size: int) -> Iterator[BlockedInt
 
 
 def _layouts_of_map(tile: LinearTile) -> Iterator[LayoutTile]:
-    """The same tensor and box as a layout, where the model is a tensor copy."""
+    """The layouts of the tensor and box of a tensor copy; none for other models."""
     if tile.dtype is None:
         return
     from girih.addressing.convert.tensor_maps import layout_tiles
@@ -298,7 +298,7 @@ def _layouts_of_map(tile: LinearTile) -> Iterator[LayoutTile]:
 
 
 def _tensor_map(tile: LinearTile) -> Iterator[Model]:
-    """One tensor copy. Imported here: tensor maps load when they are first used (see `girih.addressing`)."""
+    """The tensor copies of a tile. Their module is imported here, when tensor maps are first used."""
     from girih.addressing.convert.tensor_maps import map_tiles
 
     yield from map_tiles(tile)
@@ -310,4 +310,4 @@ TARGETS: dict[str, Callable[[LinearTile], Iterator[Model]]] = {
     "blocked_interleaved": _blocked_interleaved,
     "tensor_map": _tensor_map,
 }
-"""What `to` may be: each gives candidates for a tile, best first, or raises `Reason`."""
+"""The targets by the name that `to` takes; a function gives candidates for a tile, best first, or raises `Reason`."""

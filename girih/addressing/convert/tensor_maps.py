@@ -1,8 +1,8 @@
-"""Tensor maps for `convert`: which tile is one tensor copy, and which tensor copy is a layout; every reason why not.
+"""Tensor maps for `convert`: tiles as one tensor copy, and tensor copies as layouts, or every reason why not.
 
 A copy brings a box: its dimension 0 is contiguous, the others are steps of whole 16 bytes, and what lies outside is
-filled. So a tile is a box of the tensor that its layout describes, or of the loops that its elements run through, or
-it is none.
+filled. So a tile is a box of the tensor that its layout describes, or a box of the loops that its elements run through,
+or not a box.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MOST = 256
 ALIGNMENT_BITS = 128
 """A map, a box and a row start at multiples of 16 bytes (004 5.5.3.1)."""
 BIT_COPIES = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
-"""The type that copies components of so many bytes."""
+"""The type that copies components of a number of bytes."""
 NAN_COPIES = {2: "f16", 4: "f32", 8: "f64"}
-"""The type that copies such components, and fills with NaN."""
+"""The type that copies components of a number of bytes, and fills with NaN."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class MapAxis:
 
 
 def fill_of_nan(bits: int) -> int:
-    """The bit pattern that a map fills elements of so many bits with, asked for NaN."""
+    """The bit pattern with which a map that fills with NaN fills elements of `bits` bits."""
     return int.from_bytes(bytes(OOB_NAN) * (bits // 16), "little")
 
 
-# --- from any model to a tensor map ----------------------------------------------------------
+# From any model to a tensor map.
 
 
 def map_tiles(tile: LinearTile) -> Iterator[MapTile]:
-    """Candidates, best first: the copy itself, the tensor of a layout, the axes of the tile, the loops of the tile.
+    """The candidates, best first: the copy itself, the tensor of a layout, the axes of the tile, its loops.
 
     Raises `Reason` with every reason after the last of them.
     """
@@ -81,7 +81,7 @@ def map_tiles(tile: LinearTile) -> Iterator[MapTile]:
 
 
 def _dtype(tile: LinearTile) -> str:
-    """The element type: what was asked for, or one that copies the bits of the components."""
+    """The element type that was asked for, or else one that copies the bits of the components."""
     if tile.dtype is not None:
         return tile.dtype
     size = tile.component_size or 1
@@ -95,7 +95,7 @@ def _fill(tile: LinearTile, bits: int) -> int:
 
 
 def _of_layout(tile: LinearTile, model: LayoutTile, dtype: str) -> MapTile:
-    """The box that the span of a layout is (000, 001), fills included."""
+    """The box of the tensor that equals the span of a layout (000, 001), with its fills. Raises `Reason`."""
     layout, element = model.layout, ELEMENT_TYPES[dtype]
     reasons: list[str | Violation] = [*_kind_reasons(tile, element, layout.clamp_mode), *_view_reasons(tile, model)]
     if any(size != 1 for size in layout.block_size):
@@ -123,7 +123,7 @@ def _order(model: LayoutTile) -> tuple[int, ...]:
 
 
 def _kind_reasons(tile: LinearTile, element: ElementType, clamp_mode: str) -> Iterator[str]:
-    """Elements that a tensor map cannot bring."""
+    """The reasons why a tensor map cannot bring elements of these kinds."""
     kinds = other_kinds(tile.access)
     if Kind.CLAMPED.word in kinds:
         yield (
@@ -135,14 +135,14 @@ def _kind_reasons(tile: LinearTile, element: ElementType, clamp_mode: str) -> It
     if Kind.FILLED.word in kinds and fill not in fills:
         yield (
             f"{kinds[Kind.FILLED.word]} elements are filled with {fill:#x}; a tensor map fills {element.name} with "
-            + " or ".join(f"{one:#x}" for one in fills)
+            + " or ".join(f"{pattern:#x}" for pattern in fills)
         )
     if Kind.SKIPPED.word in kinds:
         yield f"the clip skips {kinds[Kind.SKIPPED.word]} elements; a tensor copy writes its whole box"
 
 
 def _view_reasons(tile: LinearTile, model: LayoutTile) -> Iterator[str]:
-    """A view with dimensions of its own that is no plain reshape of the span: proved by comparing every element."""
+    """The reason against a view whose dimensions do not just reshape the span: every element is compared."""
     view = model.view
     if view is None or not view.has_dimensions or tile.access.is_kind(Kind.SKIPPED).any():
         return
@@ -156,7 +156,7 @@ def _view_reasons(tile: LinearTile, model: LayoutTile) -> Iterator[str]:
 
 
 def _box_of_matrix(span: Sequence[int], count: int) -> tuple[int, ...] | None:
-    """The part of a span that its first `count` elements fill, None where that is no box."""
+    """The sizes of the part of a span that its first `count` elements fill; None where that is not a box."""
     boxes = []
     for size in reversed(span):
         box = size if count % size == 0 else count
@@ -168,7 +168,7 @@ def _box_of_matrix(span: Sequence[int], count: int) -> tuple[int, ...] | None:
 
 
 def _of_loops(tile: LinearTile, dtype: str) -> Iterator[MapTile]:
-    """A box for the axes of the tile, and one for the shortest nest of loops that it is; raises the shorter reason."""
+    """The box of the axes of the tile, and that of its shortest nest of loops. Raises the shorter `Reason` of both."""
     if other_kinds(tile.access):
         raise Reason(*_kind_reasons(tile, ELEMENT_TYPES[dtype], "undefined"), *_outside_words(tile))
     nest = modes_of(tile.element)
@@ -181,7 +181,7 @@ def _of_loops(tile: LinearTile, dtype: str) -> Iterator[MapTile]:
         except Reason as reason:
             reasons.append(reason)
     if reasons:
-        raise min(reversed(reasons), key=lambda one: len(one.reasons))
+        raise min(reversed(reasons), key=lambda reason: len(reason.reasons))
 
 
 def _outside_words(tile: LinearTile) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _outside_words(tile: LinearTile) -> Iterator[str]:
 def _map_of(
     tile: LinearTile, element: ElementType, axes: Sequence[MapAxis], base: int, reasons: list[str | Violation]
 ) -> MapTile:
-    """The copy of this box, its axes innermost first, `base` elements into the buffer; raises every reason at once."""
+    """The copy of this box, axes innermost first, `base` elements into the buffer. Raises one `Reason` with all."""
     if axes[0].stride != 1 and axes[0].box > 1:
         reasons.append(_inner_reason(tile, axes[0].stride))
     axes, base = _fitted(axes, base, element.bits)
@@ -225,7 +225,7 @@ def _map_of(
 
 
 def _inner_reason(tile: LinearTile, stride: int) -> str:
-    """Why no box starts with such a step; raises it alone for a memref whose modes are only in the other order."""
+    """The reason why no box starts with this step. Raises it alone for a memref with its modes in the other order."""
     words = f"neighbours in the last axis of the tile are {stride} elements apart, in a box they are contiguous"
     model = tile.model
     if isinstance(model, Strided) and len(model.shape) > 1 and model.steps[0] == 1:
@@ -241,7 +241,10 @@ def _fills_with_nan(tile: LinearTile, element: ElementType) -> bool:
 
 
 def _steady(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis], int]:
-    """The same box where steps that are never taken are whole 16 bytes: of one position inside, of a size of 1."""
+    """The axes and the base of the box, with whole 16 bytes for steps that are never taken.
+
+    Those are the steps of one position inside, and of a size of 1.
+    """
     steady = [axes[0]]
     for axis in axes[1:]:
         if axis.stride * bits % ALIGNMENT_BITS and axis.box == 1 and axis.is_inside:
@@ -253,7 +256,7 @@ def _steady(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis
 
 
 def _fitted(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis], int]:
-    """The same box with aligned starts, and extents of at most 256, where the base and more dimensions allow it."""
+    """The axes and the base of the box, with aligned starts and extents of at most 256 where dimensions are free."""
     axes, base = _steady(axes, base, bits)
     fitted: list[MapAxis] = []
     for number, axis in enumerate(axes):
@@ -263,7 +266,7 @@ def _fitted(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis
             axis = MapAxis(axis.size - axis.start, axis.stride, 0, axis.box)
         unit = math.lcm(bits, ALIGNMENT_BITS) // bits if number == 0 else 1
         while axis.is_inside and axis.box > MOST:
-            part = max((one for one in range(1, MOST + 1) if axis.box % one == 0 and one % unit == 0), default=1)
+            part = max((size for size in range(1, MOST + 1) if axis.box % size == 0 and size % unit == 0), default=1)
             if part == 1:
                 break
             fitted.append(MapAxis(part, axis.stride, 0, part))
@@ -272,11 +275,11 @@ def _fitted(axes: Sequence[MapAxis], base: int, bits: int) -> tuple[list[MapAxis
     return fitted, base
 
 
-# --- from a tensor map to the others ----------------------------------------------------------
+# From a tensor map to the other models.
 
 
 def map_obstacles(tile: LinearTile, to: str) -> list[str]:
-    """Why a tensor copy is not what a layout, a memref or a blocked matrix can say, whatever its elements are."""
+    """The reasons why a tensor copy has no equivalent of the kind `to`, whatever its elements are."""
     if not isinstance(tile.model, MapTile):
         return []
     given, reasons = tile.model.tensor_map, []

@@ -21,12 +21,12 @@ class Model(Protocol):
     """An address model together with its tile."""
 
     def access(self) -> Access:
-        """What a load of the tile touches."""
+        """The elements that a load of the tile touches."""
 
 
 @dataclass(frozen=True)
 class LoopMode:
-    """One loop of the nest: so many times, so many memory elements apart."""
+    """One loop of a nest: `size` rounds, `stride` memory elements apart."""
 
     size: int
     stride: int
@@ -34,12 +34,12 @@ class LoopMode:
 
 @dataclass(frozen=True)
 class LinearTile:
-    """What a model says, apart from how it says it; `model` itself is there for targets that know it."""
+    """The tile of a model as an access, apart from how the model says it; `model` is there for targets that know it."""
 
     model: Model
     access: Access
     component_size: int | None = None
-    """Bytes of a component, where they are known."""
+    """The bytes of a component, where they are known."""
     dtype: str | None = None
     """The element type for a tensor map, where the caller or the model says it."""
     global_address: int = 0
@@ -58,12 +58,12 @@ class LinearTile:
 
     @property
     def rows(self) -> int:
-        """The tile as a matrix: its rows."""
+        """The rows of the tile as a matrix."""
         return math.prod(self.shape[:-1])
 
     @property
     def columns(self) -> int:
-        """The tile as a matrix: its columns."""
+        """The columns of the tile as a matrix."""
         return self.shape[-1] if self.shape else 1
 
     @property
@@ -73,9 +73,9 @@ class LinearTile:
 
 
 class Reason(Exception):
-    """Why a target has no equivalent, every reason that is known.
+    """Every known reason why a target has no equivalent.
 
-    Words become a violation of `convert.equivalent`; violations of the target's own rules stay what they are.
+    Reasons in words become violations of `convert.equivalent`; violations of the target's own rules stay as they are.
     """
 
     def __init__(self, *reasons: str | Violation) -> None:
@@ -86,16 +86,16 @@ class Reason(Exception):
     def violations(self) -> list[Violation]:
         """All reasons as violations."""
         fix = "keep the model, or copy the data"
-        return [NO_EQUIVALENT.violation(one, fix) if isinstance(one, str) else one for one in self.reasons]
+        return [NO_EQUIVALENT.violation(why, fix) if isinstance(why, str) else why for why in self.reasons]
 
 
 def other_kinds(access: Access) -> dict[str, int]:
-    """How many elements are not plainly in memory, by the words of their kinds."""
+    """The number of elements that are not in bounds, by the words of their kinds."""
     return {word: count for word, count in access.counts().items() if word != Kind.IN_BOUNDS.word}
 
 
 def all_in_bounds(tile: LinearTile) -> None:
-    """Raises `Reason` for a tile with elements that are not plainly in memory: most targets have no others."""
+    """Raise `Reason` for a tile with elements that are not in bounds, which most targets cannot have."""
     others = other_kinds(tile.access)
     if others:
         words = " and ".join(f"{count} {word}" for word, count in others.items())

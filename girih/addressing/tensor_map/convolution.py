@@ -40,7 +40,11 @@ _LARGEST = 2**16
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionCopy:
-    """One copy of a plan: the operands of the instruction, and which output pixels, channels and tap it serves."""
+    """One copy of a plan: the operands of the instruction, and the output pixels, channels and tap that it serves.
+
+    `first_pixel` counts output pixels in the order W, H, D, N, `channel` is the first of the channels, `tap` is in W,
+    H, D order; `coordinates`, in elements, and `offsets` are innermost first (004 5.5.4).
+    """
 
     first_pixel: int
     channel: int
@@ -51,11 +55,11 @@ class ConvolutionCopy:
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionPlan(Drawn):
-    """A convolution as im2col copies; lists of W, H, D are innermost first. Create it with `plan_convolution`.
+    """A convolution as im2col copies (004 5.5.4), made by `plan_convolution`; lists of W, H, D are innermost first.
 
     - `tensor_map`: the map of the input; one copy gives `[pixels_per_column, channels_per_pixel]`.
-    - `filter`, `stride`, `dilation`: one number for each of W, H, D; `padding`: (before, after) for each.
-    - `output`: output pixels in W, H, D.
+    - `filter`, `stride`, `dilation`: one number of pixels for each of W, H, D; `padding`: (before, after) for each.
+    - `output`: the number of output pixels in W, H, D.
     """
 
     tensor_map: TensorMap
@@ -67,16 +71,19 @@ class ConvolutionPlan(Drawn):
 
     @property
     def pixels(self) -> int:
-        """Output pixels of all images."""
+        """The number of output pixels of all images."""
         return prod(self.output) * self.tensor_map.global_dim[-1]
 
     @property
     def taps(self) -> tuple[tuple[int, ...], ...]:
-        """Every tap of the filter, W, H, D order, W fastest."""
+        """The taps of the filter, each in W, H, D order, W fastest."""
         return tuple(tap[::-1] for tap in product(*(range(size) for size in reversed(self.filter))))
 
     def offsets(self, tap: Sequence[int]) -> tuple[int, ...]:
-        """The im2col offsets of a tap: tap times dilation. Raises `AddressingError` for a tap outside the filter."""
+        """The im2col offsets of a tap, in W, H, D order: the tap times the dilation (004 5.5.4).
+
+        Raises `AddressingError` for a tap outside the filter.
+        """
         report = RuleReport("ConvolutionPlan.offsets")
         values = as_tuple(tap)
         if values not in self.taps:
@@ -103,7 +110,7 @@ class ConvolutionPlan(Drawn):
         return (channel, *base, pixel)
 
     def copies(self) -> Iterator[ConvolutionCopy]:
-        """Every copy of the convolution: tiles of pixels, within them channel blocks, within them taps."""
+        """The copies of the convolution: tiles of pixels, within them channel blocks, within them taps."""
         given = self.tensor_map
         for first in range(0, self.pixels, given.pixels_per_column):
             for channel in range(0, given.global_dim[0], given.channels_per_pixel):
@@ -112,13 +119,16 @@ class ConvolutionPlan(Drawn):
                     yield ConvolutionCopy(first, channel, tap, coordinates, self.offsets(tap))
 
     def load(self, memory: NDArray[np.uint8], copy: ConvolutionCopy, shared_address: int = 0) -> SharedImage:
-        """What one copy brings to shared memory; raises `AddressingError` as `TensorMap.load`."""
+        """The shared memory that one copy writes from `shared_address` on; `memory` holds the bytes of the input.
+
+        Raises `AddressingError` for operands that `TensorMap.load` refuses.
+        """
         return self.tensor_map.load(memory, copy.coordinates, copy.offsets, shared_address)
 
     def direct(self, copy: ConvolutionCopy) -> NDArray[np.int64]:
-        """The input elements of a copy straight from the definition of a convolution.
+        """The input elements of a copy, straight from the definition of a convolution.
 
-        int64 `[pixels_per_column, channels_per_pixel]`: element numbers from the map's address, -1 for padding,
+        They are int64 `[pixels_per_column, channels_per_pixel]`, counted from the map's address, -1 for padding,
         channels past the end and pixels past the last image. Input = output * stride + tap * dilation - padding.
         """
         given = self.tensor_map
@@ -136,7 +146,7 @@ class ConvolutionPlan(Drawn):
         return np.where(inside[:, None] & (channel < given.global_dim[0]), element[:, None] + channel, -1)
 
     def verify(self, copies: Sequence[ConvolutionCopy] | None = None) -> bool:
-        """Whether these copies (all of them where None) touch exactly the elements of the convolution."""
+        """Whether these copies, or all where None, touch exactly the elements that `direct` gives for them."""
         chosen = self.copies() if copies is None else copies
         return all(
             np.array_equal(self.tensor_map.access(copy.coordinates, copy.offsets).element, self.direct(copy))
@@ -161,10 +171,11 @@ def plan_convolution(
 ) -> ConvolutionPlan:
     """The im2col tensor map of a convolution, and the offsets of every tap (004 5.5.4).
 
-    `global_dim` is the input C, W, [H, [D,]] N; `filter`, `padding` (a number or (before, after)), `stride` and
-    `dilation` run over W, H, D; a tile is `pixels_per_column` output pixels of `channels_per_pixel` channels.
-    `global_strides` are bytes, dense where None. Padding is filled with zeros. Raises one `AddressingError` with every
-    rule of the convolution that is broken, and those of the map.
+    `dtype` is the element type, such as `f16`; `global_dim` the size of the input, C, W, [H, [D,]] N, in elements.
+    `filter`, `padding` (a number or (before, after)), `stride` and `dilation` are in pixels and run over W, H, D; a
+    tile is `pixels_per_column` output pixels of `channels_per_pixel` channels. `global_strides` and `global_address`
+    are bytes; strides are dense where None. `swizzle` and `architecture` are those of the map. Padding is filled with
+    zeros. Raises one `AddressingError` with every rule of the convolution that is broken, and those of the map.
     """
     report = RuleReport("plan_convolution")
     sizes = report.integers("global_dim", as_tuple(global_dim), 1, 2**32, SIZE)
@@ -221,7 +232,7 @@ def _ones(values: object, count: int) -> tuple[int, ...]:
 
 
 def _padding(padding: object, count: int, report: RuleReport) -> tuple[tuple[int, int], ...]:
-    """Padding as (before, after) for each dimension."""
+    """The padding as (before, after) for each dimension."""
     pairs = []
     for position, value in enumerate((0,) * count if padding is None else as_tuple(padding)):
         both = as_tuple(value)
@@ -242,7 +253,7 @@ def _output(
     steps: Sequence[int],
     report: RuleReport,
 ) -> tuple[int, ...]:
-    """Output pixels in W, H, D; notes what leaves none, and taps beyond the range of the offsets."""
+    """The output pixels in W, H, D; notes an input that leaves none, and taps beyond the range of the offsets."""
     output = []
     limit = OFFSET_LIMITS[len(sizes) + 2]
     for name, size, (before, after), far, step in zip("WHD", sizes, margins, reach, steps, strict=False):
@@ -258,7 +269,7 @@ def _output(
 
 
 def _dense(sizes: Sequence[int], dtype: str) -> tuple[int, ...]:
-    """Strides of a dense tensor in bytes, pixels padded to 16 or 32 bytes; as for u8 where the type is unknown."""
+    """The strides of a dense tensor in bytes, pixels padded to 16 or 32 bytes; those of u8 for an unknown type."""
     element = ELEMENT_TYPES[dtype if isinstance(dtype, str) and dtype in ELEMENT_TYPES else "u8"]
     strides = [round_up(ceil_div(sizes[0] * element.bits, 8), 32 if element.is_padded else 16)]
     for size in sizes[1:-1]:

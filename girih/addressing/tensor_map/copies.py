@@ -1,4 +1,4 @@
-"""Which bytes one tensor copy moves: rows of global memory, their bytes, and the place of each byte in shared memory.
+"""The bytes that one tensor copy moves: rows of global memory, their bytes, and the place of each in shared memory.
 
 A row is what is contiguous in both memories: the inner dimension of the box, the channels of a pixel, or one channel
 slice. Rows come in the order in which they lie in shared memory.
@@ -19,7 +19,7 @@ from girih.addressing.tensor_map.sub_byte import RowBytes, row_bytes
 STORE_GRANULE = 16
 """A store clips dimension 0 at its extent rounded up to these bytes (measured)."""
 ADDRESS_LIMIT = 2**59
-"""No memory reaches that far, and numbers of bits stay below 2^62."""
+"""A byte that no memory reaches; numbers of bits up to it stay below 2^62."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Rows:
 
 
 def place(given: MapParameters, indices: dict[int, NDArray[np.int64]]) -> Rows:
-    """Rows at these coordinates; `indices` maps a dimension to an array, all of them broadcast together."""
+    """The rows at these coordinates; `indices` maps a dimension to an array, and the arrays broadcast together."""
     shape = np.broadcast_shapes(*(index.shape for index in indices.values())) if indices else (1,)
     offset, inside, reach = np.zeros(shape, np.int64), np.ones(shape, np.bool_), 0
     for dimension, index in indices.items():
@@ -104,7 +104,7 @@ def inner_bytes(given: MapParameters, start: int) -> RowBytes:
 
 
 def inner_extent(given: MapParameters, store: bool) -> int:
-    """Bytes of dimension 0 that a copy may touch: a store goes to the next multiple of 16 (measured)."""
+    """The bytes of dimension 0 that a copy may touch: a store goes to the next multiple of 16 (measured)."""
     if given.slice_bytes:
         return given.slice_bytes
     return round_up(given.row_extent, STORE_GRANULE) if store else given.row_extent
@@ -112,17 +112,17 @@ def inner_extent(given: MapParameters, store: bool) -> int:
 
 def global_bytes(given: MapParameters, rows: Rows, inner: RowBytes, store: bool = False) -> NDArray[np.int64]:
     """The byte of global memory of each payload byte, int64 `[rows, bytes]`; -1, a fill, outside the tensor."""
-    found = rows.offset[:, None] + inner.in_global
+    touched = rows.offset[:, None] + inner.in_global
     here = (inner.in_global >= 0) & (inner.in_global < inner_extent(given, store))
     if not here.all():
-        found[:, ~here] = -1
+        touched[:, ~here] = -1
     if not rows.inside.all():
-        found[~rows.inside] = -1
-    return found
+        touched[~rows.inside] = -1
+    return touched
 
 
 def shared_bytes(given: MapParameters, rows: int, inner: RowBytes, shared_address: int) -> NDArray[np.int64]:
-    """Where each byte of a row lies in shared memory, counted from `shared_address`; int64 `[rows, bytes]`."""
+    """The place in shared memory of each byte of the rows, from `shared_address` on; int64 `[rows, bytes]`."""
     pitch = inner.pitch if given.slice_bytes else given.swizzling.span or inner.pitch
     linear = (shared_address + pitch * np.arange(rows, dtype=np.int64))[:, None] + inner.in_shared
     return given.swizzling.move(linear) - shared_address

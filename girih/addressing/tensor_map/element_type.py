@@ -33,11 +33,11 @@ class ElementType:
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a floating-point type, so that fills may be NaN."""
+        """Whether elements are floating-point numbers, so that fills may be NaN."""
         return self.family == "float"
 
     def bytes_of(self, count: int) -> int:
-        """Bytes of `count` elements in global memory, rounded down."""
+        """The bytes of `count` elements in global memory, rounded down."""
         return count * self.bits // 8
 
     def count_in(self, size: int) -> str:

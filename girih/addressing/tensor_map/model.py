@@ -2,7 +2,8 @@
 
 A map is a frozen value and always legal: creating an illegal one raises one `AddressingError` with every broken rule.
 Copies check every operand before they change a byte. Lists are innermost dimension first; parameters have the CUDA
-driver's names. Loads, fills, swizzles and the im2col walk were measured on an NVIDIA H200; what was not says so.
+driver's names. Loads, fills, swizzles and the im2col walk were measured on an NVIDIA H200; docstrings name what was
+not.
 """
 
 from __future__ import annotations
@@ -47,14 +48,16 @@ ELEMENT_INDEX = rule(
 OOB_NAN = (0xF7, 0x7F)
 """The bytes of the fill NaN, 0x7ff7 in every 16 bits (measured)."""
 TF32_NAN = 0x7FFFE000
-"""What a load of `tf32` makes of every NaN (measured)."""
+"""The bit pattern that a load of `tf32` gives for every NaN (measured)."""
 
 
 class MapOptions(TypedDict, total=False):
-    """What both modes may be given besides the tensor and the box; what is left out is as in `MapParameters`.
+    """The parameters of both modes besides the tensor and the box; those left out have the values of `MapParameters`.
 
-    `element_strides` are the traversal strides, None or left out 1; `global_address` only feeds the alignment checks:
-    the address that the tensor will have on the device.
+    - `element_strides`: the traversal strides, innermost first; all 1 where they are None or left out.
+    - `interleave`: `none`, `16B` or `32B`; `swizzle`: a mode of `Swizzle`; `oob_fill`: `zero` or `nan`.
+    - `global_address`: the address in bytes that the tensor will have on the device; only its alignment is checked.
+    - `architecture`: the architecture whose limits are checked, such as `sm_90a`.
     """
 
     element_strides: Sequence[int] | None
@@ -67,7 +70,10 @@ class MapOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class TensorMap(Drawn, MapParameters):
-    """A tensor map; create it with `tiled`, `im2col` or `of`. Raises `AddressingError` with every rule it breaks."""
+    """A tensor map (004 5.5), made by `tiled`, `im2col` or `of`; lists are innermost dimension first.
+
+    Raises `AddressingError` with every rule that its parameters break.
+    """
 
     def __post_init__(self) -> None:
         for name, value in checked(self).items():
@@ -85,8 +91,9 @@ class TensorMap(Drawn, MapParameters):
     ) -> TensorMap:
         """A map in tiled mode (004 5.5.3).
 
-        Lists are innermost first; `global_strides` are bytes from dimension 1 on; `options` those of `MapOptions`.
-        Raises `AddressingError`.
+        `dtype` is the element type, such as `f16`. Lists are innermost dimension first: `global_dim` is the size of the
+        tensor in elements, `global_strides` are bytes from dimension 1 on, `box_dim` is the size of the box in
+        elements. `options` are those of `MapOptions`. Raises `AddressingError` with every rule that is broken.
         """
         return cls._of("tiled", dtype, global_dim, global_strides, options, box_dim=as_tuple(box_dim))
 
@@ -105,8 +112,9 @@ class TensorMap(Drawn, MapParameters):
     ) -> TensorMap:
         """A map in im2col mode (004 5.5.4) of a tensor C, W, H, D, N (W, H, D, slices, N with interleave).
 
-        The corners are in W, H, D order: the lower counts from the first pixel, the upper from the last. Other
-        parameters as in `tiled`. Raises `AddressingError`.
+        The corners are in W, H, D order, in pixels: the lower counts from the first pixel, the upper from the last. A
+        copy brings `channels_per_pixel` elements of each of `pixels_per_column` pixels. `dtype`, `global_dim`,
+        `global_strides` and `options` are as in tiled mode. Raises `AddressingError` with every rule that is broken.
         """
         return cls._of(
             "im2col",
@@ -162,8 +170,9 @@ class TensorMap(Drawn, MapParameters):
     ) -> TensorMap:
         """A tiled map of a NumPy array: its last axis is dimension 0, its strides are the map's.
 
-        `box` is innermost first, like every list here: the box of `box=(64, 16)` has 16 rows of 64 elements. `dtype`
-        chooses another type of the same size, `tf32` for float32 say. Raises `AddressingError`.
+        `box` is in elements, innermost first, like every list here: `box=(64, 16)` has 16 rows of 64 elements. `dtype`
+        chooses another type of the same size, `tf32` for float32 say; `options` are those of `MapOptions`. Raises
+        `AddressingError` for an array that no map describes (004 5.5.1), and with every rule that is broken.
         """
         report = RuleReport("TensorMap.of")
         if not isinstance(array, np.ndarray) or array.dtype.name not in FROM_NUMPY or not array.dtype.isnative:
@@ -192,9 +201,10 @@ class TensorMap(Drawn, MapParameters):
         shared_address: int = 0,
         store: bool = False,
     ) -> tuple[Violation, ...]:
-        """What is legal and probably not meant: in the map, and with `coordinates` in a copy of that box.
+        """The violations of severity `lint`: what is legal and probably not meant in the map.
 
-        `store` stands for stores, reductions and scatter4 (whose coordinates are the column and a row). Raises
+        With `coordinates`, those of a copy of that box to or from `shared_address` are among them: a load, or with
+        `store` a store, a reduction, or a scatter4, whose coordinates are the column and a row. Raises
         `AddressingError` for operands that the copy refuses.
         """
         if coordinates is None:
@@ -220,8 +230,9 @@ class TensorMap(Drawn, MapParameters):
     ) -> SharedImage:
         """Copy the box at `coordinates` to shared memory (cp.async.bulk.tensor, global to shared; 004 5.5.3, 5.5.4).
 
-        `memory` starts at the map's address. `coordinates` are innermost first and may lie outside in tiled mode;
-        `offsets` are W, H, D in im2col mode, None being zeros. Raises `AddressingError` for illegal operands.
+        `memory` holds the bytes from the map's address on. `coordinates` are in elements, innermost first, and may lie
+        outside in tiled mode; `offsets` are W, H, D in im2col mode, None being zeros; `shared_address` is in bytes.
+        Raises `AddressingError` for illegal operands.
         """
         report = RuleReport("TensorMap.load")
         start = operands.check_coordinates(self, coordinates, report)
@@ -237,7 +248,8 @@ class TensorMap(Drawn, MapParameters):
     ) -> SharedImage:
         """Copy four rows of a matrix, from `column` on, one below the other (004 5.5.3.4, tile::gather4; not measured).
 
-        Rows outside the matrix are filled. Raises `AddressingError` for illegal operands.
+        `memory` holds the bytes from the map's address on; `column` is in elements, `rows` are four row numbers. Rows
+        outside the matrix are filled. Raises `AddressingError` for illegal operands.
         """
         report = RuleReport("TensorMap.gather4")
         start, *chosen = operands.check_gather(self, column, rows, False, report)
@@ -256,10 +268,11 @@ class TensorMap(Drawn, MapParameters):
     ) -> None:
         """Copy a box from shared memory to `coordinates` (cp.async.bulk.tensor, shared to global; 004 5.5.3, 5.5.4).
 
-        `shared` holds the bytes from `shared_address` on. What lies outside is dropped, but dimension 0 is clipped at
+        `shared` holds the bytes from `shared_address` on, `memory` those from the map's address on; both are uint8.
+        `coordinates` are in elements, innermost first. What lies outside is dropped, but dimension 0 is clipped at
         its extent rounded up to 16 bytes: row padding is overwritten (measured). The pixel box of an im2col store lies
-        inside the tensor, and there are no offsets (PTX ISA; not measured). Where rows overlap the last in the box
-        wins. What is doubtful about it says `lints(..., store=True)`. Raises `AddressingError` for illegal operands,
+        inside the tensor, and there are no offsets (PTX ISA; not measured). Where rows overlap, the last in the box
+        wins. `lints(..., store=True)` lists what is doubtful. Raises `AddressingError` for illegal operands,
         before `memory` changes.
         """
         report = RuleReport("TensorMap.store")
@@ -279,7 +292,9 @@ class TensorMap(Drawn, MapParameters):
     ) -> None:
         """Copy four rows from shared memory to four rows of a matrix (004 5.5.3.4, tile::scatter4; not measured).
 
-        Rows past the end are dropped; of equal rows the last wins. Raises `AddressingError` before `memory` changes.
+        `shared` holds the bytes from `shared_address` on, `memory` those from the map's address on; `column` is in
+        elements, `rows` are four row numbers. Rows past the end are dropped; of equal rows the last wins. Raises
+        `AddressingError` for illegal operands, before `memory` changes.
         """
         report = RuleReport("TensorMap.scatter4")
         start, *chosen = operands.check_gather(self, column, rows, True, report)
@@ -299,10 +314,12 @@ class TensorMap(Drawn, MapParameters):
         coordinates: Sequence[int],
         shared_address: int = 0,
     ) -> None:
-        """Reduce global memory with a box from shared memory (cp.reduce.async.bulk.tensor).
+        """Reduce global memory in place with a box from shared memory (PTX ISA, cp.reduce.async.bulk.tensor).
 
-        `operation` is add, min, max, inc, dec, and, or, xor, as the element type allows. Clipping as in `store`; sums
-        round to nearest even, element by element. Raises `AddressingError` before `memory` changes.
+        `operation` is add, min, max, inc, dec, and, or, xor, as the element type allows. `shared` holds the bytes from
+        `shared_address` on, `memory` those from the map's address on; `coordinates` are in elements, innermost first.
+        Elements are clipped as by a store; sums round to nearest even, element by element. Raises `AddressingError` for
+        illegal operands, before `memory` changes.
         """
         report = RuleReport("TensorMap.reduce")
         operands.check_reduction(self, operation, report)
@@ -315,10 +332,11 @@ class TensorMap(Drawn, MapParameters):
         reduce_bytes(operation, self.element, memory, whole[here], payload.reshape(-1, size)[here])
 
     def access(self, coordinates: Sequence[int], offsets: Sequence[int] | None = None, store: bool = False) -> Access:
-        """Which element of global memory each element of the box stands for, counted from the map's address.
+        """The element of global memory that each element of the box stands for, counted from the map's address.
 
-        The tile is the box, outermost dimension first; pixels and channels in im2col mode; slices are the last axis
-        with interleave. Outside the tensor a load fills and a store discards. Raises `AddressingError` for illegal
+        `coordinates` are innermost first; `offsets` are W, H, D in im2col mode. The tile is the box, outermost
+        dimension first; `[pixels, channels]` in im2col mode; slices are the last axis with interleave. Outside the
+        tensor a load fills, and with `store` a store discards (004 5.5.3, 5.5.4). Raises `AddressingError` for illegal
         operands, and where rows do not start at whole elements.
         """
         report = RuleReport("TensorMap.access")
@@ -333,7 +351,11 @@ class TensorMap(Drawn, MapParameters):
         return self._access(self._rows(start, moved), start[0], self._outer_shape(), store, report)
 
     def gather4_access(self, column: int, rows: Sequence[int], store: bool = False) -> Access:
-        """`access` of a `gather4`, or with `store` of a `scatter4`: four rows of the box, in the order of `rows`."""
+        """The elements that a `gather4` touches, or with `store` a `scatter4`: four rows, in the order of `rows`.
+
+        They are counted from the map's address; the tile is `[4, elements of a row]` (004 5.5.3.4). Raises
+        `AddressingError` for illegal operands, and where rows do not start at whole elements.
+        """
         report = RuleReport("TensorMap.gather4_access")
         start, *chosen = operands.check_gather(self, column, rows, store, report)
         if store:
@@ -388,7 +410,7 @@ class TensorMap(Drawn, MapParameters):
     def _placed(
         self, payload: NDArray[np.uint8], source: NDArray[np.int64], position: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int64]]:
-        """Payload, mask and sources in the order of shared memory; where nothing moves they already are."""
+        """The payload, the mask of what is written and the sources, in the order of shared memory."""
         if self.swizzle == "none" and not self.element.is_padded:
             return payload.reshape(-1), np.ones(payload.size, np.bool_), source.reshape(-1)
         size = max(len(position) * self.row_pitch, int(position.max()) + 1)
@@ -406,19 +428,22 @@ class TensorMap(Drawn, MapParameters):
     def _touched(
         self, memory: NDArray[np.uint8], rows: Rows, inner: RowBytes, store: bool, report: RuleReport
     ) -> NDArray[np.int64]:
-        """The bytes of `memory` that are touched, -1 for none; raises where they lie behind its end."""
+        """The bytes of `memory` that are touched, -1 for a fill. Raises `AddressingError` for bytes past its end."""
         if rows.reach >= ADDRESS_LIMIT:
             operands.check_reach(rows.reach, memory, report)
             report.done()
-        found = global_bytes(self, rows, inner, store)
-        operands.check_reach(found, memory, report)
+        touched = global_bytes(self, rows, inner, store)
+        operands.check_reach(touched, memory, report)
         report.done()
-        return found
+        return touched
 
     def _check_store(
         self, shared: object, memory: object, coordinates: object, shared_address: object, report: RuleReport
     ) -> tuple[tuple[int, ...], int]:
-        """What stores and reductions check before they look at bytes; coordinates and shared address as integers."""
+        """The coordinates and the shared address of a store or reduction as integers.
+
+        Raises `AddressingError` for illegal operands, the sizes of the buffers aside.
+        """
         start = operands.check_coordinates(self, coordinates, report)
         operands.check_store(self, start, report)
         address = operands.check_shared_address(self, self.rows, shared_address, report)
@@ -435,7 +460,10 @@ class TensorMap(Drawn, MapParameters):
         address: int,
         report: RuleReport,
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Where each byte of the box goes (-1: nowhere) and what it is; the last checks before `memory` changes."""
+        """The byte of `memory` that each byte of the box goes to (-1: nowhere), and the bytes themselves.
+
+        Raises `AddressingError` for buffers that are too small: the last checks before `memory` changes.
+        """
         inner = inner_bytes(self, start)
         position = shared_bytes(self, len(rows), inner, address)
         operands.check_shared_size(int(position.max()) + 1, shared, report)
@@ -445,7 +473,7 @@ class TensorMap(Drawn, MapParameters):
 
 
 def _refused(mode: Mode, name: str) -> Violation:
-    """A keyword argument that maps of this mode do not have."""
+    """The violation by a keyword argument that maps of this mode do not have."""
     if name in UNUSED[mode]:
         other = "im2col" if mode == "tiled" else "tiled"
         return PARAMETER.violation(f"{name} is no parameter of a map in {mode} mode", f"use TensorMap.{other}")
@@ -455,7 +483,7 @@ def _refused(mode: Mode, name: str) -> Violation:
 
 
 def _rounded_to_tf32(payload: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """float32 values rounded to nearest even at 10 bits of mantissa; every NaN is the same afterwards (measured)."""
+    """The bytes of float32 values, rounded to nearest even at 10 bits of mantissa; every NaN becomes one (measured)."""
     bits = np.ascontiguousarray(payload).view(np.uint32)
     rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
     rounded[(bits & 0x7FFFFFFF) > 0x7F800000] = TF32_NAN

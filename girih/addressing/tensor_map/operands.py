@@ -72,11 +72,11 @@ LINT_PADDING = rule("tensor_map.row_padding", "a store changes nothing behind th
 OFFSET_LIMITS = {3: 2**16 - 1, 4: 2**8 - 1, 5: 2**5 - 1}
 """The largest im2col offset by rank (004 5.5.4.1)."""
 IMAGE_LIMIT = 256 * 1024
-"""More bytes than any block has shared memory."""
+"""A number of bytes that exceeds the shared memory of any block."""
 
 
 def check_coordinates(given: MapParameters, coordinates: object, report: RuleReport) -> tuple[int, ...]:
-    """The coordinates as integers, one for each dimension; the rules that stores and loads share."""
+    """The coordinates as integers, one for each dimension; notes the rules of loads and stores that they break."""
     values = wholes(report, "coordinates", coordinates, I32_LOW, I32_HIGH, COORDINATE_RANGE)
     if len(values) != given.rank:
         count = plural(len(values), "coordinate", ("is", "are"))
@@ -90,7 +90,7 @@ def check_coordinates(given: MapParameters, coordinates: object, report: RuleRep
 
 
 def check_start(given: MapParameters, name: str, start: int, report: RuleReport) -> None:
-    """Dimension 0 starts at a multiple of 16 bytes; with interleave it counts whole slices."""
+    """Note a dimension 0 that does not start at a multiple of 16 bytes, or with interleave at a whole slice."""
     element = given.element
     if given.slice_bytes:
         return
@@ -116,7 +116,7 @@ def _check_base(given: MapParameters, values: Sequence[int], report: RuleReport)
 
 
 def check_offsets(given: MapParameters, offsets: object, report: RuleReport) -> tuple[int, ...]:
-    """The im2col offsets of a load, W, H, D; None is zeros in im2col mode."""
+    """The im2col offsets of a load in W, H, D order, zeros for None; empty in tiled mode. Notes illegal ones."""
     wanted = given.rank - 2 if given.mode == "im2col" else 0
     if offsets is None:
         return (0,) * wanted
@@ -138,7 +138,10 @@ def check_offsets(given: MapParameters, offsets: object, report: RuleReport) -> 
 def check_store(
     given: MapParameters, coordinates: Sequence[int], report: RuleReport, names: Sequence[str] | None = None
 ) -> None:
-    """What only stores and reductions ask: start, pixel box, type and swizzle; `names` are those of the coordinates."""
+    """Note the rules of stores and reductions that are broken, on start, pixel box, type and swizzle.
+
+    `names` are those of the coordinates.
+    """
     for position, value in enumerate(coordinates):
         name = names[position] if names else f"coordinates[{position}]"
         if value < 0:
@@ -159,13 +162,13 @@ def check_store(
 
 
 def check_load(given: MapParameters, report: RuleReport) -> None:
-    """What only loads ask: an element type with loads."""
+    """Note an element type without loads."""
     if given.element.direction == "store":
         report.add(LOAD_TYPE, f"{given.dtype} is stored only", "load b6x16_p32")
 
 
 def check_reduction(given: MapParameters, operation: object, report: RuleReport) -> None:
-    """The reduction exists, and exists for the element type."""
+    """Note a reduction that does not exist, or not for the element type."""
     if not isinstance(operation, str) or operation not in REDUCTIONS:
         report.add(REDUCTION, f"{operation!r} is no reduction", f"choose one of {', '.join(REDUCTIONS)}")
     elif given.dtype not in REDUCTIONS[operation]:
@@ -180,7 +183,7 @@ SCATTERED = ("column", "rows[0]", "rows[1]", "rows[2]", "rows[3]")
 def check_gather(
     given: MapParameters, column: object, rows: object, scatter: bool, report: RuleReport
 ) -> tuple[int, ...]:
-    """Column and four rows of gather4 and scatter4 as integers (004 5.5.3.4)."""
+    """The column and the four rows of a gather4 or scatter4 as integers (004 5.5.3.4); notes illegal ones."""
     if given.mode != "tiled" or given.rank != 2:
         report.add(
             GATHER_MODE,
@@ -210,7 +213,7 @@ def check_gather(
 
 
 def check_shared_address(given: MapParameters, rows: int, shared_address: object, report: RuleReport) -> int:
-    """The shared address as an integer, aligned, with room for the box."""
+    """The shared address as an integer; notes one that is not aligned, and a box larger than any shared memory."""
     address = whole(report, "shared_address", shared_address, 0, U32, SHARED_RANGE)
     multiple = LINE if given.swizzle != "none" else 16
     if address % multiple:
@@ -222,14 +225,14 @@ def check_shared_address(given: MapParameters, rows: int, shared_address: object
 
 
 def check_image_size(given: MapParameters, rows: int, report: RuleReport) -> None:
-    """A box of so many rows is no larger than any shared memory."""
+    """Note a box of `rows` rows that is larger than any shared memory."""
     size = rows * given.row_pitch
     if size > IMAGE_LIMIT:
         report.add(IMAGE_SIZE, f"the box takes {size} bytes of shared memory, over {IMAGE_LIMIT}", "copy a smaller box")
 
 
 def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
-    """What is legal about a shared address and probably not meant."""
+    """The violations of severity `lint` by a shared address: what is legal and probably not meant."""
     report = RuleReport("shared_address")
     repeat = given.swizzling.repeat
     if address % LINE:
@@ -245,7 +248,7 @@ def address_lints(given: MapParameters, address: int) -> tuple[Violation, ...]:
 
 
 def padding_lints(given: MapParameters, start: int) -> tuple[Violation, ...]:
-    """Bytes behind the end of dimension 0 that a store from `start` on overwrites."""
+    """The lint for bytes past the end of dimension 0 that a store from `start` on overwrites; or none."""
     report = RuleReport("coordinates")
     end = given.element.bytes_of(start + given.inner_elements)
     last = min(end, round_up(given.row_extent, STORE_GRANULE))
@@ -256,7 +259,7 @@ def padding_lints(given: MapParameters, start: int) -> tuple[Violation, ...]:
 
 
 def is_bytes(value: object) -> bool:
-    """Whether it is a one-dimensional `uint8` array."""
+    """Whether a value is a one-dimensional `uint8` array."""
     return isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1
 
 
@@ -267,7 +270,7 @@ def _described(value: object) -> str:
 
 
 def check_memory(memory: object, store: bool, report: RuleReport) -> None:
-    """Global memory is a byte array, writable for stores."""
+    """Note a global memory that is not a byte array, or not writable by a store."""
     if not is_bytes(memory):
         report.add(MEMORY_BUFFER, f"memory is {_described(memory)}", "pass array.reshape(-1).view('u1')")
     elif isinstance(memory, np.ndarray) and store and not memory.flags.writeable:
@@ -275,7 +278,7 @@ def check_memory(memory: object, store: bool, report: RuleReport) -> None:
 
 
 def check_buffers(shared: object, memory: object, report: RuleReport) -> None:
-    """What a store reads and writes are byte arrays."""
+    """Note a shared or global memory that is not a byte array, and a global one that is not writable."""
     if not is_bytes(shared):
         report.add(
             SHARED_BUFFER, f"shared is {_described(shared)}", "pass image.bytes, or array.reshape(-1).view('u1')"
@@ -284,16 +287,16 @@ def check_buffers(shared: object, memory: object, report: RuleReport) -> None:
 
 
 def check_shared_size(needed: int, shared: NDArray[np.uint8], report: RuleReport) -> None:
-    """Shared memory holds the whole box."""
+    """Note a shared memory of fewer than `needed` bytes."""
     if shared.size < needed:
         report.add(
             SHARED_SIZE, f"shared has {plural(shared.size, 'byte')}, the box takes {needed}", f"pass {needed} bytes"
         )
 
 
-def check_reach(found: NDArray[np.int64] | int, memory: NDArray[np.uint8], report: RuleReport) -> None:
-    """Every byte that is touched lies in `memory`; `found` is their offsets, or a bound past 64 bits."""
-    last = found if isinstance(found, int) else int(found.max(initial=-1))
+def check_reach(touched: NDArray[np.int64] | int, memory: NDArray[np.uint8], report: RuleReport) -> None:
+    """Note bytes past the end of `memory`; `touched` holds the offsets of all, or is a bound of them past 64 bits."""
+    last = touched if isinstance(touched, int) else int(touched.max(initial=-1))
     if last >= memory.size:
         size = f"{last + 1}" if last < ADDRESS_LIMIT else "more than 2^59"
         fix = f"pass {size} bytes" if last < ADDRESS_LIMIT else "copy another box, or make the strides smaller"

@@ -36,7 +36,7 @@ def round_up(value: int, multiple: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class MapParameters:
-    """What a tensor map says about the tensor and the box (004 5.5.1 to 5.5.4, names of the CUDA driver).
+    """The parameters of a tensor map, of the tensor and of the box (004 5.5.1 to 5.5.4, names of the CUDA driver).
 
     - `mode`: `tiled` or `im2col`.
     - `dtype`: element type, a key of `ELEMENT_TYPES`.
@@ -66,32 +66,32 @@ class MapParameters:
 
     @property
     def rank(self) -> int:
-        """Number of dimensions."""
+        """The number of dimensions."""
         return len(self.global_dim)
 
     @property
     def element(self) -> ElementType:
-        """The element type."""
+        """The row of `ELEMENT_TYPES` that `dtype` names."""
         return ELEMENT_TYPES[self.dtype]
 
     @property
     def slice_bytes(self) -> int:
-        """Bytes of one channel slice; 0 without interleave."""
+        """The bytes of one channel slice; 0 without interleave."""
         return SLICE_BYTES[self.interleave]
 
     @property
     def swizzling(self) -> Swizzle:
-        """The swizzle."""
+        """The swizzle as a `Swizzle`, which moves addresses."""
         return Swizzle(self.swizzle)
 
     @property
     def inner_elements(self) -> int:
-        """Elements of dimension 0 (W with interleave, channels in im2col mode) that the map names."""
+        """The elements of dimension 0 in a box: W with interleave, channels in im2col mode."""
         return self.box_dim[0] if self.mode == "tiled" else self.channels_per_pixel
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Positions that one copy visits in each dimension, innermost first (004 5.5.3.2); tiled mode only."""
+        """The positions that one copy visits in each dimension, innermost first (004 5.5.3.2); tiled mode only."""
         counts = [ceil_div(size, stride) for size, stride in zip(self.box_dim, self.element_strides, strict=True)]
         if self.slice_bytes:
             counts[self.rank - 2] = 1
@@ -101,29 +101,29 @@ class MapParameters:
 
     @property
     def rows(self) -> int:
-        """Rows of one copy: contiguous pieces in both memories, slices with interleave."""
+        """The rows of one copy: contiguous pieces in both memories, slices with interleave."""
         if self.mode == "im2col":
             return self.pixels_per_column
         return prod(self.counts) if self.slice_bytes else prod(self.counts[1:])
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of one row in shared memory, padding of sub-byte types included, gaps not."""
+        """The bytes of one row in shared memory, with the padding of sub-byte types, without gaps."""
         return self.slice_bytes or self.inner_elements * self.element.shared_bits // 8
 
     @property
     def row_pitch(self) -> int:
-        """Bytes from row to row in shared memory: the span of the swizzle without interleave, else `row_bytes`."""
+        """The bytes from row to row in shared memory: the span of the swizzle without interleave, else `row_bytes`."""
         return self.row_bytes if self.slice_bytes else self.swizzling.span or self.row_bytes
 
     @property
     def transaction_bytes(self) -> int:
-        """Bytes that one load adds to its barrier: the packed payload, fills too, gaps not."""
+        """The bytes that one load adds to its barrier: the packed payload with fills, without gaps."""
         return self.rows * (self.slice_bytes or self.element.bytes_of(self.inner_elements))
 
     @property
     def image_bytes(self) -> int:
-        """Bytes of shared memory from the start of the box to its end."""
+        """The bytes of shared memory from the start of the box to its end."""
         size = self.rows * self.row_pitch
         return round_up(size, LINE) if self.slice_bytes and self.swizzle != "none" else size
 
@@ -134,19 +134,19 @@ class MapParameters:
 
     @property
     def row_extent(self) -> int:
-        """Bytes of dimension 0 in global memory, without interleave."""
+        """The bytes of dimension 0 in global memory, for maps without interleave."""
         return self.element.bytes_of(self.global_dim[0])
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes between neighbours in every dimension; dimension 0 steps by a slice with interleave, else 0."""
+        """The bytes between neighbours in every dimension; dimension 0 steps by a slice with interleave, else 0."""
         return (self.slice_bytes, *self.global_strides)
 
 
 def whole(report: RuleReport, name: str, value: object, low: int, high: int, range_rule: Rule) -> int:
     """`value` as an `int`, also where it is out of range, so that later rules speak of the number that came.
 
-    Notes what is no integer, for which it returns 0, or outside `low` .. `high`.
+    Notes a value outside `low` .. `high`, and one that is not an integer, for which the result is 0.
     """
     report.integer(name, value, low, high, range_rule)
     try:
@@ -156,7 +156,7 @@ def whole(report: RuleReport, name: str, value: object, low: int, high: int, ran
 
 
 def wholes(report: RuleReport, name: str, values: object, low: int, high: int, range_rule: Rule) -> tuple[int, ...]:
-    """`whole` for each of `name[0]`, `name[1]`, ..."""
+    """The values as `int`s, as `whole` gives them one by one; notes each, as `name[0]`, that is illegal."""
     return tuple(
         whole(report, f"{name}[{position}]", value, low, high, range_rule)
         for position, value in enumerate(as_tuple(values))
@@ -164,12 +164,12 @@ def wholes(report: RuleReport, name: str, values: object, low: int, high: int, r
 
 
 def is_integral(report: RuleReport) -> bool:
-    """Whether nothing was noted that is no integer, so that rules about numbers make sense."""
-    return all(one.rule != NOT_AN_INTEGER.id for one in report.violations)
+    """Whether every number so far was an integer, so that rules about numbers make sense."""
+    return all(violation.rule != NOT_AN_INTEGER.id for violation in report.violations)
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
-    """A sequence of numbers as a tuple; a lone value as a tuple of itself. What it holds is checked with the map."""
+    """A sequence as a tuple, a lone value as a tuple of itself; the entries are checked with the map."""
     if isinstance(values, Iterable) and not isinstance(values, str | bytes) and getattr(values, "ndim", 1) != 0:
         return tuple(values)
     return (values,)

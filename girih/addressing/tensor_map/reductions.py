@@ -35,16 +35,16 @@ OPERATIONS: dict[str, Callable[[_Array, _Array], _Array]] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-"""What each reduction makes of the old elements and those in shared memory."""
+"""The new elements that each reduction makes of the old ones and those in shared memory."""
 
 
 def _widened(bits: _Array) -> _Array:
-    """bf16 bit patterns as float32."""
+    """The float32 values of bf16 bit patterns."""
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def _narrowed(values: _Array) -> _Array:
-    """float32 as bf16 bit patterns, rounded to nearest even; a NaN becomes the quiet one of its sign."""
+    """The bf16 bit patterns of float32 values, rounded to nearest even; a NaN becomes the quiet one of its sign."""
     bits = np.asarray(values, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
     return np.where(np.isnan(values), bits >> 31 << 15 | 0x7FC0, rounded).astype(np.uint16)

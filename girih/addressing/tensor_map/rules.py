@@ -95,7 +95,7 @@ LINT_SHARED = rule("tensor_map.shared_size", "the box fits the shared memory of 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """What tensor copies can do on one architecture; `capability` is its major number, `shared_bytes` of one block."""
+    """The tensor copies of one architecture; `capability` is its major number, `shared_bytes` are those of a block."""
 
     capability: int
     gather: bool
@@ -161,8 +161,8 @@ UNUSED = {
 def checked(given: MapParameters) -> dict[str, Any]:
     """The parameters as plain integers and tuples of them.
 
-    Raises one `AddressingError` with every rule of this module that is broken. What depends on a broken name or on
-    what is no integer is not checked, nor is a pixel box whose corners have the wrong length.
+    Raises one `AddressingError` with every rule of this module that is broken. Rules that depend on an unknown name or
+    on a value that is not an integer are not checked, nor is a pixel box whose corners have the wrong length.
     """
     report = RuleReport(f"TensorMap.{given.mode}")
     if given.mode not in _MODE_CHECKS:
@@ -179,7 +179,7 @@ def checked(given: MapParameters) -> dict[str, Any]:
 
 
 def _numbers(given: MapParameters, report: RuleReport) -> dict[str, Any]:
-    """Every field, numbers as `int`, names as `str`; notes what is no integer or out of range."""
+    """Every field, numbers as `int`, names as `str`; notes numbers that are not integers or are out of range."""
     values: dict[str, Any] = {name: getattr(given, name) for name in MapParameters.__dataclass_fields__}
     used = [name for name in values if name not in UNUSED[given.mode]]
     for name in ("dtype", "interleave", "swizzle", "oob_fill", "architecture"):
@@ -194,7 +194,7 @@ def _numbers(given: MapParameters, report: RuleReport) -> dict[str, Any]:
 
 
 def _names(given: MapParameters, came: MapParameters, report: RuleReport) -> bool:
-    """Whether every name is one that exists; `came` holds what was given for them, which may be no text."""
+    """Whether every name exists; `came` holds the values that were given for the names, which need not be texts."""
     before = len(report.violations)
     for field, choices in _CHOICES:
         if getattr(given, field) not in choices:
@@ -221,10 +221,10 @@ def _lengths(given: MapParameters, report: RuleReport) -> bool:
     corner = given.rank - 2
     modes = {"tiled": {"box_dim": given.rank}, "im2col": {"lower_corner": corner, "upper_corner": corner}}
     for field, length in {**wanted, **modes[given.mode]}.items():
-        found = len(getattr(given, field))
-        if found != length:
+        entries = len(getattr(given, field))
+        if entries != length:
             count = plural(given.rank, "dimension", ("needs", "need"))
-            message = f"{field} has {found} {'entry' if found == 1 else 'entries'}, {count} {length}"
+            message = f"{field} has {entries} {'entry' if entries == 1 else 'entries'}, {count} {length}"
             report.add(LENGTHS, message, _LENGTH_FIXES.get(field, "give one for each dimension, innermost first"))
     return len(report.violations) == before
 
@@ -244,7 +244,7 @@ def _packed_multiple(element: ElementType) -> int:
 
 
 def _alignment(given: MapParameters) -> tuple[int, str]:
-    """What address and strides are multiples of, and why."""
+    """The number of bytes that address and strides are multiples of, and the reason in words."""
     if given.interleave == "32B":
         return 32, " (interleave 32B)"
     if given.element.is_padded:
@@ -345,7 +345,7 @@ _MODE_CHECKS: dict[str, tuple[_Check, ...]] = {"tiled": (), "im2col": (_check_pi
 
 
 def lints(given: MapParameters) -> tuple[Violation, ...]:
-    """What is legal about a map and probably not meant."""
+    """The violations of severity `lint` by a map: what is legal and probably not meant."""
     report = RuleReport(f"TensorMap.{given.mode}")
     for lint in (_lint_traversal, _lint_transaction, _lint_interleave, _lint_overlap, _lint_shared):
         lint(given, report)

@@ -19,14 +19,15 @@ UNTOUCHED = -2
 
 @dataclass(frozen=True, eq=False)
 class SharedImage(Drawn):
-    """What one load wrote: entry i is the shared byte `shared_address + i`. Arrays are
-    read-only; to change the bytes, take `bytes.copy()`.
+    """The bytes of shared memory that one load wrote: entry i is the byte at `shared_address + i`.
+
+    Arrays have one entry per byte and are read-only; to change the bytes, take `bytes.copy()`.
 
     - `bytes`: uint8, 0 where nothing was written.
-    - `written`: bool. Gaps between swizzled rows and the padding of sub-byte types are not written.
+    - `written`: bool; false for gaps between swizzled rows and for the padding of sub-byte types.
     - `source`: int64, the byte of global memory, counted from the map's address; -1 for a fill, -2 where untouched.
-    - `transaction_bytes`: what the copy adds to the barrier: every payload byte, fills too, gaps not.
-    - `lints`: what is legal about this load and probably not meant.
+    - `transaction_bytes`: the bytes that the copy adds to the barrier: the payload with fills, without gaps.
+    - `lints`: the violations of severity `lint`: what is legal about this load and probably not meant.
     """
 
     bytes: NDArray[np.uint8]
@@ -45,7 +46,7 @@ class SharedImage(Drawn):
         return len(self.bytes)
 
     def counts(self) -> dict[str, int]:
-        """How many bytes were copied, filled and left untouched."""
+        """The number of bytes that were `copied`, `filled` and left `untouched`, by these words."""
         return {
             "copied": int((self.source >= 0).sum()),
             "filled": int((self.source == FILL).sum()),

@@ -1,9 +1,9 @@
-"""Swizzles of shared memory: which byte a tensor copy puts where, and what that does to bank conflicts.
+"""Swizzles of shared memory: the place of each byte of a tensor copy, and the bank conflicts of reading it.
 
 A swizzle is a bijection of shared byte addresses that exchanges chunks inside one line of 128 bytes; which chunks
 depends on the line. Specification 004 names swizzled shared memory, the documentation of the CUDA driver the modes.
-`32B`, `64B` and `128B` were measured on an NVIDIA H200, the `128B_atom_...` modes (compute capability 10 on) follow the
-driver's words.
+`32B`, `64B` and `128B` were measured on an NVIDIA H200; the `128B_atom_...` modes (compute capability 10 on) follow the
+documentation.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from girih.addressing.display import Drawn
 from girih.addressing.errors import RuleReport, rule
 
 LINE = 128
-"""Bytes of one line of shared memory: all banks once."""
+"""The bytes of one line of shared memory: all banks once."""
 BANKS = 32
-"""Banks of shared memory."""
+"""The number of banks of shared memory."""
 BANK_BYTES = 4
-"""Bytes of one bank in one line."""
+"""The bytes of one bank in one line."""
 
 UNKNOWN = rule("swizzle.name", "a swizzle is one of the driver's modes", "driver")
 ADDRESSES = rule("swizzle.addresses", "shared byte addresses are non-negative integers", "girih")
 PHASE_BYTES = BANKS * BANK_BYTES
-"""Bytes that the lanes of one phase access: a whole warp with 4 bytes a lane, a half with 8, a quarter with 16."""
+"""The bytes that the lanes of one phase access: a whole warp with 4 bytes a lane, a half with 8, a quarter with 16."""
 
 ACCESS_BYTES = rule("swizzle.access_bytes", "a lane accesses 1, 2, 4, 8 or 16 bytes, aligned to that", "girih")
 
@@ -57,11 +57,11 @@ MODES: dict[str, SwizzleMode] = {
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Bank conflicts of one access pattern; one row of the input is one warp-wide access.
+    """The bank conflicts of an access pattern; one row of it is one access of a warp.
 
-    - `transactions`: int64, one per row: how many passes over the banks the row takes, its phases one after another.
-    - `ideal`: how few passes the phases of the largest row need.
-    - `per_bank`: int64 `[rows, 32]`: how many different 4-byte words of each bank the phases of the row touch.
+    - `transactions`: int64 `[rows]`: the passes over the banks that each row takes, its phases one after another.
+    - `ideal`: the passes that the phases of the largest row need at least.
+    - `per_bank`: int64 `[rows, 32]`: the number of different 4-byte words of each bank that the phases of a row touch.
     """
 
     transactions: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Conflicts:
 
     @property
     def extra(self) -> int:
-        """Passes beyond the ideal, all rows together; 0 is free of conflicts."""
+        """The number of passes beyond the ideal, all rows together; 0 without conflicts."""
         return int(np.maximum(self.transactions - self.ideal, 0).sum())
 
 
@@ -96,23 +96,24 @@ class Swizzle(Drawn):
 
     @property
     def span(self) -> int:
-        """Bytes of the widest inner box, and the distance of rows in shared memory; 0 without a swizzle."""
+        """The bytes of the widest inner box, and from row to row in shared memory; 0 without a swizzle."""
         return self.mode.span
 
     @property
     def repeat(self) -> int:
-        """Bytes after which the pattern repeats: a box that starts at a multiple sees it from its beginning."""
+        """The bytes after which the pattern repeats: a box that starts at a multiple sees it from its beginning."""
         return self.mode.lines * LINE if self.mode.steps else 1
 
     def apply(self, byte_addresses: ArrayLike) -> NDArray[np.int64]:
-        """Where the bytes at these absolute shared addresses really lie; int64, the shape of the input.
+        """The addresses at which the bytes with these unswizzled addresses lie; int64, the shape of the input.
 
-        It is its own inverse. Raises `AddressingError` for addresses that are no non-negative integers.
+        Addresses count bytes of shared memory from its start. The function is its own inverse. Raises
+        `AddressingError` for addresses that are not integers from 0 to 2^62 - 1.
         """
         return self.move(_addresses(byte_addresses))
 
     def move(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-        """`apply` without the checks."""
+        """The addresses that `apply` gives, for int64 addresses that are known to be legal."""
         line = addresses >> 7
         moved = addresses
         for mask, shift in self.mode.steps:
@@ -120,12 +121,12 @@ class Swizzle(Drawn):
         return moved
 
     def conflicts(self, byte_addresses: ArrayLike, access_bytes: int = 4) -> Conflicts:
-        """Bank conflicts when the lanes of a warp access `access_bytes` bytes each at these unswizzled addresses.
+        """The bank conflicts of lanes that access `access_bytes` bytes each at these unswizzled byte addresses.
 
         `byte_addresses` is `[lanes]` or `[rows, lanes]`; a row is one access of up to 32 lanes. It is served in phases:
         all lanes together up to 4 bytes each, half warps of 16 lanes with 8 bytes, quarter warps of 8 lanes with 16.
-        Lanes of one phase that touch the same 4-byte word share it. Raises `AddressingError` for other sizes and for
-        misaligned addresses.
+        Lanes of one phase that touch the same 4-byte word share it. Raises `AddressingError` for sizes other than 1,
+        2, 4, 8 and 16, for illegal addresses, and for addresses that are not multiples of the size.
         """
         rows = np.atleast_2d(_addresses(byte_addresses))
         report = RuleReport("Swizzle.conflicts")
@@ -146,7 +147,7 @@ class Swizzle(Drawn):
         return Conflicts(passes, int(least.max(initial=0)), per_bank)
 
     def _bank_counts(self, rows: NDArray[np.int64], access_bytes: int) -> NDArray[np.int64]:
-        """How many different words of each bank the lanes of one phase touch; int64 `[rows, 32]`."""
+        """The number of different words of each bank that the lanes of one phase touch; int64 `[rows, 32]`."""
         words = rows[..., None] + BANK_BYTES * np.arange(max(1, access_bytes // BANK_BYTES))
         words = np.sort((self.move(words) // BANK_BYTES).reshape(len(rows), -1), axis=1)
         new = np.ones(words.shape, np.bool_)
@@ -158,14 +159,13 @@ class Swizzle(Drawn):
 
 
 def _addresses(byte_addresses: ArrayLike) -> NDArray[np.int64]:
-    """Shared byte addresses as int64; raises `AddressingError` for what is none."""
+    """Shared byte addresses as int64. Raises `AddressingError` for others than integers from 0 to 2^62 - 1."""
     report = RuleReport("Swizzle")
-    found = np.asarray(byte_addresses)
-    if found.size and not np.issubdtype(found.dtype, np.integer):
-        report.add(ADDRESSES, f"the addresses are {found.dtype}", "pass integers")
-    elif found.size and not 0 <= int(found.min()) <= int(found.max()) < 2**62:
-        report.add(
-            ADDRESSES, f"the addresses run from {int(found.min())} to {int(found.max())}", "pass addresses from 0"
-        )
+    addresses = np.asarray(byte_addresses)
+    if addresses.size and not np.issubdtype(addresses.dtype, np.integer):
+        report.add(ADDRESSES, f"the addresses are {addresses.dtype}", "pass integers")
+    elif addresses.size and not 0 <= int(addresses.min()) <= int(addresses.max()) < 2**62:
+        limits = f"{int(addresses.min())} to {int(addresses.max())}"
+        report.add(ADDRESSES, f"the addresses run from {limits}", "pass addresses from 0")
     report.done()
-    return found.astype(np.int64)
+    return addresses.astype(np.int64)

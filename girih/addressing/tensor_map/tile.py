@@ -24,8 +24,9 @@ OFFSET = rule("map_tile.element_offset", "the element offset is an integer from 
 class MapTile(Drawn):
     """The box that a tensor copy brings (004 5.5.3, 5.5.4): `tensor_map`, `coordinates` and im2col `offsets`.
 
-    All are innermost dimension first. The address of the map is `element_offset` elements from the start of a buffer.
-    `access`, `load` and `lints` raise `AddressingError` as those of `TensorMap` do.
+    Coordinates are in elements, innermost dimension first, offsets in W, H, D order. The address of the map is
+    `element_offset` elements from the start of a buffer. Raises `AddressingError` for a `tensor_map` of another type
+    and for an offset that is not of whole bytes; the coordinates are checked by the methods.
     """
 
     tensor_map: TensorMap
@@ -56,12 +57,18 @@ class MapTile(Drawn):
         return cls(tensor_map, tuple(coordinates))
 
     def access(self) -> Access:
-        """What a load touches, as `TensorMap.access`; `element` counts from the start of the buffer."""
+        """The elements that a load touches, outermost dimension first; `element` counts from the start of the buffer.
+
+        Raises `AddressingError` for operands that `TensorMap.access` refuses.
+        """
         access = self.tensor_map.access(self.coordinates, self.offsets)
         return replace(access, element=np.where(access.element >= 0, access.element + self.element_offset, -1))
 
     def load(self, memory: NDArray[np.uint8], shared_address: int = 0) -> SharedImage:
-        """The box in shared memory; `memory` holds the bytes of the buffer. `source` counts from the map's address."""
+        """The box in shared memory; `memory` holds the bytes of the buffer. `source` counts from the map's address.
+
+        Raises `AddressingError` for operands that `TensorMap.load` refuses.
+        """
         report = RuleReport("MapTile.load")
         check_memory(memory, False, report)
         report.done()
@@ -69,7 +76,10 @@ class MapTile(Drawn):
         return self.tensor_map.load(memory[start:], self.coordinates, self.offsets, shared_address)
 
     def store(self, shared: NDArray[np.uint8], memory: NDArray[np.uint8], shared_address: int = 0) -> None:
-        """Copy the box back into `memory`, the bytes of the buffer, as `TensorMap.store`."""
+        """Copy the box into `memory`, the bytes of the buffer, in place; `shared` holds those from `shared_address` on.
+
+        Raises `AddressingError` for operands that `TensorMap.store` refuses, before `memory` changes.
+        """
         report = RuleReport("MapTile.store")
         check_memory(memory, True, report)
         report.done()
@@ -77,5 +87,8 @@ class MapTile(Drawn):
         self.tensor_map.store(shared, memory[start:], self.coordinates, shared_address)
 
     def lints(self) -> tuple[Violation, ...]:
-        """What is legal and probably not meant, in the map and in this copy."""
+        """The violations of severity `lint`: what is legal and probably not meant in the map and in a load of the box.
+
+        Raises `AddressingError` for operands that the load refuses.
+        """
         return self.tensor_map.lints(self.coordinates, self.offsets)
