@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane bench clean
+.PHONY: help demo test test-long lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
+
+test-long: $(VENV)/ready-to-develop ## all that make test has, and the rest: every seed, every combination
+	@$(RUN) -m pytest -m "" -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .

@@ -1,17 +1,22 @@
-"""Many small cases in one test: all are tried, and the failure shows each that failed by its name.
+"""How tests of many cases stay cheap.
 
-A test of its own costs a few milliseconds; a case costs nothing.
+`every_case` has many small cases in one test: all are tried, and the failure shows each that failed by its name. A test
+of its own costs a few milliseconds; a case costs nothing.
 
     with every_case() as case:
         for text in TEXTS:
             with case(text):
                 assert check(text) == []
+
+`long` and `crossed` leave values of parameters to `make test-long`, which runs everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -36,3 +41,24 @@ def every_case() -> Iterator[Callable[[str], AbstractContextManager[None]]]:
     yield case
     if failed:
         raise ExceptionGroup(f"failed: {'; '.join(names)}", failed)
+
+
+def long(values: Iterable[object]) -> list[Any]:
+    """Values of a parameter, or tuples of several, that only `make test-long` takes."""
+    return [
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.long) for value in values
+    ]
+
+
+def crossed(*axes: Sequence[object]) -> list[Any]:
+    """All combinations of the values of parameters, of which `make test` takes one in as many as the last axis is long.
+
+    Those that it takes have each value of each axis, and each pair of a value of the last axis with another one.
+    """
+    counted = [tuple(enumerate(axis)) for axis in axes]
+    found: list[Any] = []
+    for combination in product(*counted):
+        *others, last = (place for place, _ in combination)
+        values = tuple(value for _, value in combination)
+        found += [pytest.param(*values)] if sum(others) % len(axes[-1]) == last else long([values])
+    return found

@@ -36,6 +36,7 @@ Golden = Callable[[str, str], None]
 
 def pytest_configure(config: pytest.Config) -> None:
     """The marks of this suite."""
+    config.addinivalue_line("markers", "long: `make test-long` runs it, `make test` does not")
     config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
     config.addinivalue_line("markers", "unmeasured: coverage does not trace it, as it repeats what other tests reach")
 

@@ -23,11 +23,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from girih import Source, check
+from girih.cli import main
 from girih.front.text.format import format_source
 from girih.ops.tile import TILE_LANGUAGE
 
@@ -36,8 +39,6 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)(?:[ ]+(?P<name>\S+))?[ ]*\n(?P<body>.*?)^```[ ]*$", re.M | re.S)
 EXPECTED = re.compile(r";[ ]*(?:error|warning):[ ]*(.+)$")
-RUN_GIRIH = [sys.executable, "-c", "from girih.cli import main; main()"]
-PROGRAMS = {"girih": RUN_GIRIH, "python": [sys.executable]}
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,29 @@ class Complaint:
         return f"line {self.block.line}: {self.says}"
 
 
+def run_girih(arguments: list[str], folder: Path) -> tuple[int, str]:
+    """The exit status of the command and what it prints, where there is no terminal."""
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(main, arguments, env={"NO_COLOR": "1", "COLUMNS": "120"}, prog_name="girih")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
 def run_console(block: Block, folder: Path, run_command: Command) -> list[Complaint]:
     complaints = []
     for command, shown in commands_of(block.body):
         program, *arguments = shlex.split(command, comments=True)
-        if program not in PROGRAMS:
+        if program == "girih":
+            status, printed = run_girih(arguments, folder)
+        elif program == "python":
+            done = run_command(sys.executable, *arguments, cwd=folder)
+            status, printed = done.returncode, done.stdout
+        else:
             continue
-        done = run_command(*PROGRAMS[program], *arguments, cwd=folder)
-        if not (matches(shown, done.stdout) if shown else done.returncode == 0):
-            says = f"$ {command}\nexit status {done.returncode}\n{done.stdout}"
-            complaints.append(Complaint(block, says, shown, done.stdout if shown else None))
+        if not (matches(shown, printed) if shown else status == 0):
+            says = f"$ {command}\nexit status {status}\n{printed}"
+            complaints.append(Complaint(block, says, shown, printed if shown else None))
     return complaints
 
 
@@ -167,6 +181,7 @@ def documents() -> list[Path]:
     return [path for path in written() if FENCE.search(path.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_document_shows_what_happens(
     document: Path, tmp_path: Path, run_command: Command, monkeypatch: pytest.MonkeyPatch
@@ -201,9 +216,10 @@ def test_the_readme_shows_python_and_commands() -> None:
     assert {"python", "output", "console"} <= languages
 
 
-def anchors_of(text: str) -> set[str]:
+@cache
+def anchors_of(document: Path) -> set[str]:
     """The places in a document that a link can name: headings and `id`s."""
-    prose = FENCE.sub("", text)
+    prose = FENCE.sub("", document.read_text(encoding="utf-8"))
     headings = re.findall(r"^#{1,6} +(.*?)(?: *\{#([\w.-]+)\})? *$", prose, re.M)
     slugs = {given or re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title, given in headings}
     return slugs | set(re.findall(r'id="([^"]+)"', prose))
@@ -217,7 +233,7 @@ def broken_links(document: Path) -> list[str]:
         name, _, place = link.partition("#")
         target = document.parent / name if name else document
         is_page = target.exists() and target.suffix == ".md"
-        known = anchors_of(target.read_text(encoding="utf-8")) if place and is_page else {place}
+        known = anchors_of(target) if place and is_page else {place}
         if not target.exists() or place not in known:
             broken.append(link)
     return broken

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.addressing.tensor_programs_long import run
+from tests.cases import long
 
-SOME = 100
 
-
+@pytest.mark.parametrize("count", [25, *long([100])])
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
-def test_random_layouts_and_views_as_kernels(target: str) -> None:
-    assert run(SOME, 1, target) > SOME / 2
+def test_random_layouts_and_views_as_kernels(target: str, count: int) -> None:
+    assert run(count, 1, target) > count / 2

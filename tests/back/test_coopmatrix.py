@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.back.harness import Compiled, Failed, compare, compiled, copy_of, same
+from tests.cases import crossed
 
 Array = NDArray[Any]
 
@@ -74,9 +75,9 @@ def agree(text: str, *arguments: Any, places: list[tuple[int, int]], type: str =
 SWAPPED = {".rows_checked": ".cols_checked", ".cols_checked": ".rows_checked"}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("type", ["i8", "f16", "f32", "f64", "c32"])
-@pytest.mark.parametrize("transpose", ["", ".t"])
+@pytest.mark.parametrize(
+    ("shape", "transpose", "type"), crossed(SHAPES, ["", ".t"], ["i8", "f16", "f32", "f64", "c32"])
+)
 def test_checked_loads_and_stores_leave_out_what_is_outside(type: str, shape: tuple[int, int], transpose: str) -> None:
     body = f"""
       %a = cooperative_matrix_load{transpose}.both_checked %A[%i,%j] : {matrix(type, shape)}
@@ -172,8 +173,7 @@ COMPLEX = ["add", "sub", "mul", "div"]
 FAMILIES = {"i": (INTEGER, ["abs", "neg", "not"]), "c": (COMPLEX, ["neg", "conj"])}
 
 
-@pytest.mark.parametrize("shape", [(1, 7), (3, 5), (300, 3)])
-@pytest.mark.parametrize("type", list(DTYPES))
+@pytest.mark.parametrize(("type", "shape"), crossed(list(DTYPES), [(1, 7), (3, 5), (300, 3)]))
 def test_arithmetic(type: str, shape: tuple[int, int]) -> None:
     two, one = FAMILIES.get("i" if type == "index" else type[0], (FLOATING, ["abs", "neg"]))
     lines = [f"%{n} = cooperative_matrix_load %{n.upper()}[%z,%z] : {matrix(type, shape)}" for n in "ab"]
@@ -331,8 +331,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("types", PRODUCTS)
-@pytest.mark.parametrize("sizes", [(8, 8, 8), (32, 32, 32), (64, 33, 9)])
+@pytest.mark.parametrize(("types", "sizes"), crossed(PRODUCTS, [(8, 8, 8), (32, 32, 32), (64, 33, 9)]))
 def test_products(types: tuple[str, str, str, str], sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
     ta, tb, tc, td = types
@@ -356,8 +355,7 @@ def test_products(types: tuple[str, str, str, str], sizes: tuple[int, int, int])
     agree(text, *arrays, places=[(0, 0), (2, -1)], type=rough)
 
 
-@pytest.mark.parametrize("type", list(DTYPES))
-@pytest.mark.parametrize("shape", [(8, 1), (8, 5), (32, 32), (304, 7), (16, 100)])
+@pytest.mark.parametrize(("type", "shape"), crossed(list(DTYPES), [(8, 1), (8, 5), (32, 32), (304, 7), (16, 100)]))
 def test_reductions(type: str, shape: tuple[int, int]) -> None:
     lines = [f"%a = cooperative_matrix_load %A[%z,%z] : {matrix(type, shape)}"]
     for name in ["add"] if type[0] == "c" else ["add", "max", "min"]:

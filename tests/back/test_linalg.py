@@ -14,6 +14,7 @@ import girih
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.numbers.rounding import Features
 from tests.back.harness import Compiled, Failed, compare, compiled
+from tests.cases import crossed
 
 Array = NDArray[Any]
 
@@ -88,8 +89,7 @@ def check_gemm(m: int, n: int, k: int, types: tuple[str, str, str], dynamic: boo
         agrees(found, expected, k)
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("types", PRODUCTS, ids=" ".join)
+@pytest.mark.parametrize(("types", "dynamic"), crossed(PRODUCTS, [False, True]))
 def test_gemm_of_every_type(types: tuple[str, str, str], dynamic: bool) -> None:
     if not dynamic:
         check_gemm(33, 18, 19, types, dynamic)

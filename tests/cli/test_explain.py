@@ -40,6 +40,7 @@ def test_layout(topic: str) -> None:
     assert "\n\n\n" not in output
 
 
+@pytest.mark.unmeasured
 def test_every_topic_is_explained() -> None:
     for topic in [*TILE_LANGUAGE.rules, *all_codes(TILE_LANGUAGE)]:
         done = girih("explain", topic)

@@ -111,6 +111,7 @@ TOKENS = [
 ]
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(TOKENS), max_size=60))
 @example(["func @f() {\n", "for", "%x", "=", "\n"])
@@ -119,6 +120,7 @@ def test_tokens_in_any_order(tokens: list[str]) -> None:
         diagnostic.render()
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, len(VALID) - 1), st.integers(0, 12), st.text(max_size=4))
 def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> None:
@@ -126,6 +128,7 @@ def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> Non
         diagnostic.render()
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:

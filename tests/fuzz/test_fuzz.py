@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from girih.ops.tile import TILE_LANGUAGE
+from tests.cases import long as more
 from tests.fuzz import compiled, long
 from tests.fuzz.breaking import Broken, break_rows, sites
 from tests.fuzz.compiled import agrees, launches_agree, left_behind, noted, odd_program
@@ -26,7 +27,7 @@ from tests.fuzz.properties import Violation, minimised, text_holds
 FEW = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, *more(range(1, 4))])
 def test_broken_texts_are_diagnosed(block: int) -> None:
     taken = sum(text_holds(broken_text(random.Random(seed))) for seed in range(600 * block, 600 * (block + 1)))
     assert 0 < taken < 300
@@ -38,21 +39,21 @@ def test_mutated_programs_are_diagnosed(text: str, source: random.Random) -> Non
     text_holds(mutated(source, text))
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, *more(range(1, 4))])
 def test_generated_programs_run_alike_under_all_choices(block: int) -> None:
     for seed in range(40 * block, 40 * (block + 1)):
         built = program(seed)
         run_holds(accepted(built), built)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, *more(range(1, 4))])
 def test_generated_programs_run_alike_on_the_cpu(block: int) -> None:
     for seed in range(1000 + 20 * block, 1000 + 20 * (block + 1)):
         built = program(seed)
         agrees(accepted(built), built)
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", [0, *more([1])])
 def test_launches_of_changed_programs_end_alike_on_the_cpu(block: int) -> None:
     ends = [end for seed in range(30 * block, 30 * (block + 1)) for end in launches_agree(odd_program(seed), seed)]
     assert {"fine", "findings"} <= set(ends)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import girih
 from girih.ir.types import C64, F16, F32, F64, I8, CoopMatrix, Number, Use
 from girih.ops.tile.coopmatrix_layout import layout_of
+from tests.cases import crossed
 
 Array = NDArray[Any]
 Mapping = dict[tuple[int, int], tuple[int, int]]
@@ -73,9 +74,7 @@ def is_paired(component_size: int, use: Use, rows: int, size: int) -> bool:
     return use is Use.B and component_size == 1 and rows > size and rows // size % 2 == 0
 
 
-@pytest.mark.parametrize("size", SUBGROUP_SIZES)
-@pytest.mark.parametrize("use", Use, ids=lambda use: use.value)
-@pytest.mark.parametrize("component", (I8, F16, F32, F64, C64), ids=str)
+@pytest.mark.parametrize(("component", "use", "size"), crossed((I8, F16, F32, F64, C64), list(Use), SUBGROUP_SIZES))
 def test_layout_is_as_defined(component: Number, use: Use, size: int) -> None:
     for rows, columns in product(row_counts(size), COLUMNS):
         layout = layout_of(CoopMatrix(component, rows, columns, use), size)

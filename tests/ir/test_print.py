@@ -22,8 +22,9 @@ KERNELS = sorted((HERE.parents[1] / "girih" / "kernels").glob("*.tl"))
 def test_a_program_reads_back(path: Path) -> None:
     module = parse(path.read_text(encoding="utf-8"))
     text = str(module)
-    assert parse(text) == module
-    assert str(parse(text)) == text
+    again = parse(text)
+    assert again == module, text
+    assert str(again) == text
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

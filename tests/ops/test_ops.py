@@ -12,7 +12,6 @@ import pytest
 import girih
 from girih.api import Kernel, Program
 from girih.diagnostics import errors, render_all
-from girih.program import parse
 from tests.cases import every_case
 from tests.ops import corpus, vectors
 
@@ -108,14 +107,6 @@ def files_and_executors() -> list[object]:
 def test_accepted(path: Path) -> None:
     wrong = errors(corpus.read(path).diagnostics)
     assert not wrong, render_all(wrong)
-
-
-@pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)
-def test_printed_text_reads_back(path: Path) -> None:
-    module = corpus.read(path).module
-    printed = str(module)
-    assert parse(printed) == module, printed
-    assert str(parse(printed)) == printed
 
 
 @pytest.mark.parametrize("path", corpus.files("bad.tl"), ids=named)
