@@ -43,6 +43,7 @@ def test_the_generated_pages_are_up_to_date(pages: Mapping[str, str]) -> None:
     assert stale == [], STALE
 
 
+@pytest.mark.long
 def test_the_examples_are_up_to_date() -> None:
     path = ROOT / "girih" / "data" / "examples.json"
     assert path.read_text(encoding="utf-8") == tool("generate_examples.py", "collect")(), f"{path} {STALE}"

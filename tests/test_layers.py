@@ -6,9 +6,12 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.cases import every_case
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "girih").rglob("*.py"))
@@ -161,11 +164,18 @@ def violations(tree: ast.AST, own: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_file_imports_only_what_its_room_may(path: Path) -> None:
-    own = room_of(module_of(path))
-    assert own in ROOMS, f"girih.{own} has no row in ROOMS: say there what it may import"
-    assert violations(ast.parse(path.read_text(encoding="utf-8")), own) == []
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_a_file_imports_only_what_its_room_may() -> None:
+    with every_case() as case:
+        for path in FILES:
+            with case(path.relative_to(ROOT).as_posix()):
+                own = room_of(module_of(path))
+                assert own in ROOMS, f"girih.{own} has no row in ROOMS: say there what it may import"
+                assert violations(tree_of(path), own) == []
 
 
 @pytest.mark.parametrize(
@@ -227,7 +237,7 @@ def test_a_name_is_no_way_around_the_table() -> None:
     around: dict[str, tuple[str, ...]] = {}
     for path in FILES:
         own, file = room_of(module_of(path)), path.relative_to(ROOT / "girih").as_posix()
-        for name in named(ast.parse(path.read_text(encoding="utf-8"))):
+        for name in named(tree_of(path)):
             if not is_allowed(name, own, ROOMS[own]):
                 around[file] = (*around.get(file, ()), name)
     assert around == BY_NAME
@@ -248,7 +258,7 @@ SAME_NAME_ON_PURPOSE: frozenset[str] = frozenset()
 def test_a_class_name_stands_once() -> None:
     places: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
     several = {name: where for name, where in places.items() if len(where) > 1}

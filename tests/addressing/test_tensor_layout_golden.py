@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.addressing.layout_data import Array, arrays, cases, layout_of, result_of
+from tests.cases import every_case
 
 CASES = cases()
 DEVIATING = [case for case in CASES if not case["agrees_with_specification"]]
@@ -20,20 +21,26 @@ def assert_same(case: dict[str, Any], came: Array, wanted: Array) -> None:
     assert np.array_equal(bits[0][~free], bits[1][~free])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_the_result_is_that_of_the_text(case: dict[str, Any]) -> None:
-    assert_same(case, result_of(case), arrays()[f"{case['id']}.expected"])
+def test_the_result_is_that_of_the_text() -> None:
+    with every_case() as named:
+        for case in CASES:
+            with named(case["id"]):
+                assert_same(case, result_of(case), arrays()[f"{case['id']}.expected"])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_with_quirks_it_is_what_the_driver_did(case: dict[str, Any]) -> None:
-    name = "expected" if case["agrees_with_specification"] else "hardware"
-    assert_same(case, result_of(case, "nvidia-580"), arrays()[f"{case['id']}.{name}"])
+def test_with_quirks_it_is_what_the_driver_did() -> None:
+    with every_case() as named:
+        for case in CASES:
+            with named(case["id"]):
+                name = "expected" if case["agrees_with_specification"] else "hardware"
+                assert_same(case, result_of(case, "nvidia-580"), arrays()[f"{case['id']}.{name}"])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_the_strides_are_those_in_effect(case: dict[str, Any]) -> None:
-    assert list(layout_of(case).stride) == case["layout"]["stride_in_effect"]
+def test_the_strides_are_those_in_effect() -> None:
+    with every_case() as named:
+        for case in CASES:
+            with named(case["id"]):
+                assert list(layout_of(case).stride) == case["layout"]["stride_in_effect"]
 
 
 @pytest.mark.parametrize("case", DEVIATING, ids=lambda case: case["id"])

@@ -15,6 +15,7 @@ from girih.front.text.format import COMMENT, format_source, tokens_of
 from girih.front.text.parser import parse_text
 from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source
+from tests.cases import every_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -47,24 +48,27 @@ def read(path: str) -> str:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("path", PATHS)
-def test_a_program_means_the_same_and_is_formatted_once(path: str) -> None:
-    before = read(path)
+@pytest.mark.parametrize("folder", sorted({path.rpartition("/")[0] for path in PATHS}))
+def test_programs_mean_the_same_and_are_formatted_once(folder: str) -> None:
+    with every_case() as case:
+        for path in PATHS:
+            if path.rpartition("/")[0] == folder:
+                with case(path):
+                    means_the_same_and_is_formatted_once(read(path))
+
+
+def means_the_same_and_is_formatted_once(before: str) -> None:
+    """And what the printer writes stays as it is."""
+    meant = printed(before)
     after, problems = format_source(Source(before, "a.tl"), TILE_LANGUAGE)
     if problems:
         assert after == before
-        return
-    assert kept(after) == kept(before)
-    assert printed(after) == printed(before)
-    assert formatted(after) == after
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("path", PATHS)
-def test_what_the_printer_writes_stays(path: str) -> None:
-    text = printed(read(path))
-    after, problems = format_source(Source(text, "a.tl"), TILE_LANGUAGE)
-    assert (after == text) is not bool(problems)
+    else:
+        assert kept(after) == kept(before)
+        assert printed(after) == meant
+        assert formatted(after) == after
+    again, problems = format_source(Source(meant, "a.tl"), TILE_LANGUAGE)
+    assert (again == meant) is not bool(problems)
 
 
 @cache

@@ -9,19 +9,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from girih import check
 from girih.diagnostics import errors
+from tests.cases import every_case
 
 PATH = Path(__file__).resolve().parents[1] / "data" / "language_probes.json"
 PROBES: list[dict[str, Any]] = json.loads(PATH.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe["id"])
-def test_verdict(probe: dict[str, Any]) -> None:
-    found = errors(check(probe["source"]))
-    assert ("reject" if found else "accept") == probe["expect"], probe["note"] + "\n" + "\n".join(map(str, found))
+def test_verdicts() -> None:
+    with every_case() as case:
+        for probe in PROBES:
+            with case(probe["id"]):
+                found = errors(check(probe["source"]))
+                verdict = "reject" if found else "accept"
+                assert verdict == probe["expect"], "\n".join([probe["note"], *map(str, found)])
 
 
 def test_there_are_many() -> None:

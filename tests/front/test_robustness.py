@@ -146,6 +146,7 @@ def test_the_program_itself_is_right() -> None:
     assert check(VALID) == []
 
 
+@pytest.mark.long
 @pytest.mark.unmeasured
 def test_thousands_of_unknown_names_get_no_suggestion_in_the_end() -> None:
     known = "".join(f"%x{i} = neg %a : f32\n" for i in range(5000))

@@ -17,6 +17,7 @@ import pytest
 from girih.diagnostics import InternalError
 from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, NUMBERS, SCALARS, Number
+from tests.cases import long
 
 Array = npt.NDArray[Any]
 
@@ -454,9 +455,10 @@ def test_f64_to_bf16_does_not_round_to_f32_first() -> None:
     assert result.tolist() == [1 + 2.0**-7, 1 + 2.0**-7, -1 - 2.0**-7, -1 - 2.0**-7]
 
 
-def test_all_two_byte_floats_to_other_floats() -> None:
+@pytest.mark.parametrize("step", [7, *long([1])])
+def test_two_byte_floats_to_other_floats(step: int) -> None:
     for source, target in ((BF16, F16), (F16, BF16)):
-        values = finite(source)
+        values = finite(source)[::step]
         result = numbers.cast(values, source, target)
         assert result.dtype == numbers.dtype(target)
         expected = [rounded(Fraction(value), target) for value in values.astype(np.float64).tolist()]

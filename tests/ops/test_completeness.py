@@ -17,6 +17,7 @@ from girih.ir.types import BOOL, C32, F32, I32, Type
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Comparison, Unary
 from girih.ops.tile.math import Math
+from tests.cases import every_case
 from tests.ops import corpus
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -32,29 +33,36 @@ def test_every_folder_is_named_after_something() -> None:
     assert {folder.name for folder in corpus.folders()} <= set(TILE_LANGUAGE.rules)
 
 
-@pytest.mark.parametrize("mnemonic", corpus.MNEMONICS)
-def test_doc_line(mnemonic: str) -> None:
-    doc = TILE_LANGUAGE.ops[mnemonic].spec.doc
-    assert doc.splitlines()[0].endswith("."), doc
+def test_doc_lines() -> None:
     specifications = ("000 ", "001 ", "002 ", "003 ", "004 ", "SPIR-V ")
-    assert TILE_LANGUAGE.ops[mnemonic].spec.section.startswith(specifications), "the section names its specification"
+    with every_case() as case:
+        for mnemonic, op in TILE_LANGUAGE.ops.items():
+            with case(mnemonic):
+                assert op.spec.doc.splitlines()[0].endswith("."), op.spec.doc
+                assert op.spec.section.startswith(specifications), "the section names its specification"
 
 
-@pytest.mark.parametrize("mnemonic", corpus.MNEMONICS)
-def test_accepted_program(mnemonic: str) -> None:
-    assert mnemonic in used(corpus.read(corpus.FOLDER / mnemonic / "ok.tl"))
+def test_accepted_programs() -> None:
+    with every_case() as case:
+        for mnemonic in corpus.MNEMONICS:
+            with case(mnemonic):
+                assert mnemonic in used(corpus.read(corpus.FOLDER / mnemonic / "ok.tl"))
 
 
-@pytest.mark.parametrize("mnemonic", corpus.MNEMONICS)
-def test_run_vector(mnemonic: str) -> None:
-    file = corpus.read(corpus.FOLDER / mnemonic / "run.tl")
-    assert file.vectors
-    assert mnemonic in used(file, file.functions_run)
+def test_run_vectors() -> None:
+    with every_case() as case:
+        for mnemonic in corpus.MNEMONICS:
+            with case(mnemonic):
+                file = corpus.read(corpus.FOLDER / mnemonic / "run.tl")
+                assert file.vectors
+                assert mnemonic in used(file, file.functions_run)
 
 
-@pytest.mark.parametrize("mnemonic", corpus.PSEUDO_MNEMONICS)
-def test_accepted_program_of_what_is_no_instruction(mnemonic: str) -> None:
-    assert corpus.read(corpus.FOLDER / mnemonic / "ok.tl").module.functions
+def test_accepted_programs_of_what_is_no_instruction() -> None:
+    with every_case() as case:
+        for mnemonic in corpus.PSEUDO_MNEMONICS:
+            with case(mnemonic):
+                assert corpus.read(corpus.FOLDER / mnemonic / "ok.tl").module.functions
 
 
 @pytest.mark.parametrize("mnemonic", TILE_LANGUAGE.rules)
