@@ -48,11 +48,11 @@ ABOUT_RULES = """\
 
 # Every rule
 
-What an `AddressingError` can say, and what `lints()` can. A violation has the id of its rule, the numbers that came, a
-fix, and the source: `000` to `004` are the specifications; `PTX ISA` is NVIDIA's manual of the instructions, `driver`
-the documentation of the CUDA driver's functions; `measured` is what an H200 did; `girih` is a limit of this package.
-What breaks a *lint* is legal, and probably not meant. `girih explain tensor_map.box_dim` shows what a rule accepts and
-rejects, and `girih explain tensor_map` lists those of a model.
+The rules that an `AddressingError` and `lints()` report. A violation has the id of its rule, the numbers that were
+given, a fix, and the source: `000` to `004` are the specifications; `PTX ISA` is NVIDIA's manual of the instructions,
+`driver` the documentation of the CUDA driver's functions; `measured` is what an H200 did; `girih` is a limit of this
+package. What breaks a *lint* is legal, and probably a mistake. `girih explain tensor_map.box_dim` shows what a rule
+accepts and rejects, and `girih explain tensor_map` lists those of a model.
 """
 
 
