@@ -56,12 +56,13 @@ SHORT = 600
 WRITTEN = "<!-- Written by tools/generate_docs.py from the tables of the checker; do not edit. -->"
 
 ABOUT_CODES = """\
-What a program, a launch or a run can be told. `girih explain CODE` shows the same with examples. An *error* refuses
-a program or a launch, a *warning* does not. A *finding* comes of a run: the interpreter collects them and leaves arrays
-as before the launch, compiled code stops at the first; [targets](targets.md) says what each finds.
+The codes of errors, warnings and findings, and what each of them means. `girih explain CODE` shows the same with
+examples. An *error* refuses a program or a launch, a *warning* does not. A *finding* is made while a kernel runs: the
+interpreter collects findings and leaves arrays as they were before the launch, compiled code stops at the first;
+[targets](targets.md) says what each finds.
 
-A code of an instruction leads to its rule in [the language reference](language/index.md), in words and as it is
-checked, with its source and programs. The other codes are explained here, with a program that is told them.
+The code of an instruction leads to its rule in [the language reference](language/index.md), in words and as it is
+checked, with its source and example programs. The other codes are explained here, with a program that breaks the rule.
 `girih explain` also knows the rules of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md)
 lists them.
 """
@@ -76,12 +77,12 @@ one that is refused. Each family of instructions has a page. `girih explain gemm
   out, `/` separates choices, `*( )` may be repeated; `%a` is a local value that the reference calls `a`.
 - A *collective* instruction is executed by the whole work-group, an *SPMD* one by each work-item for itself; a *mixed*
   one stands in both kinds of region. [The execution model](../execution.md) explains them.
-- In **restrictions**, a ⪯ b says that type a promotes to type b. What breaks a rule is told its code: the name of the
-  instruction, a dot, and the name of the rule, such as `gemm.k`. [All codes](../errors.md) are on one page.
+- In **restrictions**, a ⪯ b says that type a promotes to type b. The message about a broken rule has its code: the name
+  of the instruction, a dot, and the name of the rule, such as `gemm.k`. [All codes](../errors.md) are on one page.
 - In formulas, indices count from 0, op(a) is a or its transpose, and a_p is the value of work-item p in a subgroup of
   S.
 - The comments of an **example**, `; run: f(x=1) == x=2`, say what it is called with and what the arrays hold then; the
-  tests run all of them. In a **rejected** program, `; error: code` stands at the guilty line.
+  tests run all of them. In a **rejected** program, `; error: code` marks the wrong line.
 
 ## Families
 
