@@ -4,7 +4,7 @@
     python benchmarks/cpu.py --group growth         one group; may be repeated
     python benchmarks/cpu.py --save                 also write benchmarks/results/DATE-cpu.json
 
-Beyond the standard set there are `shapes` (products of sizes that nobody chose, against NumPy) and `growth` (compile
+Beyond the standard set there are `shapes` (products of odd shapes, against NumPy) and `growth` (compile
 time and peak memory against the number of instructions, of straight-line code and of loops). Nothing is asserted here
 but that results are right.
 """

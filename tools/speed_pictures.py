@@ -39,7 +39,7 @@ GROUPS = {
 SUMMARY = {
     "gemm": "large products, one instruction",
     "tiles": "products by tiles of cooperative matrices",
-    "shapes": "products of shapes that nobody chose",
+    "shapes": "products of odd shapes",
     "batched": "many small products, in the cache",
     "streamed": "many small products, from memory",
     "rows": "softmax and layer normalisation",
@@ -141,7 +141,7 @@ def _mark(p: Picture, x: Scale, y: float, peer: str, ratio: float) -> None:
 
 def shapes() -> str:
     """All products of odd shapes, a line for each peer."""
-    title = "Products of shapes that nobody chose: a mark is a shape"
+    title = "Products of odd shapes: a mark is a shape"
     p = Picture(WIDTH, 190, title)
     p.text(24, 32, title, look="bold")
     x = _ratio_axis(p, 120, 84, 172)

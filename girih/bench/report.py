@@ -24,7 +24,7 @@ TITLES = {
     "calls": "Calls",
     "library": "Kernels of the library",
     "own": "Kernel",
-    "shapes": "Shapes that nobody chose",
+    "shapes": "Odd shapes",
     "growth": "Compile time and memory against instructions",
 }
 """What the groups are about."""

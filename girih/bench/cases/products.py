@@ -153,7 +153,7 @@ def small_peers(context: MeasuringContext, a: Array, b: Array) -> dict[str, Peer
 
 
 def shapes(context: MeasuringContext, type: str, m: int, n: int, k: int, way: str = "nn") -> list[Measurement]:
-    """A product of a shape that nobody chose, with one `gemm`; `way` says which factor is stored transposed."""
+    """A product of an odd shape, with one `gemm`; `way` says which factor is stored transposed."""
     a, b, c = random(type, m, k), random(type, k, n, seed=1), zeros(type, m, n)
     stored = [np.asfortranarray(x.T) if turned == "t" else x for x, turned in zip((a, b), way, strict=True)]
     left, right = (x.T if turned == "t" else x for x, turned in zip(stored, way, strict=True))
