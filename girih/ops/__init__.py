@@ -1,1 +1,1 @@
-"""The specification, a room for each language: `tile` is the tensor language."""
+"""The specifications of girih's languages, one room for each: `tile` is the tensor language."""

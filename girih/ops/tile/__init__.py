@@ -1,6 +1,6 @@
 """The specification: every instruction of the tensor language, its text format and its restrictions.
 
-`TILE_LANGUAGE` is all of it as a value; whoever imports a file of this room gets the whole language.
+`TILE_LANGUAGE` is all of it as a value; importing any file of this room imports the whole language.
 """
 
 from girih.ops.tile import (

@@ -36,7 +36,7 @@ class Binary(Op):
 
 
 def _families(words: str, *families: str) -> Satisfies:
-    """The operand's scalar belongs to a family of types; `bool` counts as one."""
+    """The predicate that the element type of `a` belongs to one of some families of types; `bool` is a family too."""
     return Satisfies(
         element("a"), f"is {words}", lambda t: ("bool" if isinstance(t, Boolean) else t.family) in families
     )
@@ -50,8 +50,8 @@ _BITS = _families("bool or an integer type", "integer", "bool")
 
 def _nonzero(s: Subject) -> bool:
     divisor = s.op.b
-    found = element_type(divisor.type)
-    if not isinstance(found, Number) or found.family != "integer":
+    type_ = element_type(divisor.type)
+    if not isinstance(type_, Number) or type_.family != "integer":
         raise Undetermined
     return s.facts.constants.get(divisor) != 0
 
@@ -89,18 +89,32 @@ def _convert_hint(s: Subject) -> str | None:
     return None
 
 
-Add = _binary("add", _ANY_NUMBER, "Sum of the operands; integers wrap around.")
-Sub = _binary("sub", _ANY_NUMBER, "Difference of the operands; integers wrap around.")
-Mul = _binary("mul", _ANY_NUMBER, "Product of the operands; integers wrap around, complex products round every step.")
-Div = _binary("div", _ANY_NUMBER, "Quotient of the operands; integers truncate towards zero.", _no_zero_divisor())
-Rem = _binary("rem", _REAL, "Remainder of the division, with the sign of the dividend.", _no_zero_divisor())
-Max = _binary("max", _REAL, "The larger operand; a number wins over NaN.")
-Min = _binary("min", _REAL, "The smaller operand; a number wins over NaN.")
+Add = _binary("add", _ANY_NUMBER, "The sum of the operands; integers wrap around.")
+Sub = _binary("sub", _ANY_NUMBER, "The difference of the operands, `a` minus `b`; integers wrap around.")
+Mul = _binary(
+    "mul",
+    _ANY_NUMBER,
+    "The product of the operands. Integers wrap around; a complex product rounds each product and sum of its parts.",
+)
+Div = _binary(
+    "div",
+    _ANY_NUMBER,
+    "The quotient of the operands, `a` by `b`; that of integers is truncated towards zero.",
+    _no_zero_divisor(),
+)
+Rem = _binary(
+    "rem",
+    _REAL,
+    "The remainder of the division of `a` by `b`; it has the sign of `a`.",
+    _no_zero_divisor(),
+)
+Max = _binary("max", _REAL, "The larger operand; if one is NaN, the other one.")
+Min = _binary("min", _REAL, "The smaller operand; if one is NaN, the other one.")
 Shl = _binary("shl", _INTEGER, "`a` shifted left by `b` bits.")
-Shr = _binary("shr", _INTEGER, "`a` shifted right by `b` bits, keeping the sign.")
-And = _binary("and", _BITS, "Bitwise and.")
-Or = _binary("or", _BITS, "Bitwise or.")
-Xor = _binary("xor", _BITS, "Bitwise exclusive or.")
+Shr = _binary("shr", _INTEGER, "`a` shifted right by `b` bits; the sign is kept.")
+And = _binary("and", _BITS, "The bitwise and of the operands.")
+Or = _binary("or", _BITS, "The bitwise or of the operands.")
+Xor = _binary("xor", _BITS, "The bitwise exclusive or of the operands.")
 
 
 @node
@@ -113,10 +127,10 @@ class Unary(Op):
 
 def _part(s: Subject) -> bool:
     source, target = s.op.a.type, s.op.result.type
-    found = element_type(source)
-    if not isinstance(found, Number):
+    component = element_type(source)
+    if not isinstance(component, Number):
         raise Undetermined
-    wanted = PARTS.get(found, found)
+    wanted = PARTS.get(component, component)
     if isinstance(source, CoopMatrix):
         return bool(target == replace(source, component=wanted))
     return bool(target == wanted)
@@ -141,14 +155,14 @@ _COMPLEX = _families("a complex type", "complex")
 Abs = _unary(
     "abs",
     _ANY_NUMBER,
-    "Absolute value, of a complex number within 1 ulp; the smallest integer stays as it is.",
+    "The absolute value. That of a complex number is within 1 ulp; the smallest integer stays as it is.",
     part=True,
 )
-Neg = _unary("neg", _ANY_NUMBER, "Negation.")
-Not = _unary("not", _BITS, "Bitwise not.")
-Conj = _unary("conj", _COMPLEX, "Complex conjugate.")
-Im = _unary("im", _COMPLEX, "Imaginary part.", part=True)
-Re = _unary("re", _COMPLEX, "Real part.", part=True)
+Neg = _unary("neg", _ANY_NUMBER, "The operand with the opposite sign; the smallest integer stays as it is.")
+Not = _unary("not", _BITS, "The operand with every bit inverted.")
+Conj = _unary("conj", _COMPLEX, "The complex conjugate.")
+Im = _unary("im", _COMPLEX, "The imaginary part of a complex number.", part=True)
+Re = _unary("re", _COMPLEX, "The real part of a complex number.", part=True)
 
 
 @node
@@ -157,7 +171,7 @@ class Comparison(Op):
 
     a: Value = operand(NUMBER, "first operand")
     b: Value = operand(NUMBER, "second operand")
-    result: Value = result(BOOLEAN, "whether the comparison holds; false for NaN, but true for not_equal")
+    result: Value = result(BOOLEAN, "whether the comparison holds; with a NaN only `not_equal` does")
 
 
 def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comparison]:
@@ -180,9 +194,10 @@ LessThanEqual = _comparison("less_than_equal", _REAL, "Whether `a` is less than 
 
 @op(TILE, "cast", Where.MIXED, CAST, "a : result")
 class Cast(Op):
-    """Convert to another number type.
+    """The value in another number type; that of a cooperative matrix, component by component.
 
-    Rounds to nearest even; from floating to integer truncates, saturates, and turns NaN into 0; integers wrap.
+    What becomes a floating or complex number is rounded to nearest even. A floating-point number becomes an integer by
+    truncation; too large ones become the largest or smallest integer, NaN becomes 0. Integers wrap around.
     """
 
     a: Value = operand(NUMBER_OR_COOPMATRIX, "what to convert")
@@ -227,9 +242,9 @@ TILE.rules(
 
 @op(TILE, "bitcast", Where.MIXED, BITCAST, "a : result")
 class Bitcast(Op):
-    """The same bits as another number type, such as the scale of a block of weights read out of bytes.
+    """The number of another type with the same bits, such as the f16 scale of quantized weights that are loaded as i16.
 
-    A signaling NaN of f16 may become the quiet NaN with the same other bits.
+    A signaling NaN of f16 may become the quiet NaN that differs from it in one bit only.
     """
 
     a: Value = operand(NUMBER, "what to read in another way")
@@ -238,10 +253,10 @@ class Bitcast(Op):
 
 def _size(name: str) -> Term:
     def value(s: Subject) -> int:
-        found = element(name).value(s)
-        if not isinstance(found, Number):
+        type_ = element(name).value(s)
+        if not isinstance(type_, Number):
             raise Undetermined
-        return found.size
+        return type_.size
 
     return Term(f"bytes({name})", value)
 
@@ -254,7 +269,7 @@ TILE.rules(
 
 @op(TILE, "constant", Where.MIXED, CONSTANT, "value : result")
 class Constant(Op):
-    """A value known in the text; every component of a cooperative matrix."""
+    """The value of a literal; a cooperative matrix has it in every component."""
 
     value: bool | int | float | complex = literal("the constant")
     result: Value = result(CARRIED, "a scalar type, or a cooperative matrix of it")
@@ -264,10 +279,10 @@ _LITERALS: dict[type, str] = {bool: "boolean", int: "integer", float: "floating"
 
 
 def _literal_family(s: Subject) -> tuple[str, str]:
-    found = element_type(s.op.result.type)
-    if found is None:
+    type_ = element_type(s.op.result.type)
+    if type_ is None:
         raise Undetermined
-    return _LITERALS[type(s.op.value)], "boolean" if isinstance(found, Boolean) else found.family
+    return _LITERALS[type(s.op.value)], "boolean" if isinstance(type_, Boolean) else type_.family
 
 
 def _article(word: str) -> str:
@@ -305,13 +320,13 @@ def _in_range(s: Subject) -> bool:
     came, wanted = _literal_family(s)
     if came != wanted or wanted == "boolean":
         raise Undetermined
-    found, value = element_type(s.op.result.type), s.op.value
-    if not isinstance(found, Number):
+    type_, value = element_type(s.op.result.type), s.op.value
+    if not isinstance(type_, Number):
         raise Undetermined
     if wanted == "integer":
-        least = -(2 ** (8 * found.size - 1)) + (found.size == 8)
-        return bool(least <= value < 2 ** (8 * found.size - 1))
-    part = PARTS.get(found, found)
+        least = -(2 ** (8 * type_.size - 1)) + (type_.size == 8)
+        return bool(least <= value < 2 ** (8 * type_.size - 1))
+    part = PARTS.get(type_, type_)
     parts = (value.real, value.imag) if wanted == "complex" else (value,)
     return not any(_overflows(v, part) for v in parts)
 

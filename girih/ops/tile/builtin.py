@@ -1,4 +1,4 @@
-"""Where a work-item finds itself in the launch (003 "Builtin (mixed)", "Builtin (SPMD)")."""
+"""The place of a work-item in the launch, and the sizes of the launch (003 "Builtin (mixed)", "Builtin (SPMD)")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 
 @op(TILE, "group_id", Where.MIXED, MIXED, ": result")
 class GroupId(Op):
-    """The number of the work-group in the grid, from 0 to num_groups - 1."""
+    """The number of the work-group along an axis of the grid, from 0 to num_groups - 1."""
 
     axis: int = modifier(_AXES, required=True, doc="axis of the grid")
     result: Value = result(INDEXES, "the number")
@@ -23,7 +23,7 @@ class GroupId(Op):
 
 @op(TILE, "num_groups", Where.MIXED, MIXED, ": result")
 class NumGroups(Op):
-    """The number of work-groups in the grid."""
+    """The number of work-groups along an axis of the grid."""
 
     axis: int = modifier(_AXES, required=True, doc="axis of the grid")
     result: Value = result(INDEXES, "the number")
@@ -31,7 +31,10 @@ class NumGroups(Op):
 
 @op(TILE, "num_subgroups", Where.MIXED, MIXED, ": result")
 class NumSubgroups(Op):
-    """The number of subgroups: work_group_size[0] / subgroup_size along x, work_group_size[1] along y, 1 along z."""
+    """The number of subgroups along an axis of the work-group.
+
+    That is work_group_size[0] / subgroup_size along x, work_group_size[1] along y, and 1 along z.
+    """
 
     axis: int = modifier(_AXES, required=True, doc="axis of the work-group")
     result: Value = result(exactly(I32), "the number")
@@ -46,7 +49,7 @@ class SubgroupSize(Op):
 
 @op(TILE, "subgroup_id", Where.SPMD, SPMD, ": result")
 class SubgroupId(Op):
-    """The number of the subgroup in the work-group along an axis."""
+    """The number of the subgroup along an axis of the work-group, from 0 to num_subgroups - 1."""
 
     axis: int = modifier(_AXES, required=True, doc="axis of the work-group")
     result: Value = result(exactly(I32), "the number")
@@ -54,7 +57,7 @@ class SubgroupId(Op):
 
 @op(TILE, "subgroup_linear_id", Where.SPMD, SPMD, ": result")
 class SubgroupLinearId(Op):
-    """subgroup_id.x + subgroup_id.y * num_subgroups.x."""
+    """The number of the subgroup in the work-group: subgroup_id.x + subgroup_id.y * num_subgroups.x."""
 
     result: Value = result(exactly(I32), "the number")
 

@@ -1,4 +1,4 @@
-"""Loops, branches and the regions that change how work is shared out (003 "For", "If", "Foreach", "Parallel")."""
+"""Loops, branches, and regions that share work out to work-items (003 "For", "If", "Foreach", "Parallel")."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ BARRIER = '003 "Barrier"'
 
 
 def _types_of(values: tuple[Value, ...], length: int) -> tuple[Type, ...]:
-    found = [v.type for v in values[:length]]
-    return (*found, *([ERROR] * (length - len(found))))
+    types = [v.type for v in values[:length]]
+    return (*types, *([ERROR] * (length - len(types))))
 
 
 def _foreach_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
@@ -56,9 +56,12 @@ def _foreach_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> di
     binding_types=_foreach_bindings,
 )
 class Foreach(Op):
-    """Execute the region once for each point of start..stop, in any order, shared out over the work-items."""
+    """Execute the region once for each point of a box, from `start` to before `stop` in each variable.
 
-    variables: tuple[Value, ...] = binding("the point", many=True)
+    The points are shared out to the work-items of the work-group; their order is free.
+    """
+
+    variables: tuple[Value, ...] = binding("the coordinates of the point", many=True)
     start: tuple[Value, ...] = operands(INTEGER, "first value of each variable")
     stop: tuple[Value, ...] = operands(INTEGER, "end of each variable, not included")
     body: Region = body(RegionKind.SPMD, "what a work-item does at a point")
@@ -73,9 +76,12 @@ class Foreach(Op):
     binding_types=_foreach_bindings,
 )
 class ForeachTile(Op):
-    """Cut start..stop into tiles and execute the region once for each, by a whole subgroup."""
+    """Cut a box, from `start` to before `stop` in each variable, into tiles; execute the region once for each of them.
 
-    variables: tuple[Value, ...] = binding("where the tile starts", many=True)
+    The tiles are shared out to the subgroups: all work-items of one execute the region together. The order is free.
+    """
+
+    variables: tuple[Value, ...] = binding("the first point of the tile", many=True)
     start: tuple[Value, ...] = operands(INTEGER, "first value of each variable")
     stop: tuple[Value, ...] = operands(INTEGER, "end of each variable, not included")
     sizes: tuple[Value, ...] = binding("the tile's size, smaller than tile_shape only at the end", many=True)
@@ -126,14 +132,14 @@ TILE.rules(
         lambda s: f"({', '.join(map(str, s.op.tile_shape))}) for {show_types(s.op.start)}"),
         "the entries of the tile shape are in the range of the loop's types", FOREACH_TILE),
     Row("subgroup_size", "tile_shape", Holds("tile_shape[0] mod subgroup_size = 0", _tile_divides,
-        lambda s: f"{s.op.tile_shape[0]} is no multiple of {s.facts.subgroup_size}"),
+        lambda s: f"{s.op.tile_shape[0]} is not a multiple of {s.facts.subgroup_size}"),
         "the first entry of the tile shape is a multiple of the subgroup size", FOREACH_TILE, needs="subgroup_size"),
 )  # fmt: skip
 
 
 @op(TILE, "parallel", Where.COLLECTIVE, PARALLEL, "body")
 class Parallel(Op):
-    """Execute the region by every work-item of the work-group."""
+    """Execute the region once in each work-item of the work-group."""
 
     body: Region = body(RegionKind.SPMD, "what each work-item does")
 
@@ -151,22 +157,26 @@ def _for_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[s
     binding_types=_for_bindings,
 )
 class For(Op):
-    """Execute the region for start, start + step, ... below stop, one after the other."""
+    """Execute the region for start, start + step, ... below stop, one after the other.
 
-    variable: Value = binding("the trip count")
+    Values may be carried along: each iteration starts with those that the one before yielded, and the results are those
+    that the last one yielded, or the initial ones if there was no iteration.
+    """
+
+    variable: Value = binding("the loop variable: start, start + step, ...")
     start: Value = operand(INTEGER, "first value")
     stop: Value = operand(INTEGER, "end, not included")
     carried: tuple[Value, ...] = binding("values that go from one iteration to the next", many=True)
     initial: tuple[Value, ...] = operands(CARRIED, "their first values")
     results: tuple[Value, ...] = results(CARRIED, "their last values")
     body: Region = body(doc="one iteration")
-    step: Value | None = operand(INTEGER, "distance of two values, 1 if left out", optional=True)
+    step: Value | None = operand(INTEGER, "distance from one iteration to the next, 1 if left out", optional=True)
     hints: Dictionary = attributes({"unroll": Expect.BOOLEAN_OR_INTEGER}, "unroll: a hint")
 
 
 def _one_type(s: Subject) -> bool:
-    found = {v.type for v in (s.op.start, s.op.stop, s.op.step) if v is not None} - {ERROR}
-    return len(found) <= 1
+    types = {v.type for v in (s.op.start, s.op.stop, s.op.step) if v is not None} - {ERROR}
+    return len(types) <= 1
 
 
 def _positive(s: Subject) -> bool:
@@ -182,25 +192,25 @@ def _same_types(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
 
 
 def show_types(values: tuple[Value, ...]) -> str:
-    """Types in parentheses, as in the text."""
+    """The types of values in parentheses, as they are written in a program."""
     return "(" + ", ".join(str(v.type) for v in values) + ")"
 
 
 def yielded(region: Region | None) -> Op | None:
-    """The `yield` that ends a region, if it ends with one."""
+    """The `yield` that ends a region; None if it ends otherwise."""
     last = region.terminator if region else None
     return last if last is not None and last.spec.terminator else None
 
 
 def yields(region: str) -> Holds:
-    """The region ends with a `yield` of values of the result types."""
+    """The predicate that a region ends with a `yield` of values of the result types; `region` names the field."""
 
     def test(s: Subject) -> bool:
-        found: Region | None = getattr(s.op, region)
+        owned: Region | None = getattr(s.op, region)
         wanted = s.op.results
-        if found is None or any(o.spec.terminator for o in found.ops[:-1]):
+        if owned is None or any(o.spec.terminator for o in owned.ops[:-1]):
             raise Undetermined
-        last = yielded(found)
+        last = yielded(owned)
         if last is None:
             return not wanted
         values = tuple(last.operands)
@@ -217,15 +227,15 @@ def yields(region: str) -> Holds:
 
 
 def yield_place(region: str) -> Callable[[Subject], Span | None]:
-    """The yield of a region, or its closing brace."""
+    """The function that finds where a region yields: its `yield`, or without one its closing brace."""
 
     def place(s: Subject) -> Span | None:
-        found: Region = getattr(s.op, region)
-        last = yielded(found)
+        owned: Region = getattr(s.op, region)
+        last = yielded(owned)
         if last is not None:
             return last.span
-        end = found.span.end
-        return Span(found.span.source, max(found.span.start, end - 1), end)
+        end = owned.span.end
+        return Span(owned.span.source, max(owned.span.start, end - 1), end)
 
     return place
 
@@ -249,9 +259,12 @@ TILE.rules(
 
 @op(TILE, "if", Where.MIXED, IF, "condition << -> ( results ) >> then << else otherwise >>")
 class If(Op):
-    """Execute one of two regions."""
+    """Execute the first region if the condition is true, otherwise the second one if there is one.
 
-    condition: Value = operand(BOOLEAN, "which region")
+    The results are what the executed region yields.
+    """
+
+    condition: Value = operand(BOOLEAN, "which region is executed")
     results: tuple[Value, ...] = results(CARRIED, "what the region yields")
     then: Region = body(doc="executed where the condition is true")
     otherwise: Region | None = body(doc="executed where it is false", optional=True)
@@ -277,9 +290,9 @@ _YIELDING_WORDS = ", ".join(f"`{m}`" for m in YIELDING[:-1]) + f" or `{YIELDING[
 
 @op(TILE, "yield", Where.MIXED, YIELD, "( values )", terminator=True)
 class Yield(Op):
-    """Return values from a region, to the instruction that it belongs to."""
+    """End a region, and give values to the instruction that the region belongs to."""
 
-    values: tuple[Value, ...] = operands(CARRIED, "what the region returns")
+    values: tuple[Value, ...] = operands(CARRIED, "the values")
 
 
 def _yield_last(s: Subject) -> bool:
@@ -303,7 +316,10 @@ TILE.rules(
 
 @op(TILE, "barrier", Where.MIXED, BARRIER, "", tangled=True)
 class Barrier(Op):
-    """Wait until all work-items of the work-group are here; make memory accesses before it visible after it."""
+    """Wait until all work-items of the work-group have come here.
+
+    With `.global` or `.local`, what they wrote to that memory before the barrier is seen by all of them after it.
+    """
 
     global_fence: bool = flag("global", "global memory becomes visible to the work-group")
     local_fence: bool = flag("local", "local memory becomes visible to the work-group")
@@ -323,6 +339,9 @@ TILE.rules(
 
 
 def inside_apply(op: Op) -> bool:
-    """Whether an instruction involves a cooperative matrix or needs several work-items at once."""
+    """Whether an instruction has a cooperative matrix among its values, or needs several work-items at once.
+
+    Such an instruction may not stand in a region that is called for each component of a matrix.
+    """
     values = (*op.operands, *op.results)
     return op.spec.tangled or any(isinstance(v.type, CoopMatrix) for v in values)

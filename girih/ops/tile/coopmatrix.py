@@ -1,4 +1,4 @@
-"""Cooperative matrices: a matrix held by a subgroup together (003 "SPMD instructions", "Cooperative matrix ...")."""
+"""Cooperative matrices, each held together by the work-items of a subgroup or work-group (003 "SPMD instructions")."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _checked() -> Any:
 
 @node
 class MatrixAccess(Op):
-    """The base of everything that touches a tile of a memref."""
+    """The base of all accesses to a tile of a memref."""
 
     transpose: bool = _transpose()
     checked: Checked = _checked()
@@ -66,15 +66,15 @@ class MatrixAccess(Op):
 
 @node
 class AtomicAccess(MatrixAccess):
-    """The base of the atomic ones."""
+    """The base of all atomic accesses to a tile of a memref."""
 
-    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="the work-items between which each access is atomic")
     semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
 
 
 @node
 class MatrixLoad(MatrixAccess):
-    """The base of the loads."""
+    """The base of the loads that are not atomic."""
 
     memory: Value = operand(MATRIX, "memref", reads=True)
     row: Value = operand(INDEXES, "first row of the tile in the memref")
@@ -84,7 +84,7 @@ class MatrixLoad(MatrixAccess):
 
 @node
 class MatrixStore(MatrixAccess):
-    """The base of the stores."""
+    """The base of the stores that are not atomic."""
 
     matrix: Value = operand(COOPMATRIX, "the tile")
     memory: Value = operand(MATRIX, "memref", writes=True)
@@ -103,14 +103,14 @@ def _subgroup_row(name: str, section: str) -> Row:
 
 
 def same_scope(*names: str) -> Row:
-    """The row that asks matrices to be held by the same work-items."""
+    """The rule that some matrices are held by the same work-items; `names` are their fields."""
 
     def scopes(s: Subject) -> list[MatrixScope]:
         return [scope(name).value(s) for name in names]
 
     return Row("scope", " ".join(names), Holds(" = ".join(f"scope({name})" for name in names),
         lambda s: len(set(scopes(s))) == 1,
-        lambda s: ", ".join(f"scope({n}) is {held.value}" for n, held in zip(names, scopes(s), strict=True))),
+        lambda s: ", ".join(f"scope({n}) is {of.value}" for n, of in zip(names, scopes(s), strict=True))),
         "the matrices have one scope", SCOPE)  # fmt: skip
 
 
@@ -121,7 +121,10 @@ _STORE_FORMAT = "matrix , memory [ row , column ]"
 
 @op(TILE, "cooperative_matrix_load", Where.SPMD, LOAD, _LOAD_FORMAT, tangled=True)
 class CooperativeMatrixLoad(MatrixLoad):
-    """Load a tile: element (i, j) is memory[row + i, column + j]; with .t, memory[row + j, column + i]."""
+    """Load a tile of a memref as a matrix.
+
+    Component (i, j) of the matrix is memory[row + i, column + j]; with .t, memory[row + j, column + i].
+    """
 
 
 TILE.rules(CooperativeMatrixLoad, _element_row("result", LOAD))
@@ -131,7 +134,10 @@ STORE = '003 "Cooperative matrix store"'
 
 @op(TILE, "cooperative_matrix_store", Where.SPMD, STORE, _STORE_FORMAT, tangled=True)
 class CooperativeMatrixStore(MatrixStore):
-    """Store a tile: memory[row + i, column + j] is element (i, j); with .t, memory[row + j, column + i]."""
+    """Store a matrix to a tile of a memref.
+
+    Component (i, j) of the matrix goes to memory[row + i, column + j]; with .t, to memory[row + j, column + i].
+    """
 
 
 TILE.rules(CooperativeMatrixStore, _element_row("matrix", STORE))
@@ -141,7 +147,7 @@ ATOMIC_LOAD = '003 "Cooperative matrix atomic load"'
 
 @op(TILE, "cooperative_matrix_atomic_load", Where.SPMD, ATOMIC_LOAD, _LOAD_FORMAT, tangled=True)
 class CooperativeMatrixAtomicLoad(AtomicAccess):
-    """Load a tile, each component atomically."""
+    """Load a tile of a memref as a matrix, each component atomically."""
 
     memory: Value = operand(MATRIX, "memref", reads=True)
     row: Value = operand(INDEXES, "first row of the tile in the memref")
@@ -156,7 +162,7 @@ ATOMIC_STORE = '003 "Cooperative matrix atomic store"'
 
 @op(TILE, "cooperative_matrix_atomic_store", Where.SPMD, ATOMIC_STORE, _STORE_FORMAT, tangled=True)
 class CooperativeMatrixAtomicStore(AtomicAccess):
-    """Store a tile, each component atomically."""
+    """Store a matrix to a tile of a memref, each component atomically."""
 
     matrix: Value = operand(COOPMATRIX, "the tile")
     memory: Value = operand(MATRIX, "memref", writes=True)
@@ -171,7 +177,7 @@ ATOMIC_UPDATE = '003 "Cooperative matrix atomic update"'
 
 @node
 class MatrixAtomicUpdate(AtomicAccess):
-    """The base of the atomic updates."""
+    """The base of the atomic updates of a tile of a memref."""
 
     matrix: Value = operand(COOPMATRIX, "second operands of the updates")
     memory: Value = operand(MATRIX, "memref", reads=True, writes=True)
@@ -205,12 +211,18 @@ _NO_COMPLEX = Row(
     "the components are of an integer or floating type: complex numbers have no order",
     ATOMIC_UPDATE,
 )
-CooperativeMatrixAtomicAdd = _matrix_update("cooperative_matrix_atomic_add", "Add a tile, each component atomically.")
+CooperativeMatrixAtomicAdd = _matrix_update(
+    "cooperative_matrix_atomic_add", "Add a matrix to a tile of a memref, each component atomically."
+)
 CooperativeMatrixAtomicMax = _matrix_update(
-    "cooperative_matrix_atomic_max", "Replace elements by larger ones, each atomically.", _NO_COMPLEX
+    "cooperative_matrix_atomic_max",
+    "Replace each element of a tile by the component of a matrix if that is larger, each atomically.",
+    _NO_COMPLEX,
 )
 CooperativeMatrixAtomicMin = _matrix_update(
-    "cooperative_matrix_atomic_min", "Replace elements by smaller ones, each atomically.", _NO_COMPLEX
+    "cooperative_matrix_atomic_min",
+    "Replace each element of a tile by the component of a matrix if that is smaller, each atomically.",
+    _NO_COMPLEX,
 )
 
 PREFETCH = '003 "Cooperative matrix prefetch"'
@@ -225,7 +237,7 @@ PREFETCH = '003 "Cooperative matrix prefetch"'
     tangled=True,
 )
 class CooperativeMatrixPrefetch(Op):
-    """Ask for a tile to be brought into a cache. A hint: it changes no value, and the interpreter does nothing."""
+    """Ask for a tile of a memref to be brought into a cache. It is a hint that changes no value."""
 
     level: int = integer("0 for the cache closest to the core")
     memory: Value = operand(MATRIX, "memref")
@@ -249,7 +261,7 @@ CONSTRUCT = '003 "Cooperative matrix construct"'
 
 @op(TILE, "cooperative_matrix_construct", Where.SPMD, CONSTRUCT, "a : result", tangled=True)
 class CooperativeMatrixConstruct(Op):
-    """A matrix that holds one number everywhere."""
+    """A matrix with the same number in every component."""
 
     a: Value = operand(NUMBER, "the number; the same in the whole subgroup")
     result: Value = result(COOPMATRIX, "the matrix")
@@ -266,10 +278,10 @@ INSERT = '003 "Cooperative matrix insert"'
 
 
 def _layout(s: Subject) -> tuple[CoopMatrix, int]:
-    found, size = s.op.matrix.type, s.facts.subgroup_size
-    if not isinstance(found, CoopMatrix) or min(found.shape) < 1 or size is None or size <= 0:
+    matrix, size = s.op.matrix.type, s.facts.subgroup_size
+    if not isinstance(matrix, CoopMatrix) or min(matrix.shape) < 1 or size is None or size <= 0:
         raise Undetermined
-    return found, size
+    return matrix, size
 
 
 def _components(s: Subject) -> int:
@@ -296,10 +308,10 @@ def _element_rows(section: str) -> tuple[Row, ...]:
 
 @op(TILE, "cooperative_matrix_extract", Where.SPMD, EXTRACT, "matrix [ index ] : result", tangled=True)
 class CooperativeMatrixExtract(Op):
-    """A component of the work-item's part of a matrix."""
+    """The component at an index of the part of a matrix that the work-item holds."""
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
-    index: int = integer("which component")
+    index: int = integer("number of the component in the work-item's part, from 0")
     result: Value = result(NUMBER, "the component; 0 where the layout pads the columns")
 
 
@@ -313,11 +325,11 @@ TILE.rules(
 
 @op(TILE, "cooperative_matrix_insert", Where.SPMD, INSERT, "a , matrix [ index ] : result", tangled=True)
 class CooperativeMatrixInsert(Op):
-    """A copy of a matrix in which each work-item has replaced one of its components."""
+    """A copy of a matrix in which each work-item has replaced one of the components that it holds."""
 
     a: Value = operand(NUMBER, "the new component")
     matrix: Value = operand(COOPMATRIX, "the matrix")
-    index: int = integer("which component")
+    index: int = integer("number of the component in the work-item's part, from 0")
     result: Value = result(COOPMATRIX, "the copy")
 
 
@@ -336,7 +348,7 @@ MUL_ADD = '003 "Cooperative matrix mul add"'
 
 
 def _keeps_parts(s: Subject, name: str) -> bool:
-    """Whether the result's component type takes that of an operand without losing imaginary parts."""
+    """Whether a cast from an operand's component type to the result's loses no imaginary parts."""
     source, target = element_type(getattr(s.op, name).type), element_type(s.op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
         raise Undetermined
@@ -344,13 +356,13 @@ def _keeps_parts(s: Subject, name: str) -> bool:
 
 
 def _rows_held(name: str) -> Term:
-    """The rows of a matrix that a subgroup holds; one that the work-group holds is not bound to the subgroup size."""
+    """The rows of a matrix of subgroup scope; undetermined for work-group scope, which no subgroup size restricts."""
 
     def value(s: Subject) -> int | None:
         if scope(name).value(s) is MatrixScope.WORK_GROUP:
             raise Undetermined
-        found: int | None = rows(name).value(s)
-        return found
+        count: int | None = rows(name).value(s)
+        return count
 
     return Term(f"rows({name})", value)
 
@@ -394,7 +406,7 @@ SCALE = '003 "Cooperative matrix scale"'
 
 @op(TILE, "cooperative_matrix_scale", Where.SPMD, SCALE, "a , matrix : result", tangled=True)
 class CooperativeMatrixScale(Op):
-    """A matrix times a number."""
+    """The product of a number and a matrix, component by component."""
 
     a: Value = operand(NUMBER, "the number; the same in the whole subgroup")
     matrix: Value = operand(COOPMATRIX, "the matrix")
@@ -414,18 +426,18 @@ REDUCE = '003 "Cooperative matrix reduce"'
 
 @node
 class Reduce(Op):
-    """The base of the reductions."""
+    """The base of the reductions of rows or columns."""
 
-    along_row: bool = modifier({"row": True, "column": False}, required=True, doc="what is added up")
+    along_row: bool = modifier({"row": True, "column": False}, required=True, doc="what is reduced to one component")
     a: Value = operand(COOPMATRIX, "M x N")
     result: Value = result(COOPMATRIX, "M x 1 for .row, 1 x N for .column")
 
 
 def _reduced(s: Subject) -> tuple[int, int]:
-    found = s.op.a.type
-    if not isinstance(found, CoopMatrix):
+    source = s.op.a.type
+    if not isinstance(source, CoopMatrix):
         raise Undetermined
-    return (found.rows, 1) if s.op.along_row else (1, found.columns)
+    return (source.rows, 1) if s.op.along_row else (1, source.columns)
 
 
 def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
@@ -449,9 +461,15 @@ _REAL = Row(
     Satisfies(component("a"), "is an integer or floating type", lambda t: t.family != "complex"),
     "the components are of an integer or floating type: complex numbers have no order", REDUCE,
 )  # fmt: skip
-CooperativeMatrixReduceAdd = _reduce("cooperative_matrix_reduce_add", "The sum of each row or column.")
-CooperativeMatrixReduceMax = _reduce("cooperative_matrix_reduce_max", "The maximum of each row or column.", _REAL)
-CooperativeMatrixReduceMin = _reduce("cooperative_matrix_reduce_min", "The minimum of each row or column.", _REAL)
+CooperativeMatrixReduceAdd = _reduce(
+    "cooperative_matrix_reduce_add", "The matrix of the sums of all rows, or of all columns."
+)
+CooperativeMatrixReduceMax = _reduce(
+    "cooperative_matrix_reduce_max", "The matrix of the maxima of all rows, or of all columns.", _REAL
+)
+CooperativeMatrixReduceMin = _reduce(
+    "cooperative_matrix_reduce_min", "The matrix of the minima of all rows, or of all columns.", _REAL
+)
 
 _ACCUMULATOR, _RIGHT_FACTOR = matrix(Use.ACC), matrix(Use.B)
 TRANSPOSE = '001 "coopMatTransposeNV"'
@@ -459,7 +477,7 @@ TRANSPOSE = '001 "coopMatTransposeNV"'
 
 @op(TILE, "cooperative_matrix_transpose", Where.SPMD, TRANSPOSE, "matrix : result", tangled=True)
 class CooperativeMatrixTranspose(Op):
-    """The transpose of an accumulator, as the right factor of a multiplication."""
+    """The transpose of an accumulator, for use as the right factor of `cooperative_matrix_mul_add`."""
 
     matrix: Value = operand(_ACCUMULATOR, "M x N")
     result: Value = result(_RIGHT_FACTOR, "N x M: element (i, j) is (j, i) of the matrix")
@@ -472,8 +490,8 @@ TILE.rules(
     same_scope("result", "matrix"),
     Row("complex", "result matrix", Holds("complex goes to complex only", lambda s: _keeps_parts(s, "matrix"),
         lambda s: f"{component('matrix').value(s)} to {component('result').value(s)}"),
-        "a complex component type becomes no other", TRANSPOSE, "take a part with `re`, `im` or `abs` before"),
+        "a complex component type stays complex", TRANSPOSE, "take a part with `re`, `im` or `abs` before"),
     Row("component_type", "result matrix", equal(component("result"), component("matrix")),
-        "the result has the component type of the matrix, as 001 asks; the components are converted",
+        "the result has the component type of the matrix, as 001 asks; components of another type are converted",
         TRANSPOSE, "`cast` the matrix first: that says what happens", severity="warning"),
 )  # fmt: skip

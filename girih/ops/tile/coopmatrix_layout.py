@@ -1,4 +1,4 @@
-"""Which element of a cooperative matrix a work-item holds (the layout that 003 refers to for extract and insert).
+"""The elements of a cooperative matrix that each work-item holds (the layout that 003 names for extract and insert).
 
 With subgroup size S, rows M, columns N: I = min(M, S), J = the smallest n >= N with I*n divisible by S, K = M / I.
 Element (i + k*I, j), k = k1 + K1*k2, has the linear index i + k1*I + j*I*K1 + k2*I*K1*J; work-item p holds as component
@@ -16,7 +16,7 @@ from girih.ir.types import CoopMatrix, Use
 
 @dataclass(frozen=True, slots=True)
 class ComponentLayout:
-    """The numbers of the layout."""
+    """The layout of a matrix type for a subgroup size, in the numbers of this module's formulas."""
 
     subgroup_size: int
     rows: int
@@ -28,11 +28,11 @@ class ComponentLayout:
 
     @property
     def components(self) -> int:
-        """The length of a work-item's vector."""
+        """The number of components that a work-item holds, padding included."""
         return self.block_rows * self.padded_columns * self.blocks // self.subgroup_size
 
     def position(self, lane: int, component: int) -> tuple[int, int]:
-        """The row and column that a work-item holds as a component; the column may lie past the matrix."""
+        """The row and column of a component of a work-item, `lane`; the column may lie past the matrix."""
         linear = lane + component * self.subgroup_size
         span = self.block_rows * self.interleaved_blocks
         outer, rest = divmod(linear, span * self.padded_columns)
@@ -42,7 +42,7 @@ class ComponentLayout:
 
 
 def layout_of(type: CoopMatrix, subgroup_size: int) -> ComponentLayout | None:
-    """The layout of a matrix type, None where it has more rows than the subgroup size and no multiple of it."""
+    """The layout of a matrix type; None if its rows are more than the subgroup size, but not a multiple of it."""
     block_rows = min(type.rows, subgroup_size)
     if type.rows % block_rows:
         return None

@@ -1,7 +1,7 @@
-"""Functions over the components of cooperative matrices, written as regions (003, 001 8.X).
+"""Functions of the components of cooperative matrices, written as regions (003, 001 8.X).
 
-A region is called for components alone, how often and in which order is free: it may hold no instruction that needs
-several work-items at once. Regions that become functions of their own elsewhere see their arguments and constants only.
+A region is called for each component by itself, as often and in whatever order a target likes: no instruction in it may
+need several work-items at once. Regions that some targets make functions of see only their arguments and constants.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ TANGLED = '001 8.X "tangled instructions"'
 
 
 def _yields_component(s: Subject) -> bool:
-    found = s.op.result.type
+    result = s.op.result.type
     region: Region | None = s.op.body
-    if region is None or not isinstance(found, CoopMatrix) or any(o.spec.terminator for o in region.ops[:-1]):
+    if region is None or not isinstance(result, CoopMatrix) or any(o.spec.terminator for o in region.ops[:-1]):
         raise Undetermined
     last = region.terminator
     if last is None or not last.spec.terminator:
         return False
     values = tuple(last.operands)
-    return len(values) == 1 and values[0].type in (found.component, ERROR)
+    return len(values) == 1 and values[0].type in (result.component, ERROR)
 
 
 def _yielded_words(s: Subject) -> str:
@@ -55,13 +55,13 @@ def _inner_ops(s: Subject) -> list[Op]:
     """The instructions of the region at any depth, in program order."""
     region: Region | None = s.op.body
     stack = list(reversed(region.ops)) if region is not None else []
-    found: list[Op] = []
+    instructions: list[Op] = []
     while stack:
-        one: Op = stack.pop()
-        found.append(one)
-        for inner in reversed(one.regions):
+        instruction: Op = stack.pop()
+        instructions.append(instruction)
+        for inner in reversed(instruction.regions):
             stack.extend(reversed(inner.ops))
-    return found
+    return instructions
 
 
 def _tangled_op(s: Subject) -> Op | None:
@@ -69,12 +69,12 @@ def _tangled_op(s: Subject) -> Op | None:
 
 
 def _tangled_words(s: Subject) -> str:
-    found = _tangled_op(s)
-    return f"`{found.spec.word}` stands in it" if found else ""
+    tangled = _tangled_op(s)
+    return f"`{tangled.spec.word}` stands in it" if tangled else ""
 
 
 def region_rows(section: str) -> tuple[Row, ...]:
-    """The region yields one component and holds no tangled instruction."""
+    """The rules that the region yields one component, and that no tangled instruction stands in it."""
     return (
         Row("yield", "", Holds("the region yields one value of the component type", _yields_component, _yielded_words),
             "the region yields one value of the component type", section, "end the region with `yield (%x)`",
@@ -82,7 +82,7 @@ def region_rows(section: str) -> tuple[Row, ...]:
         Row("tangled", "", Holds("no barrier, subgroup or matrix instruction in the region",
             lambda s: _tangled_op(s) is None, _tangled_words),
             "the region is called for each component alone: no barrier, subgroup or matrix instruction in it",
-            TANGLED, at=lambda s: found.span if (found := _tangled_op(s)) else None),
+            TANGLED, at=lambda s: tangled.span if (tangled := _tangled_op(s)) else None),
     )  # fmt: skip
 
 
@@ -91,16 +91,16 @@ def _yield_place(s: Subject) -> Span | None:
 
 
 def _seen(s: Subject) -> Value | None:
-    """The first value from outside that is no constant."""
+    """The first value from outside the region that is not a constant."""
     return next((v for v in free_values(s.op) if v not in s.facts.constants and v.type != ERROR), None)
 
 
 def _place_of_seen(s: Subject) -> Span | None:
     wanted = _seen(s)
-    for one in _inner_ops(s):
-        for name, spans in one.uses.items():
-            held = getattr(one, name, None)
-            values = held if isinstance(held, tuple) else (held,)
+    for instruction in _inner_ops(s):
+        for name, spans in instruction.uses.items():
+            operand = getattr(instruction, name, None)
+            values = operand if isinstance(operand, tuple) else (operand,)
             for value, span in zip(values, spans, strict=False):
                 if value is wanted:
                     return span
@@ -108,38 +108,38 @@ def _place_of_seen(s: Subject) -> Span | None:
 
 
 def closed_row(section: str) -> Row:
-    """The region sees its arguments and constants only."""
+    """The rule that the region uses only its arguments and constants."""
     return Row("closed", "", Holds("every value from outside is a constant", lambda s: _seen(s) is None,
-        lambda s: f"%{found.name} comes from outside" if (found := _seen(s)) else ""),
+        lambda s: f"%{outside.name} comes from outside" if (outside := _seen(s)) else ""),
         "the region uses its arguments and constants only: it becomes a function of its own", section,
         "a region of `cooperative_matrix_apply` may use what all work-items agree on", at=_place_of_seen)  # fmt: skip
 
 
 def _writing_op(s: Subject) -> Op | None:
-    return next((one for one in _inner_ops(s) if one.spec.writes), None)
+    return next((instruction for instruction in _inner_ops(s) if instruction.spec.writes), None)
 
 
 def read_only_row(section: str) -> Row:
-    """The region writes no memory."""
+    """The rule that no instruction in the region writes memory."""
     return Row("read_only", "", Holds("no instruction in the region writes memory", lambda s: _writing_op(s) is None,
-        lambda s: f"`{found.spec.word}` stands in it" if (found := _writing_op(s)) else ""),
+        lambda s: f"`{writing.spec.word}` stands in it" if (writing := _writing_op(s)) else ""),
         "the region only reads the block: nothing in it writes memory", section,
-        at=lambda s: found.span if (found := _writing_op(s)) else None)  # fmt: skip
+        at=lambda s: writing.span if (writing := _writing_op(s)) else None)  # fmt: skip
 
 
 # --- apply ----------------------------------------------------------------------------------
 
 
 def _component_of(fields: Mapping[str, Any], name: str) -> Type:
-    held = fields.get(name)
-    found = element_type(held.type) if isinstance(held, Value) else None
-    return found if found is not None else ERROR
+    matrix = fields.get(name)
+    scalar = element_type(matrix.type) if isinstance(matrix, Value) else None
+    return scalar if scalar is not None else ERROR
 
 
 def _apply_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
-    found = [element_type(v.type) or ERROR for v in fields["matrices"]]
-    missing = [ERROR] * max(0, names["elements"] - len(found))
-    return {"row": (I32,), "column": (I32,), "elements": (*found, *missing)[: names["elements"]]}
+    scalars = [element_type(v.type) or ERROR for v in fields["matrices"]]
+    missing = [ERROR] * max(0, names["elements"] - len(scalars))
+    return {"row": (I32,), "column": (I32,), "elements": (*scalars, *missing)[: names["elements"]]}
 
 
 @op(
@@ -152,7 +152,10 @@ def _apply_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict
     tangled=True,
 )
 class CooperativeMatrixApply(Op):
-    """A matrix whose components the region computes from row, column and the components there, in any order."""
+    """A matrix whose components the region computes, each from its row, its column and the operands' components there.
+
+    The region is called for the components in any order.
+    """
 
     row: Value = binding("row, from 0")
     column: Value = binding("column, from 0")
@@ -190,7 +193,7 @@ COMBINE = '001 8.X "coopMatReduceNV"'
 
 
 class Combined(Enum):
-    """What is combined with each other (001 "gl_CooperativeMatrixReduce")."""
+    """The components that are combined with each other (001 "gl_CooperativeMatrixReduce")."""
 
     ROW = "row"
     COLUMN = "column"
@@ -199,8 +202,8 @@ class Combined(Enum):
 
 
 def _combine_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
-    found = _component_of(fields, "matrix")
-    return {"left": (found,), "right": (found,)}
+    scalar = _component_of(fields, "matrix")
+    return {"left": (scalar,), "right": (scalar,)}
 
 
 @op(
@@ -215,8 +218,8 @@ def _combine_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> di
 class CooperativeMatrixCombine(Op):
     """A matrix in which every component is the combination of its row, its column, all components, or its 2 x 2 block.
 
-    The region combines two components, or combinations, in any order: what it computes is associative and commutative
-    where the result is to be the same everywhere.
+    The region combines two components, or combinations of some. The order is free, so that the result is certain only
+    if what the region computes is associative and commutative.
     """
 
     along: Combined = modifier({c.value: c for c in Combined}, required=True, doc="what is combined")

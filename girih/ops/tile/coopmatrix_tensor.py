@@ -1,5 +1,5 @@
-"""Cooperative matrices to and from memory by other rules than strides: tensor layouts and views (000, 001 8.X), and
-blocked interleaving (002)."""
+"""Loads and stores of cooperative matrices through tensor layouts and views (000, 001 8.X), and in interleaved blocks
+(002)."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ BUFFER = memref_of_order(1)
 
 
 def _memref(s: Subject, name: str) -> MemRef:
-    found = getattr(s.op, name).type
-    if not isinstance(found, MemRef):
+    type_ = getattr(s.op, name).type
+    if not isinstance(type_, MemRef):
         raise Undetermined
-    return found
+    return type_
 
 
 def _dense_row(section: str) -> Row:
@@ -94,10 +94,10 @@ def _decode_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dic
     tangled=True,
 )
 class CooperativeMatrixLoadTensor(Op):
-    """Load a matrix through a tensor layout, and a view if there is one; what a view clips stays as it is in `init`.
+    """Load a matrix through a tensor layout, and through a view if there is one; what the view clips is as in `init`.
 
-    With a region each component is decoded from the block of memory that it lies in. `&memory[offset]` is the base, a
-    multiple of 16 bytes. How often the region is called, and in which order, is free.
+    The tensor begins at `&memory[offset]`, which is a multiple of 16 bytes. With a region, each component is decoded
+    from the block of memory that it lies in; how often the region is called, and in which order, is free.
     """
 
     init: Value = operand(COOPMATRIX, "the matrix before; it gives the components that the view clips")
@@ -122,28 +122,28 @@ def _decoded(s: Subject) -> None:
 def _plain_component(s: Subject) -> Number:
     if s.op.body is not None:
         raise Undetermined
-    found = element("memory").value(s)
-    if not isinstance(found, Number):
+    type_ = element("memory").value(s)
+    if not isinstance(type_, Number):
         raise Undetermined
-    return found
+    return type_
 
 
 def _block(s: Subject) -> MemRef:
     _decoded(s)
     if not isinstance(s.op.block_type, MemRef):
         raise Undetermined
-    found: MemRef = s.op.block_type
-    return found
+    type_: MemRef = s.op.block_type
+    return type_
 
 
 def _is_packed(s: Subject) -> bool:
     _decoded(s)
-    found = s.op.block_type
-    return isinstance(found, MemRef) and None not in found.shape and found.strides == packed_strides(found.shape)
+    type_ = s.op.block_type
+    return isinstance(type_, MemRef) and None not in type_.shape and type_.strides == packed_strides(type_.shape)
 
 
 def block_bytes(block: MemRef) -> int:
-    """The size of a block in bytes."""
+    """The size in bytes of a block, a memref of static shape."""
     return prod(n or 0 for n in block.shape) * block.element.size
 
 
@@ -156,8 +156,8 @@ def _size_fits(s: Subject) -> bool:
 
 def _wanted_coordinates(s: Subject) -> int:
     _decoded(s)
-    found: int = dim("layout").value(s)
-    return 2 * found
+    dimensions: int = dim("layout").value(s)
+    return 2 * dimensions
 
 
 def _coordinates_came(s: Subject) -> str:
@@ -207,7 +207,11 @@ TILE.rules(
     tangled=True,
 )
 class CooperativeMatrixStoreTensor(Op):
-    """Store a matrix through a tensor layout, and a view if there is one; what lies outside the layout is dropped."""
+    """Store a matrix through a tensor layout, and through a view if there is one.
+
+    The tensor begins at `&memory[offset]`, which is a multiple of 16 bytes. Components that lie outside the layout, or
+    that the view clips, are dropped.
+    """
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
     memory: Value = operand(BUFFER, "memory of the tensor", writes=True)
@@ -231,7 +235,7 @@ VALIDATION = '002 2.16.1 "Universal Validation Rules"'
 
 
 class BlockOrder(Enum):
-    """The order of the blocks (002 3.X)."""
+    """The order of the blocks in memory (002 3.X)."""
 
     ROW = "row_blocked_interleaved"
     COLUMN = "column_blocked_interleaved"
@@ -239,23 +243,23 @@ class BlockOrder(Enum):
 
 @node
 class BlockedAccess(Op):
-    """The base of what moves a matrix in interleaved blocks; the matrix is dense at `&memory[offset]`."""
+    """The base of the loads and stores in interleaved blocks; the matrix is dense and begins at `&memory[offset]`."""
 
     order: BlockOrder = modifier({o.value: o for o in BlockOrder}, required=True, doc="the order of the blocks")
 
 
 BLOCK_ROWS, ROW_BYTES = 4, 16
-"""A block has so many rows of so many bytes (002 3.X)."""
+"""The rows of a block, and the bytes of each (002 3.X)."""
 
 
 def _interleaved(name: str) -> tuple[Row, ...]:
-    """The rows about the shape of a matrix and the number of blocks in a group."""
+    """The rules about the shape of a matrix and the number of blocks in a group; `name` is the matrix's field."""
 
     def matrix(s: Subject) -> CoopMatrix:
-        found = getattr(s.op, name).type
-        if not isinstance(found, CoopMatrix):
+        type_ = getattr(s.op, name).type
+        if not isinstance(type_, CoopMatrix):
             raise Undetermined
-        return found
+        return type_
 
     def width(s: Subject) -> int:
         size = matrix(s).component.size
@@ -270,8 +274,8 @@ def _interleaved(name: str) -> tuple[Row, ...]:
 
     def multiple(text: str, what: str, divisor: Callable[[Subject], int], of_group: bool = False) -> Predicate:
         def came(s: Subject) -> str:
-            held = f"a group of {s.op.stride} blocks" if of_group else "a block"
-            return f"there are {getattr(matrix(s), what)}, {held} has {divisor(s)}"
+            unit = f"a group of {s.op.stride} blocks" if of_group else "a block"
+            return f"there are {getattr(matrix(s), what)}, {unit} has {divisor(s)}"
 
         return Holds(text, lambda s: bool(getattr(matrix(s), what) % divisor(s) == 0), came)
 
@@ -311,11 +315,11 @@ def _interleaved(name: str) -> tuple[Row, ...]:
     word="cooperative_matrix_load",
 )
 class CooperativeMatrixLoadBlockedInterleaved(BlockedAccess):
-    """Load a matrix from interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
+    """Load a matrix that is stored in interleaved blocks of 64 bytes, each of 4 rows of 16 bytes."""
 
     memory: Value = operand(BUFFER, "the memory of the blocks", reads=True)
     offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
-    stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
+    stride: int = integer("number of blocks that are interleaved with each other, word by word of 4 bytes")
     result: Value = result(COOPMATRIX, "the matrix")
 
 
@@ -332,12 +336,12 @@ TILE.rules(CooperativeMatrixLoadBlockedInterleaved, *_interleaved("result"))
     word="cooperative_matrix_store",
 )
 class CooperativeMatrixStoreBlockedInterleaved(BlockedAccess):
-    """Store a matrix as interleaved blocks of 64 bytes: 4 rows of 16 bytes each."""
+    """Store a matrix in interleaved blocks of 64 bytes, each of 4 rows of 16 bytes."""
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
     memory: Value = operand(BUFFER, "the memory of the blocks", writes=True)
     offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
-    stride: int = integer("number of blocks that are interleaved, in words of 4 bytes")
+    stride: int = integer("number of blocks that are interleaved with each other, word by word of 4 bytes")
 
 
 TILE.rules(CooperativeMatrixStoreBlockedInterleaved, *_interleaved("matrix"))

@@ -1,4 +1,4 @@
-"""Functions, parameters and types: the restrictions that no instruction has (003 "Functions", "Types")."""
+"""The rules of functions, parameters and types, which belong to no instruction (003 "Functions", "Types")."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ COOPMATRIX = '003 "Cooperative matrix type"'
 
 
 def _subgroup_size(s: Subject) -> int:
-    found = s.op.subgroup_size
-    if found is None:
+    size = s.op.subgroup_size
+    if size is None:
         raise Undetermined
-    return int(found)
+    return int(size)
 
 
 def _work_group_size(s: Subject) -> tuple[int, int]:
@@ -47,10 +47,10 @@ def _work_group_size(s: Subject) -> tuple[int, int]:
 
 
 def _entries(s: Subject) -> bool:
-    found = s.op.attributes.get("work_group_size")
-    if not Expect.INTEGERS.accepts(found):
+    entries = s.op.attributes.get("work_group_size")
+    if not Expect.INTEGERS.accepts(entries):
         raise Undetermined
-    return isinstance(found, tuple) and len(found) == 2 and all(isinstance(x, int) and x > 0 for x in found)
+    return isinstance(entries, tuple) and len(entries) == 2 and all(isinstance(x, int) and x > 0 for x in entries)
 
 
 def _multiple(s: Subject) -> bool:
@@ -63,15 +63,15 @@ def _multiple(s: Subject) -> bool:
 
 
 def _peak(region: Region) -> int:
-    """The most bytes that the allocations of a region hold at a time, its inner regions included."""
-    held: dict[object, int] = {}
+    """The largest number of bytes that is allocated at a time in a region and the regions inside it."""
+    allocated: dict[object, int] = {}
     now = peak = 0
     for op in region.ops:
         if isinstance(op, Alloca) and isinstance(op.result.type, MemRef):
-            held[op.result] = _bytes(op.result.type)
-            now += held[op.result]
+            allocated[op.result] = _bytes(op.result.type)
+            now += allocated[op.result]
         elif isinstance(op, LifetimeStop):
-            now -= held.pop(op.memory, 0)
+            now -= allocated.pop(op.memory, 0)
         peak = max(peak, now, *(now + _peak(inner) for inner in op.regions))
     return peak
 
@@ -84,7 +84,7 @@ def _bytes(type: MemRef) -> int:
 
 
 def _who_has(local_memory_bytes: int) -> str:
-    """Whose limit a size of local memory is, in words: the default is that of no device in particular."""
+    """The words for the owner of a limit of local memory; the default limit belongs to no device in particular."""
     return "a usual device" if local_memory_bytes == DEFAULT_LIMITS.local_memory_bytes else "the target"
 
 
@@ -95,7 +95,7 @@ TILE.rules(
     attributes_row("attributes", _KNOWN, '003 "Functions" Attributes'),
     Row("subgroup_size", "", Holds("the target has the subgroup size",
         lambda s: _subgroup_size(s) in s.facts.limits.subgroup_sizes,
-        lambda s: f"{_subgroup_size(s)} is none of {', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
+        lambda s: f"{_subgroup_size(s)} is not one of {', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
         "the subgroup size is one that the target has", FUNCTIONS, needs="subgroup_sizes",
         at=lambda s: s.op.attributes.entry("subgroup_size").span),
     Row("work_group_entries", "", Holds("work_group_size has two positive entries", _entries,
@@ -103,7 +103,7 @@ TILE.rules(
         "the work-group size has two positive entries", FUNCTIONS,
         at=lambda s: s.op.attributes.entry("work_group_size").span),
     Row("work_group_multiple", "", Holds("work_group_size[0] mod subgroup_size = 0", _multiple,
-        lambda s: f"{_work_group_size(s)[0]} is no multiple of "
+        lambda s: f"{_work_group_size(s)[0]} is not a multiple of "
                   f"{s.op.subgroup_size or 'any of ' + ', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
         "the first entry of the work-group size is a multiple of the subgroup size", FUNCTIONS,
         at=lambda s: s.op.attributes.entry("work_group_size").span),
@@ -126,19 +126,19 @@ _PROMISES = Attributes(known={"alignment": Expect.INTEGER, "shape_gcd": Expect.I
 
 def _memory_type(parameter: Parameter) -> MemRef | None:
     match parameter.type:
-        case MemRef() as found:
-            return found
-        case GroupType(memref=found):
-            return found
+        case MemRef() as memory:
+            return memory
+        case GroupType(memref=memory):
+            return memory
         case _:
             return None
 
 
 def _promised(s: Subject) -> MemRef:
-    found = _memory_type(s.op)
-    if found is None:
+    type_ = _memory_type(s.op)
+    if type_ is None:
         raise Undetermined
-    return found
+    return type_
 
 
 def _only_memory(s: Subject) -> bool:
@@ -146,23 +146,23 @@ def _only_memory(s: Subject) -> bool:
 
 
 def _alignment_fits(s: Subject) -> bool:
-    found = s.op.attributes.get("alignment")
-    if not Expect.INTEGER.accepts(found):
+    alignment = s.op.attributes.get("alignment")
+    if not Expect.INTEGER.accepts(alignment):
         raise Undetermined
-    return isinstance(found, int) and found > 0 and found % _promised(s).element.size == 0
+    return isinstance(alignment, int) and alignment > 0 and alignment % _promised(s).element.size == 0
 
 
 def _divisors(s: Subject, key: str) -> tuple[int, ...]:
-    found = s.op.attributes.get(key)
-    if not isinstance(found, tuple) or not Expect.INTEGERS.accepts(found):
+    divisors = s.op.attributes.get(key)
+    if not isinstance(divisors, tuple) or not Expect.INTEGERS.accepts(divisors):
         raise Undetermined
-    return tuple(x for x in found if isinstance(x, int))
+    return tuple(x for x in divisors if isinstance(x, int))
 
 
 def _gcd_rows(key: str, field: str) -> tuple[Row, ...]:
     def extents(s: Subject) -> tuple[Extent, ...]:
-        found: tuple[Extent, ...] = getattr(_promised(s), field)
-        return found
+        sizes: tuple[Extent, ...] = getattr(_promised(s), field)
+        return sizes
 
     def divides(s: Subject) -> bool:
         pairs = zip(_divisors(s, key), extents(s), strict=False)
@@ -191,7 +191,7 @@ TILE.rules(
     "parameter",
     Row("type", "", Holds("a parameter is bool, a number, a memref or a group",
         lambda s: not isinstance(s.op.type, CoopMatrix), lambda s: f"%{s.op.name} has type {s.op.type}"),
-        "a parameter is no cooperative matrix", '003 "Functions" Restrictions',
+        "a parameter is not a cooperative matrix", '003 "Functions" Restrictions',
         "pass a memref and load the matrix from it"),
     Row("space", "", Holds("the address space is global",
         lambda s: (m := _memory_type(s.op)) is None or m.space.value == "global",
@@ -213,36 +213,36 @@ TILE.rules(
 
 
 def _memref_of(s: Subject) -> MemRef:
-    found = s.op.memref if isinstance(s.op, GroupType) else s.op
-    if not isinstance(found, MemRef):
+    type_ = s.op.memref if isinstance(s.op, GroupType) else s.op
+    if not isinstance(type_, MemRef):
         raise Undetermined
-    return found
+    return type_
 
 
 def _strides(s: Subject) -> MemRef:
-    found = _memref_of(s)
-    if len(found.strides) != found.order:
+    type_ = _memref_of(s)
+    if len(type_.strides) != type_.order:
         raise Undetermined
-    return found
+    return type_
 
 
 def _positive_strides(s: Subject) -> bool:
-    found = _strides(s)
-    if found.strides == packed_strides(found.shape):
+    type_ = _strides(s)
+    if type_.strides == packed_strides(type_.shape):
         return True
-    return all(x is None or x >= 1 for x in found.strides)
+    return all(x is None or x >= 1 for x in type_.strides)
 
 
 def _ordered(s: Subject) -> bool:
-    found = _strides(s)
-    return found.strides == packed_strides(found.shape) or _grow(found.shape, found.strides)
+    type_ = _strides(s)
+    return type_.strides == packed_strides(type_.shape) or _grow(type_.shape, type_.strides)
 
 
 def _grow(shape: Sequence[Extent], strides: Sequence[Extent]) -> bool:
-    """Whether there are sizes and strides for each `?` with which no stride is less than the one before takes."""
+    """Whether some numbers in place of each `?` make every stride at least the previous one times its size."""
     least = 1
     for size, below, above in zip(shape, strides, strides[1:], strict=False):
-        # A size that is not known may be 0, and a stride is at least 1.
+        # A size known only at run time may be 0, and a stride is at least 1.
         least = 1 if size is None else max(1, (least if below is None else below) * size)
         if above is not None and 1 <= above < least:
             return False
@@ -250,12 +250,12 @@ def _grow(shape: Sequence[Extent], strides: Sequence[Extent]) -> bool:
 
 
 def _transposed(s: Subject) -> str:
-    """How an array in C order is passed, which is what strides that fall are often meant for."""
-    found = _strides(s)
-    shape, strides = found.shape[::-1], found.strides[::-1]
-    if found.space is AddressSpace.LOCAL or not _grow(shape, strides):
+    """The hint for strides that decrease, which are often meant for an array in C order."""
+    type_ = _strides(s)
+    shape, strides = type_.shape[::-1], type_.strides[::-1]
+    if type_.space is AddressSpace.LOCAL or not _grow(shape, strides):
         return "each stride is at least the stride before it times the size of that mode"
-    turned = MemRef(found.element, shape, strides, found.space)
+    turned = MemRef(type_.element, shape, strides, type_.space)
     return f"an array A in C order is passed as its transpose, A.T: swap the modes, {turned}"
 
 
@@ -272,7 +272,7 @@ def _matrix(s: Subject) -> CoopMatrix:
 
 
 def _components(s: Subject) -> int:
-    """The number of components of a matrix whose shape is right."""
+    """The number of components of a matrix; undetermined where another rule refuses its shape."""
     rows, columns = _matrix(s).shape
     if rows < 1 or columns < 1:
         raise Undetermined

@@ -1,4 +1,4 @@
-"""The tensor language while its instructions are declared: the files of this room enter theirs here."""
+"""The builder of the tensor language, in which each file of this room declares its instructions and rules."""
 
 from __future__ import annotations
 

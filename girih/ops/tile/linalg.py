@@ -34,7 +34,7 @@ def _beta_hint(s: Subject) -> str | None:
 
 
 def scaling(section: str, product: Term, target: str) -> tuple[Row, ...]:
-    """The rows that alpha, beta and the atomic flag share in every instruction of this file."""
+    """The rules of alpha, beta and the atomic flag, which all instructions of this file share."""
     return (
         Row("alpha_type", "alpha", Promotable(element("alpha"), product),
             "alpha promotes to the type of the product", section, _alpha_hint),
@@ -57,7 +57,7 @@ AXPBY = '003 "Axpby"'
 
 @op(TILE, "axpby", Where.COLLECTIVE, AXPBY, "alpha , a , beta , b")
 class Axpby(Op):
-    """b := alpha op(a) + beta b, for scalars, vectors and matrices."""
+    """Add a scaled memref to a scaled memref: b := alpha op(a) + beta b, for scalars, vectors and matrices."""
 
     atomic: bool = flag("atomic", "update b atomically")
     transpose: bool = modifier(_TRANSPOSE, False, doc=".t transposes a matrix `a`")
@@ -82,7 +82,7 @@ def _mode_exists(s: Subject) -> bool:
 
 @op(TILE, "cumsum", Where.COLLECTIVE, CUMSUM, "alpha , a , mode , beta , b")
 class Cumsum(Op):
-    """b := alpha (cumulative sum of a along a mode) + beta b."""
+    """Add up the elements along a mode, each with all before it: b := alpha (cumulative sum of a) + beta b."""
 
     atomic: bool = flag("atomic", "update b atomically")
     alpha: Value = operand(NUMBER, "factor of the sum")
@@ -107,7 +107,7 @@ SUM = '003 "Sum"'
 
 @op(TILE, "sum", Where.COLLECTIVE, SUM, "alpha , a , beta , b")
 class Sum(Op):
-    """b := alpha op(a) 1 + beta b: the sum of each row of op(a), or of all entries of a vector."""
+    """Add up each row of op(a), or all entries of a vector: b := alpha (sum of op(a)) + beta b."""
 
     atomic: bool = flag("atomic", "update b atomically")
     transpose: bool = modifier(_TRANSPOSE, False, doc=".t transposes a matrix `a`")
@@ -131,7 +131,7 @@ GEMM = '003 "GEMM"'
 
 @op(TILE, "gemm", Where.COLLECTIVE, GEMM, "alpha , a , b , beta , c")
 class Gemm(Op):
-    """c := alpha op1(a) op2(b) + beta c."""
+    """Multiply two matrices: c := alpha op1(a) op2(b) + beta c."""
 
     atomic: bool = flag("atomic", "update c atomically")
     transpose_a: bool = modifier(_TRANSPOSE, False, doc="first: .t transposes a")
@@ -158,7 +158,7 @@ GEMV = '003 "GEMV"'
 
 @op(TILE, "gemv", Where.COLLECTIVE, GEMV, "alpha , a , b , beta , c")
 class Gemv(Op):
-    """c := alpha op1(a) b + beta c."""
+    """Multiply a matrix by a vector: c := alpha op1(a) b + beta c."""
 
     atomic: bool = flag("atomic", "update c atomically")
     transpose: bool = modifier(_TRANSPOSE, False, doc=".t transposes a")
@@ -182,7 +182,7 @@ GER = '003 "GER"'
 
 @op(TILE, "ger", Where.COLLECTIVE, GER, "alpha , a , b , beta , c")
 class Ger(Op):
-    """c := alpha a b^T + beta c."""
+    """Multiply each entry of a vector by each of another (outer product): c := alpha a b^T + beta c."""
 
     atomic: bool = flag("atomic", "update c atomically")
     alpha: Value = operand(NUMBER, "factor of the product")
@@ -205,7 +205,7 @@ HADAMARD = '003 "Hadamard product"'
 
 @op(TILE, "hadamard", Where.COLLECTIVE, HADAMARD, "alpha , a , b , beta , c")
 class Hadamard(Op):
-    """c := alpha a * b + beta c, entry by entry, for vectors and matrices."""
+    """Multiply two vectors or matrices entry by entry: c := alpha a * b + beta c."""
 
     atomic: bool = flag("atomic", "update c atomically")
     alpha: Value = operand(NUMBER, "factor of the product")

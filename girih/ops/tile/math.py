@@ -38,25 +38,25 @@ def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
     return declared
 
 
-Cos = _function("cos", _FLOATING, "Cosine of an angle in radians, within 4 ulp.")
-Sin = _function("sin", _FLOATING, "Sine of an angle in radians, within 4 ulp.")
+Cos = _function("cos", _FLOATING, "The cosine of an angle in radians, within 4 ulp.")
+Sin = _function("sin", _FLOATING, "The sine of an angle in radians, within 4 ulp.")
 Exp = _function(
-    "exp", _EXPONENTIAL, "e to the power of the argument, within 3 ulp; each part of a complex one within 6."
+    "exp", _EXPONENTIAL, "e to the power of the argument, within 3 ulp; each part of a complex result within 6 ulp."
 )
 Exp2 = _function(
-    "exp2", _EXPONENTIAL, "2 to the power of the argument, within 3 ulp; each part of a complex one within 6."
+    "exp2", _EXPONENTIAL, "2 to the power of the argument, within 3 ulp; each part of a complex result within 6 ulp."
 )
-Log = _function("log", _FLOATING, "Natural logarithm, within 3 ulp.")
-Log2 = _function("log2", _FLOATING, "Logarithm to base 2, within 3 ulp.")
+Log = _function("log", _FLOATING, "The natural logarithm, within 3 ulp.")
+Log2 = _function("log2", _FLOATING, "The logarithm to base 2, within 3 ulp.")
 
 
 def _native(mnemonic: str, allowed: Satisfies, what: str) -> type[Math]:
     return _function(mnemonic, allowed, f"{what}; relative error at most 2^-10, in bf16 2^-8.")
 
 
-NativeCos = _native("native_cos", _FLOATING, "Cosine")
-NativeSin = _native("native_sin", _FLOATING, "Sine")
+NativeCos = _native("native_cos", _FLOATING, "The cosine of an angle in radians")
+NativeSin = _native("native_sin", _FLOATING, "The sine of an angle in radians")
 NativeExp = _native("native_exp", _EXPONENTIAL, "e to the power of the argument")
 NativeExp2 = _native("native_exp2", _EXPONENTIAL, "2 to the power of the argument")
-NativeLog = _native("native_log", _FLOATING, "Natural logarithm")
-NativeLog2 = _native("native_log2", _FLOATING, "Logarithm to base 2")
+NativeLog = _native("native_log", _FLOATING, "The natural logarithm")
+NativeLog2 = _native("native_log2", _FLOATING, "The logarithm to base 2")

@@ -45,7 +45,7 @@ ATOMIC_UPDATE = '003 "Atomic update"'
 
 
 class Scope(Enum):
-    """The work-items between which an atomic is one (003 "Atomic load")."""
+    """The work-items between which an access is atomic (003 "Atomic load")."""
 
     CROSS_DEVICE = "cross_device"
     DEVICE = "device"
@@ -54,7 +54,7 @@ class Scope(Enum):
 
 
 class Semantics(Enum):
-    """How an atomic orders the memory accesses around it (003 "Atomic load")."""
+    """The order of an atomic access and the accesses around it (003 "Atomic load")."""
 
     RELAXED = "relaxed"
     ACQUIRE = "acquire"
@@ -68,26 +68,26 @@ SEMANTICS = {s.value: s for s in Semantics}
 
 
 def memref(s: Subject, name: str) -> MemRef:
-    """The memref type of an operand or result; undetermined for another type, and for one in error itself."""
-    found = getattr(s.op, name).type
-    if not isinstance(found, MemRef) or len(found.strides) != found.order:
+    """The memref type of an operand or result; undetermined for any other type, and for a memref in error itself."""
+    type_ = getattr(s.op, name).type
+    if not isinstance(type_, MemRef) or len(type_.strides) != type_.order:
         raise Undetermined
-    return found
+    return type_
 
 
 @op(TILE, "alloca", Where.COLLECTIVE, ALLOCA, "<< attributes >> : result")
 class Alloca(Op):
-    """Local memory of the work-group, freed at the end of the region; its contents are undefined until written."""
+    """Local memory of the work-group, freed at the end of the region. Its elements are undefined until written."""
 
     attributes: Dictionary = attributes({"alignment": Expect.INTEGER}, "alignment: of the first element, in bytes")
     result: Value = result(MEMREF, "the memory")
 
 
 def _alignment(s: Subject) -> int:
-    found = s.op.attributes.get("alignment")
-    if not isinstance(found, int) or isinstance(found, bool):
+    alignment = s.op.attributes.get("alignment")
+    if not isinstance(alignment, int) or isinstance(alignment, bool):
         raise Undetermined
-    return found
+    return alignment
 
 
 def _alignment_fits(s: Subject) -> bool:
@@ -143,15 +143,15 @@ TILE.rules(
 
 
 def _expected_indices(s: Subject) -> int:
-    found = s.op.tensor.type
-    if isinstance(found, GroupType):
+    type_ = s.op.tensor.type
+    if isinstance(type_, GroupType):
         return 1
     return memref(s, "tensor").order
 
 
 def _literals_in_bounds(s: Subject) -> bool:
-    found = s.op.tensor.type
-    shape: tuple[Extent, ...] = (found.size,) if isinstance(found, GroupType) else memref(s, "tensor").shape
+    type_ = s.op.tensor.type
+    shape: tuple[Extent, ...] = (type_.size,) if isinstance(type_, GroupType) else memref(s, "tensor").shape
     pairs = zip(s.op.indices, shape, strict=False)
     return all(not isinstance(i, int) or (i >= 0 and (n is None or i < n)) for i, n in pairs)
 
@@ -178,16 +178,16 @@ def _cast_hint(s: Subject) -> str | None:
 
 @op(TILE, "load", Where.MIXED, LOAD, "tensor [ indices ] : result")
 class Load(Op):
-    """An element of a memref, or a memref of a group."""
+    """Load an element of a memref, or a memref of a group."""
 
     tensor: Value = operand(MEMREF_OR_GROUP, "memref or group", reads=True)
-    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode", literal=True)
-    result: Value = result(NUMBER_OR_MEMREF, "the element")
+    indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode, one for a group", literal=True)
+    result: Value = result(NUMBER_OR_MEMREF, "the element, or the memref of a group")
 
 
 def _loaded(s: Subject) -> object:
-    found = s.op.tensor.type
-    return found.memref if isinstance(found, GroupType) else memref(s, "tensor").element
+    type_ = s.op.tensor.type
+    return type_.memref if isinstance(type_, GroupType) else memref(s, "tensor").element
 
 
 TILE.rules(
@@ -200,7 +200,7 @@ TILE.rules(
 
 @op(TILE, "store", Where.MIXED, STORE, "value , tensor [ indices ]")
 class Store(Op):
-    """Write an element of a memref. In a collective region every work-item writes the same value."""
+    """Store a number to an element of a memref. In a collective region every work-item stores the same number."""
 
     value: Value = operand(NUMBER, "what is written")
     tensor: Value = operand(MEMREF, "where to", writes=True)
@@ -212,9 +212,9 @@ TILE.rules(Store, *_index_rows(STORE, literal=True), _value_row(STORE))
 
 @op(TILE, "atomic_load", Where.MIXED, ATOMIC_LOAD, "tensor [ indices ] : result")
 class AtomicLoad(Op):
-    """An element of a memref, read atomically."""
+    """Load an element of a memref atomically; the parts of a complex number may come from different stores."""
 
-    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="the work-items between which the access is atomic")
     semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
     tensor: Value = operand(MEMREF, "memref", reads=True)
     indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode")
@@ -231,9 +231,9 @@ TILE.rules(
 
 @op(TILE, "atomic_store", Where.MIXED, ATOMIC_STORE, "value , tensor [ indices ]")
 class AtomicStore(Op):
-    """Write an element of a memref atomically; the parts of a complex number one by one."""
+    """Store a number to an element of a memref atomically; a complex number part by part."""
 
-    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="the work-items between which the access is atomic")
     semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
     value: Value = operand(NUMBER, "what is written")
     tensor: Value = operand(MEMREF, "where to", writes=True)
@@ -245,9 +245,9 @@ TILE.rules(AtomicStore, *_index_rows(ATOMIC_STORE), _value_row(ATOMIC_STORE))
 
 @node
 class AtomicUpdate(Op):
-    """The base of the atomic updates."""
+    """The base of the atomic updates of an element of a memref."""
 
-    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="work-items that it is atomic between")
+    scope: Scope = modifier(SCOPES, Scope.WORK_GROUP, doc="the work-items between which the access is atomic")
     semantics: Semantics = modifier(SEMANTICS, Semantics.RELAXED, doc="memory order")
     value: Value = operand(NUMBER, "second operand of the update")
     tensor: Value = operand(MEMREF, "where to", reads=True, writes=True)
@@ -288,9 +288,15 @@ _NO_COMPLEX = Row(
     "the value is of an integer or floating type: complex numbers have no order",
     ATOMIC_UPDATE,
 )
-AtomicAdd = _atomic_update("atomic_add", "Add to an element atomically; a complex number part by part.")
-AtomicMin = _atomic_update("atomic_min", "Replace an element by the smaller one, atomically.", _NO_COMPLEX)
-AtomicMax = _atomic_update("atomic_max", "Replace an element by the larger one, atomically.", _NO_COMPLEX)
+AtomicAdd = _atomic_update(
+    "atomic_add", "Add a number to an element of a memref atomically; a complex number part by part."
+)
+AtomicMin = _atomic_update(
+    "atomic_min", "Replace an element of a memref by a number if that is smaller, atomically.", _NO_COMPLEX
+)
+AtomicMax = _atomic_update(
+    "atomic_max", "Replace an element of a memref by a number if that is larger, atomically.", _NO_COMPLEX
+)
 
 
 @op(TILE, "associated", Where.MIXED, ASSOCIATED, "tensor : result")
@@ -303,7 +309,7 @@ class Associated(Op):
 
 @op(TILE, "size", Where.MIXED, SIZE, "tensor [ mode ] : result")
 class Size(Op):
-    """The size of a mode, or of a group."""
+    """The size of a mode of a memref, or the number of memrefs in a group."""
 
     tensor: Value = operand(MEMREF_OR_GROUP, "memref or group")
     mode: int = integer("the mode, counted from 0; 0 for a group")
@@ -336,13 +342,13 @@ def _same_memory(section: str) -> tuple[Row, ...]:
 
 
 def _strides_follow(result: tuple[Extent, ...], expected: tuple[Extent, ...]) -> bool:
-    """Each stride is as computed or `?`."""
+    """Whether each stride of a result is the expected one, or `?`."""
     return len(result) == len(expected) and all(r is None or r == e for r, e in zip(result, expected, strict=True))
 
 
 @op(TILE, "subview", Where.MIXED, SUBVIEW, "tensor [ slices ] : result")
 class Subview(Op):
-    """A view of a part of a memref: `offset : size` for each mode; a mode given by an offset alone is dropped."""
+    """A view of a part of a memref. Each mode is cut to `offset : size`; a mode given by an offset alone is dropped."""
 
     tensor: Value = operand(MEMREF, "memref")
     slices: tuple[Slice, ...] = slices("offset and size for each mode")
@@ -356,19 +362,19 @@ def _subview_slices(s: Subject) -> tuple[Slice, ...]:
 
 
 def subview_shape(s: Subject) -> tuple[Extent, ...]:
-    """The shape that the slices give."""
+    """The shape of the result of a `subview`: a size for each slice that has one."""
     kept = (x for x in _subview_slices(s) if not x.drops_mode)
     return tuple(x.size if isinstance(x.size, int) else None for x in kept)
 
 
 def subview_strides(s: Subject) -> tuple[Extent, ...]:
-    """The strides of the modes that are kept."""
+    """The strides of the result of a `subview`: those of the modes that are kept."""
     pairs = zip(_subview_slices(s), memref(s, "tensor").strides, strict=True)
     return tuple(stride for x, stride in pairs if not x.drops_mode)
 
 
 def _subview_type(s: Subject) -> MemRef:
-    """The most precise type of a subview."""
+    """The most precise type that the result of a `subview` may have."""
     tensor = memref(s, "tensor")
     return MemRef(tensor.element, subview_shape(s), subview_strides(s), tensor.space)
 
@@ -426,7 +432,7 @@ TILE.rules(
 
 @op(TILE, "expand", Where.MIXED, EXPAND, "tensor [ mode -> sizes ] : result")
 class Expand(Op):
-    """A view in which one mode is seen as several."""
+    """A view of a memref in which one mode is split into several, the first of them innermost."""
 
     tensor: Value = operand(MEMREF, "memref")
     mode: int = integer("the mode, counted from 0")
@@ -441,13 +447,13 @@ def _expanded_mode(s: Subject) -> int:
 
 
 def expand_shape(s: Subject) -> tuple[Extent, ...]:
-    """The shape with the mode replaced."""
+    """The shape of the result of an `expand`: the new sizes stand in place of the mode's."""
     mode, shape = _expanded_mode(s), memref(s, "tensor").shape
     return (*shape[:mode], *(x if isinstance(x, int) else None for x in s.op.sizes), *shape[mode + 1 :])
 
 
 def expand_strides(s: Subject) -> tuple[Extent, ...]:
-    """The strides with those of the new modes put in."""
+    """The strides of the result of an `expand`: those of the new modes stand in place of the mode's."""
     mode, strides = _expanded_mode(s), memref(s, "tensor").strides
     new: list[Extent] = []
     stride = strides[mode]
@@ -490,13 +496,13 @@ TILE.rules(
         or _strides_follow(memref(s, "result").strides, expand_strides(s)),
         lambda s: f"strided<{show(memref(s, 'result').strides).replace('x', ',')}> "
                   f"for strided<{show(expand_strides(s)).replace('x', ',')}>"),
-        "the new modes have canonical strides, or `?`", EXPAND),
+        "the new modes have the strides that their sizes give, or `?`", EXPAND),
 )  # fmt: skip
 
 
 @op(TILE, "fuse", Where.MIXED, FUSE, "tensor [ first , last ] : result")
 class Fuse(Op):
-    """A view in which adjacent modes are seen as one."""
+    """A view of a memref in which neighbouring modes are joined into one; they must lie without gaps in memory."""
 
     tensor: Value = operand(MEMREF, "memref")
     first: int = integer("first fused mode, counted from 0")
@@ -511,7 +517,7 @@ def _fused_modes(s: Subject) -> tuple[int, int]:
 
 
 def fuse_shape(s: Subject) -> tuple[Extent, ...]:
-    """The shape with the fused modes multiplied."""
+    """The shape of the result of a `fuse`: the product of their sizes stands in place of the fused modes'."""
     (first, last), shape = _fused_modes(s), memref(s, "tensor").shape
     sizes = shape[first : last + 1]
     fused = None if None in sizes else math.prod(x for x in sizes if x is not None)
@@ -519,15 +525,15 @@ def fuse_shape(s: Subject) -> tuple[Extent, ...]:
 
 
 def fuse_strides(s: Subject) -> tuple[Extent, ...]:
-    """The strides without those of the modes that vanish."""
+    """The strides of the result of a `fuse`: of the fused modes, only that of the first stays."""
     (first, last), strides = _fused_modes(s), memref(s, "tensor").strides
     return (*strides[: first + 1], *strides[last + 1 :])
 
 
 def _adjacent(s: Subject) -> bool:
-    (first, last), found = _fused_modes(s), memref(s, "tensor")
+    (first, last), tensor = _fused_modes(s), memref(s, "tensor")
     for k in range(first, last):
-        stride, size, following = found.strides[k], found.shape[k], found.strides[k + 1]
+        stride, size, following = tensor.strides[k], tensor.shape[k], tensor.strides[k + 1]
         if stride is not None and size is not None and following is not None and stride * size != following:
             return False
     return True
@@ -545,7 +551,7 @@ TILE.rules(
     *_same_memory(FUSE),
     Row("shape", "result", equal(computed("shape(result)", lambda s: memref(s, "result").shape),
         computed("the fused shape", fuse_shape)),
-        "the fused mode has the product of the sizes, `?` if one is dynamic", FUSE),
+        "the fused mode has the product of the sizes, `?` if one is `?`", FUSE),
     Row("stride", "result", Holds("each stride is the tensor's or `?`",
         lambda s: len(fuse_shape(s)) != memref(s, "result").order
         or _strides_follow(memref(s, "result").strides, fuse_strides(s)),

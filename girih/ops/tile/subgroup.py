@@ -1,4 +1,4 @@
-"""Operations between the work-items of a subgroup (003 "Subgroup broadcast", "Subgroup operation")."""
+"""Instructions that combine values of the work-items of a subgroup (003 "Subgroup broadcast", "Subgroup operation")."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ OPERATION = '003 "Subgroup operation"'
 
 @op(TILE, "subgroup_broadcast", Where.SPMD, BROADCAST, "a , lane : result", tangled=True)
 class SubgroupBroadcast(Op):
-    """The value of one work-item, given to all of the subgroup."""
+    """The value that one work-item of the subgroup has, for all of them."""
 
     a: Value = operand(NUMBER, "the value")
-    lane: Value = operand(exactly(I32), "the work-item that has it; the same in the whole subgroup")
+    lane: Value = operand(exactly(I32), "the number of that work-item in the subgroup; the same in all of them")
     result: Value = result(NUMBER, "that work-item's value")
 
 
@@ -42,16 +42,21 @@ class SubgroupOperation(Op):
 _REAL = Satisfies(element("a"), "is an integer or floating type", lambda t: t.family in ("integer", "floating"))
 
 _SHAPES = {
-    "exclusive_scan": "{what} over the work-items before this one; the identity for the first",
-    "inclusive_scan": "{what} over the work-items up to this one",
-    "reduce": "{what} over all work-items, the same for each",
+    "exclusive_scan": "The {what} of the values of the work-items before this one; the first gets {identity}",
+    "inclusive_scan": "The {what} of the values of this work-item and those before it in the subgroup",
+    "reduce": "The {what} of the values of all work-items of the subgroup; each gets the same",
 }
-_WHAT = {"add": "Sum", "max": "Maximum", "min": "Minimum"}
+_WHAT = {"add": "sum", "max": "maximum", "min": "minimum"}
+_IDENTITIES = {
+    "add": "0",
+    "max": "-inf, or the smallest integer",
+    "min": "inf, or the largest integer",
+}
 
 
 def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     mnemonic = f"subgroup_{shape}_{operator}"
-    doc = _SHAPES[shape].format(what=_WHAT[operator]) + "."
+    doc = _SHAPES[shape].format(what=_WHAT[operator], identity=_IDENTITIES[operator]) + "."
     declared = family(TILE, SubgroupOperation, mnemonic, doc, Where.SPMD, OPERATION, "a : result", tangled=True)
     same = Row(
         "result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", OPERATION
@@ -64,4 +69,4 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
 
 
 OPERATIONS = {(shape, operator): _operation(shape, operator) for shape in _SHAPES for operator in _WHAT}
-"""The nine classes by their two parts."""
+"""The classes of the nine instructions by the two parts of their mnemonics, such as `("reduce", "add")`."""

@@ -1,7 +1,7 @@
-"""What the text tells of the numbers of a tensor layout: an error or a warning before anything runs.
+"""The rules about numbers of a tensor layout that are known before anything runs.
 
-A layout is followed back through the instructions that made it; a number that is neither a literal nor a constant is
-not known, and nothing is said of it.
+A layout is followed back through the instructions that made it. A number that is neither a literal nor a constant is
+known only at run time, and no rule here speaks of it.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _SETTERS = (SetOfLayout, TensorLayoutSlice, TensorLayoutSetClampValue)
 def _history(s: Subject, layout: Value) -> Iterator[Op]:
     """The instructions that made a layout, the last one first; Undetermined where one of them is not known."""
     while True:
-        found = s.facts.definitions.get(layout)
-        if isinstance(found, TensorLayoutCreate):
+        definition = s.facts.definitions.get(layout)
+        if isinstance(definition, TensorLayoutCreate):
             return
-        if not isinstance(found, _SETTERS):
+        if not isinstance(definition, _SETTERS):
             raise Undetermined
-        yield found
-        layout = found.layout
+        yield definition
+        layout = definition.layout
 
 
 def _numbers(s: Subject, op: Op) -> Numbers:
-    """What an instruction sets for each dimension; of a slice, the spans."""
-    held = [one.size for one in op.slices] if isinstance(op, TensorLayoutSlice) else getattr(op, "numbers", ())
-    if not isinstance(s.op.layout.type, TensorLayoutType) or len(held) != s.op.layout.type.dim:
+    """The number that an instruction sets for each dimension; for a slice, its span."""
+    numbers = [entry.size for entry in op.slices] if isinstance(op, TensorLayoutSlice) else getattr(op, "numbers", ())
+    if not isinstance(s.op.layout.type, TensorLayoutType) or len(numbers) != s.op.layout.type.dim:
         raise Undetermined
-    return tuple(known(s, one) for one in held)
+    return tuple(known(s, entry) for entry in numbers)
 
 
 def _latest(s: Subject, *kinds: type[Op]) -> Numbers | None:
-    """What the last instruction of a few kinds set; None without one."""
+    """The numbers that the last instruction of some kinds set; None if there is no such instruction."""
     return next((_numbers(s, op) for op in _history(s, s.op.layout) if isinstance(op, kinds)), None)
 
 
@@ -69,7 +69,7 @@ def _block_size(s: Subject) -> Numbers:
 
 
 def _out_of_order(s: Subject) -> str:
-    """The first stride that is too small, in words."""
+    """The words for the first stride that is too small; empty if there is none."""
     steps, block_size, dimension = _numbers(s, s.op), _block_size(s), _latest(s, TensorLayoutSetDimension)
     for position, (size, block) in enumerate(zip((dimension or ())[1:], block_size[1:], strict=False)):
         here, following = steps[position], steps[position + 1]
@@ -100,7 +100,7 @@ def _all(region: Region) -> Iterator[Op]:
 
 
 def _strides_follow(s: Subject) -> bool:
-    """Whether an instruction further on sets the strides of what an instruction makes."""
+    """Whether a later instruction sets the strides of the layout that this one makes."""
     made = {s.op.result}
     for op in _all(s.facts.function.body):
         if isinstance(op, _SETTERS) and op.layout in made:
@@ -111,7 +111,7 @@ def _strides_follow(s: Subject) -> bool:
 
 
 def _is_late(s: Subject) -> bool:
-    """Whether block sizes come between dimensions and the access, and change what implicit strides would be."""
+    """Whether block sizes are set after the dimensions, and with other numbers than the implicit strides assume."""
     earlier = _latest(s, TensorLayoutSetBlockSize) or (1,) * len(_numbers(s, s.op))
     if None not in earlier and _numbers(s, s.op) == earlier:
         return False
@@ -124,7 +124,7 @@ def _is_late(s: Subject) -> bool:
 
 
 def _partial(s: Subject) -> str:
-    """The first inner dimension that is no multiple of its block size, in words."""
+    """The words for the first inner dimension that is not a multiple of its block size; empty if there is none."""
     for position, (size, block) in enumerate(zip(_numbers(s, s.op), _block_size(s), strict=True)):
         if position and size is not None and block and block > 0 and size % block and not _strides_follow(s):
             return f"dimension {position} is {size}, its block size {block}"
@@ -141,7 +141,7 @@ TILE.rules(
     TensorLayoutSetDimension,
     Row("partial_block", "numbers layout", Holds("with implicit strides, dimension[i] mod block_size[i] = 0 for i > 0",
         lambda s: not _partial(s), _partial),
-        "strides are set where a dimension is no multiple of its block size: some drivers round implicit ones down",
+        "strides are set where a dimension is not a multiple of its block size: some drivers round implicit ones down",
         DIMENSION, "set the strides with `tensor_layout_set_stride`", "warning"),
 )  # fmt: skip
 
@@ -149,7 +149,7 @@ TILE.rules(
 
 
 def _elements(s: Subject) -> tuple[int, int]:
-    """The components of a matrix and the elements of the span, where no view is between them."""
+    """The number of components of a matrix and of elements of the span; undetermined with a view."""
     matrix, span = s.op.matrix.type, _latest(s, TensorLayoutSetDimension, TensorLayoutSlice)
     if s.op.view is not None or not isinstance(matrix, CoopMatrix) or span is None:
         raise Undetermined
@@ -168,6 +168,6 @@ TILE.rules(
     CooperativeMatrixStoreTensor,
     Row("span", "matrix layout", Holds("rows * columns ≤ product of the span", _is_inside,
         lambda s: "{}, {}".format(*map(plural, _elements(s), ("component", "element")))),
-        "a matrix that is stored is no larger than the span: past its end the span repeats, and stores alias", STORE,
+        "a matrix that is stored is not larger than the span: past its end the span repeats, and stores alias", STORE,
         "store a matrix of the shape of the span, or slice more of the tensor", "warning"),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Tensor layouts and views: where the elements of a matrix lie in a tensor of up to five dimensions (000, 001 4.1.X).
 
-Both are values that instructions make from others. Numbers are of index type; each means the 32-bit number of the
-specifications, and one that is outside their range is an error where it is known, a finding where it is not.
+Both are values that instructions make from others. Numbers are of index type; each stands for a 32-bit number of the
+specifications. One outside the 32-bit range is an error where it is known, and a finding if known only at run time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_DIMENSIONS = 5
 U32 = 2**32 - 1
 I32_RANGE = (-(2**31), 2**31 - 1)
 NO_LAYOUT, NO_VIEW = "numbers that a tensor layout cannot have", "numbers that a tensor view cannot have"
-"""What a run finds, before the numbers."""
+"""The beginnings of what a run reports of numbers that are not allowed."""
 NO_ZERO, WITH_ZERO = (1, U32), (0, U32)
 
 CREATE = '000 "OpCreateTensorLayoutNV"'
@@ -45,23 +45,23 @@ VIEW_CLIP = '000 "OpTensorViewSetClipNV"'
 
 
 def dim(name: str) -> Term:
-    """The number of dimensions of a layout or view."""
+    """The number of dimensions of the layout or view in field `name`."""
 
     def value(s: Subject) -> int:
-        held = getattr(s.op, name)
-        if not isinstance(held, Value) or not isinstance(held.type, TensorLayoutType | TensorViewType):
+        operand = getattr(s.op, name)
+        if not isinstance(operand, Value) or not isinstance(operand.type, TensorLayoutType | TensorViewType):
             raise Undetermined
-        if not 1 <= held.type.dim <= MOST_DIMENSIONS:
+        if not 1 <= operand.type.dim <= MOST_DIMENSIONS:
             raise Undetermined
-        return held.type.dim
+        return operand.type.dim
 
     return Term(f"dim({name})", value)
 
 
-def known(s: Subject, held: Value | int | None) -> int | None:
-    """A number that is a literal or a constant."""
-    found = s.facts.constants.get(held) if isinstance(held, Value) else held
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+def known(s: Subject, number: Value | int | None) -> int | None:
+    """The value of a literal, or of an operand that is a constant; None if it is known only at run time."""
+    constant = s.facts.constants.get(number) if isinstance(number, Value) else number
+    return constant if isinstance(constant, int) and not isinstance(constant, bool) else None
 
 
 Range = tuple[int, int]
@@ -73,10 +73,13 @@ def _bound(number: int) -> str:
 
 
 def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterator[tuple[int, str]]:
-    """Where a number of a list is known and outside, and the words; a slice has ranges for its offset and its span."""
-    for position, held in enumerate(getattr(s.op, name)):
-        sliced = isinstance(held, Slice)
-        parts = (("offset", held.offset), ("span", held.size)) if sliced else (("number", held),)
+    """The position and the words for each number of a list that is known and out of range.
+
+    A slice has two ranges, for its offset and its span.
+    """
+    for position, entry in enumerate(getattr(s.op, name)):
+        sliced = isinstance(entry, Slice)
+        parts = (("offset", entry.offset), ("span", entry.size)) if sliced else (("number", entry),)
         for (word, part), (low, high) in zip(parts, ranges, strict=False):
             number = known(s, part)
             if number is not None and not low <= number <= high:
@@ -84,7 +87,7 @@ def _out_of_range(s: Subject, name: str, ranges: tuple[Range, Range]) -> Iterato
 
 
 def _place(name: str, wrong: Callable[[Subject], list[int]]) -> Callable[[Subject], Span | None]:
-    """The first guilty entry of a list."""
+    """The function that finds the place of the first guilty entry of a list; `wrong` gives the guilty positions."""
 
     def place(s: Subject) -> Span | None:
         spans = s.op.uses.get(name, ())
@@ -104,21 +107,21 @@ def _range_row(name: str, ranges: tuple[Range, Range], says: str, section: str) 
 
 
 def _named(name: str, ranges: tuple[Range, Range]) -> Iterator[tuple[str, Range]]:
-    """What a list consists of, with the range of each."""
+    """The words for what a list consists of, each with its range."""
     if name != "slices":
         yield f"each of {name}", ranges[0]
     else:
         yield from zip(("offset", "span"), ranges, strict=True)
 
 
-def _count_row(target: str, name: str, one: str, section: str) -> Row:
+def _count_row(target: str, name: str, entry: str, section: str) -> Row:
     def came(s: Subject) -> str:
-        held, wanted = len(getattr(s.op, name)), dim(target).value(s)
-        return f"{plural(held, one)}, where the {target} has {plural(wanted, 'dimension')}"
+        given, wanted = len(getattr(s.op, name)), dim(target).value(s)
+        return f"{plural(given, entry)}, where the {target} has {plural(wanted, 'dimension')}"
 
     return Row("count", f"{name} {target}", Holds(f"number of {name} = dim({target})",
         lambda s: bool(len(getattr(s.op, name)) == dim(target).value(s)), came),
-        f"there is one {one} for each dimension", section)  # fmt: skip
+        f"there is one {entry} for each dimension", section)  # fmt: skip
 
 
 def _list_rows(target: str, name: str, low_to_high: Range, section: str) -> tuple[Row, ...]:
@@ -136,14 +139,14 @@ def _result_row(target: str, section: str) -> Row:
 
 
 def _wrong_slices(s: Subject) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
-    for position, one in enumerate(s.op.slices):
-        if one.size is None:
-            found.append((position, f"slice {position} has no `:` and span"))
-        for value in (one.offset, one.size):
+    wrong: list[tuple[int, str]] = []
+    for position, part in enumerate(s.op.slices):
+        if part.size is None:
+            wrong.append((position, f"slice {position} has no `:` and span"))
+        for value in (part.offset, part.size):
             if isinstance(value, Value) and value.type != INDEX and not isinstance(value.type, ErrorType):
-                found.append((position, f"%{value.name} has type {value.type}"))
-    return found
+                wrong.append((position, f"%{value.name} has type {value.type}"))
+    return wrong
 
 
 def _slice_rows(section: str) -> tuple[Row, ...]:
@@ -160,14 +163,14 @@ def _slice_rows(section: str) -> tuple[Row, ...]:
 
 @op(TILE, "tensor_layout_create", Where.MIXED, CREATE, ": result")
 class TensorLayoutCreate(Op):
-    """A layout with block size 1, and with dimensions, strides, offsets, spans and a clamp value of 0."""
+    """A layout whose block sizes are 1, and whose dimensions, strides, offsets, spans and clamp value are 0."""
 
     result: Value = result(TENSOR_LAYOUT, "the layout")
 
 
 @node
 class SetOfLayout(Op):
-    """The base of what replaces one number for each dimension of a layout."""
+    """The base of the instructions that replace one number for each dimension of a layout."""
 
     layout: Value = operand(TENSOR_LAYOUT, "the layout before")
     numbers: tuple[Value | int, ...] = operands(INDEXES, "one for each dimension, outermost first", literal=True)
@@ -176,9 +179,9 @@ class SetOfLayout(Op):
 
 @op(TILE, "tensor_layout_set_block_size", Where.MIXED, BLOCK_SIZE, "layout [ numbers ] : result")
 class TensorLayoutSetBlockSize(SetOfLayout):
-    """The layout of a tensor that is stored in blocks of so many elements; strides then count blocks.
+    """The layout of a tensor that is stored in blocks with these numbers of elements; strides then count blocks.
 
-    Comes before the dimensions, whose implicit strides it changes.
+    Block sizes are set before the dimensions, whose implicit strides depend on them.
     """
 
 
@@ -187,7 +190,7 @@ TILE.rules(TensorLayoutSetBlockSize, *_list_rows("layout", "numbers", NO_ZERO, B
 
 @op(TILE, "tensor_layout_set_dimension", Where.MIXED, DIMENSION, "layout [ numbers ] : result")
 class TensorLayoutSetDimension(SetOfLayout):
-    """The layout with these dimensions, all of it as the region that is accessed, and the strides of a dense tensor."""
+    """The layout with these dimensions, with the whole tensor as accessed region and the strides of a dense tensor."""
 
 
 TILE.rules(TensorLayoutSetDimension, *_list_rows("layout", "numbers", NO_ZERO, DIMENSION))
@@ -195,7 +198,7 @@ TILE.rules(TensorLayoutSetDimension, *_list_rows("layout", "numbers", NO_ZERO, D
 
 @op(TILE, "tensor_layout_set_stride", Where.MIXED, STRIDE, "layout [ numbers ] : result")
 class TensorLayoutSetStride(SetOfLayout):
-    """The layout with these strides, in elements, or blocks where the block size is not 1."""
+    """The layout with these strides, in elements, or in blocks if the block sizes are not 1."""
 
 
 TILE.rules(TensorLayoutSetStride, *_list_rows("layout", "numbers", WITH_ZERO, STRIDE))
@@ -203,7 +206,7 @@ TILE.rules(TensorLayoutSetStride, *_list_rows("layout", "numbers", WITH_ZERO, ST
 
 @op(TILE, "tensor_layout_slice", Where.MIXED, SLICE, "layout [ slices ] : result")
 class TensorLayoutSlice(Op):
-    """The layout whose accessed region is moved by the offsets, which may point outside, and has these spans."""
+    """The layout whose accessed region is moved by these offsets and has these spans; it may lie outside the tensor."""
 
     layout: Value = operand(TENSOR_LAYOUT, "the layout before")
     slices: tuple[Slice, ...] = slices("offset : span for each dimension, outermost first")
@@ -225,9 +228,9 @@ BITS = TypeKind("of type i32, a pattern of bits such as a `bitcast` gives", lamb
 
 @op(TILE, "tensor_layout_set_clamp_value", Where.MIXED, CLAMP_VALUE, "layout , value : result")
 class TensorLayoutSetClampValue(Op):
-    """The layout whose loads give the low bits of this number outside, where the clamp mode is constant.
+    """The layout whose loads give the low bits of this number outside the tensor, if the clamp mode is constant.
 
-    A signaling NaN of f16 may become the quiet NaN with the same other bits.
+    A signaling NaN of f16 may become the quiet NaN that differs from it in one bit only.
     """
 
     layout: Value = operand(TENSOR_LAYOUT, "the layout before")
@@ -242,14 +245,14 @@ TILE.rules(TensorLayoutSetClampValue, _result_row("layout", CLAMP_VALUE))
 
 @op(TILE, "tensor_view_create", Where.MIXED, VIEW_CREATE, ": result")
 class TensorViewCreate(Op):
-    """A view with dimensions and strides of 0, and no clip."""
+    """A view whose dimensions and strides are 0, and which clips nothing."""
 
     result: Value = result(TENSOR_VIEW, "the view")
 
 
 @node
 class SetOfView(Op):
-    """The base of what replaces one number for each dimension of a view."""
+    """The base of the instructions that replace one number for each dimension of a view."""
 
     view: Value = operand(TENSOR_VIEW, "the view before")
     numbers: tuple[Value | int, ...] = operands(INDEXES, "one for each dimension, outermost first", literal=True)
@@ -274,7 +277,10 @@ TILE.rules(TensorViewSetStride, *_list_rows("view", "numbers", WITH_ZERO, VIEW_S
 
 @op(TILE, "tensor_view_set_clip", Where.MIXED, VIEW_CLIP, "view [ slices ] : result")
 class TensorViewSetClip(Op):
-    """The view that accesses only these rows and columns of the matrix; other components stay as they are."""
+    """The view that accesses only these rows and columns of the matrix.
+
+    A load leaves the other components as they are, a store does not write them.
+    """
 
     view: Value = operand(TENSOR_VIEW, "the view before")
     slices: tuple[Slice, ...] = slices("offset : span of the rows, then of the columns")
@@ -325,8 +331,8 @@ TILE.rules(
 )  # fmt: skip
 TILE.rules(
     "parameter",
-    Row("tensor", "", Holds("a parameter is no tensor layout or view", lambda s: not _is_tensor(s.op.type),
+    Row("tensor", "", Holds("a parameter is not a tensor layout or view", lambda s: not _is_tensor(s.op.type),
         lambda s: f"%{s.op.name} has type {s.op.type}"),
-        "a parameter is no tensor layout or view", '003 "Functions" Restrictions',
+        "a parameter is not a tensor layout or view", '003 "Functions" Restrictions',
         "make it in the function with tensor_layout_create or tensor_view_create"),
 )  # fmt: skip
