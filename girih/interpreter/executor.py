@@ -1,4 +1,4 @@
-"""The interpreter as what executes a kernel on a target."""
+"""The executor that runs a kernel in the interpreter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from girih.ir.limits import DeviceLimits
 
 
 class InterpreterExecutor:
-    """A kernel, the limits of its target, and the options of its launches: `choices`, `max_steps` and `progress`."""
+    """An executor of one kernel under the limits of its target.
+
+    The options of its launches are `choices`, `max_steps` and `progress`.
+    """
 
     __slots__ = ("_function", "_limits", "_options", "call")
 
@@ -28,7 +31,7 @@ class InterpreterExecutor:
         launch(self._function, grid, arguments, limits=self._limits, **self._options)
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """Nothing is left to do."""
+        """Do nothing: a launch in the interpreter is complete when its call returns."""
 
     def with_options(self, options: Mapping[str, Any]) -> InterpreterExecutor:
         """The executor with these options in place of its own."""

@@ -1,6 +1,6 @@
-"""A launch: arguments are bound, the interpreter runs on private memory, and results are written back at the end.
+"""The launch of a kernel: arguments are bound, the interpreter runs on private memory, then results are written back.
 
-Whatever goes wrong before that, the caller's arrays stay as they were.
+If anything goes wrong before the end, the caller's arrays stay as they were.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def launch(
 ) -> None:
     """Run a kernel on a grid of work-groups in the interpreter.
 
-    Raises `LaunchError` before anything ran and `KernelError` for what was found; both leave the arrays as they were.
+    `grid` counts work-groups along x, y and z. Raises `LaunchError` before anything ran, and `KernelError` with the
+    findings of the run; either leaves the arrays as they were.
     """
     chosen = (choices or Choices()).again()
     geometry = _geometry(function, grid, chosen, limits)
@@ -70,7 +71,7 @@ def launch(
 
 
 def _execute(run: Execution, progress: Progress | None) -> Sequence[Finding]:
-    """Run the plan; whatever the caller's own `progress` raises goes back to the caller as it is."""
+    """The findings of a run. An exception of the caller's own `progress` goes back to the caller as it is."""
     raised: list[BaseException] = []
 
     def report(done: int, total: int) -> None:
@@ -111,21 +112,21 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices, 
 def _values(
     function: Function, bound: Bound
 ) -> tuple[list[Array | MemRefValue | GroupValue], list[tuple[GroupValue, list[Scatter]]]]:
-    """What the machine computes with, from what was bound."""
+    """The machine's values of the bound arguments, and for each group how its memory goes back to its members."""
     values: list[Array | MemRefValue | GroupValue] = []
     scatters: list[tuple[GroupValue, list[Scatter]]] = []
-    for parameter, held in zip(function.parameters, bound.values, strict=True):
-        match held:
+    for parameter, argument in zip(function.parameters, bound.values, strict=True):
+        match argument:
             case BoundMemRef():
                 assert isinstance(parameter.type, MemRef)
-                values.append(memref_value(held, parameter.name, numbers.dtype(parameter.type.element)))
+                values.append(memref_value(argument, parameter.name, numbers.dtype(parameter.type.element)))
             case BoundGroup():
                 type_ = parameter.type
                 assert isinstance(type_, GroupType)
                 memref = type_.memref
-                group, members = group_value(held, parameter.name, memref.order, numbers.dtype(memref.element))
+                group, members = group_value(argument, parameter.name, memref.order, numbers.dtype(memref.element))
                 values.append(group)
                 scatters.append((group, members))
             case _:
-                values.append(held)
+                values.append(argument)
     return values, scatters

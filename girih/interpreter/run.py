@@ -1,4 +1,4 @@
-"""A launch from the machine's side: the plan of a kernel, and its work-groups batch by batch."""
+"""The execution of a launch whose arguments are bound: all work-groups, batch by batch."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _BATCH_BYTES = 16 * 2**20
 _BATCH_LANES = 2**15
 _BATCH_GROUPS = 2**12
 _ORDERED = 2**20
-"""So many work-groups are put in an order at a time."""
+"""The number of work-groups whose order is drawn at a time."""
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What a launch executes, once its arguments are bound."""
+    """A kernel, its bound arguments, and the sizes, choices and largest number of instructions of its launch."""
 
     function: Function
     geometry: LaunchGeometry
@@ -55,7 +55,7 @@ class Execution:
 
 
 def execute(run: Execution, progress: Progress | None = None) -> Sequence[Finding]:
-    """Run all work-groups and return what was found; changes the memories behind the arguments."""
+    """The findings of a run of all work-groups, which changes the memories of the arguments."""
     findings = Findings()
     constants: dict[core.Value, object] = {}
     total = prod(run.geometry.grid)
@@ -87,7 +87,7 @@ def _batches(run: Execution, total: int) -> Iterator[Array]:
 
 
 def batch_size(function: Function, geometry: LaunchGeometry) -> int:
-    """How many work-groups fit a batch, so that what they hold stays within a few megabytes."""
+    """The number of work-groups in a batch, chosen so that their values take at most a few megabytes."""
     lanes = geometry.subgroups * geometry.subgroup_size
     held = lanes * sum(_scalar_bytes(value) for op in function.walk() for value in op.results)
     for op in function.walk():
@@ -97,7 +97,7 @@ def batch_size(function: Function, geometry: LaunchGeometry) -> int:
             elif isinstance(op, Alloca) and isinstance(value.type, MemRef):
                 held += value.type.element.size * prod(n or 0 for n in value.type.shape)
         if isinstance(op, CooperativeMatrixApply) and isinstance(op.result.type, CoopMatrix):
-            inner = sum(_scalar_bytes(value) for one in _inner(op) for value in one.results)
+            inner = sum(_scalar_bytes(value) for instruction in _inner(op) for value in instruction.results)
             held += geometry.subgroups * prod(op.result.type.shape) * inner
     return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // max(1, held)))
 
@@ -105,13 +105,13 @@ def batch_size(function: Function, geometry: LaunchGeometry) -> int:
 def _inner(op: Op) -> Iterator[Op]:
     """The instructions in the regions of an instruction, at any depth."""
     for region in op.regions:
-        for one in region.ops:
-            yield one
-            yield from _inner(one)
+        for instruction in region.ops:
+            yield instruction
+            yield from _inner(instruction)
 
 
 def _scalar_bytes(value: core.Value) -> int:
-    """What a work-item needs to hold a scalar."""
+    """The bytes that a value takes in a work-item; those of a matrix or memref are counted elsewhere."""
     return value.type.size if isinstance(value.type, Number) else 1
 
 

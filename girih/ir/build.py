@@ -1,12 +1,12 @@
-"""Building programs without a text.
+"""Builders of programs, for those who have no text to parse.
 
     body = RegionBuilder(TILE_LANGUAGE)
     (size,) = body.add("size", INDEX, tensor=a.value, mode=0)
     module = Module((body.function("f", [a]),))
 
 Fields have the names that the instruction's class gives them; what may be left out in the text may be left out here.
-What is built is not checked: `girih.ir.check.check_module` does that. A span says where a part of the program comes
-from, for those who have a source; diagnostics then point there.
+A program is not checked while it is built: `girih.ir.check.check_module` does that. A span, where the caller has one,
+is the place that a part of the program comes from; diagnostics point there.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ NOTHING = object()
 
 
 class RegionBuilder:
-    """A region to which instructions are added one after the other."""
+    """A region under construction, to which instructions are added one after the other."""
 
     def __init__(self, language: Language, kind: RegionKind | None = None) -> None:
-        """A region of a kind; without one, of the kind that bodies of functions have."""
+        """An empty region of a kind; without a kind, the body of a function in the language."""
         self.language = language
         self.kind = kind or language.body
         self.ops: list[Op] = []
@@ -42,11 +42,11 @@ class RegionBuilder:
         uses: Mapping[str, tuple[Span, ...]] = MappingProxyType({}),
         **fields: Any,
     ) -> tuple[Value, ...]:
-        """Add an instruction and return its results, one for each type, named or to be numbered when printed.
+        """The results of a new instruction, which is added to the region: one value for each of `types`.
 
-        `span` is the place of the instruction and its results, `uses` those of its fields. Raises `KeyError` for an
-        unknown mnemonic and `TypeError` for a type that is none of the language's and for a field that is missing or
-        does not exist.
+        Results without a name in `names` are numbered when printed. `span` is the place of the instruction and its
+        results, `uses` those of its fields. Raises `KeyError` for an unknown mnemonic, and `TypeError` for a type that
+        the language does not have and for a field that is missing or unknown.
         """
         cls = self.language.ops[mnemonic]
         spec = cls.spec
@@ -70,18 +70,18 @@ class RegionBuilder:
         return RegionBuilder(self.language, kind or self.kind)
 
     def region(self, span: Span = NOWHERE) -> Region:
-        """The region with what was added so far."""
+        """The region with the instructions that were added so far."""
         return Region(self.kind, tuple(self.ops), span)
 
     def function(
         self, name: str, parameters: Sequence[Parameter], attributes: Dictionary = EMPTY, *, span: Span = NOWHERE
     ) -> Function:
-        """A function whose body is the region."""
+        """A function whose body is the region with the instructions that were added so far."""
         return Function(name, self.language, tuple(parameters), self.region(span), attributes, span)
 
 
 def parameter(name: str, type: Type, attributes: Dictionary = EMPTY, *, span: Span = NOWHERE) -> Parameter:
-    """A parameter of a function to be built."""
+    """A parameter for a function; its `value` is an operand of instructions in the body."""
     return Parameter(Value(name, type, span), attributes)
 
 
@@ -92,7 +92,7 @@ def _single(mnemonic: str, results: tuple[Value, ...]) -> Value:
 
 
 def _default(mnemonic: str, name: str, role: Role) -> Any:
-    """What a field holds that was not given."""
+    """The value of a field that was not given. Raises `TypeError` if it may not be left out."""
     match role:
         case Modifier(required=False):
             return role.default

@@ -1,7 +1,7 @@
-"""The checker: applies every row of every instruction and reports all that fail, in source order.
+"""The checker: applies every rule to every instruction, and reports in source order each one that is broken.
 
 Guarantees: it never raises for a bad program; a value in error causes no further diagnostics; a module without errors
-is safe to give to any executor. Its time is linear in the number of instructions.
+can be given to any executor. Its time is linear in the number of instructions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ Problems = list[Diagnostic]
 
 
 def check_module(module: Module, limits: DeviceLimits | None = None) -> list[Diagnostic]:
-    """Every error and warning of a module under the rules of the language of each function, in source order."""
+    """Every error and warning of a module, in source order.
+
+    Each function is checked under the rules of its language; `limits` are those of a target, by default of none in
+    particular. Raises nothing for a bad program.
+    """
     with recursion_room():
         problems: Problems = []
         sound_types: dict[Language, set[Type]] = {}
@@ -40,7 +44,7 @@ def check_module(module: Module, limits: DeviceLimits | None = None) -> list[Dia
 
 
 class _Checker:
-    """Checks a function; what is known of the types of a language serves all of its functions."""
+    """The checker of the functions of one language, which share what is known of its types."""
 
     def __init__(self, language: Language, limits: DeviceLimits, problems: Problems, sound_types: set[Type]) -> None:
         self.language = language
@@ -96,7 +100,7 @@ class _Checker:
         facts.parents.pop()
 
     def _instruction(self, op: Op, facts: Surroundings) -> None:
-        """What is wrong with an instruction of the language, its regions aside."""
+        """Report what is wrong with an instruction of the language; its regions are checked elsewhere."""
         spec = op.spec
         if spec.constant is not None:
             facts.constants[op.results[0]] = getattr(op, spec.constant)
@@ -118,7 +122,7 @@ class _Checker:
             self.sound_types.add(type)
 
     def _belongs(self, type: Type, span: Span) -> bool:
-        """Whether a type may stand in the language; one in error has been told of."""
+        """Whether the language has a type. A type in error passes: its error is reported already."""
         if self.language.has_type(type):
             return True
         if not isinstance(type, ErrorType):
@@ -136,7 +140,7 @@ class _Checker:
 
 
 def _labels(row: Row, subject: Subject[Surroundings]) -> tuple[list[Label], list[Label]]:
-    """The operands that a row blames, or the place that it finds, and where guilty operands are defined."""
+    """The labels of the operands that a row blames, or of the place that it finds, and those of their definitions."""
     op, names = subject.op, row.blames.split()
     place = row.at(subject) if row.at is not None else None
     if not isinstance(op, Op):
@@ -159,7 +163,7 @@ def _operand_labels(op: Op, names: Iterable[str]) -> list[Label]:
 
 
 def _definition_labels(op: Op, names: Iterable[str]) -> list[Label]:
-    """Where the guilty operands are defined, unless that is on the same line."""
+    """The labels of the definitions of guilty operands that are on another line than the instruction."""
     found: dict[Value, Label] = {}
     defined = set(op.results)
     for name in names:

@@ -20,7 +20,7 @@ def same_module(a: Module, b: Module) -> bool:
 
 
 class _Comparison:
-    """Compares two functions; `partner` maps the values of the one to those of the other."""
+    """A comparison of two functions; `partner` maps the values of one to those of the other."""
 
     def __init__(self) -> None:
         self.partner: dict[Value, Value] = {}

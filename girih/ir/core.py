@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class RegionKind(Enum):
-    """How a region is executed (003 "Execution model")."""
+    """The ways in which a region is executed (003 "Execution model")."""
 
     COLLECTIVE = "collective"
     SPMD = "SPMD"
 
     @property
     def with_article(self) -> str:
-        """The kind in front of the word region."""
+        """The kind with its article, as before the word "region"."""
         return ("an " if self is RegionKind.SPMD else "a ") + self.value
 
 
@@ -82,13 +82,13 @@ class Dictionary:
         return bool(self.entries)
 
     def entry(self, key: str) -> Entry | None:
-        """The entry of an unquoted key."""
+        """The entry of an unquoted key; None if the key is absent."""
         return next((e for e in self.entries if e.key == key and not e.quoted), None)
 
     def get(self, key: str) -> bool | int | str | tuple[object, ...] | Dictionary | None:
-        """The value of an unquoted key, None where it is absent."""
-        found = self.entry(key)
-        return found.value if found else None
+        """The value of an unquoted key; None if the key is absent."""
+        entry = self.entry(key)
+        return entry.value if entry else None
 
 
 EMPTY = Dictionary()
@@ -96,7 +96,7 @@ EMPTY = Dictionary()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """A list of instructions and how it is executed."""
+    """A list of instructions and the way in which it is executed."""
 
     kind: RegionKind
     ops: tuple[Op, ...]
@@ -104,7 +104,7 @@ class Region:
 
     @property
     def terminator(self) -> Op | None:
-        """The last instruction if there is one."""
+        """The last instruction; None in an empty region."""
         return self.ops[-1] if self.ops else None
 
 
@@ -123,7 +123,7 @@ class Op:
 
     @property
     def results(self) -> tuple[Value, ...]:
-        """The values that the instruction defines for what follows it."""
+        """The values that the instruction defines for the instructions after it."""
         return tuple(self._values(self.spec.results))
 
     @property
@@ -138,7 +138,7 @@ class Op:
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        """The regions that are present."""
+        """The regions that the instruction has; those that were left out are missing."""
         if not self.spec.regions:
             return ()
         return tuple(r for f in self.spec.regions if (r := getattr(self, f.name)) is not None)
@@ -201,13 +201,13 @@ class Function:
 
     @property
     def subgroup_size(self) -> int | None:
-        """The subgroup size that the attributes ask for."""
+        """The subgroup size that the attributes ask for, in work-items; None if they do not."""
         size = self.attributes.get("subgroup_size")
         return size if isinstance(size, int) and not isinstance(size, bool) else None
 
     @property
     def work_group_size(self) -> tuple[int, int] | None:
-        """The work-group size that the attributes ask for, in work-items."""
+        """The work-group size that the attributes ask for, in work-items along x and y; None if they do not."""
         size = self.attributes.get("work_group_size")
         if not isinstance(size, tuple) or len(size) != 2:
             return None
@@ -248,5 +248,5 @@ class Module:
     __hash__ = object.__hash__
 
     def function(self, name: str) -> Function | None:
-        """The function of a name, without `@`."""
+        """The function of a name, which is given without `@`; None if there is no such function."""
         return next((f for f in self.functions if f.name == name), None)

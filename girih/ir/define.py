@@ -1,4 +1,4 @@
-"""How an instruction is declared: one class, its fields, its text format, and its restrictions as rows.
+"""The declaration of an instruction: one class with its fields, its text format, and its restrictions as rows.
 
 `@op` turns a class into a frozen dataclass, reads the roles of its fields into a `Spec` and enters it in a language.
 The parser, the printer, the checker, the reference and `girih explain` all follow from the `Spec`.
@@ -7,7 +7,7 @@ The format is a list of words separated by blanks: a field name stands for the f
 left out, `a=b` for two fields is a list of pairs, anything else stands for itself. Modifiers follow the mnemonic in the
 order of their fields and are not part of the format.
 
-Roles and specs are compared by identity, so that no class needs a comparison of its own.
+Roles and specs are compared by identity: each exists once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Where(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Role:
-    """What a field of an instruction is; `name` is filled in by `op`."""
+    """The base of the roles that fields of instructions have; `op` fills in `name`."""
 
     name: str = ""
     doc: str = ""
@@ -45,7 +45,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modifier(Role):
-    """`.spelling` after the mnemonic; left out it means `default`, unless it is required."""
+    """A modifier, `.spelling` after the mnemonic; if left out it has the value `default`, unless it is required."""
 
     choices: Mapping[str, object] = field(default_factory=dict)
     default: object = None
@@ -84,11 +84,11 @@ class Literal(Role):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Annotation(Role):
-    """The type of a binding, written behind it; None where the binding is left out."""
+    """The type of a binding, written after it; None if the binding is left out."""
 
 
 class Expect(Enum):
-    """What a dictionary entry must hold."""
+    """The kinds of values that an entry of a dictionary may be asked to hold."""
 
     INTEGER = "an integer"
     INTEGERS = "an array of integers"
@@ -122,7 +122,7 @@ class Binding(Role):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body(Role):
-    """A region; `kind` None means the kind of the enclosing region."""
+    """A region; without a `kind` it has that of the enclosing region."""
 
     kind: RegionKind | None = None
     optional: bool = False
@@ -141,74 +141,77 @@ def _field(role: Role, **options: Any) -> Any:
 
 
 def flag(spelling: str, doc: str = "") -> Any:
-    """`.spelling`, present or not."""
+    """The field for a modifier `.spelling` that is present or not."""
     return _field(Modifier(doc=doc, choices={spelling: True}, default=False), default=False)
 
 
 def modifier(choices: Mapping[str, object], default: object = None, *, required: bool = False, doc: str = "") -> Any:
-    """One of several spellings."""
+    """The field for a modifier with several spellings; `choices` has the value of each."""
     return _field(Modifier(doc=doc, choices=choices, default=default, required=required))
 
 
 def operand(kind: TypeKind, doc: str = "", *, reads: bool = False, writes: bool = False, optional: bool = False) -> Any:
-    """A value; `reads` and `writes` say what happens to the memory behind it."""
+    """The field for a value that is read; `reads` and `writes` say what happens to the memory behind it."""
     role = Operand(doc=doc, kind=kind, reads=reads, writes=writes, optional=optional)
     return _field(role, **({"default": None} if optional else {}))
 
 
 def operands(kind: TypeKind, doc: str = "", *, literal: bool = False, separator: str = ",") -> Any:
-    """A list of values, or of literals too."""
+    """The field for a list of values; with `literal` an integer may stand in place of each."""
     return _field(Operand(doc=doc, kind=kind, many=True, literal=literal, separator=separator))
 
 
 def slices(doc: str = "") -> Any:
-    """A list of `offset : size`."""
+    """The field for a list of `offset : size`."""
     return _field(Slices(doc=doc))
 
 
 def integer(doc: str = "") -> Any:
-    """An integer constant."""
+    """The field for an integer constant."""
     return _field(Integer(doc=doc))
 
 
 def integers(doc: str = "") -> Any:
-    """A list of integer constants."""
+    """The field for a list of integer constants."""
     return _field(Integer(doc=doc, many=True))
 
 
 def literal(doc: str = "") -> Any:
-    """A constant."""
+    """The field for a constant of any type, which is the value of the result."""
     return _field(Literal(doc=doc))
 
 
 def attributes(known: Mapping[str, Expect], doc: str = "") -> Any:
-    """A dictionary attribute."""
+    """The field for a dictionary attribute; `known` has the keys with a meaning and what each holds."""
     return _field(Attributes(doc=doc, known=known), default=EMPTY)
 
 
 def binding(doc: str = "", *, many: bool = False, optional: bool = False) -> Any:
-    """A value, or a list of them, defined for the region; an optional one is left out where the region is."""
+    """The field for a value, or a list of values, that the instruction defines for its region.
+
+    An optional one is left out together with the region.
+    """
     empty = {"default": () if many else None} if optional else {}
     return _field(Binding(doc=doc, many=many, optional=optional), **empty)
 
 
 def annotation(doc: str = "") -> Any:
-    """The type of a binding."""
+    """The field for the type of a binding."""
     return _field(Annotation(doc=doc), default=None)
 
 
 def body(kind: RegionKind | None = None, doc: str = "", *, optional: bool = False) -> Any:
-    """A region."""
+    """The field for a region; without a `kind` it has that of the enclosing region."""
     return _field(Body(doc=doc, kind=kind, optional=optional), **({"default": None} if optional else {}))
 
 
 def result(kind: TypeKind, doc: str = "") -> Any:
-    """The value that is returned."""
+    """The field for the value that the instruction returns."""
     return _field(Result(doc=doc, kind=kind))
 
 
 def results(kind: TypeKind, doc: str = "") -> Any:
-    """The values that are returned."""
+    """The field for the list of values that the instruction returns."""
     return _field(Result(doc=doc, kind=kind, many=True))
 
 
@@ -218,10 +221,10 @@ BindingTypes = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, tup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spec:
-    """Everything the parser, printer, checker and reference know about an instruction.
+    """All that the parser, printer, checker and reference know about an instruction.
 
-    `word` is what the text writes for the mnemonic; two instructions may share it when modifiers tell them apart.
-    `constant` names the field with the value of the result, where the instruction defines a constant.
+    `word` is written for the mnemonic; two instructions may share it if modifiers tell them apart. `constant` names the
+    field with the value of the result, if the instruction defines a constant.
     """
 
     mnemonic: str
@@ -243,12 +246,12 @@ class Spec:
 
     @property
     def reads(self) -> bool:
-        """Whether the instruction itself, not one in a region of it, reads memory."""
+        """Whether the instruction itself reads memory; instructions in its regions do not count."""
         return any(isinstance(role, Operand) and role.reads for role in self.roles.values())
 
     @property
     def writes(self) -> bool:
-        """Whether the instruction itself, not one in a region of it, writes to memory."""
+        """Whether the instruction itself writes memory; instructions in its regions do not count."""
         return any(isinstance(role, Operand) and role.writes for role in self.roles.values())
 
 
@@ -373,7 +376,10 @@ def family(
     *,
     tangled: bool = False,
 ) -> type[Declared]:
-    """Declare an instruction that differs from its like only in mnemonic and meaning; `base` is made by `node`."""
+    """A new instruction that differs from the others of its family only in mnemonic and meaning.
+
+    `base` is the family's class, made by `node`; `section` names the part of a specification that defines it.
+    """
     name = "".join(word.capitalize() for word in mnemonic.split("_"))
     members = {"__slots__": (), "__doc__": doc, "__module__": base.__module__}
     made = cast(type[Declared], type(name, (base,), members))
@@ -381,7 +387,7 @@ def family(
 
 
 def _structural_rows(spec: Spec, ways: Mapping[RegionKind, str]) -> list[Row]:
-    """The rows that follow from where an instruction stands and from what its fields are."""
+    """The rules that follow from the regions an instruction may stand in, and from the roles of its fields."""
     rows = []
     if spec.where is not Where.MIXED:
         kind = RegionKind(spec.where.value)
@@ -398,7 +404,7 @@ def _structural_rows(spec: Spec, ways: Mapping[RegionKind, str]) -> list[Row]:
 
 
 def attributes_row(name: str, role: Attributes, section: str) -> Row:
-    """The row that holds a dictionary to the keys that mean something, and their values to what they hold."""
+    """The rule that a dictionary has only keys with a meaning, and that each holds what it should."""
 
     def wrong(subject: Subject) -> list[Entry]:
         entries = [e for e in getattr(subject.op, name).entries if not e.quoted]

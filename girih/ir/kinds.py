@@ -1,4 +1,4 @@
-"""Kinds of types: what may stand for an operand, and the words for it."""
+"""Kinds of types: the sets of types that operands may have, with the words for each."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ CARRIED = TypeKind("a number, bool or cooperative matrix", lambda t: isinstance(
 
 
 def memref_of_order(*orders: int) -> TypeKind:
-    """A memref whose order is one of a few."""
+    """The kind of memrefs that have one of the given orders (numbers of modes)."""
     words = " or ".join(map(str, orders))
     return TypeKind(f"a memref of order {words}", lambda t: isinstance(t, MemRef) and t.order in orders)
 
 
 def exactly(type: Type) -> TypeKind:
-    """Just one type."""
+    """The kind that has a single type."""
     return TypeKind(f"of type {type}", lambda t: t == type)
 
 
 def matrix(use: Use) -> TypeKind:
-    """A cooperative matrix of one use."""
+    """The kind of cooperative matrices of one use."""
     return TypeKind(f"a cooperative matrix with use {use.value}", lambda t: isinstance(t, CoopMatrix) and t.use is use)

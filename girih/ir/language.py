@@ -1,8 +1,8 @@
 """A language as a value: its instructions, their rules, its types. Nothing else knows which instructions there are.
 
 A language is put together once, by a `LanguageBuilder`, while the rooms that declare its instructions are imported;
-`finish` gives the value, and nothing can be added from then on. A language may share instructions of another, with
-other rules: an instruction is known to executors by its class, which both then have.
+`finish` gives the value, and nothing can be added after that. A language may share instructions of another one under
+other rules: executors know an instruction by its class, which both languages then have.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ Family = TypeVar("Family", bound=Op)
 class Language:
     """A set of instructions with their rules.
 
-    `home` is the name under which it can be imported, `body` how the body of a function is executed, `types` the
-    classes of its types. `ops` has the instructions by mnemonic, `words` by a word that several share: those that their
-    first modifier tells from the one with that mnemonic. `rules` has the rows by mnemonic and pseudo-mnemonic.
+    `home` is the name under which it can be imported, `body` the kind of region that bodies of functions are, `types`
+    the classes of its types. `ops` has the instructions by mnemonic; `words` has, for a word that several share, those
+    that their first modifier tells from the one of that mnemonic. `rules` has the rows by mnemonic, and by `func`,
+    `parameter` and `type`.
     """
 
     name: str
@@ -50,16 +51,16 @@ class Language:
         return _imported, (self.home,)
 
     def has_type(self, type: Type) -> bool:
-        """Whether values of a type may stand in its programs."""
+        """Whether programs of the language may have values of a type."""
         return type.__class__ in self.types
 
     def family(self, base: type[Family]) -> tuple[type[Family], ...]:
-        """The instructions that differ from their like only in mnemonic and meaning."""
+        """The instructions whose class is derived from `base`, the class of a family."""
         return tuple(declared for declared in self.ops.values() if issubclass(declared, base))
 
 
 def _imported(home: str) -> object:
-    """A language from its pickle."""
+    """The language that can be imported as `home`, for pickles."""
     module, _, name = home.rpartition(".")
     return getattr(import_module(module), name)
 
@@ -67,7 +68,7 @@ def _imported(home: str) -> object:
 class LanguageBuilder:
     """A language while its instructions are declared.
 
-    `ways` says for a kind of region how an instruction that needs it gets there: the hint where it stands elsewhere.
+    `ways` has, for a kind of region, the hint for an instruction that needs it and stands elsewhere.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class LanguageBuilder:
         self._finished = False
 
     def enter(self, declared: type[Op], rows: Iterable[Row]) -> None:
-        """Add an instruction and its first rows. Raises `ValueError` where its mnemonic is taken."""
+        """Add an instruction and its first rows. Raises `ValueError` if its mnemonic is taken."""
         self._must_be_open()
         spec = declared.spec
         if spec.mnemonic in self._ops:
@@ -120,7 +121,7 @@ class LanguageBuilder:
     ) -> None:
         """Take over instructions of another language, or its rules of `func`, `parameter` or `type`.
 
-        The ids in `without` name rules of each that do not hold here; `rows` hold here in addition. Raises
+        The ids in `without` name rules of each target that do not hold here; `rows` hold here in addition. Raises
         `ValueError` for an instruction or a rule that the other language does not have.
         """
         left_out = frozenset(without)
@@ -139,7 +140,7 @@ class LanguageBuilder:
                 self.enter(target, kept)
 
     def finish(self, home: str) -> Language:
-        """The language, which can be imported as `home`; nothing is added from here on."""
+        """The finished language, which can be imported as `home`. Nothing can be added after this call."""
         for word in self._words:
             if word not in self._ops:
                 self._refuse(f"instructions share the word `{word}`, which is none")

@@ -22,7 +22,7 @@ DYNAMIC_HINT = (
 
 
 def equal(left: Term, right: Term) -> Equal:
-    """Two terms have the same value; `?` matches only `?`."""
+    """The predicate that two terms have the same value; `?` matches only `?`."""
     return Equal(left, right, _dynamic_hint)
 
 
@@ -34,7 +34,7 @@ def _dynamic_hint(left: object, right: object) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Promotable(Predicate):
-    """The first number type promotes to the second."""
+    """The predicate that a number type promotes to another one."""
 
     left: Term
     right: Term
@@ -56,7 +56,7 @@ class Promotable(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparable(Predicate):
-    """One of two number types promotes to the other."""
+    """The predicate that one of two number types promotes to the other."""
 
     left: Term
     right: Term
@@ -77,7 +77,7 @@ class Comparable(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constantly(Predicate):
-    """An operand is defined by a `constant` with one of a few values."""
+    """The predicate that an operand is defined by a `constant` with one of some values."""
 
     name: str
     allowed: tuple[object, ...]
@@ -101,7 +101,7 @@ class Constantly(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IsKind(Predicate):
-    """An operand or result (each of a list) has a type of one kind."""
+    """The predicate that an operand or result, or each of a list, has a type of one kind."""
 
     name: str
     kind: TypeKind
@@ -127,7 +127,7 @@ class IsKind(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InRegion(Predicate):
-    """The instruction stands in a region of one kind."""
+    """The predicate that the instruction stands in a region of one kind."""
 
     kind: RegionKind
 
@@ -144,7 +144,10 @@ class InRegion(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithinLimit(Predicate):
-    """A quantity is not larger than a limit of the target; `found` says what came, from the quantity and the limit."""
+    """The predicate that a quantity is not larger than a limit of the target.
+
+    `found` gives the words for what came, from the quantity and the limit.
+    """
 
     quantity: Term
     limit: Term

@@ -1,7 +1,7 @@
-"""The printer: canonical text of a module, which parses to the same module up to spans.
+"""The printer: the canonical text of a module, which parses to the same module, apart from spans.
 
-What an instruction looks like follows from its `Spec`, as in the parser. Values keep their names; a value without a
-name, or with one that is taken around it, gets a fresh number.
+The text of an instruction follows from its `Spec`, as in the parser. Values keep their names; a value whose name is
+missing or already taken gets a fresh number.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ INDENT = "    "
 
 
 def print_module(module: Module) -> str:
-    """The text of a module."""
+    """The canonical text of a module."""
     with recursion_room():
         return "\n".join(_Printer().function(f) for f in module.functions)
 
 
 def print_function(function: Function) -> str:
-    """The text of a function."""
+    """The canonical text of a function."""
     with recursion_room():
         return _Printer().function(function)
 
 
 class _Printer:
-    """Prints one function."""
+    """The printer of one function."""
 
     def __init__(self) -> None:
         self.names: dict[Value, str] = {}
@@ -39,7 +39,7 @@ class _Printer:
         self.number = 0
 
     def function(self, function: Function) -> str:
-        """The text of the function."""
+        """The canonical text of the function."""
         self.used = {value for op in function.walk() for value in op.operands}
         shown = ", ".join(
             f"{self._define(p.value)}: {p.type}" + (f" {show_dictionary(p.attributes)}" if p.attributes else "")
@@ -77,7 +77,7 @@ class _Printer:
         return "{\n" + "\n".join(lines) + "\n" + indent + "}"
 
     def _op(self, op: Op, indent: str, defined: list[Value]) -> str:
-        """The instruction; its results get their names behind its regions, where they become visible."""
+        """The text of an instruction. Its results get their names after its regions, where they become visible."""
         spec = op.spec
         bindings = list(op.bindings)
         for value in bindings:
@@ -147,13 +147,13 @@ class _Printer:
 
 
 def _may_be_ignored(spec: Spec) -> bool:
-    """Whether the instruction may stand without names for its results: those that return a list of values."""
+    """Whether an instruction may be written without names for its results: those that return a list of values may."""
     role = spec.roles[spec.results[0]]
     return isinstance(role, Result) and role.many
 
 
 def _option_present(op: Op, words: tuple[str, ...]) -> bool:
-    """Whether any field between `<<` and `>>` holds something."""
+    """Whether any field among the words between `<<` and `>>` was given."""
     names = [part for word in words for part in word.split("=") if part in op.spec.roles]
     return any(_is_given(getattr(op, name)) for name in names)
 
@@ -163,7 +163,7 @@ def _is_given(held: object) -> bool:
 
 
 def _modifiers(op: Op) -> list[str]:
-    """`.spelling` for each modifier that is not at its default, or that a later one of the same spellings needs."""
+    """The `.spelling` of each modifier that is not at its default, or that a later one of the same spellings needs."""
     roles = op.spec.modifiers
     found: list[str] = []
     for position, role in enumerate(roles):
@@ -183,7 +183,7 @@ _TIGHT_AFTER = {"[", "("}
 
 
 def join_words(words: list[str]) -> str:
-    """Words with blanks between them, but none inside brackets and before commas."""
+    """The words joined by blanks, with none inside brackets and before commas."""
     text = ""
     for word in words:
         if not word:
@@ -194,14 +194,14 @@ def join_words(words: list[str]) -> str:
 
 
 def show_dictionary(held: Dictionary) -> str:
-    """A dictionary attribute as text."""
+    """The text of a dictionary attribute."""
     entries = (f'"{e.key}"={show_attribute(e.value)}' if e.quoted else f"{e.key}={show_attribute(e.value)}"
                for e in held.entries)  # fmt: skip
     return "{" + ", ".join(entries) + "}"
 
 
 def show_attribute(held: object) -> str:
-    """An attribute as text."""
+    """The text of an attribute."""
     match held:
         case bool():
             return "true" if held else "false"
@@ -216,7 +216,7 @@ def show_attribute(held: object) -> str:
 
 
 def show_constant(value: bool | int | float | complex) -> str:
-    """A constant as text; floating-point numbers are the shortest decimal that reads back to the same value."""
+    """The text of a constant; a floating-point number is the shortest decimal that reads back to the same value."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -229,7 +229,7 @@ def show_constant(value: bool | int | float | complex) -> str:
 
 
 def show_float(value: float) -> str:
-    """A floating-point number as text."""
+    """The shortest text of a floating-point number that reads back to the same value."""
     if math.isnan(value):
         return "-nan" if math.copysign(1.0, value) < 0 else "nan"
     return repr(value)

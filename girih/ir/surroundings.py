@@ -1,4 +1,4 @@
-"""What the checker knows around an instruction while it walks a function."""
+"""The surroundings of an instruction, as the checker knows them while it walks a function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Constant = bool | int | float | complex
 
 @dataclass(slots=True)
 class Surroundings:
-    """The function, the constants defined so far, and the place of the instruction in hand."""
+    """The function, the definitions so far, and the place of the instruction that is being checked."""
 
     function: Function
     limits: DeviceLimits = field(default_factory=DeviceLimits)
@@ -34,9 +34,9 @@ class Surroundings:
 
     @property
     def subgroup_size(self) -> int | None:
-        """The subgroup size where the function fixes it, or one is assumed to see whether it suits."""
+        """The subgroup size that the function asks for, or else one that is tried out; None without either."""
         return self.function.subgroup_size or self.assumed_subgroup_size
 
 
 Subject = row.Subject[Surroundings]
-"""What a row of the ir is applied to."""
+"""The instruction, function, parameter or type that a row of the ir is applied to, with its surroundings."""

@@ -24,13 +24,13 @@ from girih.ir.print import join_words
 
 
 def syntax(spec: Spec) -> str:
-    """How an instruction is written: results, mnemonic, modifiers, operands, types (003 "Instructions")."""
+    """The grammar of an instruction: results, mnemonic, modifiers, operands, types (003 "Instructions")."""
     words = [f'"{spec.word}"', *map(_modifier, spec.modifiers), *_words(spec, 0, len(spec.format))]
     return " ".join([*_assignment(spec), *words])
 
 
 def template(spec: Spec) -> str:
-    """How an instruction looks: names for its operands, `...` for lists, brackets around what may be left out."""
+    """A pattern of an instruction: names for operands, `...` for lists, brackets around what may be left out."""
     choices = f".{next(iter(spec.modifiers[0].choices))}" if spec.modifiers and spec.modifiers[0].required else ""
     result = f"%{spec.results[0]} = " if spec.results else ""
     return result + join_words([spec.word + choices, *_shapes(spec, 0, len(spec.format))])

@@ -1,4 +1,4 @@
-"""Terms over the types of operands, and over what is known around an instruction."""
+"""Terms: the quantities that rules compare, read from the types of operands and from what surrounds an instruction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _type(subject: Subject, name: str) -> Type:
 
 
 def type_of(name: str) -> Term:
-    """The type of an operand or result."""
+    """The type of the operand or result `name`."""
     return Term(f"type({name})", lambda s: _type(s, name))
 
 
@@ -33,17 +33,17 @@ def _element(subject: Subject, name: str) -> Number | Boolean:
 
 
 def element(name: str) -> Term:
-    """The element type of a memref, the component type of a matrix, a scalar type itself."""
+    """The element type of the memref, the component type of the matrix, or the type of the scalar `name`."""
     return Term(f"element_type({name})", lambda s: _element(s, name))
 
 
 def component(name: str) -> Term:
-    """The component type of a cooperative matrix."""
+    """The component type of the cooperative matrix `name`."""
     return Term(f"component_type({name})", lambda s: _element(s, name))
 
 
 def promote(a: Term, b: Term) -> Term:
-    """The promoted type of two; undetermined where there is none, which another row reports."""
+    """The promoted type of two number types; undetermined if there is none, which another row reports."""
 
     def value(subject: Subject) -> Number:
         found = promoted(a.value(subject), b.value(subject))
@@ -62,7 +62,7 @@ def _memref(subject: Subject, name: str) -> MemRef:
 
 
 def order(name: str) -> Term:
-    """The number of modes of a memref."""
+    """The number of modes of the memref `name`."""
     return Term(f"order({name})", lambda s: _memref(s, name).order)
 
 
@@ -75,13 +75,13 @@ def _shape(subject: Subject, name: str, transposed: str | None) -> tuple[int | N
 
 
 def shape(name: str, transposed: str | None = None) -> Term:
-    """The shape of a memref or matrix, swapped where the modifier `transposed` is set."""
+    """The shape of the memref or matrix `name`, swapped if the modifier `transposed` is set."""
     text = f"shape(op({name}))" if transposed else f"shape({name})"
     return Term(text, lambda s: _shape(s, name, transposed))
 
 
 def mode(name: str, number: int, transposed: str | None = None) -> Term:
-    """One entry of the shape: 0 for rows, 1 for columns."""
+    """One entry of the shape of `name`, swapped if the modifier `transposed` is set: 0 for rows, 1 for columns."""
 
     def value(subject: Subject) -> int | None:
         found = _shape(subject, name, transposed)
@@ -94,17 +94,17 @@ def mode(name: str, number: int, transposed: str | None = None) -> Term:
 
 
 def rows(name: str, transposed: str | None = None) -> Term:
-    """The size of the first mode."""
+    """The size of the first mode of `name`; of the second if the modifier `transposed` is set."""
     return mode(name, 0, transposed)
 
 
 def columns(name: str, transposed: str | None = None) -> Term:
-    """The size of the second mode."""
+    """The size of the second mode of `name`; of the first if the modifier `transposed` is set."""
     return mode(name, 1, transposed)
 
 
 def use(name: str) -> Term:
-    """The use of a cooperative matrix."""
+    """The use of the cooperative matrix `name`."""
 
     def value(subject: Subject) -> Use:
         found = _type(subject, name)
@@ -116,7 +116,7 @@ def use(name: str) -> Term:
 
 
 def scope(name: str) -> Term:
-    """The scope of a cooperative matrix."""
+    """The scope of the cooperative matrix `name`."""
 
     def value(subject: Subject) -> MatrixScope:
         found = _type(subject, name)
@@ -128,7 +128,7 @@ def scope(name: str) -> Term:
 
 
 def constant(name: str) -> Term:
-    """The value of an operand that a `constant` defines."""
+    """The value of the operand `name` that a `constant` defines; undetermined for any other operand."""
 
     def value(subject: Subject) -> Any:
         operand = getattr(subject.op, name)
@@ -142,7 +142,7 @@ def constant(name: str) -> Term:
 
 
 def subgroup_size() -> Term:
-    """The subgroup size where the function fixes it."""
+    """The subgroup size that the function asks for; undetermined if it does not."""
 
     def value(subject: Subject) -> int:
         size = subject.facts.subgroup_size
@@ -154,5 +154,5 @@ def subgroup_size() -> Term:
 
 
 def limit(name: str) -> Term:
-    """A number in the limits of the target; a rule that is written down has the one where no target is named."""
+    """The limit `name` of the target; in the text of a rule, the one that holds if no target is named."""
     return Term(str(getattr(DEFAULT_LIMITS, name)), lambda s: getattr(s.facts.limits, name))

@@ -1,7 +1,7 @@
 """The types of the tensor language (003 "Types"): immutable values that print as they are written.
 
-A mode size or stride is an int, or None where the text has `?` (known only at run time). The packed layout and the
-strides that say the same are one type, as 003 "Memref type" asks.
+A mode size or stride is an int, or None where the text has `?` (known only at run time). A memref without strides and
+one with those of the packed layout are one type, as 003 "Memref type" asks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Literal
 
 Extent = int | None
-"""A mode size, stride, group size or offset; None is `?`."""
+"""A mode size, stride, group size or offset; None stands for `?`, known only at run time."""
 
 
 class Type:
@@ -23,7 +23,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Boolean(Type):
-    """`bool`; one byte in memory."""
+    """The type `bool`, which takes one byte in memory."""
 
     def __str__(self) -> str:
         return "bool"
@@ -31,7 +31,7 @@ class Boolean(Type):
 
 @dataclass(frozen=True, slots=True)
 class Number(Type):
-    """A number type: its name, what it counts as, and its size in bytes (003 "Scalar types")."""
+    """A number type: its name, its family (integer, floating or complex), its size in bytes (003 "Scalar types")."""
 
     name: str
     family: Literal["integer", "floating", "complex"]
@@ -86,7 +86,7 @@ def promotable(a: Number, b: Number) -> bool:
 
 
 def promote(a: Number, b: Number) -> Number | None:
-    """The larger of two comparable number types; None where neither promotes to the other."""
+    """The one of two number types that the other promotes to; None if neither promotes to the other."""
     return b if promotable(a, b) else a if promotable(b, a) else None
 
 
@@ -95,7 +95,7 @@ def _extent(value: Extent) -> str:
 
 
 def packed_strides(shape: Sequence[Extent]) -> tuple[Extent, ...]:
-    """The strides of the packed dense layout, first mode contiguous (003 "Strided layout")."""
+    """The strides, in elements, of the packed dense layout, whose first mode is contiguous (003 "Strided layout")."""
     strides: list[Extent] = []
     stride: Extent = 1
     for size in shape:
@@ -105,7 +105,7 @@ def packed_strides(shape: Sequence[Extent]) -> tuple[Extent, ...]:
 
 
 class AddressSpace(Enum):
-    """Where a memref lies (003 "Memref type")."""
+    """The memory that a memref lies in (003 "Memref type")."""
 
     GLOBAL = "global"
     LOCAL = "local"
@@ -113,7 +113,7 @@ class AddressSpace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MemRef(Type):
-    """`memref<...>`: element type, mode sizes, strides in elements, address space."""
+    """The type `memref<...>`: element type, mode sizes, strides in elements, address space (003 "Memref type")."""
 
     element: Number
     shape: tuple[Extent, ...]
@@ -140,7 +140,7 @@ class MemRef(Type):
 
 @dataclass(frozen=True, slots=True)
 class GroupType(Type):
-    """`group<memref x size, offset: n>`: pointers to memrefs, each moved by `offset` elements (003 "Group type")."""
+    """The type `group<memref x size, offset: n>`: memrefs, each moved by `offset` elements (003 "Group type")."""
 
     memref: MemRef
     size: Extent
@@ -160,7 +160,7 @@ class Use(Enum):
 
 
 class MatrixScope(Enum):
-    """Who holds a cooperative matrix together (001 "Overview")."""
+    """The work-items that hold a cooperative matrix together (001 "Overview")."""
 
     SUBGROUP = "subgroup"
     WORK_GROUP = "work_group"
@@ -168,7 +168,7 @@ class MatrixScope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CoopMatrix(Type):
-    """`coopmatrix<...>`: a matrix that the work-items of a subgroup, or of a work-group, hold together."""
+    """The type `coopmatrix<...>`: a matrix that the work-items of a subgroup, or of a work-group, hold together."""
 
     component: Number
     rows: int
@@ -191,7 +191,7 @@ class CoopMatrix(Type):
 
 
 class ClampMode(Enum):
-    """What happens to coordinates outside a tensor layout (000 3.X "Tensor Clamp Mode")."""
+    """The treatment of coordinates outside a tensor layout (000 3.X "Tensor Clamp Mode")."""
 
     UNDEFINED = "undefined"
     CONSTANT = "constant"
@@ -202,7 +202,7 @@ class ClampMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TensorLayoutType(Type):
-    """`tensor_layout<...>`: the place of a tensor in memory and the region of it that is accessed (001 4.1.X)."""
+    """The type `tensor_layout<...>`: the place of a tensor in memory and its accessed region (001 4.1.X)."""
 
     dim: int
     clamp_mode: ClampMode = ClampMode.UNDEFINED
@@ -214,7 +214,7 @@ class TensorLayoutType(Type):
 
 @dataclass(frozen=True, slots=True)
 class TensorViewType(Type):
-    """`tensor_view<...>`: another reading of the region that is accessed (001 4.1.X).
+    """The type `tensor_view<...>`: another reading of a tensor layout's accessed region (001 4.1.X).
 
     Without a permutation the dimensions keep their order.
     """
@@ -235,7 +235,7 @@ class TensorViewType(Type):
 
 @dataclass(frozen=True, slots=True)
 class ErrorType(Type):
-    """What stands where a type could not be known because of an error already reported."""
+    """The type of a value whose type cannot be known because of an error that is reported already."""
 
     def __str__(self) -> str:
         return "<error>"
@@ -245,7 +245,7 @@ ERROR = ErrorType()
 
 
 def element_type(type: Type) -> Number | Boolean | None:
-    """The scalar inside a type: itself, a memref's element, a matrix's component; None for the others."""
+    """The scalar type itself, a memref's element type, or a matrix's component type; None for other types."""
     match type:
         case Number() | Boolean():
             return type

@@ -1,4 +1,4 @@
-"""Who reads what: the values that regions take from outside."""
+"""The values that regions use from outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from girih.ir.core import Op, Value
 
 
 def free_values(op: Op) -> list[Value]:
-    """The values from outside that the regions of an instruction read, each once."""
+    """The values from outside that the regions of an instruction use, each once, in program order."""
     inner: set[Value] = set(op.bindings)
     found: dict[Value, None] = {}
     stack = [o for region in reversed(op.regions) for o in reversed(region.ops)]

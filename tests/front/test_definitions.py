@@ -90,7 +90,7 @@ def test_the_calculator(expression: str, value: str) -> None:
         ("-9223372036854775807 1 -", "-", "`-9223372036854775807 1 -` is out of range"),
         ("2 63 ^", "^", "`2 63 ^` is out of range"),
         ("3 9223372036854775807 ^", "^", "`3 9223372036854775807 ^` is out of range"),
-        ("2 -1 ^", "^", "2 to the negative power -1 is no integer"),
+        ("2 -1 ^", "^", "2 to the negative power -1 is not an integer"),
         ("1 +", "+", "`+` needs two values before it"),
         ("", "!calc()", "the expression leaves no value"),
         ("1 2", "!calc(1 2)", "the expression leaves 2 values"),

@@ -1,6 +1,6 @@
-"""Every code that reading a text can report, with its meaning; the rules of instructions and types are rows elsewhere.
+"""All codes that the parser can report, with their meanings; the rules of instructions and types are rows elsewhere.
 
-A test holds that the front end reports no other code and that none of these is dead.
+A test holds that the front end reports no other code, and that each of these can be reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Constants, attributes and `$name` definitions (003 "Constants", "Attributes")."""
+"""The parser of constants, attributes and `$name` definitions (003 "Constants", "Attributes")."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Value = Scalar | str | tuple[object, ...] | Dictionary | Type
 
 
 class ConstantParser(TypeParser):
-    """Reads constants and attributes, and keeps definitions."""
+    """The parser's part for constants, attributes and definitions."""
 
     def constant(self) -> Scalar:
-        """A boolean, integer, floating or complex constant, or a definition that holds one."""
+        """A boolean, integer, floating or complex constant, also from a definition. Raises `SyntaxFault`."""
         lexer = self.lexer
         if lexer.kind == INTEGER:
             return self.integer()
@@ -99,7 +99,7 @@ class ConstantParser(TypeParser):
     # --- attributes ----------------------------------------------------------------------
 
     def attribute(self, depth: int = 0) -> AttributeValue:
-        """An attribute: boolean, integer, string, array or dictionary."""
+        """An attribute: a boolean, integer, string, array or dictionary. Raises `SyntaxFault`."""
         lexer = self.lexer
         self._nested(depth)
         if lexer.kind == STRING:
@@ -125,7 +125,7 @@ class ConstantParser(TypeParser):
         self.expected("an attribute: true, false, an integer, a string, [...] or {...}")
 
     def _nested(self, depth: int, span: Span | None = None) -> None:
-        """Note how deep brackets nest, and refuse what is too deep."""
+        """Note how deep brackets nest, and fail where they nest too deep."""
         if depth > NESTING_LIMIT:
             self.fail("syntax.nesting", f"attributes nest at most {NESTING_LIMIT} deep", span)
         self.deepest = max(self.deepest, depth)
@@ -140,7 +140,7 @@ class ConstantParser(TypeParser):
         return tuple(entries)
 
     def dictionary(self, depth: int = 0) -> Dictionary:
-        """`{ name = attribute, ... }`, or a definition that holds one."""
+        """A dictionary, `{ name = attribute, ... }`, also from a definition. Raises `SyntaxFault`."""
         lexer = self.lexer
         start = lexer.start
         if lexer.kind == DEFINITION:
@@ -163,7 +163,7 @@ class ConstantParser(TypeParser):
         return Dictionary(tuple(entries.values()), lexer.since(start))
 
     def _leave_dictionary(self) -> None:
-        """Go behind the closing brace, if it stands on this line, so that it does not close a region."""
+        """Skip to behind the closing brace if it is on this line, so that it does not close a region."""
         lexer = self.lexer
         while lexer.kind != END and not self.at("{") and not lexer.starts_line:
             if self.accept("}"):
@@ -198,7 +198,7 @@ class ConstantParser(TypeParser):
     # --- definitions ---------------------------------------------------------------------
 
     def define(self, scope: list[str], *, outermost: bool) -> None:
-        """`$name = ...`: enters the name; names of the scope are listed so that they can be forgotten."""
+        """Read `$name = ...` and enter the name; it is added to `scope`, whose names are forgotten at its end."""
         lexer = self.lexer
         span = lexer.span
         name = lexer.text[1:]
@@ -236,7 +236,7 @@ class ConstantParser(TypeParser):
         self.expected("a constant, a type, an attribute or `!calc(...)`")
 
     def _complex_follows(self) -> bool:
-        """Whether `[` opens a complex constant, which needs a look at the token behind it."""
+        """Whether `[` opens a complex constant; the token after it tells."""
         lexer = self.lexer
         begin = lexer.start
         lexer.advance()
@@ -281,14 +281,14 @@ class ConstantParser(TypeParser):
 
 
 def _known_attribute(name: str) -> str | None:
-    """The attribute that a name may stand for."""
+    """The name of an attribute that a misspelled one is likely to mean; None if there is none."""
     return FOREIGN_ATTRIBUTES.get(name) or nearest(name, ATTRIBUTE_NAMES)
 
 
 def parse_definition(language: Language, name: str, value: object) -> Definition:
-    """What a definition given from outside stands for: a Python number as it is, a string as the language writes it.
+    """The definition that the caller gives for a name: a Python number, or a string as the language writes it.
 
-    Raises `ValueError` where that is not possible.
+    Raises `ValueError` if the value is neither, or the string cannot be read.
     """
     span = Span(Source(f"${name} = {value}", "<definitions>"), 0, len(name) + 1)
     if isinstance(value, bool | int | float | complex):
@@ -310,7 +310,7 @@ def parse_definition(language: Language, name: str, value: object) -> Definition
 
 
 def given_definitions(language: Language, values: Mapping[str, object]) -> dict[str, Definition]:
-    """Definitions given from outside; raises `ValueError` with the name in its words."""
+    """The definitions that the caller gives, by name. Raises `ValueError`, which names the wrong one."""
     if not isinstance(values, Mapping):
         raise ValueError(f"definitions are a dictionary from names to values, found {type(values).__name__}")
     found = {}

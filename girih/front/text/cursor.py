@@ -1,4 +1,4 @@
-"""What every part of the parser shares: the current token, expectations, diagnostics and definitions."""
+"""The base of all parts of the parser: the current token, expectations, diagnostics and definitions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from girih.ir.core import Dictionary
 from girih.source import Source, Span
 
 MOST_DIAGNOSTICS = 1000
-"""After so many diagnostics the rest of a text is not read."""
+"""The number of diagnostics after which the rest of a text is not read."""
 
 MOST_COMPARISONS = 1_000_000
-"""After so many comparisons of names, which take about a second, unknown names get no suggestion."""
+"""The number of comparisons of names, about a second of work, after which unknown names get no suggestion."""
 
 _WORDS = {
     LOCAL: "a local value such as `%x`",
@@ -37,11 +37,11 @@ _KINDS = {
 
 
 class SyntaxFault(Exception):
-    """The instruction, function or definition in hand cannot be read on; its diagnostic has been noted."""
+    """The rest of the current instruction, function or definition cannot be read; its diagnostic has been noted."""
 
 
 class Cursor:
-    """A position in a text."""
+    """A position in a text, with the diagnostics and definitions so far."""
 
     def __init__(self, source: Source) -> None:
         self.lexer = Lexer(source)
@@ -60,15 +60,15 @@ class Cursor:
         hint: str | None = None,
         labels: tuple[tuple[Span, str], ...] = (),
     ) -> None:
-        """Note an error and go on."""
+        """Note an error and continue."""
         self.diagnostics.append(Diagnostic(code, message, span, labels=labels, hint=hint))
 
     def warn(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        """Note a doubt."""
+        """Note a warning and continue."""
         self.diagnostics.append(Diagnostic(code, message, span, "warning", hint=hint))
 
     def fail(self, code: str, message: str, span: Span | None = None, hint: str | None = None) -> NoReturn:
-        """Note an error that ends the reading of what is in hand."""
+        """Note an error and raise `SyntaxFault`; without a span it is that of the current token."""
         if span is None:
             span = self.lexer.span
         self.report(code, message, span, hint)
@@ -87,7 +87,7 @@ class Cursor:
         return f"`{lexer.text[:60]}`"
 
     def _token_hint(self) -> str | None:
-        """What is often meant by a token that has no meaning anywhere."""
+        """The hint for a token that has no meaning in the language but is often tried; None for others."""
         lexer = self.lexer
         following = lexer.string[lexer.end : lexer.end + 1]
         if lexer.text == "#" or (lexer.text == "/" and following == "/"):
@@ -101,9 +101,9 @@ class Cursor:
         return None
 
     def expected(self, what: str, hint: str | None = None, *, begins: bool = False) -> NoReturn:
-        """Say what should stand here; where a line ends too early, that is behind its last token.
+        """Fail with what should stand here; if a line ended too early, the place is behind its last token.
 
-        `begins` where nothing of what is in hand has been read yet.
+        With `begins` nothing of the current construct has been read yet.
         """
         lexer = self.lexer
         span, place = lexer.span, ""
@@ -114,19 +114,19 @@ class Cursor:
         self.fail("syntax.expected", message, span, hint or self._token_hint())
 
     def at(self, text: str) -> bool:
-        """Whether the current token is a punctuation or word."""
+        """Whether the current token is a certain punctuation or word, `text`."""
         lexer = self.lexer
         return lexer.text == text and lexer.kind in (PUNCTUATION, WORD)
 
     def accept(self, text: str) -> bool:
-        """Take a punctuation or word if it stands here."""
+        """Take a certain punctuation or word if it stands here; whether it did."""
         if self.at(text):
             self.lexer.advance()
             return True
         return False
 
     def expect(self, text: str, hint: str | None = None) -> None:
-        """Take a punctuation or word that must stand here."""
+        """Take a certain punctuation or word. Raises `SyntaxFault` if it does not stand here."""
         lexer = self.lexer
         if lexer.text == text and lexer.kind in (PUNCTUATION, WORD):
             lexer.advance()
@@ -138,7 +138,7 @@ class Cursor:
         self.expected(f"`{text}`", hint)
 
     def take(self, kind: str) -> str:
-        """Take a token of a kind that must stand here."""
+        """The text of the current token, which is taken. Raises `SyntaxFault` if it is of another kind."""
         lexer = self.lexer
         if lexer.kind != kind:
             self.expected(_WORDS.get(kind, f"a {kind}"))
@@ -147,7 +147,7 @@ class Cursor:
         return text
 
     def definition(self) -> Definition:
-        """Take a `$name` and give what it stands for."""
+        """The definition of a `$name`, which is taken. Raises `SyntaxFault` if it is unknown."""
         lexer = self.lexer
         name = lexer.text[1:]
         found = self.definitions.get(name)
@@ -162,17 +162,17 @@ class Cursor:
         return found
 
     def suggestion(self, name: str, known: Collection[str]) -> str | None:
-        """The known name closest to one, as long as a text has not asked for too many comparisons."""
+        """The known name closest to another; None if none is close, or if too many were compared already."""
         self.comparisons += len(known)
         return nearest(name, known) if self.comparisons <= MOST_COMPARISONS else None
 
     def at_x(self) -> bool:
-        """Whether an `x` between sizes stands here, alone or at the start of a word such as `x8`."""
+        """Whether the `x` between two sizes stands here, alone or at the start of a word such as `x8`."""
         lexer = self.lexer
         return lexer.kind == WORD and lexer.text.startswith("x")
 
     def integer(self, what: str = "an integer") -> int:
-        """An integer constant, or a definition that holds one."""
+        """An integer constant, also from a definition. Raises `SyntaxFault`, which says that `what` was expected."""
         lexer = self.lexer
         span = lexer.span
         if lexer.kind == DEFINITION:
@@ -191,19 +191,19 @@ class Cursor:
 
 
 def _character_name(text: str) -> str:
-    """The name of a single character outside ASCII, which may look just like one inside."""
+    """The Unicode name, in parentheses, of a single character outside ASCII, which may look like one in ASCII."""
     if len(text) != 1 or text.isascii():
         return ""
     return f" ({unicodedata.name(text, 'without a name')})"
 
 
 def brief(text: str) -> str:
-    """A text as messages quote it: long ones are cut."""
+    """A text as messages quote it; a long one is cut."""
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 def kind_of(value: object) -> str:
-    """What a definition holds, in words."""
+    """The words for the kind of value that a definition has."""
     if isinstance(value, bool):
         return "a boolean"
     return _KINDS.get(type(value)) or f"the type {value}"

@@ -19,7 +19,7 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a name stands for, where it was said, and how deep its brackets nest."""
+    """The value of a name, the place of its definition, and how deep its brackets nest."""
 
     value: bool | int | float | complex | str | tuple[object, ...] | Dictionary | Type
     span: Span
@@ -43,7 +43,7 @@ def _remainder(a: int, b: int) -> int:
 
 def _power(a: int, b: int) -> int:
     if b < 0:
-        raise CalculationError(f"{a} to the negative power {b} is no integer")
+        raise CalculationError(f"{a} to the negative power {b} is not an integer")
     if abs(a) > 1 and b > 64:
         raise CalculationError(f"`{a} {b} ^` is out of range")
     return int(a**b)
@@ -63,7 +63,7 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 
 def apply(operator: str, a: int, b: int) -> int:
-    """One step of the calculator; raises `CalculationError` where there is no value."""
+    """The result of one step of the calculator. Raises `CalculationError` if there is none."""
     value = OPERATORS[operator](a, b)
     if abs(value) > LARGEST:
         raise CalculationError(f"`{a} {b} {operator}` is out of range")

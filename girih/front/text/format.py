@@ -1,9 +1,9 @@
 """The formatter: a text in canonical layout, with its comments, definitions and names (`girih fmt`).
 
-It works on the tokens of a text and resolves nothing. Spacing is that of the printer, so that a printed module stays as
-it is. An instruction stands on its own line, regions are indented by four spaces, of several empty lines one is kept.
-Where the author broke an instruction over lines it stays broken: inside brackets below the first entry, elsewhere
-indented by eight. Tokens and comments are the same before and after, which is verified.
+It works on the tokens of a text and resolves no names. Spacing is that of the printer: a printed module stays as it is.
+An instruction stands on its own line, regions are indented by four spaces, and of several empty lines one is kept. An
+instruction that the author broke over lines stays broken: inside brackets below the first entry, elsewhere indented by
+eight. Tokens and comments are the same before and after; this is verified at the end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COMMENT = re.compile(r";[^\n]*")
 
 
 class FormatContext(Enum):
-    """What the innermost open bracket is."""
+    """The meanings of the innermost open bracket."""
 
     TOP = "the top of the file"
     REGION = "{}"
@@ -84,12 +84,12 @@ _NOTHING = Token(END, "", 0, 0)
 
 
 def format_source(source: Source, language: Language) -> tuple[str, list[Diagnostic]]:
-    """The text of a source in canonical layout; the text as it is, and why, if it has errors of syntax or of types.
+    """The text of a source in canonical layout, and its errors of syntax or of types; with any, the text is unchanged.
 
     Names of values and definitions need not be known. Raises nothing for a bad text.
     """
     faults = errors(parse_text(source, language)[1])
-    # Behind a definition that will be given when the program is loaded, the parser only guesses what belongs together.
+    # After a definition that is given only when the program is loaded, the parser guesses what belongs together.
     known = min((d.span.start for d in faults if d.code == "definition.undefined"), default=len(source.text) + 1)
     problems = [d for d in faults if d.code.startswith(("syntax.", "type.")) and d.span.start < known]
     if problems:
@@ -116,7 +116,7 @@ def _words(source: Source) -> list[tuple[str, str]]:
 
 
 def tokens_of(source: Source) -> Iterator[Token]:
-    """The tokens and comments of a text; words that hold a shape, such as `f32x4x8`, are taken apart."""
+    """The tokens and comments of a text; a word with a shape, such as `f32x4x8`, becomes several tokens."""
     lexer = Lexer(source)
     depth = 0
     last = _NOTHING
@@ -134,7 +134,7 @@ def tokens_of(source: Source) -> Iterator[Token]:
 
 
 def _breaks(source: Source, start: int) -> int:
-    """How many line ends there are between a place and what comes before it."""
+    """The number of line ends between a place and the last token or comment before it."""
     text = source.text
     position = start
     while position > 0 and text[position - 1].isspace():
@@ -154,7 +154,7 @@ def _parts(token: Token, last: Token, *, in_type: bool) -> list[Token]:
 
 
 def _unbalanced(tokens: Sequence[Token]) -> Token | None:
-    """The first bracket that closes nothing, or the last one that is not closed."""
+    """The first bracket that closes nothing, or else the last one that is not closed; None if brackets match."""
     pairs = {")": "(", "]": "[", "}": "{", ">": "<"}
     opened: list[Token] = []
     for token in tokens:
@@ -173,7 +173,7 @@ def _unbalanced(tokens: Sequence[Token]) -> Token | None:
 
 
 class _Layout:
-    """Puts tokens on lines."""
+    """The layout of the tokens of a text on lines."""
 
     def __init__(self, tokens: Sequence[Token], language: Language) -> None:
         self.tokens = tokens
@@ -192,7 +192,7 @@ class _Layout:
         self.function_ended = False
 
     def text(self) -> str:
-        """All of it."""
+        """The text in canonical layout."""
         position = 0
         for token in self.tokens:
             if token.kind == COMMENT:
@@ -237,7 +237,7 @@ class _Layout:
         self.ended = True
 
     def _continuation(self) -> int:
-        """The column at which an instruction goes on."""
+        """The column at which an instruction continues on the next line."""
         return self.columns[-1] if self.columns[-1] else self.indent + HANGING
 
     # --- tokens --------------------------------------------------------------------------
@@ -261,7 +261,7 @@ class _Layout:
         self.last = token
 
     def _begins(self, position: int) -> bool:
-        """Whether a definition, a function or an instruction begins here."""
+        """Whether a definition, a function or an instruction begins at a token."""
         if position >= len(self.code) or self.contexts[-1] not in (FormatContext.TOP, FormatContext.REGION):
             return False
         token = self.code[position]
@@ -277,7 +277,7 @@ class _Layout:
                 return False
 
     def _assigns(self, position: int) -> bool:
-        """Whether `%a, %b = mnemonic` stands here."""
+        """Whether `%a, %b = mnemonic` begins at a token."""
         while self._text(position + 1) == "," and position + 2 < len(self.code):
             position += 2
             if self.code[position].kind != LOCAL:
@@ -335,7 +335,7 @@ class _Layout:
         return not (following[0].kind in (WORD, STRING) and following[1].at("="))
 
     def _has_definition(self, position: int) -> bool:
-        """Whether a type that begins here holds a `$name`: then it is written with blanks."""
+        """Whether a type that begins at a token contains a `$name`; it is then written with blanks."""
         depth = 0
         for token in self.code[position:]:
             depth += token.at("<") - token.at(">")
@@ -355,7 +355,7 @@ class _Layout:
         return not (token.at("(", "[") and self._space(token) == "")
 
     def _space(self, token: Token) -> str:
-        """What stands between the last token and this one, on one line."""
+        """The blank between the last token and this one on the same line, or nothing."""
         last, context = self.last, self.contexts[-1]
         if context is FormatContext.TYPE:
             words = token.kind in (WORD, DEFINITION) and last.kind in (WORD, DEFINITION)

@@ -1,4 +1,4 @@
-"""What may have been meant where a text cannot be read, from the tables of `spelling` and from the text itself."""
+"""Hints for texts that cannot be read: what the author may have meant, by the tables of `spelling` and by the text."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _COMPARING = ("equal", "not_equal", "less_than", "less_than_equal", "greater_tha
 
 
 def similar(word: str, mnemonics: Collection[str]) -> str | None:
-    """The mnemonic that a word is a slip of: a few letters apart, or only its last part."""
+    """The mnemonic that a word misspells: a few letters differ, or it is only its last part. None if there is none."""
     longer = [m for m in mnemonics if len(word) > 3 and m.endswith("_" + word)]
     if len(longer) == 1:
         return longer[0]
-    # What is nearest by common letters may still be another word: `call` is no slip of `alloca`.
+    # The nearest by common letters may still be another word: `call` does not misspell `alloca`.
     found = nearest(word, mnemonics)
     if found is None or _distance(word, found) > 1 + (len(word) > 4) + (len(word) > 8):
         return None
@@ -49,7 +49,7 @@ def similar(word: str, mnemonics: Collection[str]) -> str | None:
 
 
 def _distance(a: str, b: str) -> int:
-    """How many letters are left out, added, changed, or swapped with their neighbours (Damerau 1964)."""
+    """The number of letters left out, added, changed, or swapped with their neighbours (Damerau 1964)."""
     before: list[int] = []
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -62,7 +62,7 @@ def _distance(a: str, b: str) -> int:
 
 
 def for_mnemonic(ops: Ops, word: str, following: str) -> str | None:
-    """What may have been meant by a word that is no instruction; `following` is the rest of its line."""
+    """The hint for a word that is not an instruction, None without one; `following` is the rest of its line."""
     if word in ops:
         return f"it is written {template(ops[word].spec)}"
     owner = next((d.spec for d in ops.values() if word in d.spec.format and word not in d.spec.roles), None)
@@ -85,7 +85,7 @@ def for_mnemonic(ops: Ops, word: str, following: str) -> str | None:
 
 
 def for_statement(ops: Ops, visible: Mapping[str, Value], text: str, results: Collection[str]) -> str | None:
-    """What may have been meant by an expression, `text`, where an instruction stands; `results` stand before `=`."""
+    """The hint for an expression, `text`, in place of an instruction, None without one; `results` stand before `=`."""
     result = "".join(f"%{name} = " for name in results)
     operation = for_operator(ops, visible, text, result)
     if operation is not None:
@@ -107,7 +107,7 @@ def for_statement(ops: Ops, visible: Mapping[str, Value], text: str, results: Co
 
 
 def for_operator(ops: Ops, visible: Mapping[str, Value], text: str, result: str = "") -> str | None:
-    """How an operator between two values is written; None where `text` begins with no such thing."""
+    """The hint for an operator between two values; None if `text` does not begin with such an expression."""
     found = _BETWEEN.match(text)
     if found is None or found["operator"] not in OPERATORS:
         return None
@@ -128,18 +128,18 @@ def for_operator(ops: Ops, visible: Mapping[str, Value], text: str, result: str 
 
 
 def _scalar(visible: Mapping[str, Value], names: Collection[str]) -> str:
-    """The type of the first value that is a scalar, otherwise the word `type`."""
+    """The type of the first of some values that is a scalar; if none is, the word `type`."""
     values = (visible.get(name.lstrip("%")) for name in names)
     return next((str(v.type) for v in values if v is not None and str(v.type) in SCALARS), "type")
 
 
 def _of_kind(literal: str, kind: str) -> str:
-    """A literal as a constant of a type takes it: with a point for floats."""
+    """A literal in the form that a constant of a type takes; for floats, with a point."""
     return f"{literal}.0" if literal.lstrip("+-").isdigit() and "f" in kind else literal
 
 
 def _element(found: re.Match[str], text: str, result: str) -> str | None:
-    """How an element is loaded or stored."""
+    """The hint for an element in brackets, which is loaded or stored; None if it is neither."""
     place = f"%{found['name']}{found['index']}"
     if result:
         return f"write `{result}load {place} : type`"
@@ -160,19 +160,19 @@ def _type_after(text: str, position: int) -> str | None:
 
 
 def for_type(word: str) -> str | None:
-    """What may have been meant by a word that is no type."""
+    """The hint for a word that is not a type; None without one."""
     if word in FOREIGN_TYPES:
         return f"did you mean `{FOREIGN_TYPES[word]}`?"
     return "memory with a shape is a memref: memref<f32x?x?>" if word in MEMORY_TYPES else None
 
 
 def is_type(word: str) -> bool:
-    """Whether a word is a type here or elsewhere."""
+    """Whether a word is a type, in this language or in another one."""
     return word in SCALARS or word in FOREIGN_TYPES
 
 
 def for_function(word: str) -> str | None:
-    """What may have been meant where a function begins."""
+    """The hint for a word where a function should begin; None without one."""
     if word in FUNCTION_WORDS:
         return BEGINS_WITH_FUNC
     return "did you mean `func`?" if nearest(word, ["func"]) else None

@@ -1,4 +1,4 @@
-"""One instruction, read as its `Spec` says: results, mnemonic, modifiers, then the words of the format."""
+"""The parser of one instruction by its `Spec`: results, mnemonic, modifiers, then the words of the format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ASSIGNMENT = re.compile(r"[ \t]*(?:,[ \t]*%\w+[ \t]*)*=[ \t]*[a-z]")
 
 
 def _word_hint(spec: Spec, position: int) -> str:
-    """What to say where a word of the format is missing."""
+    """The hint for a missing word of the format: that a type follows, or else the pattern of the instruction."""
     before_type = position + 1 < len(spec.format) and isinstance(spec.roles.get(spec.format[position + 1]), Result)
     if spec.format[position] == ":" and before_type:
         return _TYPE_FOLLOWS
@@ -49,7 +49,7 @@ def _word_hint(spec: Spec, position: int) -> str:
 
 
 class Draft:
-    """An instruction while it is read."""
+    """An instruction that is being read: its spec, the names of its results, and the fields so far."""
 
     __slots__ = ("bindings", "fields", "header", "names", "spec", "uses")
 
@@ -63,7 +63,7 @@ class Draft:
 
 
 class InstructionParser(NameParser):
-    """Reads instructions; regions are read by the class that knows functions."""
+    """The parser's part for instructions; `Parser`, which knows functions, reads their regions."""
 
     def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source, language)
@@ -72,10 +72,10 @@ class InstructionParser(NameParser):
 
     @abstractmethod
     def region(self, kind: RegionKind, bindings: list[tuple[str, Type, Span]]) -> tuple[Region, list[Value]]:
-        """A region, with values defined for it."""
+        """A region, and the values that are defined for it, one for each of `bindings`."""
 
     def instruction(self) -> Op:
-        """An instruction; its results become visible behind it."""
+        """An instruction; its results become visible after it. Raises `SyntaxFault`."""
         lexer = self.lexer
         start = lexer.start
         names = self._results()
@@ -121,11 +121,11 @@ class InstructionParser(NameParser):
         return names
 
     def _statement_hint(self, start: int, names: list[Name]) -> str | None:
-        """What may have been meant by an expression from a position to the end of its line."""
+        """The hint for an expression from a position to the end of its line; None without one."""
         return hints.for_statement(self.ops, self.visible, self._line_from(start), [name for name, _ in names])
 
     def _line_from(self, start: int) -> str:
-        """The line from a position on, no more of it than people write."""
+        """The rest of a line from a position, cut to a length that people write."""
         return self.lexer.string[start : start + 200].partition("\n")[0]
 
     def _names(self) -> list[Name]:
@@ -179,7 +179,7 @@ class InstructionParser(NameParser):
         shared = self.language.words.get(spec.mnemonic, ())
         alone = {"." + c for other in shared for c in other.modifiers[0].choices}
         known = {"." + c for role in spec.modifiers for c in role.choices}
-        what = "is misplaced or given twice" if lexer.text in known else "is no modifier of this instruction"
+        what = "is misplaced or given twice" if lexer.text in known else "is not a modifier of this instruction"
         if lexer.text in alone:
             what = f"stands directly behind `{spec.word}`, without other modifiers"
         order = " then ".join(groups)
@@ -272,7 +272,7 @@ class InstructionParser(NameParser):
         return hints.NO_PARENTHESES if self.at("(") else None
 
     def _next_instruction(self) -> bool:
-        """Whether `%x =` on a new line begins the next instruction, where this one still lacks an operand."""
+        """Whether `%x =` on a new line begins the next instruction while this one still lacks an operand."""
         lexer = self.lexer
         if "\n" not in lexer.string[lexer.previous_end : lexer.start]:
             return False
@@ -394,7 +394,7 @@ class InstructionParser(NameParser):
             draft.fields[b] = tuple(held) if many else held[0]
 
     def _finish_options(self, draft: Draft) -> None:
-        """Give the lists that were left out before a region their empty value."""
+        """Set the lists that were left out before a region to empty ones."""
         for name, role in draft.spec.roles.items():
             if isinstance(role, Binding) and name not in draft.bindings:
                 draft.bindings[name] = []
@@ -402,7 +402,7 @@ class InstructionParser(NameParser):
                 draft.fields[name] = ()
 
     def _complete(self, draft: Draft) -> None:
-        """Fill in what was left out, and refuse names where nothing is returned."""
+        """Fill in the fields that were left out, and report names for results that the instruction does not have."""
         spec = draft.spec
         if draft.names and not spec.results:
             self.fail("syntax.results", f"`{spec.word}` returns no value", draft.names[0][1],

@@ -1,4 +1,4 @@
-"""From characters to tokens, one at a time, on demand (003 "Core rules").
+"""The lexer: from characters to tokens, one at a time, on demand (003 "Core rules").
 
 The parser drives: it may ask for the current token to be split, since `f32x4x8` is one word for the lexer and five
 tokens where a shape is meant. White space and comments separate tokens and mean nothing else.
@@ -78,12 +78,12 @@ class Lexer:
             self.kind, self.text = BAD, string[position : self.end]
 
     def split(self, length: int) -> None:
-        """Make the current token its first characters; what is left is read again."""
+        """Cut the current token to its first `length` characters; the others are read again."""
         self.text = self.text[:length]
         self.end = self.start + length
 
     def jump(self, end: int) -> None:
-        """Treat everything from the current token to a position as one token and go on behind it."""
+        """Treat everything from the current token to a position as one token, and continue after it."""
         self.end = end
         self.advance()
 
@@ -92,7 +92,7 @@ class Lexer:
         return Span(self.source, self.start, self.end)
 
     def since(self, start: int) -> Span:
-        """From a position to the end of the last token consumed."""
+        """The span from a position to the end of the last token that was taken."""
         return Span(self.source, start, max(start, self.previous_end))
 
     @property

@@ -1,4 +1,4 @@
-"""Which names are visible: static single assignment with nested scopes (003 "Regions")."""
+"""The names of values and their visibility: static single assignment with nested scopes (003 "Regions")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def canonical_name(text: str) -> str:
 
 
 class NameParser(ConstantParser):
-    """Resolves local names."""
+    """The parser's part for local names."""
 
     def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source, language)
@@ -27,12 +27,12 @@ class NameParser(ConstantParser):
         self.missing: set[str] = set()
 
     def open_scope(self) -> None:
-        """Names defined from here on belong to a region."""
+        """Open a scope: names that are defined from now on belong to a region."""
         self.scopes.append([])
         self.definition_scopes.append([])
 
     def close_scope(self) -> None:
-        """The names of the innermost region are forgotten."""
+        """Close the innermost scope: its names are forgotten."""
         for name in self.scopes.pop():
             value = self.visible.pop(name, None)
             if value is not None:
@@ -41,7 +41,7 @@ class NameParser(ConstantParser):
             self.definitions.pop(name, None)
 
     def define_local(self, name: str, type: Type, span: Span) -> Value:
-        """A new value; a name that is taken is an error, and the new value is then not visible."""
+        """A new value. A name that is taken is reported, and the new value is then not visible."""
         value = Value(name, type, span)
         earlier = self.visible.get(name)
         if earlier is not None and name not in self.missing:

@@ -1,6 +1,6 @@
-"""From text to a module (003): functions, regions and names; what an instruction looks like follows from its `Spec`.
+"""The parser: from text to a module (003). The text of an instruction follows from its `Spec`.
 
-`parse_text` reads all of a text and reports every error: after a fault it goes on at the next instruction. Values
+`parse_text` reads all of a text and reports every error: after a fault it continues at the next instruction. Values
 whose definition could not be read have the type `ERROR` and cause no further errors.
 """
 
@@ -27,7 +27,7 @@ LARGEST_TEXT = 8 * 1024 * 1024
 
 
 class Parser(InstructionParser):
-    """Reads modules, functions and regions."""
+    """The parser of modules, with its part for functions and regions."""
 
     def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source, language)
@@ -36,7 +36,7 @@ class Parser(InstructionParser):
         self.brace_missing_at = -1
 
     def module(self) -> Module:
-        """All functions of the text."""
+        """The module: all functions of the text that could be read."""
         functions: list[Function] = []
         lexer = self.lexer
         while lexer.kind != END and len(self.diagnostics) < MOST_DIAGNOSTICS:
@@ -73,7 +73,7 @@ class Parser(InstructionParser):
             lexer.advance()
 
     def function(self) -> Function:
-        """`func @name(parameters) attributes {...} { ... }`."""
+        """A function, `func @name(parameters) attributes {...} { ... }`. Raises `SyntaxFault`."""
         lexer = self.lexer
         start = lexer.start
         self.expect("func")
@@ -122,7 +122,7 @@ class Parser(InstructionParser):
         raise SyntaxFault
 
     def _to_next_parameter(self, failed: int) -> None:
-        """Skip the rest of a parameter that started at `failed`: to the next name, or to the end of the list."""
+        """Skip the rest of a parameter that begins at `failed`, to the next name or the end of the list."""
         lexer = self.lexer
         while not self.at(")"):
             begins = lexer.starts_line and self._may_start_instruction()
@@ -156,7 +156,7 @@ class Parser(InstructionParser):
     # --- regions ---------------------------------------------------------------------------
 
     def region(self, kind: RegionKind, bindings: list[tuple[str, Type, Span]]) -> tuple[Region, list[Value]]:
-        """`{ ... }`: its instructions see the values defined for it and those around it."""
+        """A region, `{ ... }`, and the values defined for it; its instructions see these and the values around it."""
         lexer = self.lexer
         start = lexer.start
         if len(self.kinds) >= NESTING_LIMIT and self.at("{"):
@@ -190,7 +190,7 @@ class Parser(InstructionParser):
         return Region(kind, tuple(ops), lexer.since(start)), values
 
     def _open_brace(self) -> None:
-        """Take `{`; where a new line begins an instruction in its place, report it and read on as if it were there."""
+        """Take `{`. If an instruction begins on a new line in its place, report it and continue as if it were there."""
         lexer = self.lexer
         if self.accept("{"):
             return
@@ -203,14 +203,14 @@ class Parser(InstructionParser):
                 raise
 
     def _in_region(self) -> bool:
-        """Whether the region goes on; a `func` at the start of a line means that a brace is missing."""
+        """Whether the region continues; a `func` at the start of a line means that a brace is missing."""
         lexer = self.lexer
         if lexer.kind == END or len(self.diagnostics) >= MOST_DIAGNOSTICS:
             return False
         return not (self.at("func") and lexer.starts_line)
 
     def _skip_braces(self) -> None:
-        """Leave out a balanced `{ ... }`."""
+        """Skip a balanced `{ ... }`."""
         lexer = self.lexer
         depth = 0
         while lexer.kind != END:
@@ -221,7 +221,7 @@ class Parser(InstructionParser):
                 return
 
     def _to_next_instruction(self, failed: int) -> None:
-        """Skip the rest of the instruction that started at `failed`, its regions too."""
+        """Skip the rest of an instruction that begins at `failed`, including its regions."""
         lexer = self.lexer
         while lexer.kind != END and not self.at("}"):
             if self.at("{"):
@@ -239,7 +239,7 @@ class Parser(InstructionParser):
 def parse_text(
     source: Source, language: Language, definitions: Mapping[str, object] | None = None
 ) -> tuple[Module, list[Diagnostic]]:
-    """A module of a language, as much of it as could be read, and every error of reading it, in source order.
+    """The module of a text, as far as it could be read, and every error of reading it, in source order.
 
     `definitions` replace definitions at file level: numbers, or strings as the language writes the value. Raises
     nothing for a bad text; a bad definition is a diagnostic.

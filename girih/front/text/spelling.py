@@ -1,6 +1,6 @@
-"""What other languages and older texts write, as tables: names of instructions, types and attributes, and operators.
+"""Tables of what other languages and older texts write: names of instructions, types and attributes, and operators.
 
-`hints` beside this file makes hints of them.
+`hints` in this room makes hints of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OLD_PREFIXES = ("arith", "math", "cmp", "builtin")
 
 
 def _each(*rows: tuple[str, str]) -> dict[str, str]:
-    """A table from rows that begin with several words."""
+    """A table by single words from rows that each begin with several words."""
     return {word: text for words, text in rows for word in words.split()}
 
 
@@ -131,7 +131,7 @@ FOREIGN_ATTRIBUTES = {
 
 
 def today(prefix: str, suffix: str) -> str | None:
-    """Today's spelling of `prefix.suffix`, None where there is none."""
+    """The present spelling of an older `prefix.suffix`; None if there is none."""
     if prefix not in OLD_PREFIXES:
         return None
     return COMPARISONS.get(suffix, suffix) if prefix == "cmp" else suffix

@@ -1,4 +1,4 @@
-"""Types as text (003 "Types"); white space is free between all tokens, also around `x`."""
+"""The parser of types (003 "Types"); white space is free between all tokens, also around `x`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Choice = TypeVar("Choice", bound=Enum)
 
 
 class TypeParser(Cursor):
-    """Reads the types of a language; a type that was read before is looked up by its text."""
+    """The parser's part for the types of a language; a type that was read before is looked up by its text."""
 
     def __init__(self, source: Source, language: Language) -> None:
         super().__init__(source)
@@ -64,7 +64,7 @@ class TypeParser(Cursor):
         self.known_types: dict[str, Type] = {}
 
     def type(self) -> Type:
-        """A type, or a definition that holds one."""
+        """A type, also from a definition. Raises `SyntaxFault`."""
         lexer = self.lexer
         scalar = SCALARS.get(lexer.text)
         if scalar is not None and lexer.kind == WORD and type(scalar) in self.types:
@@ -125,7 +125,7 @@ class TypeParser(Cursor):
                 return self._coopmatrix()
 
     def element(self) -> Number:
-        """The element type in front of a shape; `f32x4` is one word, of which only `f32` is taken."""
+        """The element type before a shape; `f32x4` is one word, of which only `f32` is taken. Raises `SyntaxFault`."""
         lexer = self.lexer
         span = lexer.span
         if lexer.kind == DEFINITION:
@@ -142,14 +142,14 @@ class TypeParser(Cursor):
             hint = hints.for_type(lexer.text.split("x")[0]) or "the number types are " + ", ".join(NUMBERS)
             self.fail("type.element", f"expected a number type, found `{lexer.text}`", hint=hint)
         if found.group() not in NUMBERS:
-            self.fail("type.element", "bool is no element type", hint="use i8 and compare with 0")
+            self.fail("type.element", "bool is not an element type", hint="use i8 and compare with 0")
         if rest:
             lexer.split(found.end())
         lexer.advance()
         return NUMBERS[found.group()]
 
     def extent(self, what: str) -> Extent:
-        """An integer or `?`."""
+        """An integer, or None for `?`. Raises `SyntaxFault`, which says that `what` was expected."""
         if self.accept("?"):
             return None
         lexer = self.lexer
@@ -190,7 +190,7 @@ class TypeParser(Cursor):
         return shape
 
     def _static_sizes(self) -> list[Extent]:
-        """The sizes in a word such as `x4x8`, read at once; none where the word is anything else."""
+        """The sizes in a word such as `x4x8`, read at once; empty if the word is anything else."""
         word = self.lexer.text
         if not _STATIC_SIZES.fullmatch(word):
             return []
@@ -267,7 +267,7 @@ class TypeParser(Cursor):
         return TensorViewType(dim, has_dimensions, tuple(permutation))
 
     def _one_of(self, choices: Iterable[Choice], what: str, hint: str | None = None) -> Choice:
-        """A word that stands for a member of an enumeration."""
+        """The member of an enumeration that a word stands for. Raises `SyntaxFault`: `what` was expected."""
         for choice in choices:
             if self.accept(str(choice.value)):
                 return choice

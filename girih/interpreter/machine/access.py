@@ -1,7 +1,7 @@
-"""Reaching elements of a memref: index arithmetic with every index checked.
+"""Access to single elements of a memref: index arithmetic with every index checked.
 
 `locate` turns indices into flat positions and finds what is wrong with them; positions that must not be touched are
-replaced by a harmless one and reported in a mask. Everything that loads, stores or updates single elements uses it.
+replaced by a harmless one and marked in a mask. All loads, stores and updates of single elements use it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSIGNED = np.uint64
 
 @dataclass(slots=True)
 class MemoryPlace:
-    """Flat positions in a memory, and where they may be used: None for everywhere."""
+    """Flat positions in a memory, and the mask of those that may be used, None for all of them."""
 
     flat: Array
     usable: Mask | None
@@ -28,17 +28,18 @@ class MemoryPlace:
 
 
 def index_array(machine: Machine, index: Value | int) -> Array:
-    """An index operand as an array."""
+    """An index operand as an array with the axes of a scalar value."""
     return np.full((1, 1, 1), index, np.int64) if isinstance(index, int) else machine.array(index)
 
 
 def restrict(machine: Machine, bad: Mask) -> Mask:
-    """A condition, where work-items are active."""
+    """The condition `bad` for the active work-items, false for the others."""
     return bad if machine.mask is None else bad & machine.mask
 
 
 def outside(index: Array, size: Varying) -> Mask:
-    """Where an index is negative or not below the size: one comparison of unsigned numbers."""
+    """The mask of indices that are negative or not below the size."""
+    # As an unsigned number, a negative index is larger than any size.
     unsigned = np.ascontiguousarray(index).view(_UNSIGNED)
     if isinstance(size, np.ndarray):
         return unsigned >= size.astype(np.int64, copy=False).view(_UNSIGNED)
@@ -46,7 +47,7 @@ def outside(index: Array, size: Varying) -> Mask:
 
 
 def unavailable(machine: Machine, op: Op, memref: MemRefValue) -> Mask | None:
-    """Where a memref has no memory to offer, having noted why; None where it has some everywhere."""
+    """The mask of work-items for which a memref has no memory, after noting why; None if it has for all of them."""
     found: Mask | None = None
     if memref.null is not None and (bad := restrict(machine, memref.null)).any():
         machine.find(findings.null(memref.name), op, bad, argument=memref.name)
@@ -61,7 +62,10 @@ def unavailable(machine: Machine, op: Op, memref: MemRefValue) -> Mask | None:
 
 
 def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) -> MemRefValue:
-    """A memref that the work-items along the last `axes` axes share, as `Machine.uniform` has it for numbers."""
+    """A memref that the work-items along the last `axes` axes share: 1 for a subgroup, 2 for a work-group.
+
+    If they do not share it, that is found, and the memref of the first active work-item counts.
+    """
     held = (memref.offset, *memref.shape, *memref.strides, memref.null, memref.broken)
     arrays = [x for x in held if isinstance(x, np.ndarray)]
     if all(x.shape[2] == 1 and (axes == 1 or x.shape[1] == 1) for x in arrays):
@@ -85,7 +89,7 @@ def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) 
 
 
 def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> MemoryPlace:
-    """The flat positions of the elements that work-items access."""
+    """The flat positions of the elements that work-items access; indices out of bounds are found."""
     arrays = tuple(index_array(machine, i) for i in indices)
     flat: Varying = memref.offset
     bad: Mask | None = unavailable(machine, op, memref)
@@ -107,7 +111,7 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
 
 
 def read(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> Array:
-    """The elements at positions; 0 where they must not be touched."""
+    """The elements at positions, 0 for those that must not be touched; elements never written are found."""
     data = memref.elements.data
     if data.size == 0:
         return np.zeros(place.flat.shape, data.dtype)
@@ -130,9 +134,9 @@ def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: MemoryP
 
 
 def targets(machine: Machine, place: MemoryPlace, *values: Array) -> tuple[Array, list[Array], Mask | None]:
-    """Flat positions and values of the active work-items one by one, and which of them they are.
+    """The flat positions and values of the active work-items in a row, and the mask of these work-items.
 
-    Without a mask and with usable positions everywhere, arrays keep their axes.
+    If all work-items are active and all positions usable, the arrays keep their axes and the mask is None.
     """
     mask = machine.mask
     if place.usable is not None:
@@ -152,7 +156,7 @@ def targets(machine: Machine, place: MemoryPlace, *values: Array) -> tuple[Array
 
 
 def write(machine: Machine, memref: MemRefValue, place: MemoryPlace, value: Array) -> None:
-    """Store values at positions; of several work-items that store to one place, one wins, by default the last."""
+    """Store values at positions. Of several work-items that store to one element one wins, by default the last."""
     elements = memref.elements
     if elements.data.size == 0:
         return

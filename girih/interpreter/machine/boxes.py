@@ -1,7 +1,7 @@
-"""Whole tiles of memory at once: reading and writing boxes of elements at many offsets without an index per element.
+"""Reads and writes of whole tiles of memory: boxes of elements at many offsets, without an index per element.
 
-A box has one shape and one set of strides; `windows` shows a memory as an array of all its boxes, of which NumPy copies
-those that are asked for.
+All boxes of a call have one shape and one set of strides; `windows` shows a memory as an array of all such boxes, of
+which NumPy copies those that are wanted. Shapes, offsets and strides count elements.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Ints = tuple[int, ...]
 
 
 def span_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How many elements lie between the first and the last one, both counted; 0 for an empty shape."""
+    """The number of elements of memory from the first to the last of a box, both counted; 0 for an empty shape."""
     if 0 in shape:
         return 0
     return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
 
 
 def windows(data: Array, shape: Ints, strides: Ints, *, writeable: bool = False) -> Array:
-    """All boxes of a memory: axis 0 is the offset of the first element, then the modes from last to first.
+    """A view of all boxes of a memory: axis 0 is the offset of the first element, then come the modes, last to first.
 
-    The offsets go from 0 to the last at which the whole box lies inside; strides count elements and are not negative.
+    The offsets go from 0 to the last at which the whole box lies inside; strides are not negative.
     """
     span = span_of(shape, strides)
     size = data.itemsize
@@ -39,7 +39,7 @@ def windows(data: Array, shape: Ints, strides: Ints, *, writeable: bool = False)
 
 
 def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bool = False) -> Array:
-    """The boxes at offsets of any shape: axes of `offsets`, then the modes from first to last.
+    """The boxes at offsets: first the axes of `offsets`, which may be any, then the modes from first to last.
 
     Without `copy` a single box may be a view of the memory.
     """
@@ -50,12 +50,12 @@ def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy:
 
 
 def _first_to_last(boxes: Array, lead: int) -> Array:
-    """Boxes with their modes, which stand behind `lead` axes, the other way around."""
+    """Boxes with the order of their modes reversed; `lead` axes before the modes stay."""
     return boxes.transpose(*range(lead), *range(boxes.ndim - 1, lead - 1, -1))
 
 
 def _picked(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bool) -> Array:
-    """The boxes at offsets with the axes of `offsets`, then the modes from last to first."""
+    """The boxes at offsets: first the axes of `offsets`, then the modes from last to first."""
     view = windows(data, shape, strides)
     single = offsets.size == 1 and not copy
     found: Array = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
@@ -63,7 +63,7 @@ def _picked(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bo
 
 
 def write_boxes(elements: ElementView, offsets: Array, shape: Ints, strides: Ints, values: Array) -> None:
-    """Store boxes; `values` has the axes of `offsets`, or size 1 there, then the modes. Later boxes win."""
+    """Store boxes; later ones win. `values` has the axes of `offsets`, or size 1 there, then the modes."""
     if 0 in shape or offsets.size == 0:
         return
     turned = _first_to_last(values, offsets.ndim)
@@ -75,7 +75,7 @@ def write_boxes(elements: ElementView, offsets: Array, shape: Ints, strides: Int
 
 
 def unwritten(elements: ElementView, offsets: Array, shape: Ints, strides: Ints) -> Array | None:
-    """Where elements of boxes were never written, as an array of the boxes; None where all were."""
+    """The mask of elements of boxes that were never written, with the axes of `read_boxes`; None if all were."""
     marks = elements.followed
     if marks is None or 0 in shape or offsets.size == 0:
         return None

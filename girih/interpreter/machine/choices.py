@@ -1,4 +1,4 @@
-"""What the language leaves to the implementation, chosen in one place.
+"""The choices that the language leaves to the implementation, made in one place.
 
 Without a seed the choices are the fastest ones and always the same. With a seed they are drawn from it, so that a
 kernel that depends on one of them shows it: order and batches of work-groups, subgroup and work-group size where free,
@@ -37,29 +37,29 @@ class Choices:
 
     @property
     def varies(self) -> bool:
-        """Whether anything but the default is chosen."""
+        """Whether choices may differ from the default ones."""
         return self._random is not None
 
     def order(self, count: int) -> Indices:
-        """An order of so many work-groups."""
+        """An order of `count` work-groups, as their numbers."""
         if self._random is None:
             return np.arange(count, dtype=np.int64)
         return self._random.permutation(count).astype(np.int64)
 
     def batch(self, most: int) -> int:
-        """How many work-groups are executed at once."""
+        """The number of work-groups that are executed at once, at most `most`."""
         if self._random is None:
             return most
         return min(most, int(self._random.choice([1, 2, 3, 16, most])))
 
     def subgroup_size(self, possible: Sequence[int]) -> int:
-        """A subgroup size where the program leaves it open."""
+        """One of the possible subgroup sizes, for a program that leaves it open."""
         if self._random is None:
             return preferred_subgroup_size(list(possible))
         return int(self._random.choice(list(possible)))
 
     def work_group_size(self, subgroup_size: int, most: int) -> tuple[int, int]:
-        """A work-group size where the program leaves it open."""
+        """A work-group size in work-items, at most `most` in all, for a program that leaves it open."""
         if self._random is None:
             return subgroup_size, 1
         limit = max(1, min(4, most // subgroup_size))
@@ -68,15 +68,15 @@ class Choices:
         return subgroup_size * rows, columns
 
     def points(self, count: int) -> Indices | None:
-        """Which point of a loop comes at which place; None for the natural order."""
+        """An order of `count` points of a loop; None for the natural order."""
         if self._random is None or count < 2:
             return None
         return self._random.permutation(count).astype(np.int64)
 
     def pairs(self, most: int) -> int:
-        """How many pairs are combined side by side, before what comes out is combined with the rest."""
+        """The number of pairs, at most `most`, that are combined before the combinations join the rest."""
         return most if self._random is None else int(self._random.integers(1, most + 1))
 
     def summands(self, count: int) -> Indices | None:
-        """The order of a sum; None for the natural one."""
+        """An order of the `count` terms of a sum; None for the natural order."""
         return self.points(count)

@@ -1,4 +1,4 @@
-"""What checked execution finds, collected until the end of the launch."""
+"""The findings of checked execution, collected until the end of the launch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Findings:
         return bool(self._found)
 
     def add(self, finding: Finding) -> None:
-        """Keep the first of its kind, count the others."""
+        """Add a finding: the first of a code and place is kept, the others are counted."""
         key = (finding.code, finding.span)
         earlier = self._found.get(key)
         if earlier is not None:
@@ -33,5 +33,5 @@ class Findings:
             self._found[key] = finding
 
     def all(self) -> Sequence[Finding]:
-        """What was found, in source order."""
+        """The findings in source order."""
         return sorted(self._found.values(), key=lambda f: (f.span.start, f.code))

@@ -1,7 +1,7 @@
 """The machine: a batch of work-groups that execute a kernel side by side, with every access checked.
 
 Work-items run in lockstep: an instruction is executed for all active work-items of all work-groups of the batch before
-the next one starts. `Machine.mask` says which are active. What an instruction means is a function in `MEANINGS`.
+the next one starts. `Machine.mask` tells which are active. The meaning of an instruction is a function in `MEANINGS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ M = TypeVar("M", bound=Meaning)
 
 
 def meaning(*targets: type[Op]) -> Callable[[M], M]:
-    """Enter a function as the meaning of instructions."""
+    """The decorator that enters a function in `MEANINGS` as the meaning of some instructions."""
 
     def enter(function: M) -> M:
         for target in targets:
@@ -41,12 +41,12 @@ def meaning(*targets: type[Op]) -> Callable[[M], M]:
 
 
 class BudgetSpent(Exception):
-    """The launch executed as many instructions as it may."""
+    """The launch has executed as many instructions as it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchGeometry:
-    """Sizes of a launch: the grid in work-groups, the work-group in work-items, the subgroup."""
+    """The sizes of a launch: the grid in work-groups, the work-group and the subgroup in work-items."""
 
     grid: tuple[int, int, int]
     work_group_size: tuple[int, int]
@@ -58,7 +58,7 @@ class LaunchGeometry:
 
 
 class Machine:
-    """One batch of work-groups in execution."""
+    """One batch of work-groups in execution: their values, masks and findings."""
 
     def __init__(
         self,
@@ -114,31 +114,31 @@ class Machine:
     # --- values --------------------------------------------------------------------------
 
     def array(self, value: core.Value) -> Array:
-        """A scalar or matrix value."""
-        held: Array = self.env[value]
-        return held
+        """The array of a scalar or matrix value, with the axes that `values` describes."""
+        array: Array = self.env[value]
+        return array
 
     def memref(self, value: core.Value) -> MemRefValue:
-        """A memref value."""
-        held: MemRefValue = self.env[value]
-        return held
+        """The memref that a value is."""
+        memref: MemRefValue = self.env[value]
+        return memref
 
     def group(self, value: core.Value) -> GroupValue:
-        """A group value."""
-        held: GroupValue = self.env[value]
-        return held
+        """The group that a value is."""
+        group: GroupValue = self.env[value]
+        return group
 
     def set(self, value: core.Value, held: Value) -> None:
-        """Give a value to a name."""
+        """Set what a value of the program is from now on."""
         self.env[value] = held
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The full extent of the axes [work_group, subgroup, lane]."""
+        """The full size of the axes [work_group, subgroup, lane]."""
         return self.work_groups, self.subgroups, self.lanes
 
     def active(self) -> Mask:
-        """The mask as an array of full extent."""
+        """The mask of active work-items as an array of full size."""
         if self.mask is None:
             return np.ones(self.shape, np.bool_)
         return np.broadcast_to(self.mask, self.shape)
@@ -148,7 +148,7 @@ class Machine:
     def uniform(self, op: Op, name: str, held: Array, axes: int) -> Array:
         """A value that the work-items along the last `axes` axes share: 1 for a subgroup, 2 for a work-group.
 
-        Where they do not, that is found, and the first active work-item's value counts.
+        If they do not share it, that is found, and the value of the first active work-item counts.
         """
         reference, differs = self.common(held, axes)
         if differs is not None:
@@ -156,7 +156,7 @@ class Machine:
         return reference
 
     def common(self, held: Array, axes: int) -> tuple[Array, Mask | None]:
-        """The first active work-item's value along the last `axes` axes, and which active ones have another."""
+        """The first active work-item's value along the last `axes` axes, and the mask of active ones with another."""
         if held.shape[2] == 1 and (axes == 1 or held.shape[1] == 1):
             return held, None
         full = np.broadcast_to(held, self.shape)
@@ -169,13 +169,16 @@ class Machine:
         return reference.reshape(*kept, *(1,) * axes), differs.reshape(self.shape) if differs.any() else None
 
     def find_varying(self, op: Op, name: str, differs: Mask, axes: int) -> None:
-        """Note that an operand, or a value that the instruction sees, differs where it must not."""
+        """Note that an operand, or another value that the instruction uses, differs between work-items."""
         operand = getattr(op, name, None)
         argument = operand.name if isinstance(operand, core.Value) else None
         self.find(findings.not_uniform(op, name, work_group=axes == 2), op, differs, argument=argument)
 
     def together(self, op: Op, axes: int) -> Mask | None:
-        """The mask per subgroup (1) or work-group (2), for an instruction that all its work-items must meet."""
+        """The mask of active subgroups (`axes` 1) or work-groups (2) for an instruction that needs all work-items.
+
+        A subgroup or work-group of which only some work-items are active is found.
+        """
         mask = self.mask
         if mask is None or (mask.shape[2] == 1 and (axes == 1 or mask.shape[1] == 1)):
             return mask
@@ -203,9 +206,9 @@ class Machine:
         shape: tuple[Array | int, ...] | None = None,
         by_lane: bool = True,
     ) -> None:
-        """Note what is wrong where `bad`, an array like a scalar value that is already under the mask, is true.
+        """Note what is wrong for the work-items in `bad`, an array like a scalar value that is false for inactive ones.
 
-        `by_lane` is false for what a subgroup does as one.
+        `by_lane` is false for an instruction that a subgroup executes as one.
         """
         if not bad.any():
             return
@@ -246,7 +249,7 @@ class Machine:
 
 
 def _pick(held: Array | int, at: tuple[int, int, int]) -> int:
-    """The entry of a value at a work-item."""
+    """The number that a value is for a work-item."""
     if not isinstance(held, np.ndarray):
         return int(held)
     w, s, p = (min(i, n - 1) for i, n in zip(at, held.shape, strict=True))
@@ -254,7 +257,7 @@ def _pick(held: Array | int, at: tuple[int, int, int]) -> int:
 
 
 def split_group(groups: Array, grid: tuple[int, int, int]) -> tuple[Array, Array, Array]:
-    """From numbers of work-groups to their places in the grid, as scalar values."""
+    """The places of work-groups in the grid along x, y and z, as scalar values; `groups` has their numbers."""
     x, y, _ = grid
     ids = groups.astype(np.int64)[:, None, None]
     return ids % x, ids // x % y, ids // (x * y)

@@ -1,4 +1,4 @@
-"""The scalar meaning of the tensor language on NumPy arrays: arithmetic, comparison, functions, casts, sums, products.
+"""The numbers of the tensor language as NumPy arrays: arithmetic, comparison, functions, casts, sums, products.
 
 Guarantees:
 - Every function takes arrays with at least one axis, broadcasts as NumPy does, keeps no state and changes no operand;
@@ -58,7 +58,7 @@ quiet = functools.partial(np.errstate, all="ignore")
 
 
 def dtype(type: Scalar) -> np.dtype[Any]:
-    """The NumPy type that holds values of `type`."""
+    """The NumPy type for values of `type`."""
     return _DTYPES_BY_NAME[type.name if isinstance(type, Number) else "bool"]
 
 
@@ -81,7 +81,7 @@ _INTEGER_LIMITS = {size: (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for siz
 
 
 def _any_type(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array, Scalar], Array]:
-    """An operation that is one NumPy function for all types it is allowed for."""
+    """An operation that is one NumPy function for all of its types."""
 
     def operation(a: Array, b: Array, type: Scalar) -> Array:
         return function(a, b)
@@ -201,7 +201,7 @@ def _absolute(a: Array, type: Scalar) -> Array:
 
 
 def _length(larger: Array, smaller: Array) -> Array:
-    """The root of the sum of two squares in f64; what the sum and its root round off is put right by a Newton step."""
+    """The root of the sum of two squares in f64; a Newton step corrects the rounding of the sum and of its root."""
     _, exponent = np.frexp(larger)
     x, y = np.ldexp(larger, -exponent), np.ldexp(smaller, -exponent)
     x_square, y_square = x * x, y * y
@@ -215,7 +215,7 @@ def _length(larger: Array, smaller: Array) -> Array:
 
 
 def _lost_by_square(x: Array, square: Array) -> Array:
-    """What `square`, the rounded square of x, lacks; exact but for underflow (Dekker 1971)."""
+    """The rounding error of `square`, the rounded square of x; exact except for underflow (Dekker 1971)."""
     high = _leading_half(x)
     low = x - high
     lost: Array = high * high - square + 2 * high * low + low * low
@@ -507,7 +507,10 @@ def _operand(a: Array, accumulator: Number) -> Array:
 
 
 def _integer_matmul(a: Array, b: Array, wanted: np.dtype[Any]) -> Array:
-    """Through the float units where no sum can exceed what they hold exactly, otherwise NumPy's wrapping loops."""
+    """A product of integer matrices that wraps around.
+
+    It is computed in floating point if no sum can exceed the integers that are exact there, else by NumPy's loops.
+    """
     terms = a.shape[-1]
     small = terms == 0 or a.size == 0 or b.size == 0 or a.shape[-2] * terms * b.shape[-1] < _SMALL_PRODUCT
     bound = 0 if small else terms * _largest(a) * _largest(b)
@@ -521,7 +524,7 @@ def _integer_matmul(a: Array, b: Array, wanted: np.dtype[Any]) -> Array:
 
 
 def _largest(a: Array) -> int:
-    """A bound on the magnitudes in `a`: that of its type if it is good enough, otherwise the true one."""
+    """A bound on the magnitudes in `a`: that of its type if it is narrow, otherwise the largest magnitude."""
     return 1 << 8 * a.itemsize - 1 if a.itemsize < 4 else max(int(a.max()), -int(a.min()))
 
 

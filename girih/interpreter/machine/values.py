@@ -1,4 +1,4 @@
-"""What the machine computes with, besides NumPy arrays.
+"""The values that the machine computes with.
 
 A scalar value is an array with axes [work_group, subgroup, lane], each of full size or 1 where the value does not vary.
 A cooperative matrix is an array [work_group, subgroup, row, column]. Memrefs and groups are the classes below; their
@@ -28,7 +28,7 @@ Varying = int | Array
 
 @dataclass(slots=True, eq=False)
 class Lifetime:
-    """The work-groups in which local memory must not be used any more, None for none; its views share it."""
+    """The mask of work-groups in which local memory is freed, None for none; a memory's views share it."""
 
     ended: Mask | None = None
 
@@ -37,8 +37,8 @@ class Lifetime:
 class MemRefValue:
     """A memref: element (i, j, ...) is `elements.data[offset + i * strides[0] + ...]`.
 
-    `null` is true where there is no memory behind it; `broken` where a view that made it was outside what it shows:
-    accesses there do nothing, since the view itself was reported.
+    `null` is true for work-items for which the memref has no memory; `broken` for those whose view was outside of the
+    memref that it shows: their accesses do nothing, since the view itself was reported.
     """
 
     elements: ElementView
@@ -56,7 +56,7 @@ class MemRefValue:
 
 @dataclass(slots=True, eq=False)
 class GroupValue:
-    """A group: its members side by side in one memory."""
+    """A group of memrefs, which lie side by side in one memory."""
 
     elements: ElementView
     offsets: Array
@@ -70,7 +70,7 @@ class GroupValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelValue:
-    """Tensor layouts or views (None where one is illegal), and which of them each work-item has, as a scalar value."""
+    """Tensor layouts or views, None for an illegal one, and the number of each work-item's one as a scalar value."""
 
     models: tuple[TensorLayout | TensorView | None, ...]
     which: Array
@@ -80,7 +80,7 @@ Value = Array | MemRefValue | GroupValue | ModelValue
 
 
 def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefValue:
-    """A memref parameter; where there is no memory behind it, what is read has the element type all the same."""
+    """The value of a memref parameter; `dtype` is its element type, even if it has no memory."""
     if bound.elements is None:
         null = np.ones((1, 1, 1), np.bool_)
         nothing = Memory(np.zeros(0, np.uint8), None, name).view(dtype)
@@ -89,9 +89,9 @@ def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefV
 
 
 def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) -> tuple[GroupValue, list[Scatter]]:
-    """A group parameter, and how its memory goes back to its members after the run.
+    """The value of a group parameter, and how its memory goes back to its members after the run.
 
-    The members are laid side by side, so that work-groups that load different members still run together.
+    The members lie side by side in one memory, so that work-groups that load different members still run together.
     """
     position = 0
     bases: dict[tuple[int, ...], int] = {}
@@ -117,7 +117,7 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
 
 @dataclass(slots=True, eq=False)
 class Scatter:
-    """Where in the memory of its group the elements of a member lie, from the first to the last: from `first` on."""
+    """The place in its group's memory, beginning at `first`, of the elements of a member."""
 
     member: BoundMemRef
     elements: ElementView
@@ -128,26 +128,26 @@ class Scatter:
         return slice(self.first, self.first + self.elements.data.size)
 
     def write_back(self, group: ElementView) -> None:
-        """Put what the kernel left in the group's memory into the member, without what lies between its elements."""
+        """Copy the member's elements from the group's memory to the member; what lies between them stays."""
         if self.elements.data.flags.writeable:
             self._of_member(self.elements.data)[...] = self._of_member(group.data[self.part])
         if self.elements.marks is not None and group.marks is not None:
             self._of_member(self.elements.marks)[...] = self._of_member(group.marks[self.part])
 
     def _of_member(self, flat: Array) -> Array:
-        """Of an entry for each element of the memory, those of the member's elements."""
+        """The entries of `flat`, which has one for each element of the memory, for the member's elements."""
         return elements_of(flat, self.member.shape, self.member.strides)
 
 
 def _identity(memory: Memory) -> tuple[int, ...]:
-    """What tells the memories of members apart: the same elements, when only read, are needed once."""
+    """A key that is equal for members with the same memory, which is copied once if it is only read."""
     if memory.bytes.flags.writeable or memory.marks is not None:
         return (id(memory),)
     return _address_range(memory)
 
 
 def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> ElementView:
-    """One memory of so many elements for all members."""
+    """One memory of `size` elements for all members of a group."""
     marked = any(s.elements.marks is not None for s in scatters)
     memory = Memory(np.zeros(size * dtype.itemsize, np.uint8), None, name)
     if marked:

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, casts, constants and functions (`girih.ops.tile.arith`, `girih.ops.tile.math`)."""
+"""The meaning of arithmetic, comparisons, casts, constants and functions (`girih.ops.tile.arith`, `.math`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def scalar_type(type: Type) -> Number | Boolean:
 
 @meaning(*TILE_LANGUAGE.family(Binary))
 def binary(machine: Machine, op: Binary) -> None:
-    """Both operands in one type."""
+    """Compute an operation of two operands of one type."""
     mnemonic = op.spec.mnemonic
     type = scalar_type(op.a.type)
     a, b = machine.array(op.a), machine.array(op.b)
@@ -33,7 +33,7 @@ def binary(machine: Machine, op: Binary) -> None:
 
 
 def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
-    """Find divisions by zero and shifts that are too wide."""
+    """Find integer divisions by zero, and shifts by a negative amount or by the width of the type or more."""
     dividing = op.spec.mnemonic in ("div", "rem")
     bad = b == 0 if dividing else (b < 0) | (b >= bits)
     if not bad.any():
@@ -46,7 +46,7 @@ def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
 
 
 def _under_mask(machine: Machine, bad: Mask) -> Mask:
-    """A condition per work-item, or per component of a matrix, as one per active work-item or subgroup."""
+    """A condition for each work-item, or component of a matrix, as one for each active work-item or subgroup."""
     if bad.ndim == 4:
         bad = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
         subgroups: Mask | None = None if machine.mask is None else np.any(machine.mask, axis=2, keepdims=True)
@@ -56,19 +56,19 @@ def _under_mask(machine: Machine, bad: Mask) -> Mask:
 
 @meaning(*TILE_LANGUAGE.family(Unary))
 def unary(machine: Machine, op: Unary) -> None:
-    """One operand."""
+    """Compute an operation of one operand."""
     machine.set(op.result, numbers.UNARY[op.spec.mnemonic](machine.array(op.a), scalar_type(op.a.type)))
 
 
 @meaning(*TILE_LANGUAGE.family(Comparison))
 def comparison(machine: Machine, op: Comparison) -> None:
-    """Whether a relation holds."""
+    """Compute whether a relation holds between two operands."""
     machine.set(op.result, numbers.COMPARE[op.spec.mnemonic](machine.array(op.a), machine.array(op.b)))
 
 
 @meaning(*TILE_LANGUAGE.family(Math))
 def function(machine: Machine, op: Math) -> None:
-    """A mathematical function."""
+    """Compute a mathematical function."""
     type = scalar_type(op.a.type)
     assert isinstance(type, Number)
     machine.set(op.result, numbers.MATH[op.spec.mnemonic](machine.array(op.a), type))
@@ -76,7 +76,7 @@ def function(machine: Machine, op: Math) -> None:
 
 @meaning(Cast)
 def cast(machine: Machine, op: Cast) -> None:
-    """Another number type."""
+    """Convert a number or matrix to another number type."""
     source, target = scalar_type(op.a.type), scalar_type(op.result.type)
     assert isinstance(source, Number)
     assert isinstance(target, Number)
@@ -85,7 +85,7 @@ def cast(machine: Machine, op: Cast) -> None:
 
 @meaning(Bitcast)
 def bitcast(machine: Machine, op: Bitcast) -> None:
-    """The same bytes; axes keep their sizes."""
+    """Read the bytes of a number as another type; the axes of the array keep their sizes."""
     target = scalar_type(op.result.type)
     assert isinstance(target, Number)
     held = machine.array(op.a)
@@ -94,7 +94,7 @@ def bitcast(machine: Machine, op: Bitcast) -> None:
 
 @meaning(Constant)
 def constant(machine: Machine, op: Constant) -> None:
-    """A constant, made once per launch."""
+    """Set the result to a constant, which is made once per launch."""
     held = machine.constants.get(op.result)
     if held is None:
         held = numbers.constant(op.value, scalar_type(op.result.type))

@@ -1,7 +1,7 @@
-"""Atomic loads, stores and updates (`girih.ops.tile.memory`).
+"""The meaning of atomic loads, stores and updates (`girih.ops.tile.memory`).
 
-Updates of one place happen one after the other, work-item by work-item in an order that `Choices` may vary, each
-rounding in the element type; every work-item gets the value it found. Parts of complex numbers are independent.
+Updates of one element happen one after the other, in an order of the work-items that `Choices` may vary; each rounds in
+the element type, and every work-item gets the value from before its own. Parts of complex numbers are independent.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _ROUNDS = 16
 
 @meaning(AtomicLoad)
 def atomic_load(machine: Machine, op: AtomicLoad) -> None:
-    """As a load: in lockstep every load is atomic."""
+    """Load an element: in lockstep every load is atomic."""
     memref = machine.memref(op.tensor)
     machine.set(op.result, read(machine, op, memref, locate(machine, op, memref, op.indices)))
 
 
 @meaning(AtomicStore)
 def atomic_store(machine: Machine, op: AtomicStore) -> None:
-    """As a store."""
+    """Store an element: in lockstep every store is atomic."""
     memref = machine.memref(op.tensor)
     write(machine, memref, locate(machine, op, memref, op.indices), machine.array(op.value))
 
 
 @meaning(AtomicAdd, AtomicMin, AtomicMax)
 def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
-    """Every active work-item updates once, also in a collective region."""
+    """Update an element once for every active work-item, also in a collective region."""
     memref = machine.memref(op.tensor)
     type = op.tensor.type
     assert isinstance(type, MemRef)
@@ -60,7 +60,10 @@ def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
 
 
 def update(machine: Machine, data: Array, flat: Array, values: Array, operator: str, type: Number) -> Array:
-    """Apply updates one after the other and return what each found."""
+    """The values before each of some updates, which are applied to `data` one after the other.
+
+    Update k applies `operator` to the element at position `flat[k]` and `values[k]`.
+    """
     order = machine.choices.points(flat.size)
     if order is None:
         return _ordered_update(data, flat, values, operator, type)
@@ -76,9 +79,9 @@ def _ordered_update(data: Array, flat: Array, values: Array, operator: str, type
     for turn in range(min(int(counts.max(initial=0)), _ROUNDS)):
         more = counts > turn
         who = by_place[first[more] + turn]
-        found = data[places[more]]
-        old[who] = found
-        data[places[more]] = _apply(found, values[who], operator, type)
+        before = data[places[more]]
+        old[who] = before
+        data[places[more]] = _apply(before, values[who], operator, type)
     for number in np.flatnonzero(counts > _ROUNDS):
         begin, end = first[number] + _ROUNDS, first[number] + counts[number]
         who = by_place[begin:end]
@@ -96,7 +99,7 @@ _ACCUMULATE: dict[str, Any] = {"add": np.add, "max": np.fmax, "min": np.fmin}
 
 
 def _chain(start: Any, values: Array, operator: str, type: Number) -> Array:
-    """start, start ∘ v0, start ∘ v0 ∘ v1, ...: each step rounds in the type."""
+    """The values start, start ∘ v0, start ∘ v0 ∘ v1, ..., where ∘ is the operator; each step rounds in the type."""
     row = np.concatenate([np.asarray([start], values.dtype), values])
-    found: Array = _ACCUMULATE[operator].accumulate(row, dtype=row.dtype)
-    return found
+    chain: Array = _ACCUMULATE[operator].accumulate(row, dtype=row.dtype)
+    return chain

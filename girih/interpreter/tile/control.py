@@ -1,4 +1,4 @@
-"""Loops, branches and barriers under masks (`girih.ops.tile.control`)."""
+"""The meaning of loops, branches and barriers, under masks of active work-items (`girih.ops.tile.control`)."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from girih.ops.tile.control import Barrier, For, Foreach, ForeachTile, If, Paral
 
 @meaning(Parallel)
 def parallel(machine: Machine, op: Parallel) -> None:
-    """Every work-item executes the region."""
+    """Execute the region in every work-item."""
     machine.under(machine.mask, op.body)
 
 
 @meaning(Yield)
 def yield_(machine: Machine, op: Yield) -> None:
-    """Nothing happens here: what owns the region reads the values behind it."""
+    """Do nothing: the instruction that the region belongs to reads the values after it."""
 
 
 def yielded(machine: Machine, region: Region) -> list[Array]:
-    """The values that a region ended with."""
+    """The values that the `yield` of a region gave; empty without one."""
     last = region.terminator
     return [machine.array(v) for v in last.operands] if isinstance(last, Yield) else []
 
 
 @meaning(Barrier)
 def barrier(machine: Machine, op: Barrier) -> None:
-    """In lockstep a barrier has only to be met by all."""
+    """Check that all work-items meet the barrier, which is all that a barrier needs in lockstep."""
     machine.together(op, 2)
 
 
 def _condition(machine: Machine, op: Op, name: str, held: Array) -> Array:
-    """A value that decides about control flow: uniform over the work-group in a collective region."""
+    """A value that decides about control flow; in a collective region it is checked to be uniform."""
     return machine.uniform(op, name, held, 2) if machine.kind is RegionKind.COLLECTIVE else held
 
 
@@ -48,7 +48,7 @@ def _condition(machine: Machine, op: Op, name: str, held: Array) -> Array:
 
 @meaning(If)
 def if_(machine: Machine, op: If) -> None:
-    """Both regions under complementary masks; only one where all active work-items agree."""
+    """Execute both regions under complementary masks, or only one if all active work-items agree."""
     condition = _condition(machine, op, "condition", machine.array(op.condition)).astype(np.bool_, copy=False)
     outer = machine.mask
     there = condition if outer is None else condition & outer
@@ -80,7 +80,10 @@ def _return(machine: Machine, results: tuple[Value, ...], values: list[Array]) -
 
 
 def select(machine: Machine, op: Op, type: Type, condition: Mask, a: Array, b: Array) -> Array:
-    """`a` where the condition holds, `b` elsewhere; a matrix needs a condition that those who hold it share."""
+    """The value `a` for work-items for which the condition holds, `b` for the others.
+
+    For a matrix, the condition must be the same for all work-items that hold it together.
+    """
     if isinstance(type, CoopMatrix):
         whole = machine.uniform(op, "condition", condition, 2 if type.of_work_group else 1)
         return np.where(whole[..., None], a, b)
@@ -91,7 +94,7 @@ def select(machine: Machine, op: Op, type: Type, condition: Mask, a: Array, b: A
 
 
 def _one(held: Array) -> int | None:
-    """The value of an array that is the same everywhere; None where it varies."""
+    """The number that all work-items have; None if it varies."""
     if held.size == 1:
         return int(held.flat[0])
     first = held.flat[0]
@@ -100,7 +103,7 @@ def _one(held: Array) -> int | None:
 
 @meaning(For)
 def for_(machine: Machine, op: For) -> None:
-    """One iteration after the other; work-items that are through wait for the rest."""
+    """Execute one iteration after the other; work-items that have finished theirs wait for the others."""
     type = op.variable.type
     assert isinstance(type, Number)
     dtype = numbers.dtype(type)
@@ -119,7 +122,7 @@ def for_(machine: Machine, op: For) -> None:
 
 
 def _positive_step(machine: Machine, op: For, start: Array, stop: Array, step: Array) -> tuple[Array, Array]:
-    """End and step, where the step is positive; elsewhere those of a loop that runs 0 times."""
+    """The end and the step of a loop; a step that is not positive is found, and such a loop runs 0 times."""
     bad = step <= 0
     if not bad.any():
         return stop, step
@@ -132,7 +135,7 @@ def _positive_step(machine: Machine, op: For, start: Array, stop: Array, step: A
 def _uniform_loop(
     machine: Machine, op: For, trips: range, carried: list[Array], dtype: np.dtype[np.generic]
 ) -> list[Array]:
-    """All active work-items do the same iterations."""
+    """The last carried values of a loop in which all active work-items have the same iterations."""
     for trip in trips:
         machine.env[op.variable] = np.full((1, 1, 1), trip, dtype)
         machine.env.update(zip(op.carried, carried, strict=True))
@@ -144,7 +147,7 @@ def _uniform_loop(
 def _varying_loop(
     machine: Machine, op: For, start: Array, stop: Array, step: Array, carried: list[Array]
 ) -> list[Array]:
-    """Work-items leave the loop one by one."""
+    """The last carried values of a loop that work-items leave at different times."""
     outer = machine.mask
     trip = start
     going = trip < stop if outer is None else (trip < stop) & outer
@@ -165,7 +168,7 @@ def _varying_loop(
 
 
 def _ranges(machine: Machine, op: Foreach | ForeachTile) -> tuple[list[Array], list[Array]]:
-    """First value and end of each variable, per work-group."""
+    """The first value and the end of each variable, for each work-group."""
     starts = [machine.uniform(op, "start", machine.array(v), 2) for v in op.start]
     stops = [machine.uniform(op, "stop", machine.array(v), 2) for v in op.stop]
     return starts, stops
@@ -183,7 +186,7 @@ _COUNTED = 2**62
 
 
 def _distance(start: Array, stop: Array) -> Array:
-    """stop - start as i64, 0 where that is negative, at most `_COUNTED`."""
+    """The difference stop - start as i64, but 0 if it is negative, and at most `_COUNTED`."""
     low, high = _wide(start), _wide(stop)
     # The difference of any two i64 fits u64.
     apart = high.view(np.uint64) - low.view(np.uint64)
@@ -191,7 +194,7 @@ def _distance(start: Array, stop: Array) -> Array:
 
 
 def _product(sizes: list[Array]) -> Array:
-    """The product of sizes, at most `_COUNTED`; 0 where one is 0."""
+    """The product of sizes, at most `_COUNTED`; 0 if one is 0."""
     total: Array = np.ones((1, 1, 1), np.int64)
     for size in sizes:
         safe = np.maximum(size, 1)
@@ -204,7 +207,10 @@ def _product(sizes: list[Array]) -> Array:
 def _points(
     machine: Machine, sizes: list[Array], workers: int, worker: Array
 ) -> Iterator[tuple[list[Array], Mask | None]]:
-    """Rounds of a loop over the points of a box: each worker's point, counted from 0, and the mask of the round."""
+    """The rounds of a loop over the points of a box: each worker's point, counted from 0, and the mask of the round.
+
+    Workers are work-items or subgroups; `worker` has their numbers, `workers` is how many there are.
+    """
     total = _product(sizes)
     if machine.mask is not None:
         total = np.where(machine.mask.any(axis=(1, 2), keepdims=True), total, 0)
@@ -229,7 +235,7 @@ def _points(
 
 @meaning(Foreach)
 def foreach(machine: Machine, op: Foreach) -> None:
-    """The points are dealt out to the work-items in rounds."""
+    """Execute the region for all points, which are dealt out to the work-items in rounds."""
     starts, stops = _ranges(machine, op)
     counts = [_distance(a, b) for a, b in zip(starts, stops, strict=True)]
     lanes = np.arange(machine.subgroups * machine.lanes, dtype=np.int64).reshape(1, machine.subgroups, machine.lanes)
@@ -241,7 +247,7 @@ def foreach(machine: Machine, op: Foreach) -> None:
 
 @meaning(ForeachTile)
 def foreach_tile(machine: Machine, op: ForeachTile) -> None:
-    """The tiles are dealt out to the subgroups in rounds."""
+    """Execute the region for all tiles, which are dealt out to the subgroups in rounds."""
     starts, stops = _ranges(machine, op)
     counts = [-(-_distance(a, b) // n) for a, b, n in zip(starts, stops, op.tile_shape, strict=True)]
     subgroups = np.arange(machine.subgroups, dtype=np.int64).reshape(1, machine.subgroups, 1)

@@ -1,4 +1,5 @@
-"""Cooperative matrices as arrays [work_group, subgroup, row, column] (`girih.ops.tile.coopmatrix`)."""
+"""The meaning of instructions on cooperative matrices, which are arrays [work_group, subgroup, row, column]
+(`girih.ops.tile.coopmatrix`)."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def matrix_type(value: Value) -> CoopMatrix:
 
 
 def axes_of(type: CoopMatrix) -> int:
-    """The axes of scalar values over which a matrix is held together: 1 for a subgroup, 2 for a work-group."""
+    """The number of axes of scalar values that hold a matrix together: 1 for a subgroup, 2 for a work-group."""
     return 2 if type.of_work_group else 1
 
 
@@ -59,7 +60,7 @@ def axes_of(type: CoopMatrix) -> int:
 
 
 class Tile:
-    """Where the elements of a tile lie, for each subgroup: arrays have the axes [work_group, subgroup]."""
+    """The place of a tile in memory for each subgroup; arrays have the axes [work_group, subgroup]."""
 
     def __init__(self, machine: Machine, op: Any, type: CoopMatrix) -> None:
         self.machine, self.op, self.type = machine, op, type
@@ -78,7 +79,7 @@ class Tile:
         self.active = self._active(mask)
 
     def _active(self, mask: Mask | None) -> Mask | None:
-        """The subgroups that take part: None for all."""
+        """The mask of subgroups that access the tile; None for all of them."""
         bad = unavailable(self.machine, self.op, self.memref)
         if bad is None and mask is None:
             return None
@@ -92,31 +93,33 @@ class Tile:
 
     @property
     def offsets(self) -> Array:
-        """The flat position of the first element."""
+        """The flat position of the first element of each subgroup's tile."""
         return self.memref.offset + self.row * self.strides[0] + self.column * self.strides[1]
 
     def inside(self) -> Array:
-        """Which tiles lie wholly inside the memref."""
+        """The mask of subgroups whose tile lies wholly inside the memref."""
         rows, columns = self.type.shape
         m, n = self.sizes
         return (self.row >= 0) & (self.row <= m - rows) & (self.column >= 0) & (self.column <= n - columns)
 
     def whole(self) -> Array | None:
-        """The offsets [work_group, subgroup] where every tile of the batch can be moved as a box, None otherwise."""
+        """The flat positions of the first elements if every tile can be moved as a box; None otherwise."""
         if self.active is not None or not all(isinstance(s, int) for s in self.strides) or not self.inside().all():
             return None
         return self.offsets[:, :, 0]
 
     def strides_of_box(self) -> tuple[int, int]:
-        """The strides, where they are ints."""
+        """The strides of the tile's rows and columns in elements, for a tile that is moved as a box."""
         a, b = self.strides
         assert isinstance(a, int)
         assert isinstance(b, int)
         return a, b
 
     def elements(self) -> tuple[Array, Mask]:
-        """Flat positions [work_group, subgroup, row, column], and which may be accessed; the others are reported
-        unless the checked flag leaves them out."""
+        """The flat positions [work_group, subgroup, row, column] and the mask of those that may be accessed.
+
+        The others are found, unless the checked flag leaves them out.
+        """
         rows, columns = self.type.shape
         i = np.arange(rows, dtype=np.int64)[:, None]
         j = np.arange(columns, dtype=np.int64)[None, :]
@@ -168,7 +171,7 @@ def _matrix_axes(held: Varying) -> Varying:
 
 @meaning(CooperativeMatrixLoad, CooperativeMatrixAtomicLoad)
 def load(machine: Machine, op: CooperativeMatrixLoad | CooperativeMatrixAtomicLoad) -> None:
-    """A tile: as boxes where all tiles of the batch lie inside, element by element otherwise."""
+    """Load tiles: as boxes if all tiles of the batch lie inside the memref, element by element otherwise."""
     tile = Tile(machine, op, matrix_type(op.result))
     data = tile.memref.elements.data
     offsets = tile.whole()
@@ -186,7 +189,7 @@ def load(machine: Machine, op: CooperativeMatrixLoad | CooperativeMatrixAtomicLo
 
 @meaning(CooperativeMatrixStore, CooperativeMatrixAtomicStore)
 def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomicStore) -> None:
-    """A tile back to memory."""
+    """Store tiles: as boxes if all tiles of the batch lie inside the memref, element by element otherwise."""
     tile = Tile(machine, op, matrix_type(op.matrix))
     values = machine.array(op.matrix)
     elements = tile.memref.elements
@@ -216,7 +219,7 @@ _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
 
 @meaning(*_OPERATORS)
 def atomic_update(machine: Machine, op: MatrixAtomicUpdate) -> None:
-    """Every component of every active subgroup's tile updates once."""
+    """Update each element of every active subgroup's tile once."""
     tile = Tile(machine, op, matrix_type(op.matrix))
     type_ = op.memory.type
     assert isinstance(type_, MemRef)
@@ -233,7 +236,7 @@ def atomic_update(machine: Machine, op: MatrixAtomicUpdate) -> None:
 
 @meaning(CooperativeMatrixPrefetch)
 def prefetch(machine: Machine, op: CooperativeMatrixPrefetch) -> None:
-    """A hint: only what every subgroup must agree on is checked."""
+    """Check that operands are uniform, and do nothing else: a prefetch is a hint."""
     machine.together(op, 1)
     for name in ("row", "column"):
         machine.uniform(op, name, machine.array(getattr(op, name)), 1)
@@ -245,7 +248,7 @@ def prefetch(machine: Machine, op: CooperativeMatrixPrefetch) -> None:
 
 @meaning(CooperativeMatrixConstruct)
 def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
-    """One number everywhere."""
+    """Make a matrix with one number in every component."""
     axes = axes_of(matrix_type(op.result))
     machine.together(op, axes)
     number = machine.uniform(op, "a", machine.array(op.a), axes)[..., None]
@@ -254,7 +257,7 @@ def construct(machine: Machine, op: CooperativeMatrixConstruct) -> None:
 
 @meaning(CooperativeMatrixMulAdd)
 def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
-    """a b + c, rounded once to the result; integers wrap in the type of the result."""
+    """Compute a b + c, rounded once to the type of the result, in which integers wrap around."""
     machine.together(op, axes_of(matrix_type(op.result)))
     source, target = matrix_type(op.c).component, matrix_type(op.result).component
     accumulator = product_accumulator(source, target)
@@ -265,7 +268,7 @@ def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
 
 @meaning(CooperativeMatrixScale)
 def scale(machine: Machine, op: CooperativeMatrixScale) -> None:
-    """A number times a matrix."""
+    """Multiply a matrix by a number."""
     axes = axes_of(matrix_type(op.result))
     machine.together(op, axes)
     number = machine.uniform(op, "a", machine.array(op.a), axes)[..., None]
@@ -281,7 +284,7 @@ _REDUCTIONS: dict[type[Reduce], Any] = {
 
 @meaning(*_REDUCTIONS)
 def reduce(machine: Machine, op: Reduce) -> None:
-    """The sum, maximum or minimum of each row or column."""
+    """Compute the sum, maximum or minimum of each row or column."""
     machine.together(op, axes_of(matrix_type(op.a)))
     type_ = matrix_type(op.a).component
     a = machine.array(op.a)
@@ -300,7 +303,7 @@ def reduce(machine: Machine, op: Reduce) -> None:
 
 @meaning(CooperativeMatrixTranspose)
 def transpose(machine: Machine, op: CooperativeMatrixTranspose) -> None:
-    """Rows become columns, in the component type of the result."""
+    """Transpose a matrix and convert it to the component type of the result."""
     source, target = matrix_type(op.matrix), matrix_type(op.result)
     machine.together(op, axes_of(source))
     machine.set(op.result, numbers.cast(machine.array(op.matrix).swapaxes(2, 3), source.component, target.component))
@@ -310,14 +313,14 @@ def transpose(machine: Machine, op: CooperativeMatrixTranspose) -> None:
 
 
 def _layout(machine: Machine, type: CoopMatrix) -> ComponentLayout:
-    """The layout for the subgroup size of the launch, which was chosen so that there is one."""
+    """The layout of a matrix type for the subgroup size of the launch, which was chosen so that there is one."""
     found = layout_of(type, machine.geometry.subgroup_size)
     assert found is not None
     return found
 
 
 def _positions(machine: Machine, type: CoopMatrix, component: int) -> tuple[Array, Array, Array]:
-    """The row and column that each work-item holds as a component, and whether the column exists."""
+    """The row and column of the component that each work-item holds, and whether the matrix has that column."""
     layout = _layout(machine, type)
     places = [layout.position(lane, component) for lane in range(layout.subgroup_size)]
     rows, columns = (np.array(x) for x in zip(*places, strict=True))
@@ -326,7 +329,7 @@ def _positions(machine: Machine, type: CoopMatrix, component: int) -> tuple[Arra
 
 @meaning(CooperativeMatrixExtract)
 def extract(machine: Machine, op: CooperativeMatrixExtract) -> None:
-    """A component of each work-item; padding is zero."""
+    """Give each work-item one of the components that it holds; padding is zero."""
     machine.together(op, 1)
     rows, columns, exists = _positions(machine, matrix_type(op.matrix), op.index)
     held = machine.array(op.matrix)[:, :, rows, columns]
@@ -335,7 +338,7 @@ def extract(machine: Machine, op: CooperativeMatrixExtract) -> None:
 
 @meaning(CooperativeMatrixInsert)
 def insert(machine: Machine, op: CooperativeMatrixInsert) -> None:
-    """A copy with one component of each work-item replaced."""
+    """Copy a matrix and replace one component of each work-item."""
     machine.together(op, 1)
     rows, columns, exists = _positions(machine, matrix_type(op.matrix), op.index)
     a, held = machine.array(op.a), machine.array(op.matrix)

@@ -1,4 +1,4 @@
-"""Cooperative matrices in interleaved blocks of memory (`girih.ops.tile.coopmatrix_tensor`, 002 3.X).
+"""The meaning of loads and stores of matrices in interleaved blocks (`girih.ops.tile.coopmatrix_tensor`, 002 3.X).
 
 A component is moved byte by byte: blocks are interleaved in words of 4 bytes, which an 8-byte component straddles.
 """
@@ -27,14 +27,14 @@ from girih.ops.tile.coopmatrix_tensor import (
 
 @lru_cache(64)
 def _bytes(order: BlockOrder, rows: int, columns: int, size: int, stride: int) -> Array:
-    """The byte in memory of each byte of each component, as [row, column, byte]."""
+    """The distance from the matrix's first byte to each byte of each component: an array [row, column, byte]."""
     model = BlockedInterleaved("row" if order is BlockOrder.ROW else "column", rows, columns, size, stride)
     i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
     return np.stack([model.byte(i, j, byte) for byte in range(size)], axis=-1)
 
 
 def _place(machine: Machine, op: BlockedAccess, type: CoopMatrix) -> tuple[MemRefValue, Array, Mask]:
-    """The memref, the element of the memory at which each matrix begins, and which of them are accessed."""
+    """The memref, the element of the memory at which each matrix begins, and the mask of those that are accessed."""
     axes = axes_of(type)
     mask = machine.together(op, axes)
     memref = shared(machine, op, "memory", machine.memref(op.memory), axes)
@@ -56,14 +56,14 @@ def _place(machine: Machine, op: BlockedAccess, type: CoopMatrix) -> tuple[MemRe
 
 
 def _spots(op: BlockedAccess, type: CoopMatrix, start: Array) -> Array:
-    """The bytes of the memory, [work_group, subgroup, row, column, byte]."""
+    """The place in the memory of each byte of each component: an array [work_group, subgroup, row, column, byte]."""
     size = type.component.size
     return start[..., None, None] * size + _bytes(op.order, *type.shape, size, op.stride)
 
 
 @meaning(CooperativeMatrixLoadBlockedInterleaved)
 def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
-    """A matrix from its blocks; zeros where it does not lie in the memref."""
+    """Load matrices from their blocks; a matrix that does not lie in the memref is zero."""
     type_ = matrix_type(op.result)
     dtype = numbers.dtype(type_.component)
     memref, start, usable = _place(machine, op, type_)
@@ -85,7 +85,7 @@ def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
 
 @meaning(CooperativeMatrixStoreBlockedInterleaved)
 def store(machine: Machine, op: CooperativeMatrixStoreBlockedInterleaved) -> None:
-    """A matrix to its blocks."""
+    """Store matrices in their blocks."""
     type_ = matrix_type(op.matrix)
     memref, start, usable = _place(machine, op, type_)
     values = np.ascontiguousarray(machine.array(op.matrix))

@@ -1,4 +1,5 @@
-"""Regions over components of cooperative matrices (`ops.tile.coopmatrix_regions`): the components are work-items."""
+"""The meaning of regions over components of matrices, which are executed with a work-item for each component
+(`girih.ops.tile.coopmatrix_regions`)."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixApply, 
 
 @contextmanager
 def components(machine: Machine, count: int, columns: int, *, of_work_group: bool) -> Iterator[None]:
-    """So many components are the work-items of each subgroup, or of each work-group; `columns` of them are a row.
+    """A context in which each subgroup, or each work-group, has `count` work-items, one for each component.
 
-    0 columns stand for combinations of components, which have no place in the matrix.
+    `columns` of them are a row; 0 columns stand for combinations of components, which have no place in the matrix.
     """
     before = machine.lanes, machine.subgroups, machine.component_columns
     machine.lanes, machine.component_columns = count, columns
@@ -34,13 +35,13 @@ def components(machine: Machine, count: int, columns: int, *, of_work_group: boo
 
 
 def as_items(matrix: Array) -> Array:
-    """A matrix [work_group, subgroup, row, column] as a scalar value of one work-item per component."""
+    """A matrix [work_group, subgroup, row, column] as a scalar value with one work-item for each component."""
     return np.ascontiguousarray(matrix).reshape(*matrix.shape[:2], -1)
 
 
 @meaning(CooperativeMatrixApply)
 def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
-    """The region is executed with one work-item for each component of the matrices."""
+    """Execute the region with one work-item for each component of the matrices."""
     type_ = matrix_type(op.result)
     axes = axes_of(type_)
     mask = machine.together(op, axes)
@@ -67,7 +68,7 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
 
 @meaning(CooperativeMatrixCombine)
 def combine(machine: Machine, op: CooperativeMatrixCombine) -> None:
-    """What belongs together is halved by combining pairs, until one is left; order and pairs are choices."""
+    """Combine components in pairs until one is left of each row, column or block; the order is a choice."""
     type_ = matrix_type(op.matrix)
     mask = machine.together(op, axes_of(type_))
     held = _together(op.along, machine.array(op.matrix))
@@ -82,7 +83,7 @@ def combine(machine: Machine, op: CooperativeMatrixCombine) -> None:
 
 
 def _combined(machine: Machine, op: CooperativeMatrixCombine, mask: Mask | None, left: Array, right: Array) -> Array:
-    """The region for each pair of two arrays [work_group, subgroup, ...]."""
+    """The values that the region yields for each pair of entries of two arrays [work_group, subgroup, ...]."""
     lead = left.shape[:2]
     count = left[0, 0].size
     machine.env[op.left], machine.env[op.right] = left.reshape(*lead, count), right.reshape(*lead, count)
@@ -93,7 +94,7 @@ def _combined(machine: Machine, op: CooperativeMatrixCombine, mask: Mask | None,
 
 
 def _together(along: Combined, matrix: Array) -> Array:
-    """[work_group, subgroup, what is told apart, what is combined]."""
+    """The components as an array [work_group, subgroup, set, component]: those of a set are combined."""
     groups, subgroups, rows, columns = matrix.shape
     match along:
         case Combined.ROW:
@@ -108,7 +109,7 @@ def _together(along: Combined, matrix: Array) -> Array:
 
 
 def _spread(along: Combined, combined: Array, type: CoopMatrix) -> Array:
-    """The matrix that holds combinations [work_group, subgroup, what is told apart]."""
+    """The matrix whose components are the combinations, an array [work_group, subgroup, set]."""
     match along:
         case Combined.COLUMN:
             combined = combined[:, :, None, :]

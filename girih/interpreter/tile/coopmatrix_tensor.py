@@ -1,4 +1,4 @@
-"""Loads and stores of cooperative matrices through tensor layouts and views (`girih.ops.tile.coopmatrix_tensor`).
+"""The meaning of loads and stores of matrices through tensor layouts and views (`girih.ops.tile.coopmatrix_tensor`).
 
 Arrays have the axes [work_group, subgroup, row, column]; the subgroup axis has size 1 for matrices of the work-group.
 """
@@ -36,7 +36,7 @@ def _access(layout: TensorLayout, view: TensorView | None, rows: int, columns: i
 
 
 class TensorOperand:
-    """Where the components of a matrix lie, for each subgroup: `element`, `kind`, and the `base` in the memory."""
+    """The places of a matrix's components for each subgroup: `element` counts from `offset`, `kind` is a `Kind`."""
 
     def __init__(self, machine: Machine, op: TensorAccess, type: CoopMatrix, *, store: bool, unit: int) -> None:
         self.machine, self.op, self.type, self.unit = machine, op, type, unit
@@ -63,7 +63,7 @@ class TensorOperand:
     # --- models --------------------------------------------------------------------------
 
     def _choose(self, axes: int, store: bool) -> Array:
-        """Which access each subgroup makes; `illegal` where there is none."""
+        """The number of the access that each subgroup makes; sets `illegal` for those without a legal one."""
         machine, op = self.machine, self.op
         values: list[ModelValue] = [machine.env[op.layout]]
         which = [machine.uniform(op, "layout", values[0].which, axes)]
@@ -95,7 +95,7 @@ class TensorOperand:
         return chosen[..., 0]
 
     def pick(self, arrays: list[Array], default: int) -> Array:
-        """Of one array [row, column] for each access, that of each subgroup."""
+        """The array of each subgroup's access; `arrays` has one, [row, column], for each access."""
         full = [np.full(self.type.shape, default) if a.shape != self.type.shape else a for a in arrays]
         if len(full) == 1:
             return full[0][None, None]
@@ -105,7 +105,7 @@ class TensorOperand:
     # --- checks --------------------------------------------------------------------------
 
     def _check_base(self) -> None:
-        """Find bases that are no multiple of 16 bytes; the access is made all the same."""
+        """Find bases that are not a multiple of 16 bytes; the access takes place nevertheless."""
         data = self.memref.elements.data
         address = data.ctypes.data if data.size else 0
         base = address + (_wide(self.memref.offset) + self.offset) * data.itemsize
@@ -114,20 +114,20 @@ class TensorOperand:
             self.find(bad, findings.misaligned(self.op, self.memref.name))
 
     def _check_defined(self) -> None:
-        """Find components outside a layout whose clamp mode says nothing about them."""
+        """Find components outside a layout whose clamp mode leaves them undefined."""
         bad = (self.kind == Kind.UNDEFINED) & self.active
         if bad.any():
             words = findings.undefined(self.op)
             self.find(bad, replace(words, message=words.at(self.first(bad)[2:], self.type.shape)))
 
     def first(self, bad: Array) -> tuple[int, int, int, int]:
-        """The first component with which something is wrong: work-group, subgroup, row and column."""
+        """The work-group, subgroup, row and column of the first component in a mask."""
         full = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, self.active.shape))
         w, s, i, j = (int(x) for x in np.argwhere(full)[0])
         return w, s, i, j
 
     def find(self, bad: Array, words: FindingWords, position: tuple[Array, Varying] | None = None) -> None:
-        """Note what is wrong with components; `position` is the element of the memref, and its size, if one is."""
+        """Note what is wrong with the components in `bad`; `position` has their elements and the memref's size."""
         full = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, self.active.shape))
         index: tuple[int, ...] | None = None
         shape: tuple[Varying, ...] | None = None
@@ -138,7 +138,10 @@ class TensorOperand:
         self.machine.find(words, self.op, groups, argument=self.memref.name, index=index, shape=shape, by_lane=False)
 
     def touched(self) -> tuple[Array, Mask]:
-        """The element of the memory at which each component or block begins, and which of them may be touched."""
+        """The element of the memory at which each component or block begins, and the mask of those that are accessed.
+
+        Components outside of the memref are found.
+        """
         wanted = (self.element >= 0) & (self.kind != Kind.UNDEFINED) & self.active
         elements = self.memref.elements
         step = self.unit // elements.data.itemsize
@@ -168,13 +171,13 @@ _NOTHING = Access(np.empty((0, 0), np.int64), np.empty((0, 0), np.uint8))
 
 
 def _wide(held: Varying) -> Varying:
-    """A value with an axis more."""
+    """A value with one more axis, of size 1, at the end."""
     return held[..., None] if isinstance(held, np.ndarray) else held
 
 
 @meaning(CooperativeMatrixLoadTensor)
 def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
-    """Components from memory or from decoded blocks, the clamp value, or those of `init`."""
+    """Load components from memory or from decoded blocks; others are the clamp value, or come from `init`."""
     type_ = matrix_type(op.result)
     dtype = numbers.dtype(type_.component)
     block = op.block_type if isinstance(op.block_type, MemRef) else None
@@ -196,7 +199,7 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
 
 @meaning(CooperativeMatrixStoreTensor)
 def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
-    """Components to memory; of several that go to one place one wins, which is found all the same."""
+    """Store components; several that go to one element are found, and one of them wins."""
     type_ = matrix_type(op.matrix)
     tensor = TensorOperand(machine, op, type_, store=True, unit=type_.component.size)
     _check_aliasing(tensor)
@@ -231,7 +234,7 @@ def _check_aliasing(tensor: TensorOperand) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Copies of the blocks that are touched, one after the other, and which one each component lies in."""
+    """Copies of the blocks that are accessed, one after the other, and the number of each component's block."""
 
     elements: ElementView
     number: Array
@@ -252,7 +255,7 @@ def _blocks(tensor: TensorOperand, block: MemRef, name: str, flat: Array, usable
 def _decode(
     machine: Machine, op: CooperativeMatrixLoadTensor, tensor: TensorOperand, block: MemRef, flat: Array, usable: Mask
 ) -> Array:
-    """The region for every component that lies in a block."""
+    """The values that the region yields for the components that lie in blocks."""
     assert op.block is not None
     assert op.body is not None
     shape = (*tensor.full, *tensor.type.shape)
@@ -274,7 +277,7 @@ def _decode(
 
 
 def _coordinates(tensor: TensorOperand) -> list[Array]:
-    """The coordinates of the blocks, then those inside them, as index values."""
+    """The numbers of the blocks in each dimension, then the positions inside them, as index values."""
     missing = np.empty((0, 0), np.int64)
     found: list[Array] = []
     for arrays in ([a.block for a in tensor.accesses], [a.within for a in tensor.accesses]):

@@ -1,4 +1,4 @@
-"""Collective linear algebra (`girih.ops.tile.linalg`): one NumPy expression for all work-groups with the same shapes.
+"""The meaning of linear algebra (`girih.ops.tile.linalg`): one NumPy expression for all work-groups of one shape.
 
 Products and sums are computed in the accumulator type of the target's element type and rounded once.
 """
@@ -31,7 +31,7 @@ _TEAM_ELEMENTS = 2**20
 
 @dataclass(slots=True)
 class Box:
-    """A memref for work-groups that agree on its shape and strides: where it starts in each."""
+    """A memref with one shape and one set of strides for some work-groups, and its first element in each."""
 
     memref: MemRefValue
     offsets: Array
@@ -41,7 +41,7 @@ class Box:
 
 @dataclass(slots=True)
 class Team:
-    """Work-groups of the batch, by number, for which all operands have the same shapes."""
+    """Work-groups of the batch, by their numbers, for which every operand has one shape."""
 
     groups: Array
     boxes: list[Box]
@@ -82,7 +82,7 @@ def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
 
 
 def _parts(machine: Machine, groups: Array, memrefs: list[MemRefValue], extents: list[Ints]) -> Iterator[Team]:
-    """Teams whose boxes together take up no more than some megabytes, where they are more than one work-group."""
+    """The work-groups in teams whose boxes together take at most some megabytes, or of a single work-group."""
     elements = sum(prod(row[: len(row) // 2]) for row in extents)
     most = max(1, _TEAM_ELEMENTS // max(1, elements))
     for begin in range(0, groups.size, most):
@@ -103,7 +103,7 @@ def _team(machine: Machine, groups: Array, memrefs: list[MemRefValue], extents: 
 
 
 def _at(machine: Machine, groups: Array) -> Array:
-    """A mask of work-groups."""
+    """The mask of the work-groups with these numbers."""
     mask = np.zeros((machine.work_groups, 1, 1), np.bool_)
     mask[groups] = True
     return mask
@@ -135,10 +135,10 @@ Product = Callable[[list[Array], Number], Array]
 
 
 def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check: Any, product: Product) -> None:
-    """target := alpha product + beta target, for every team.
+    """Compute target := alpha product + beta target for every team.
 
-    The product gets the boxes of `names` and the accumulator type; its result has the target's shape. The constant 0
-    as beta does not read the target.
+    The function `product` gets the boxes of `names` and the accumulator type; its result has the target's shape. If
+    beta is the constant 0, the target is not read.
     """
     type_ = getattr(op, target).type
     assert isinstance(type_, MemRef)
@@ -173,7 +173,7 @@ _BINARY = numbers.BINARY
 
 
 def _scalar(machine: Machine, op: Any, name: str, accumulator: Number) -> Array:
-    """alpha or beta per work-group, in the accumulator type."""
+    """The scalar alpha or beta of each work-group, in the accumulator type."""
     value: Value = getattr(op, name)
     type_ = value.type
     assert isinstance(type_, Number)
@@ -199,7 +199,7 @@ def _atomic(machine: Machine, op: Op, team: Team, goal: Box, value: Array, eleme
 
 
 def _to(operand: Value, array: Array, accumulator: Number) -> Array:
-    """Elements of an operand in the accumulator type."""
+    """The elements of an operand, converted to the accumulator type."""
     type_ = operand.type
     assert isinstance(type_, MemRef)
     return numbers.cast(array, type_.element, accumulator)
@@ -215,7 +215,7 @@ def _turn(array: Array, transpose: bool) -> Array:
 
 @meaning(Axpby)
 def axpby(machine: Machine, op: Axpby) -> None:
-    """b := alpha op(a) + beta b."""
+    """Compute b := alpha op(a) + beta b."""
 
     def check(machine: Machine, op: Axpby, team: Team) -> bool:
         a, b = team.boxes
@@ -226,7 +226,7 @@ def axpby(machine: Machine, op: Axpby) -> None:
 
 @meaning(Cumsum)
 def cumsum(machine: Machine, op: Cumsum) -> None:
-    """b := alpha (cumulative sum of a along a mode) + beta b."""
+    """Compute b := alpha (cumulative sum of a along a mode) + beta b."""
 
     def check(machine: Machine, op: Cumsum, team: Team) -> bool:
         a, b = team.boxes
@@ -237,7 +237,7 @@ def cumsum(machine: Machine, op: Cumsum) -> None:
 
 @meaning(Sum)
 def sum_(machine: Machine, op: Sum) -> None:
-    """b := alpha op(a) 1 + beta b."""
+    """Compute b := alpha (sum of op(a)) + beta b."""
 
     def check(machine: Machine, op: Sum, team: Team) -> bool:
         a, b = team.boxes
@@ -253,7 +253,7 @@ def sum_(machine: Machine, op: Sum) -> None:
 
 
 def multiply(machine: Machine, a: Array, b: Array, accumulator: Number) -> Array:
-    """A matrix product, its sums in an order that `Choices` may vary."""
+    """The product of two matrices; `Choices` may vary the order of its sums."""
     order = machine.choices.summands(a.shape[-1])
     if order is not None:
         a, b = a[..., order], b[..., order, :]
@@ -262,7 +262,7 @@ def multiply(machine: Machine, a: Array, b: Array, accumulator: Number) -> Array
 
 @meaning(Gemm)
 def gemm(machine: Machine, op: Gemm) -> None:
-    """c := alpha op1(a) op2(b) + beta c."""
+    """Compute c := alpha op1(a) op2(b) + beta c."""
 
     def check(machine: Machine, op: Gemm, team: Team) -> bool:
         (m, k), (depth, n) = _turned(team.boxes[0].shape, op.transpose_a), _turned(team.boxes[1].shape, op.transpose_b)
@@ -278,7 +278,7 @@ def gemm(machine: Machine, op: Gemm) -> None:
 
 @meaning(Gemv)
 def gemv(machine: Machine, op: Gemv) -> None:
-    """c := alpha op1(a) b + beta c."""
+    """Compute c := alpha op1(a) b + beta c."""
 
     def check(machine: Machine, op: Gemv, team: Team) -> bool:
         m, k = _turned(team.boxes[0].shape, op.transpose)
@@ -294,7 +294,7 @@ def gemv(machine: Machine, op: Gemv) -> None:
 
 @meaning(Ger)
 def ger(machine: Machine, op: Ger) -> None:
-    """c := alpha a b^T + beta c."""
+    """Compute c := alpha a b^T + beta c."""
 
     def check(machine: Machine, op: Ger, team: Team) -> bool:
         a, b, c = (box.shape for box in team.boxes)
@@ -308,7 +308,7 @@ def ger(machine: Machine, op: Ger) -> None:
 
 @meaning(Hadamard)
 def hadamard(machine: Machine, op: Hadamard) -> None:
-    """c := alpha a * b + beta c, entry by entry."""
+    """Compute c := alpha a * b + beta c, entry by entry."""
 
     def check(machine: Machine, op: Hadamard, team: Team) -> bool:
         a, b, c = (box.shape for box in team.boxes)

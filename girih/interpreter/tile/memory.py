@@ -1,4 +1,4 @@
-"""Allocation, loads, stores and views (`girih.ops.tile.memory`)."""
+"""The meaning of allocations, loads, stores and views (`girih.ops.tile.memory`)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from girih.ops.tile.memory import (
 )
 
 _LOCAL_ALIGNMENT = 128
-"""So many bytes divide the distance between the local memories of two work-groups (the largest usual alignment)."""
+"""The largest usual alignment in bytes; the distance between two work-groups' local memories is a multiple of it."""
 
 
 @meaning(Alloca)
 def alloca(machine: Machine, op: Alloca) -> None:
-    """Fresh memory for each work-group of the batch, side by side."""
+    """Allocate fresh memory for each work-group of the batch, side by side."""
     type = op.result.type
     assert isinstance(type, MemRef)
     shape = tuple(n for n in type.shape if n is not None)
@@ -54,7 +54,7 @@ def alloca(machine: Machine, op: Alloca) -> None:
 
 @meaning(LifetimeStop)
 def lifetime_stop(machine: Machine, op: LifetimeStop) -> None:
-    """The memory must not be used any more, through no view of it, by the work-groups that come here."""
+    """Free a memory and all its views for the work-groups that come here; later uses are found."""
     lifetime = machine.memref(op.memory).lifetime
     here = np.any(machine.active(), axis=(1, 2), keepdims=True)
     lifetime.ended = here if lifetime.ended is None else lifetime.ended | here
@@ -62,7 +62,7 @@ def lifetime_stop(machine: Machine, op: LifetimeStop) -> None:
 
 @meaning(Load)
 def load(machine: Machine, op: Load) -> None:
-    """An element of a memref, or a memref of a group."""
+    """Load an element of a memref, or a memref of a group."""
     if isinstance(op.tensor.type, GroupType):
         machine.set(op.result, _member(machine, op, machine.group(op.tensor)))
         return
@@ -72,7 +72,7 @@ def load(machine: Machine, op: Load) -> None:
 
 @meaning(Store)
 def store(machine: Machine, op: Store) -> None:
-    """Write an element."""
+    """Store a number to an element of a memref."""
     memref = machine.memref(op.tensor)
     write(machine, memref, locate(machine, op, memref, op.indices), machine.array(op.value))
 
@@ -99,17 +99,17 @@ def _member(machine: Machine, op: Load, group: GroupValue) -> MemRefValue:
 
 
 def _entry(column: Array, index: Array) -> Varying:
-    """A size or stride of the members picked: one number where all members have the same."""
+    """A size or stride of the members that work-items picked; one number if all members have the same."""
     first = int(column[0])
     if bool((column == first).all()):
         return first
-    found: Array = column[index]
-    return found
+    picked: Array = column[index]
+    return picked
 
 
 @meaning(Associated)
 def associated(machine: Machine, op: Associated) -> None:
-    """Whether there is memory."""
+    """Compute whether a memref or group has memory behind it."""
     held = machine.env[op.tensor]
     if isinstance(held, GroupValue):
         machine.set(op.result, np.full((1, 1, 1), not held.null))
@@ -120,14 +120,14 @@ def associated(machine: Machine, op: Associated) -> None:
 
 @meaning(Size)
 def size(machine: Machine, op: Size) -> None:
-    """The size of a mode or group."""
+    """Set the result to the size of a mode of a memref, or to the number of memrefs in a group."""
     held = machine.env[op.tensor]
     found = held.size if isinstance(held, GroupValue) else machine.memref(op.tensor).shape[op.mode]
     machine.set(op.result, as_array(found))
 
 
 def as_array(held: Varying) -> Array:
-    """A size as a scalar value."""
+    """A size as an array with the axes of a scalar value."""
     return held if isinstance(held, np.ndarray) else np.full((1, 1, 1), held, np.int64)
 
 
@@ -135,7 +135,7 @@ def as_array(held: Varying) -> Array:
 
 
 def _varying(machine: Machine, held: Value | int) -> Varying:
-    """An index operand as one number where it does not vary."""
+    """An index operand: one number if it does not vary, an array otherwise."""
     if isinstance(held, int):
         return held
     array = machine.array(held)
@@ -143,7 +143,7 @@ def _varying(machine: Machine, held: Value | int) -> Varying:
 
 
 def _where(bad: Mask, instead: int, held: Varying) -> Varying:
-    """What a view that is wrong has in place of a number, which might lead anywhere."""
+    """A number of a view, replaced by `instead` for work-items whose view is wrong."""
     if isinstance(held, int) and bad.size == 1:
         return instead
     return np.where(bad, np.int64(instead), held)
@@ -162,7 +162,7 @@ def _view(
 
 
 def _note(machine: Machine, op: Op, words: FindingWords, bad: Varying, name: str) -> Mask | None:
-    """Report a condition that makes a view wrong; None where it holds nowhere."""
+    """The mask of work-items whose view is wrong, after noting why; None if there are none."""
     wrong = bad if isinstance(bad, np.ndarray) else np.full((1, 1, 1), bool(bad))
     if not wrong.any():
         return None
@@ -174,7 +174,7 @@ def _note(machine: Machine, op: Op, words: FindingWords, bad: Varying, name: str
 
 @meaning(Subview)
 def subview(machine: Machine, op: Subview) -> None:
-    """A part of a memref; a slice outside what it cuts is found here and makes the view unusable."""
+    """Make a view of a part of a memref. A slice that is out of bounds is found here and makes the view unusable."""
     memref = machine.memref(op.tensor)
     offset: Varying = memref.offset
     shape: list[Varying] = []
@@ -195,7 +195,7 @@ def subview(machine: Machine, op: Subview) -> None:
 
 
 def _slice_is_wrong(first: Varying, length: Varying, extent: Varying) -> Varying:
-    """Negative, empty, or past the end."""
+    """Whether a slice of a mode has a negative offset, no elements, or elements past the end."""
     ints = isinstance(first, int) and isinstance(length, int) and isinstance(extent, int)
     if ints:
         return first < 0 or length < 1 or first + length > extent
@@ -226,7 +226,7 @@ def _note_slice(
 
 @meaning(Expand)
 def expand(machine: Machine, op: Expand) -> None:
-    """One mode seen as several."""
+    """Make a view in which one mode is split into several."""
     memref = machine.memref(op.tensor)
     sizes = [_varying(machine, size) for size in op.sizes]
     extent, stride = memref.shape[op.mode], memref.strides[op.mode]
@@ -256,7 +256,7 @@ def _note_sizes(
 
 
 def _product_differs(sizes: list[Varying], extent: Varying) -> Varying:
-    """Whether a size is negative, or the product of sizes is not the extent; nothing is lost to overflow."""
+    """Whether a size is negative, or the exact product of the sizes differs from the size of the mode."""
     if all(isinstance(n, int) for n in (*sizes, extent)):
         return any(n < 0 for n in sizes) or prod(sizes) != extent
     wrong: Mask = np.zeros((1, 1, 1), np.bool_)
@@ -275,7 +275,7 @@ def _product_differs(sizes: list[Varying], extent: Varying) -> Varying:
 
 @meaning(Fuse)
 def fuse(machine: Machine, op: Fuse) -> None:
-    """Several modes seen as one."""
+    """Make a view in which several modes are joined into one."""
     memref = machine.memref(op.tensor)
     bad: Mask | None = None
     fused: Varying = memref.shape[op.first]

@@ -1,4 +1,4 @@
-"""Operations between the work-items of a subgroup (`girih.ops.tile.subgroup`)."""
+"""The meaning of operations between the work-items of a subgroup (`girih.ops.tile.subgroup`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARTS = {cls: parts for parts, cls in OPERATIONS.items()}
 
 @meaning(SubgroupBroadcast)
 def broadcast(machine: Machine, op: SubgroupBroadcast) -> None:
-    """One work-item's value for all."""
+    """Give one work-item's value to all work-items of its subgroup."""
     machine.together(op, 1)
     lane = machine.uniform(op, "lane", machine.array(op.lane), 1)
     bad = outside(lane.astype(np.int64), machine.lanes)
@@ -40,7 +40,7 @@ def broadcast(machine: Machine, op: SubgroupBroadcast) -> None:
 
 @meaning(*_PARTS)
 def operation(machine: Machine, op: SubgroupOperation) -> None:
-    """Scans and reductions in the order of the work-items, each step rounding in the type."""
+    """Compute a scan or reduction in the order of the work-items; each step rounds in the type."""
     machine.together(op, 1)
     shape, operator = _PARTS[type(op)]
     type_ = op.a.type
@@ -60,7 +60,7 @@ def operation(machine: Machine, op: SubgroupOperation) -> None:
 
 
 def _identity(operator: str, type_: Number, like: Array) -> Array:
-    """What an exclusive scan starts with."""
+    """The value with which an exclusive scan starts, in an array like `like` but with one lane."""
     if operator == "add":
         return np.zeros_like(like[:, :, :1])
     smallest, largest = numbers.limits(type_)

@@ -1,7 +1,7 @@
-"""Tensor layouts and views (`ops.tile.tensor_layout`): each work-item has one of a few models of `girih.addressing`.
+"""The meaning of tensor layouts and views (`girih.ops.tile.tensor_layout`) as models of `girih.addressing`.
 
-A value is a list of the models that occur, and which of them each work-item has. Whatever breaks a rule of a model is
-found where it is made; there is no model then, and an access through it does nothing.
+A value is a list of the models that occur, and the number of each work-item's one. Numbers that break a rule of a model
+are found where the model is made; the work-item then has none, and an access through it does nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FIRST = np.zeros((1, 1, 1), np.int64)
 
 @meaning(TensorLayoutCreate)
 def create_layout(machine: Machine, op: TensorLayoutCreate) -> None:
-    """One layout for all."""
+    """Give all work-items the same new layout."""
     type = op.result.type
     assert isinstance(type, types.TensorLayoutType)
     machine.set(op.result, ModelValue((TensorLayout(type.dim, type.clamp_mode.value),), _FIRST))
@@ -50,7 +50,7 @@ def create_layout(machine: Machine, op: TensorLayoutCreate) -> None:
 
 @meaning(TensorViewCreate)
 def create_view(machine: Machine, op: TensorViewCreate) -> None:
-    """One view for all."""
+    """Give all work-items the same new view."""
     type = op.result.type
     assert isinstance(type, types.TensorViewType)
     machine.set(op.result, ModelValue((TensorView(type.dim, type.has_dimensions, type.permutation),), _FIRST))
@@ -66,36 +66,36 @@ _SETTERS: dict[type[Op], Callable[[Any, tuple[int, ...]], Model]] = {
     TensorViewSetStride: lambda model, numbers: model.set_stride(*numbers),
     TensorViewSetClip: lambda model, numbers: model.set_clip(*numbers),
 }
-"""What becomes of a model, given the numbers of an instruction in the order of its text."""
+"""The functions that give the model after an instruction, from the one before and the numbers in the text's order."""
 
 
 @meaning(TensorLayoutSetBlockSize, TensorLayoutSetDimension, TensorLayoutSetStride)
 def set_of_layout(machine: Machine, op: SetOfLayout) -> None:
-    """Numbers, one for each dimension."""
+    """Replace one number for each dimension of a layout."""
     _set(machine, op, op.layout, op.numbers, op.result)
 
 
 @meaning(TensorViewSetDimension, TensorViewSetStride)
 def set_of_view(machine: Machine, op: SetOfView) -> None:
-    """Numbers, one for each dimension."""
+    """Replace one number for each dimension of a view."""
     _set(machine, op, op.view, op.numbers, op.result)
 
 
 @meaning(TensorLayoutSetClampValue)
 def set_clamp_value(machine: Machine, op: TensorLayoutSetClampValue) -> None:
-    """A bit pattern."""
+    """Replace the clamp value of a layout."""
     _set(machine, op, op.layout, (op.value,), op.result)
 
 
 @meaning(TensorLayoutSlice)
 def slice_layout(machine: Machine, op: TensorLayoutSlice) -> None:
-    """An offset and a span for each dimension."""
+    """Move the accessed region of a layout, and replace its span in each dimension."""
     _set(machine, op, op.layout, _parts(op.slices), op.result)
 
 
 @meaning(TensorViewSetClip)
 def set_clip(machine: Machine, op: TensorViewSetClip) -> None:
-    """An offset and a span for rows and columns."""
+    """Replace the offset and span of the rows and columns that a view accesses."""
     _set(machine, op, op.view, _parts(op.slices), op.result)
 
 
@@ -104,7 +104,7 @@ def _parts(slices: Sequence[Slice]) -> tuple[Value | int, ...]:
 
 
 def _set(machine: Machine, op: Op, before: Value, operands: Sequence[Value | int], result: Value) -> None:
-    """The models after an instruction: one for each combination of a model and numbers that occurs."""
+    """Make the models after an instruction: one for each combination of a model and numbers that occurs."""
     held: ModelValue = machine.env[before]
     numbers = [np.full((1, 1, 1), n, np.int64) if isinstance(n, int) else machine.array(n) for n in operands]
     cases, which = combinations([held.which, *numbers])
@@ -122,7 +122,7 @@ def _set(machine: Machine, op: Op, before: Value, operands: Sequence[Value | int
 
 
 def combinations(arrays: Sequence[Array]) -> tuple[list[list[int]], Array]:
-    """The tuples of numbers that occur at the places of arrays that broadcast, and which of them stands where."""
+    """The distinct tuples of numbers in arrays that broadcast together, and the number of the tuple at each place."""
     if all(a.size == 1 for a in arrays):
         return [[int(a.flat[0]) for a in arrays]], _FIRST
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
