@@ -89,17 +89,17 @@ def _batches(run: Execution, total: int) -> Iterator[Array]:
 def batch_size(function: Function, geometry: LaunchGeometry) -> int:
     """The number of work-groups in a batch, chosen so that their values take at most a few megabytes."""
     lanes = geometry.subgroups * geometry.subgroup_size
-    held = lanes * sum(_scalar_bytes(value) for op in function.walk() for value in op.results)
+    size = lanes * sum(_scalar_bytes(value) for op in function.walk() for value in op.results)
     for op in function.walk():
         for value in op.results:
             if isinstance(value.type, CoopMatrix):
-                held += geometry.subgroups * prod(value.type.shape) * value.type.component.size
+                size += geometry.subgroups * prod(value.type.shape) * value.type.component.size
             elif isinstance(op, Alloca) and isinstance(value.type, MemRef):
-                held += value.type.element.size * prod(n or 0 for n in value.type.shape)
+                size += value.type.element.size * prod(n or 0 for n in value.type.shape)
         if isinstance(op, CooperativeMatrixApply) and isinstance(op.result.type, CoopMatrix):
             inner = sum(_scalar_bytes(value) for instruction in _inner(op) for value in instruction.results)
-            held += geometry.subgroups * prod(op.result.type.shape) * inner
-    return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // max(1, held)))
+            size += geometry.subgroups * prod(op.result.type.shape) * inner
+    return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // max(1, size)))
 
 
 def _inner(op: Op) -> Iterator[Op]:

@@ -56,10 +56,10 @@ class RegionBuilder:
         results = tuple(Value(names[k] if k < len(names) else "", t, span) for k, t in enumerate(types))
         values: dict[str, Any] = {}
         for name, role in spec.roles.items():
-            held = fields.pop(name, NOTHING)
+            field = fields.pop(name, NOTHING)
             if isinstance(role, Result):
-                held = results if role.many else _single(mnemonic, results)
-            values[name] = _default(mnemonic, name, role) if held is NOTHING else held
+                field = results if role.many else _single(mnemonic, results)
+            values[name] = _default(mnemonic, name, role) if field is NOTHING else field
         if fields:
             raise TypeError(f"`{mnemonic}` has no field {', '.join(fields)}; it has {', '.join(spec.roles)}")
         self.ops.append(cls(span=span, uses=uses, **values))

@@ -150,27 +150,27 @@ def _labels(row: Row, subject: Subject[Surroundings]) -> tuple[list[Label], list
 
 
 def _operand_labels(op: Op, names: Iterable[str]) -> list[Label]:
-    found: list[Label] = []
+    labels: list[Label] = []
     for name in names:
         spans = op.uses.get(name)
         if not spans:
             continue
-        held = getattr(op, name)
-        for span, value in zip(spans, held if isinstance(held, tuple) else (held,), strict=False):
+        operand = getattr(op, name)
+        for span, value in zip(spans, operand if isinstance(operand, tuple) else (operand,), strict=False):
             text = f"{name}: {value.type}" if isinstance(value, Value) else name
-            found.append((span, text))
-    return sorted(found, key=lambda label: label[0].start)
+            labels.append((span, text))
+    return sorted(labels, key=lambda label: label[0].start)
 
 
 def _definition_labels(op: Op, names: Iterable[str]) -> list[Label]:
     """The labels of the definitions of guilty operands that are on another line than the instruction."""
-    found: dict[Value, Label] = {}
+    labels: dict[Value, Label] = {}
     defined = set(op.results)
     for name in names:
-        held = getattr(op, name)
-        for value in held if isinstance(held, tuple) else (held,):
+        operand = getattr(op, name)
+        for value in operand if isinstance(operand, tuple) else (operand,):
             if not isinstance(value, Value) or value in defined or not value.span.source.text:
                 continue
             if value.span.line != op.span.line:
-                found[value] = (value.span, f"%{value.name} defined here")
-    return list(found.values())
+                labels[value] = (value.span, f"%{value.name} defined here")
+    return list(labels.values())

@@ -145,11 +145,11 @@ class Op:
 
     def _values(self, names: tuple[str, ...]) -> Iterator[Value]:
         for name in names:
-            held = getattr(self, name)
-            if isinstance(held, Value):
-                yield held
-            elif isinstance(held, tuple):
-                yield from _flatten(held)
+            field = getattr(self, name)
+            if isinstance(field, Value):
+                yield field
+            elif isinstance(field, tuple):
+                yield from _flatten(field)
 
 
 def _flatten(held: tuple[object, ...]) -> Iterator[Value]:

@@ -111,17 +111,17 @@ class IsKind(Predicate):
         return f"{self.name} is {self.kind.words}"
 
     def holds(self, subject: Subject) -> bool:
-        held = getattr(subject.op, self.name)
-        if isinstance(held, Value):
-            return isinstance(held.type, ErrorType) or self.kind.accepts(held.type)
-        return not isinstance(held, tuple) or all(self._fits(v) for v in held)
+        operand = getattr(subject.op, self.name)
+        if isinstance(operand, Value):
+            return isinstance(operand.type, ErrorType) or self.kind.accepts(operand.type)
+        return not isinstance(operand, tuple) or all(self._fits(v) for v in operand)
 
     def _fits(self, value: object) -> bool:
         return not isinstance(value, Value) or isinstance(value.type, ErrorType) or self.kind.accepts(value.type)
 
     def came(self, subject: Subject) -> str:
-        held = getattr(subject.op, self.name)
-        values = (held,) if isinstance(held, Value) else held
+        operand = getattr(subject.op, self.name)
+        values = (operand,) if isinstance(operand, Value) else operand
         return ", ".join(f"%{v.name} has type {v.type}" for v in values if not self._fits(v))
 
 

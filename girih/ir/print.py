@@ -119,31 +119,31 @@ class _Printer:
             position += 1
         return parts
 
-    def _field(self, held: Any, role: Role, indent: str) -> str:
+    def _field(self, field: Any, role: Role, indent: str) -> str:
         match role:
             case Body():
-                return self._region(held, indent)
+                return self._region(field, indent)
             case Attributes():
-                return show_dictionary(held)
+                return show_dictionary(field)
             case Literal():
-                return show_constant(held)
+                return show_constant(field)
             case Annotation():
-                return str(held)
+                return str(field)
             case _ if role.name in ("result", "results"):
-                return ", ".join(str(v.type) for v in (held if isinstance(held, tuple) else (held,)))
+                return ", ".join(str(v.type) for v in (field if isinstance(field, tuple) else (field,)))
         separator = " x " if isinstance(role, Operand) and role.separator == "x" else ", "
-        return separator.join(map(self._value, held)) if isinstance(held, tuple) else self._value(held)
+        return separator.join(map(self._value, field)) if isinstance(field, tuple) else self._value(field)
 
-    def _value(self, held: Value | Slice | int) -> str:
-        match held:
+    def _value(self, operand: Value | Slice | int) -> str:
+        match operand:
             case Value():
-                return "%" + self.names.get(held, held.name)
+                return "%" + self.names.get(operand, operand.name)
             case Slice(offset, None):
                 return self._value(offset)
             case Slice(offset, size):
                 return f"{self._value(offset)}:{self._value(size)}" if size is not None else self._value(offset)
             case _:
-                return str(held)
+                return str(operand)
 
 
 def _may_be_ignored(spec: Spec) -> bool:
@@ -158,20 +158,20 @@ def _option_present(op: Op, words: tuple[str, ...]) -> bool:
     return any(_is_given(getattr(op, name)) for name in names)
 
 
-def _is_given(held: object) -> bool:
-    return held is not None and held != () and not (isinstance(held, Dictionary) and not held)
+def _is_given(field: object) -> bool:
+    return field is not None and field != () and not (isinstance(field, Dictionary) and not field)
 
 
 def _modifiers(op: Op) -> list[str]:
     """The `.spelling` of each modifier that is not at its default, or that a later one of the same spellings needs."""
     roles = op.spec.modifiers
-    found: list[str] = []
+    words: list[str] = []
     for position, role in enumerate(roles):
         value = getattr(op, role.name)
         later = any(r.choices == role.choices and getattr(op, r.name) != r.default for r in roles[position + 1 :])
         if role.required or value != role.default or later:
-            found.append("." + _spelling(role, value))
-    return found
+            words.append("." + _spelling(role, value))
+    return words
 
 
 def _spelling(role: Modifier, value: object) -> str:
@@ -193,26 +193,26 @@ def join_words(words: list[str]) -> str:
     return text
 
 
-def show_dictionary(held: Dictionary) -> str:
+def show_dictionary(dictionary: Dictionary) -> str:
     """The text of a dictionary attribute."""
     entries = (f'"{e.key}"={show_attribute(e.value)}' if e.quoted else f"{e.key}={show_attribute(e.value)}"
-               for e in held.entries)  # fmt: skip
+               for e in dictionary.entries)  # fmt: skip
     return "{" + ", ".join(entries) + "}"
 
 
-def show_attribute(held: object) -> str:
+def show_attribute(attribute: object) -> str:
     """The text of an attribute."""
-    match held:
+    match attribute:
         case bool():
-            return "true" if held else "false"
+            return "true" if attribute else "false"
         case str():
-            return f'"{held}"'
+            return f'"{attribute}"'
         case tuple():
-            return "[" + ", ".join(map(show_attribute, held)) + "]"
+            return "[" + ", ".join(map(show_attribute, attribute)) + "]"
         case Dictionary():
-            return show_dictionary(held)
+            return show_dictionary(attribute)
         case _:
-            return str(held)
+            return str(attribute)
 
 
 def show_constant(value: bool | int | float | complex) -> str:

@@ -14,10 +14,10 @@ from girih.rules.terms import Term
 
 
 def _type(subject: Subject, name: str) -> Type:
-    held = getattr(subject.op, name)
-    if not isinstance(held, Value) or isinstance(held.type, ErrorType):
+    operand = getattr(subject.op, name)
+    if not isinstance(operand, Value) or isinstance(operand.type, ErrorType):
         raise Undetermined
-    return held.type
+    return operand.type
 
 
 def type_of(name: str) -> Term:
@@ -26,10 +26,10 @@ def type_of(name: str) -> Term:
 
 
 def _element(subject: Subject, name: str) -> Number | Boolean:
-    found = element_type(_type(subject, name))
-    if found is None:
+    scalar = element_type(_type(subject, name))
+    if scalar is None:
         raise Undetermined
-    return found
+    return scalar
 
 
 def element(name: str) -> Term:
@@ -46,19 +46,19 @@ def promote(a: Term, b: Term) -> Term:
     """The promoted type of two number types; undetermined if there is none, which another row reports."""
 
     def value(subject: Subject) -> Number:
-        found = promoted(a.value(subject), b.value(subject))
-        if found is None:
+        promoted_type = promoted(a.value(subject), b.value(subject))
+        if promoted_type is None:
             raise Undetermined
-        return found
+        return promoted_type
 
     return Term(f"promote({a.text}, {b.text})", value)
 
 
 def _memref(subject: Subject, name: str) -> MemRef:
-    found = _type(subject, name)
-    if not isinstance(found, MemRef):
+    type_ = _type(subject, name)
+    if not isinstance(type_, MemRef):
         raise Undetermined
-    return found
+    return type_
 
 
 def order(name: str) -> Term:
@@ -67,11 +67,11 @@ def order(name: str) -> Term:
 
 
 def _shape(subject: Subject, name: str, transposed: str | None) -> tuple[int | None, ...]:
-    found = _type(subject, name)
-    if not isinstance(found, MemRef | CoopMatrix):
+    type_ = _type(subject, name)
+    if not isinstance(type_, MemRef | CoopMatrix):
         raise Undetermined
-    flipped = transposed is not None and getattr(subject.op, transposed) and len(found.shape) == 2
-    return found.shape[::-1] if flipped else found.shape
+    flipped = transposed is not None and getattr(subject.op, transposed) and len(type_.shape) == 2
+    return type_.shape[::-1] if flipped else type_.shape
 
 
 def shape(name: str, transposed: str | None = None) -> Term:
@@ -84,10 +84,10 @@ def mode(name: str, number: int, transposed: str | None = None) -> Term:
     """One entry of the shape of `name`, swapped if the modifier `transposed` is set: 0 for rows, 1 for columns."""
 
     def value(subject: Subject) -> int | None:
-        found = _shape(subject, name, transposed)
-        if len(found) <= number:
+        sizes = _shape(subject, name, transposed)
+        if len(sizes) <= number:
             raise Undetermined
-        return found[number]
+        return sizes[number]
 
     what = "rows" if number == 0 else "columns"
     return Term(f"{what}(op({name}))" if transposed else f"{what}({name})", value)
@@ -107,10 +107,10 @@ def use(name: str) -> Term:
     """The use of the cooperative matrix `name`."""
 
     def value(subject: Subject) -> Use:
-        found = _type(subject, name)
-        if not isinstance(found, CoopMatrix):
+        type_ = _type(subject, name)
+        if not isinstance(type_, CoopMatrix):
             raise Undetermined
-        return found.use
+        return type_.use
 
     return Term(f"use({name})", value)
 
@@ -119,10 +119,10 @@ def scope(name: str) -> Term:
     """The scope of the cooperative matrix `name`."""
 
     def value(subject: Subject) -> MatrixScope:
-        found = _type(subject, name)
-        if not isinstance(found, CoopMatrix):
+        type_ = _type(subject, name)
+        if not isinstance(type_, CoopMatrix):
             raise Undetermined
-        return found.scope
+        return type_.scope
 
     return Term(f"scope({name})", value)
 

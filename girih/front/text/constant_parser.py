@@ -116,11 +116,11 @@ class ConstantParser(TypeParser):
             return self.dictionary(depth + 1)
         if lexer.kind == DEFINITION:
             span = lexer.span
-            found = self.definition()
-            value = found.value
+            definition = self.definition()
+            value = definition.value
             if isinstance(value, float | complex | Type):
                 self.fail("definition.kind", f"expected an attribute, `{span.text}` holds {kind_of(value)}", span)
-            self._nested(depth + found.depth, span)
+            self._nested(depth + definition.depth, span)
             return value
         self.expected("an attribute: true, false, an integer, a string, [...] or {...}")
 
@@ -222,9 +222,9 @@ class ConstantParser(TypeParser):
         if lexer.kind == CALC:
             return self._calculation()
         if lexer.kind == DEFINITION:
-            found = self.definition()
-            self.deepest = found.depth
-            return found.value
+            definition = self.definition()
+            self.deepest = definition.depth
+            return definition.value
         if lexer.kind in (INTEGER, FLOAT) or (lexer.kind == WORD and lexer.text in ("true", "false", "inf", "nan")):
             return self.constant()
         if self.at("[") and self._complex_follows():
@@ -240,10 +240,10 @@ class ConstantParser(TypeParser):
         lexer = self.lexer
         begin = lexer.start
         lexer.advance()
-        found = lexer.kind == FLOAT or (lexer.kind == WORD and lexer.text in ("inf", "nan"))
+        number_follows = lexer.kind == FLOAT or (lexer.kind == WORD and lexer.text in ("inf", "nan"))
         lexer.end = begin
         lexer.advance()
-        return found
+        return number_follows
 
     def _calculation(self) -> int:
         lexer = self.lexer
@@ -313,13 +313,13 @@ def given_definitions(language: Language, values: Mapping[str, object]) -> dict[
     """The definitions that the caller gives, by name. Raises `ValueError`, which names the wrong one."""
     if not isinstance(values, Mapping):
         raise ValueError(f"definitions are a dictionary from names to values, found {type(values).__name__}")
-    found = {}
+    definitions = {}
     for given, value in values.items():
         if not isinstance(given, str):
             raise ValueError(f"definition {given!r}: expected a name, found {type(given).__name__}")
         name = given.removeprefix("$")
         try:
-            found[name] = parse_definition(language, name, value)
+            definitions[name] = parse_definition(language, name, value)
         except ValueError as error:
             raise ValueError(f"definition {name!r}: {error}") from None
-    return found
+    return definitions

@@ -150,8 +150,8 @@ class Cursor:
         """The definition of a `$name`, which is taken. Raises `SyntaxFault` if it is unknown."""
         lexer = self.lexer
         name = lexer.text[1:]
-        found = self.definitions.get(name)
-        if found is None:
+        definition = self.definitions.get(name)
+        if definition is None:
             close = self.suggestion(name, self.definitions)
             hint = (
                 f"did you mean `${close}`?" if close else f"define it before: `${name} = 64`, or give it when loading"
@@ -159,7 +159,7 @@ class Cursor:
             self.fail("definition.undefined", f"`${name}` is not defined", hint=hint)
         self.used_definitions.add(name)
         lexer.advance()
-        return found
+        return definition
 
     def suggestion(self, name: str, known: Collection[str]) -> str | None:
         """The known name closest to another; None if none is close, or if too many were compared already."""

@@ -147,9 +147,9 @@ def _parts(token: Token, last: Token, *, in_type: bool) -> list[Token]:
     if token.kind != WORD or not between or not _SHAPE.fullmatch(token.text):
         return [token]
     parts: list[Token] = []
-    for found in _SHAPE_PART.finditer(token.text):
-        kind = INTEGER if found.group().isdigit() else WORD
-        parts.append(Token(kind, found.group(), 0 if parts else token.breaks, token.start + found.start()))
+    for part in _SHAPE_PART.finditer(token.text):
+        kind = INTEGER if part.group().isdigit() else WORD
+        parts.append(Token(kind, part.group(), 0 if parts else token.breaks, token.start + part.start()))
     return parts
 
 

@@ -42,10 +42,10 @@ def similar(word: str, mnemonics: Collection[str]) -> str | None:
     if len(longer) == 1:
         return longer[0]
     # The nearest by common letters may still be another word: `call` does not misspell `alloca`.
-    found = nearest(word, mnemonics)
-    if found is None or _distance(word, found) > 1 + (len(word) > 4) + (len(word) > 8):
+    mnemonic = nearest(word, mnemonics)
+    if mnemonic is None or _distance(word, mnemonic) > 1 + (len(word) > 4) + (len(word) > 8):
         return None
-    return found if word[0] == found[0] or word in found or found in word else None
+    return mnemonic if word[0] == mnemonic[0] or word in mnemonic or mnemonic in word else None
 
 
 def _distance(a: str, b: str) -> int:
@@ -108,18 +108,18 @@ def for_statement(ops: Ops, visible: Mapping[str, Value], text: str, results: Co
 
 def for_operator(ops: Ops, visible: Mapping[str, Value], text: str, result: str = "") -> str | None:
     """The hint for an operator between two values; None if `text` does not begin with such an expression."""
-    found = _BETWEEN.match(text)
-    if found is None or found["operator"] not in OPERATORS:
+    match = _BETWEEN.match(text)
+    if match is None or match["operator"] not in OPERATORS:
         return None
-    if not all(x[0] == "%" or x in visible or _LITERAL.fullmatch(x) for x in found.group("left", "right")):
+    if not all(x[0] == "%" or x in visible or _LITERAL.fullmatch(x) for x in match.group("left", "right")):
         return None
-    mnemonic = OPERATORS[found["operator"]]
+    mnemonic = OPERATORS[match["operator"]]
     if mnemonic not in ops:
         elsewhere = FOREIGN_INSTRUCTIONS.get(mnemonic)
         return INSTEAD.get(mnemonic) or f"there are no operators: write `{elsewhere}`"
-    operands = found.group("left", "right")
+    operands = match.group("left", "right")
     literal = next((x for x in operands if _LITERAL.fullmatch(x)), None)
-    kind = found["type"] or _scalar(visible, operands)
+    kind = match["type"] or _scalar(visible, operands)
     shown = ", ".join("%x" if x == literal else "%" + x.lstrip("%") for x in operands)
     written = f"write `{result or '%c = '}{mnemonic} {shown} : {'bool' if mnemonic in _COMPARING else kind}`"
     if literal is not None:
@@ -138,12 +138,12 @@ def _of_kind(literal: str, kind: str) -> str:
     return f"{literal}.0" if literal.lstrip("+-").isdigit() and "f" in kind else literal
 
 
-def _element(found: re.Match[str], text: str, result: str) -> str | None:
+def _element(match: re.Match[str], text: str, result: str) -> str | None:
     """The hint for an element in brackets, which is loaded or stored; None if it is neither."""
-    place = f"%{found['name']}{found['index']}"
+    place = f"%{match['name']}{match['index']}"
     if result:
         return f"write `{result}load {place} : type`"
-    assigned = _ASSIGNED.match(text, found.end())
+    assigned = _ASSIGNED.match(text, match.end())
     if assigned is None:
         return None
     value = assigned["value"]
@@ -155,8 +155,8 @@ def _first_word(text: str) -> str:
 
 
 def _type_after(text: str, position: int) -> str | None:
-    found = _TYPE.match(text, position)
-    return found.group(1) if found else None
+    match = _TYPE.match(text, position)
+    return match.group(1) if match else None
 
 
 def for_type(word: str) -> str | None:

@@ -142,11 +142,11 @@ class InstructionParser(NameParser):
         lexer = self.lexer
         if lexer.kind != WORD:
             self.expected("an instruction", self._statement_hint(lexer.start, names), begins=not names)
-        found = self.ops.get(lexer.text)
-        if found is not None and found.spec.word == lexer.text:
+        declared = self.ops.get(lexer.text)
+        if declared is not None and declared.spec.word == lexer.text:
             lexer.advance()
-            shared = self.language.words.get(found.spec.word, ()) if lexer.kind == MODIFIER else ()
-            return next((s for s in shared if lexer.text[1:] in s.modifiers[0].choices), found.spec)
+            shared = self.language.words.get(declared.spec.word, ()) if lexer.kind == MODIFIER else ()
+            return next((s for s in shared if lexer.text[1:] in s.modifiers[0].choices), declared.spec)
         word, span = lexer.text, lexer.span
         lexer.advance()
         if word in OLD_PREFIXES and lexer.kind == MODIFIER:
@@ -306,18 +306,18 @@ class InstructionParser(NameParser):
         draft.uses[name] = (self.lexer.since(start),)
 
     def _slices(self, draft: Draft, name: str) -> None:
-        found: list[Slice] = []
+        entries: list[Slice] = []
         spans: list[Span] = []
         empty = self.at("]")
         while not empty:
             start = self.lexer.start
             offset, _ = self._value(literal=True)
             size = self._value(literal=True)[0] if self.accept(":") else None
-            found.append(Slice(offset, size))
+            entries.append(Slice(offset, size))
             spans.append(self.lexer.since(start))
             if not self.accept(","):
                 break
-        draft.fields[name] = tuple(found)
+        draft.fields[name] = tuple(entries)
         draft.uses[name] = tuple(spans)
 
     def _pairs(self, draft: Draft, binding: str, operand: str) -> None:

@@ -64,12 +64,12 @@ class Lexer:
         skipped = SKIP.match(string, position)
         if skipped is not None:
             position = skipped.end()
-        found = _TOKEN.match(string, position)
+        match = _TOKEN.match(string, position)
         self.start = position
-        if found is not None:
-            self.kind = found.lastgroup or BAD
-            self.text = found.group()
-            self.end = found.end()
+        if match is not None:
+            self.kind = match.lastgroup or BAD
+            self.text = match.group()
+            self.end = match.end()
         elif position >= len(string):
             self.kind, self.text, self.end = END, "", position
         else:

@@ -105,19 +105,19 @@ class Parser(InstructionParser):
 
     def _parameters(self) -> tuple[Parameter, ...]:
         self.expect("(")
-        found: list[Parameter] = []
+        parameters: list[Parameter] = []
         if self.accept(")"):
             return ()
         while len(self.diagnostics) < MOST_DIAGNOSTICS:
             begin = self.lexer.start
             try:
-                found.append(self._parameter())
+                parameters.append(self._parameter())
                 if not self.at(",") and not self.at(")"):
                     self.expected("`,` or `)`")
             except SyntaxFault:
                 self._to_next_parameter(begin)
             if self.accept(")"):
-                return tuple(found)
+                return tuple(parameters)
             self.accept(",")
         raise SyntaxFault
 

@@ -84,14 +84,14 @@ class TypeParser(Cursor):
             lexer.jump(lexer.start + len(text))
             return self.known_types[text]
         start = lexer.start
-        found = self._composite()
+        type_ = self._composite()
         if (
             text is not None
             and lexer.string[start : lexer.previous_end] == text
             and len(self.known_types) < _CACHE_LIMIT
         ):
-            self.known_types[text] = found
-        return found
+            self.known_types[text] = type_
+        return type_
 
     def _no_type(self) -> NoReturn:
         lexer = self.lexer
@@ -136,17 +136,17 @@ class TypeParser(Cursor):
         if lexer.kind != WORD:
             first = "the element type stands before the shape: memref<f32x4x8>"
             self.expected("a number type", first if lexer.kind == INTEGER or self.at("?") else None)
-        found = _ELEMENT.match(lexer.text)
-        rest = lexer.text[found.end() :] if found else ""
-        if found is None or (rest and rest[0] != "x"):
+        match = _ELEMENT.match(lexer.text)
+        rest = lexer.text[match.end() :] if match else ""
+        if match is None or (rest and rest[0] != "x"):
             hint = hints.for_type(lexer.text.split("x")[0]) or "the number types are " + ", ".join(NUMBERS)
             self.fail("type.element", f"expected a number type, found `{lexer.text}`", hint=hint)
-        if found.group() not in NUMBERS:
+        if match.group() not in NUMBERS:
             self.fail("type.element", "bool is not an element type", hint="use i8 and compare with 0")
         if rest:
-            lexer.split(found.end())
+            lexer.split(match.end())
         lexer.advance()
-        return NUMBERS[found.group()]
+        return NUMBERS[match.group()]
 
     def extent(self, what: str) -> Extent:
         """An integer, or None for `?`. Raises `SyntaxFault`, which says that `what` was expected."""

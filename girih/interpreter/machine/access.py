@@ -48,17 +48,17 @@ def outside(index: Array, size: Varying) -> Mask:
 
 def unavailable(machine: Machine, op: Op, memref: MemRefValue) -> Mask | None:
     """The mask of work-items for which a memref has no memory, after noting why; None if it has for all of them."""
-    found: Mask | None = None
+    mask: Mask | None = None
     if memref.null is not None and (bad := restrict(machine, memref.null)).any():
         machine.find(findings.null(memref.name), op, bad, argument=memref.name)
-        found = bad
+        mask = bad
     ended = memref.lifetime.ended
     if ended is not None and (bad := restrict(machine, ended)).any():
         machine.find(findings.lifetime_ended(memref.name), op, bad, argument=memref.name)
-        found = bad if found is None else found | bad
+        mask = bad if mask is None else mask | bad
     if memref.broken is not None:
-        found = memref.broken if found is None else found | memref.broken
-    return found
+        mask = memref.broken if mask is None else mask | memref.broken
+    return mask
 
 
 def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) -> MemRefValue:
@@ -76,9 +76,9 @@ def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) 
         nonlocal differs
         if not isinstance(x, np.ndarray):
             return x
-        reference, found = machine.common(x, axes)
-        if found is not None:
-            differs = found if differs is None else differs | found
+        reference, varies = machine.common(x, axes)
+        if varies is not None:
+            differs = varies if differs is None else differs | varies
         return reference
 
     null, broken = (None if x is None else machine.common(x, axes)[0] for x in (memref.null, memref.broken))
@@ -115,11 +115,11 @@ def read(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> A
     data = memref.elements.data
     if data.size == 0:
         return np.zeros(place.flat.shape, data.dtype)
-    found: Array = data[place.flat]
+    elements: Array = data[place.flat]
     _check_written(machine, op, memref, place)
     if place.usable is not None:
-        found = np.where(place.usable, found, np.zeros((), found.dtype))
-    return found
+        elements = np.where(place.usable, elements, np.zeros((), elements.dtype))
+    return elements
 
 
 def _check_written(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> None:

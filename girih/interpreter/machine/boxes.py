@@ -29,13 +29,13 @@ def windows(data: Array, shape: Ints, strides: Ints, *, writeable: bool = False)
     """
     span = span_of(shape, strides)
     size = data.itemsize
-    found = as_strided(
+    boxes = as_strided(
         data,
         (max(0, data.size - span + 1), *reversed(shape)),
         (size, *(stride * size for stride in reversed(strides))),
         writeable=writeable and data.flags.writeable,
     )
-    return np.asarray(found)
+    return np.asarray(boxes)
 
 
 def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bool = False) -> Array:
@@ -45,8 +45,8 @@ def read_boxes(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy:
     """
     if 0 in shape:
         return np.zeros((*offsets.shape, *shape), data.dtype)
-    found = _picked(data, offsets, shape, strides, copy=copy)
-    return _first_to_last(found, offsets.ndim)
+    boxes = _picked(data, offsets, shape, strides, copy=copy)
+    return _first_to_last(boxes, offsets.ndim)
 
 
 def _first_to_last(boxes: Array, lead: int) -> Array:
@@ -58,8 +58,8 @@ def _picked(data: Array, offsets: Array, shape: Ints, strides: Ints, *, copy: bo
     """The boxes at offsets: first the axes of `offsets`, then the modes from last to first."""
     view = windows(data, shape, strides)
     single = offsets.size == 1 and not copy
-    found: Array = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
-    return found
+    boxes: Array = view[int(offsets.flat[0])][(None,) * offsets.ndim] if single else view[offsets]
+    return boxes
 
 
 def write_boxes(elements: ElementView, offsets: Array, shape: Ints, strides: Ints, values: Array) -> None:

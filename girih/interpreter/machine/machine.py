@@ -128,9 +128,9 @@ class Machine:
         group: GroupValue = self.env[value]
         return group
 
-    def set(self, value: core.Value, held: Value) -> None:
+    def set(self, value: core.Value, content: Value) -> None:
         """Set what a value of the program is from now on."""
-        self.env[value] = held
+        self.env[value] = content
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -145,21 +145,21 @@ class Machine:
 
     # --- uniformity and divergence -------------------------------------------------------
 
-    def uniform(self, op: Op, name: str, held: Array, axes: int) -> Array:
+    def uniform(self, op: Op, name: str, array: Array, axes: int) -> Array:
         """A value that the work-items along the last `axes` axes share: 1 for a subgroup, 2 for a work-group.
 
         If they do not share it, that is found, and the value of the first active work-item counts.
         """
-        reference, differs = self.common(held, axes)
+        reference, differs = self.common(array, axes)
         if differs is not None:
             self.find_varying(op, name, differs, axes)
         return reference
 
-    def common(self, held: Array, axes: int) -> tuple[Array, Mask | None]:
+    def common(self, array: Array, axes: int) -> tuple[Array, Mask | None]:
         """The first active work-item's value along the last `axes` axes, and the mask of active ones with another."""
-        if held.shape[2] == 1 and (axes == 1 or held.shape[1] == 1):
-            return held, None
-        full = np.broadcast_to(held, self.shape)
+        if array.shape[2] == 1 and (axes == 1 or array.shape[1] == 1):
+            return array, None
+        full = np.broadcast_to(array, self.shape)
         kept = self.shape[: 3 - axes]
         values = full.reshape(*kept, -1)
         active = self.active().reshape(*kept, -1)
@@ -248,12 +248,12 @@ class Machine:
         return int(np.count_nonzero(bad)) * times
 
 
-def _pick(held: Array | int, at: tuple[int, int, int]) -> int:
+def _pick(entries: Array | int, at: tuple[int, int, int]) -> int:
     """The number that a value is for a work-item."""
-    if not isinstance(held, np.ndarray):
-        return int(held)
-    w, s, p = (min(i, n - 1) for i, n in zip(at, held.shape, strict=True))
-    return int(held[w, s, p])
+    if not isinstance(entries, np.ndarray):
+        return int(entries)
+    w, s, p = (min(i, n - 1) for i, n in zip(at, entries.shape, strict=True))
+    return int(entries[w, s, p])
 
 
 def split_group(groups: Array, grid: tuple[int, int, int]) -> tuple[Array, Array, Array]:

@@ -391,7 +391,7 @@ def _turn_by_ln2(y: Array) -> tuple[Array, Array]:
     angle, rest = _angle_by_ln2(y)
     far = np.isfinite(y) & (np.abs(y) > _FAR)
     if far.any():
-        angle[far], rest[far] = np.array([_exact_angle(one) for one in y[far].tolist()]).T
+        angle[far], rest[far] = np.array([_exact_angle(x) for x in y[far].tolist()]).T
     rest = np.where(np.isfinite(rest), rest, 0.0)
     cosine, sine, cosine_rest, sine_rest = np.cos(angle), np.sin(angle), np.cos(rest), np.sin(rest)
     return cosine * cosine_rest - sine * sine_rest, sine * cosine_rest + cosine * sine_rest

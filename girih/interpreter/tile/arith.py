@@ -16,9 +16,9 @@ from girih.ops.tile.math import Math
 
 def scalar_type(type: Type) -> Number | Boolean:
     """The scalar type that an instruction computes in."""
-    found = element_type(type)
-    assert found is not None
-    return found
+    scalar = element_type(type)
+    assert scalar is not None
+    return scalar
 
 
 @meaning(*TILE_LANGUAGE.family(Binary))
@@ -88,17 +88,17 @@ def bitcast(machine: Machine, op: Bitcast) -> None:
     """Read the bytes of a number as another type; the axes of the array keep their sizes."""
     target = scalar_type(op.result.type)
     assert isinstance(target, Number)
-    held = machine.array(op.a)
-    machine.set(op.result, np.ascontiguousarray(held).view(numbers.dtype(target)).reshape(held.shape))
+    array = machine.array(op.a)
+    machine.set(op.result, np.ascontiguousarray(array).view(numbers.dtype(target)).reshape(array.shape))
 
 
 @meaning(Constant)
 def constant(machine: Machine, op: Constant) -> None:
     """Set the result to a constant, which is made once per launch."""
-    held = machine.constants.get(op.result)
-    if held is None:
-        held = numbers.constant(op.value, scalar_type(op.result.type))
+    array = machine.constants.get(op.result)
+    if array is None:
+        array = numbers.constant(op.value, scalar_type(op.result.type))
         if isinstance(op.result.type, CoopMatrix):
-            held = np.broadcast_to(held[..., None], (1, 1, *op.result.type.shape))
-        machine.constants[op.result] = held
-    machine.env[op.result] = held
+            array = np.broadcast_to(array[..., None], (1, 1, *op.result.type.shape))
+        machine.constants[op.result] = array
+    machine.env[op.result] = array

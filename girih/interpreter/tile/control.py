@@ -38,9 +38,9 @@ def barrier(machine: Machine, op: Barrier) -> None:
     machine.together(op, 2)
 
 
-def _condition(machine: Machine, op: Op, name: str, held: Array) -> Array:
+def _condition(machine: Machine, op: Op, name: str, array: Array) -> Array:
     """A value that decides about control flow; in a collective region it is checked to be uniform."""
-    return machine.uniform(op, name, held, 2) if machine.kind is RegionKind.COLLECTIVE else held
+    return machine.uniform(op, name, array, 2) if machine.kind is RegionKind.COLLECTIVE else array
 
 
 # --- if ------------------------------------------------------------------------------------
@@ -93,12 +93,12 @@ def select(machine: Machine, op: Op, type: Type, condition: Mask, a: Array, b: A
 # --- for -----------------------------------------------------------------------------------
 
 
-def _one(held: Array) -> int | None:
+def _one(array: Array) -> int | None:
     """The number that all work-items have; None if it varies."""
-    if held.size == 1:
-        return int(held.flat[0])
-    first = held.flat[0]
-    return int(first) if bool((held == first).all()) else None
+    if array.size == 1:
+        return int(array.flat[0])
+    first = array.flat[0]
+    return int(first) if bool((array == first).all()) else None
 
 
 @meaning(For)
@@ -174,8 +174,8 @@ def _ranges(machine: Machine, op: Foreach | ForeachTile) -> tuple[list[Array], l
     return starts, stops
 
 
-def _wide(held: Array) -> Array:
-    return held.astype(np.int64, copy=False)
+def _wide(array: Array) -> Array:
+    return array.astype(np.int64, copy=False)
 
 
 _SHUFFLED = 2**20

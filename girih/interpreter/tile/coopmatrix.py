@@ -83,13 +83,13 @@ class Tile:
         bad = unavailable(self.machine, self.op, self.memref)
         if bad is None and mask is None:
             return None
-        found = np.ones(self.full, np.bool_)
+        active = np.ones(self.full, np.bool_)
         if mask is not None:
-            found &= mask[:, :, 0]
+            active &= mask[:, :, 0]
         if bad is not None:
             over = (1, 2) if self.type.of_work_group else (2,)
-            found &= ~np.any(bad, axis=over, keepdims=True)[:, :, 0]
-        return found
+            active &= ~np.any(bad, axis=over, keepdims=True)[:, :, 0]
+        return active
 
     @property
     def offsets(self) -> Array:
@@ -165,8 +165,8 @@ class Tile:
             self._report(usable & missing, findings.unwritten)
 
 
-def _matrix_axes(held: Varying) -> Varying:
-    return held[..., None] if isinstance(held, np.ndarray) else held
+def _matrix_axes(number: Varying) -> Varying:
+    return number[..., None] if isinstance(number, np.ndarray) else number
 
 
 @meaning(CooperativeMatrixLoad, CooperativeMatrixAtomicLoad)
@@ -314,9 +314,9 @@ def transpose(machine: Machine, op: CooperativeMatrixTranspose) -> None:
 
 def _layout(machine: Machine, type: CoopMatrix) -> ComponentLayout:
     """The layout of a matrix type for the subgroup size of the launch, which was chosen so that there is one."""
-    found = layout_of(type, machine.geometry.subgroup_size)
-    assert found is not None
-    return found
+    layout = layout_of(type, machine.geometry.subgroup_size)
+    assert layout is not None
+    return layout
 
 
 def _positions(machine: Machine, type: CoopMatrix, component: int) -> tuple[Array, Array, Array]:
@@ -332,8 +332,8 @@ def extract(machine: Machine, op: CooperativeMatrixExtract) -> None:
     """Give each work-item one of the components that it holds; padding is zero."""
     machine.together(op, 1)
     rows, columns, exists = _positions(machine, matrix_type(op.matrix), op.index)
-    held = machine.array(op.matrix)[:, :, rows, columns]
-    machine.set(op.result, np.where(exists, held, np.zeros((), held.dtype)))
+    component = machine.array(op.matrix)[:, :, rows, columns]
+    machine.set(op.result, np.where(exists, component, np.zeros((), component.dtype)))
 
 
 @meaning(CooperativeMatrixInsert)

@@ -79,8 +79,8 @@ def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
         machine.find(findings.unwritten_blocks(op, memref.name), op,
                      np.any(missing, axis=(2, 3), keepdims=True)[..., 0],
                      argument=memref.name, by_lane=False)  # fmt: skip
-    found = np.ascontiguousarray(elements.data.view(np.uint8)[spots]).view(dtype)[..., 0]
-    machine.set(op.result, np.where(usable, found, np.zeros((), dtype)))
+    loaded = np.ascontiguousarray(elements.data.view(np.uint8)[spots]).view(dtype)[..., 0]
+    machine.set(op.result, np.where(usable, loaded, np.zeros((), dtype)))
 
 
 @meaning(CooperativeMatrixStoreBlockedInterleaved)

@@ -71,15 +71,15 @@ def combine(machine: Machine, op: CooperativeMatrixCombine) -> None:
     """Combine components in pairs until one is left of each row, column or block; the order is a choice."""
     type_ = matrix_type(op.matrix)
     mask = machine.together(op, axes_of(type_))
-    held = _together(op.along, machine.array(op.matrix))
-    order = machine.choices.summands(held.shape[-1])
+    parts = _together(op.along, machine.array(op.matrix))
+    order = machine.choices.summands(parts.shape[-1])
     if order is not None:
-        held = held.take(order, axis=-1)
-    while held.shape[-1] > 1:
-        pairs = machine.choices.pairs(held.shape[-1] // 2)
-        left, right, rest = held[..., :pairs], held[..., pairs : 2 * pairs], held[..., 2 * pairs :]
-        held = np.concatenate((_combined(machine, op, mask, left, right), rest), axis=-1)
-    machine.set(op.result, _spread(op.along, held[..., 0], matrix_type(op.result)))
+        parts = parts.take(order, axis=-1)
+    while parts.shape[-1] > 1:
+        pairs = machine.choices.pairs(parts.shape[-1] // 2)
+        left, right, rest = parts[..., :pairs], parts[..., pairs : 2 * pairs], parts[..., 2 * pairs :]
+        parts = np.concatenate((_combined(machine, op, mask, left, right), rest), axis=-1)
+    machine.set(op.result, _spread(op.along, parts[..., 0], matrix_type(op.result)))
 
 
 def _combined(machine: Machine, op: CooperativeMatrixCombine, mask: Mask | None, left: Array, right: Array) -> Array:

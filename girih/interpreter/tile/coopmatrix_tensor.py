@@ -73,7 +73,7 @@ class TensorOperand:
         cases, chosen = combinations(which)
         illegal = np.zeros(chosen.shape, np.bool_)
         for position, case in enumerate(cases):
-            layout, *view = (held.models[k] for held, k in zip(values, case, strict=True))
+            layout, *view = (value.models[k] for value, k in zip(values, case, strict=True))
             if layout is None or None in view:
                 self.accesses.append(_NOTHING)
                 illegal |= chosen == position
@@ -99,8 +99,8 @@ class TensorOperand:
         full = [np.full(self.type.shape, default) if a.shape != self.type.shape else a for a in arrays]
         if len(full) == 1:
             return full[0][None, None]
-        found: Array = np.stack(full)[self.which]
-        return found
+        picked: Array = np.stack(full)[self.which]
+        return picked
 
     # --- checks --------------------------------------------------------------------------
 
@@ -170,9 +170,9 @@ class TensorOperand:
 _NOTHING = Access(np.empty((0, 0), np.int64), np.empty((0, 0), np.uint8))
 
 
-def _wide(held: Varying) -> Varying:
+def _wide(number: Varying) -> Varying:
     """A value with one more axis, of size 1, at the end."""
-    return held[..., None] if isinstance(held, np.ndarray) else held
+    return number[..., None] if isinstance(number, np.ndarray) else number
 
 
 @meaning(CooperativeMatrixLoadTensor)
@@ -191,10 +191,10 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
     else:
         tensor.check_written(flat, usable)
         loaded = data[flat] if data.size else np.zeros(flat.shape, dtype)
-    found = np.where(usable, loaded, np.zeros((), dtype))
-    found = np.where((tensor.kind == Kind.FILLED) & tensor.active, tensor.fill(dtype), found)
+    result = np.where(usable, loaded, np.zeros((), dtype))
+    result = np.where((tensor.kind == Kind.FILLED) & tensor.active, tensor.fill(dtype), result)
     kept = (tensor.kind == Kind.SKIPPED) & ~tensor.illegal
-    machine.set(op.result, np.where(kept, machine.array(op.init), found))
+    machine.set(op.result, np.where(kept, machine.array(op.init), result))
 
 
 @meaning(CooperativeMatrixStoreTensor)
@@ -279,9 +279,9 @@ def _decode(
 def _coordinates(tensor: TensorOperand) -> list[Array]:
     """The numbers of the blocks in each dimension, then the positions inside them, as index values."""
     missing = np.empty((0, 0), np.int64)
-    found: list[Array] = []
+    coordinates: list[Array] = []
     for arrays in ([a.block for a in tensor.accesses], [a.within for a in tensor.accesses]):
         dim = next(a.shape[-1] for a in arrays if a is not None)
         for k in range(dim):
-            found.append(tensor.pick([missing if a is None else a[..., k].astype(np.int64) for a in arrays], 0))
-    return found
+            coordinates.append(tensor.pick([missing if a is None else a[..., k].astype(np.int64) for a in arrays], 0))
+    return coordinates

@@ -47,11 +47,11 @@ class Team:
     boxes: list[Box]
 
 
-def _per_group(machine: Machine, held: Varying) -> Array:
+def _per_group(machine: Machine, number: Varying) -> Array:
     """A size or offset for each work-group."""
-    if isinstance(held, int):
-        return np.full(machine.work_groups, held, np.int64)
-    return np.broadcast_to(held[:, 0, 0], (machine.work_groups,))
+    if isinstance(number, int):
+        return np.full(machine.work_groups, number, np.int64)
+    return np.broadcast_to(number[:, 0, 0], (machine.work_groups,))
 
 
 def teams(machine: Machine, op: Op, names: tuple[str, ...]) -> Iterator[Team]:
@@ -180,8 +180,8 @@ def _scalar(machine: Machine, op: Any, name: str, accumulator: Number) -> Array:
     return numbers.cast(machine.uniform(op, name, machine.array(value), 2), type_, accumulator)
 
 
-def _of_team(held: Array, team: Team) -> Array:
-    return held if held.shape[0] == 1 else held[team.groups]
+def _of_team(array: Array, team: Team) -> Array:
+    return array if array.shape[0] == 1 else array[team.groups]
 
 
 def _atomic(machine: Machine, op: Op, team: Team, goal: Box, value: Array, element: Number, *, add: bool) -> None:

@@ -110,9 +110,9 @@ def _entry(column: Array, index: Array) -> Varying:
 @meaning(Associated)
 def associated(machine: Machine, op: Associated) -> None:
     """Compute whether a memref or group has memory behind it."""
-    held = machine.env[op.tensor]
-    if isinstance(held, GroupValue):
-        machine.set(op.result, np.full((1, 1, 1), not held.null))
+    value = machine.env[op.tensor]
+    if isinstance(value, GroupValue):
+        machine.set(op.result, np.full((1, 1, 1), not value.null))
         return
     null = machine.memref(op.tensor).null
     machine.set(op.result, np.ones((1, 1, 1), np.bool_) if null is None else ~null)
@@ -121,32 +121,32 @@ def associated(machine: Machine, op: Associated) -> None:
 @meaning(Size)
 def size(machine: Machine, op: Size) -> None:
     """Set the result to the size of a mode of a memref, or to the number of memrefs in a group."""
-    held = machine.env[op.tensor]
-    found = held.size if isinstance(held, GroupValue) else machine.memref(op.tensor).shape[op.mode]
-    machine.set(op.result, as_array(found))
+    value = machine.env[op.tensor]
+    number = value.size if isinstance(value, GroupValue) else machine.memref(op.tensor).shape[op.mode]
+    machine.set(op.result, as_array(number))
 
 
-def as_array(held: Varying) -> Array:
+def as_array(number: Varying) -> Array:
     """A size as an array with the axes of a scalar value."""
-    return held if isinstance(held, np.ndarray) else np.full((1, 1, 1), held, np.int64)
+    return number if isinstance(number, np.ndarray) else np.full((1, 1, 1), number, np.int64)
 
 
 # --- views -----------------------------------------------------------------------------------
 
 
-def _varying(machine: Machine, held: Value | int) -> Varying:
+def _varying(machine: Machine, index: Value | int) -> Varying:
     """An index operand: one number if it does not vary, an array otherwise."""
-    if isinstance(held, int):
-        return held
-    array = machine.array(held)
+    if isinstance(index, int):
+        return index
+    array = machine.array(index)
     return int(array[0, 0, 0]) if array.size == 1 else array
 
 
-def _where(bad: Mask, instead: int, held: Varying) -> Varying:
+def _where(bad: Mask, instead: int, number: Varying) -> Varying:
     """A number of a view, replaced by `instead` for work-items whose view is wrong."""
-    if isinstance(held, int) and bad.size == 1:
+    if isinstance(number, int) and bad.size == 1:
         return instead
-    return np.where(bad, np.int64(instead), held)
+    return np.where(bad, np.int64(instead), number)
 
 
 def _broken(memref: MemRefValue, bad: Mask | None) -> Mask | None:
@@ -282,8 +282,8 @@ def fuse(machine: Machine, op: Fuse) -> None:
     for k in range(op.first, op.last):
         # Nothing lies in an empty mode, whose stride may be any.
         gap = (memref.strides[k] * memref.shape[k] != memref.strides[k + 1]) & (memref.shape[k] != 0)
-        if (found := _note(machine, op, findings.gap(k, memref.name), gap, memref.name)) is not None:
-            bad = found if bad is None else bad | found
+        if (mask := _note(machine, op, findings.gap(k, memref.name), gap, memref.name)) is not None:
+            bad = mask if bad is None else bad | mask
         fused = fused * memref.shape[k + 1]
     shape = (*memref.shape[: op.first], fused, *memref.shape[op.last + 1 :])
     strides = (*memref.strides[: op.first + 1], *memref.strides[op.last + 1 :])

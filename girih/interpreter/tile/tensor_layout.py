@@ -100,17 +100,17 @@ def set_clip(machine: Machine, op: TensorViewSetClip) -> None:
 
 
 def _parts(slices: Sequence[Slice]) -> tuple[Value | int, ...]:
-    return tuple(part for one in slices for part in (one.offset, one.size) if part is not None)
+    return tuple(part for entry in slices for part in (entry.offset, entry.size) if part is not None)
 
 
 def _set(machine: Machine, op: Op, before: Value, operands: Sequence[Value | int], result: Value) -> None:
     """Make the models after an instruction: one for each combination of a model and numbers that occurs."""
-    held: ModelValue = machine.env[before]
+    value: ModelValue = machine.env[before]
     numbers = [np.full((1, 1, 1), n, np.int64) if isinstance(n, int) else machine.array(n) for n in operands]
-    cases, which = combinations([held.which, *numbers])
+    cases, which = combinations([value.which, *numbers])
     models: list[Model | None] = []
     for position, case in enumerate(cases):
-        model = held.models[case[0]]
+        model = value.models[case[0]]
         try:
             models.append(None if model is None else _SETTERS[type(op)](model, tuple(case[1:])))
         except AddressingError as error:
@@ -127,6 +127,6 @@ def combinations(arrays: Sequence[Array]) -> tuple[list[list[int]], Array]:
         return [[int(a.flat[0]) for a in arrays]], _FIRST
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     table = np.stack([np.broadcast_to(a, shape).ravel().astype(np.int64) for a in arrays], axis=1)
-    found, which = np.unique(table, axis=0, return_inverse=True)
-    cases: list[list[int]] = found.tolist()
+    tuples, which = np.unique(table, axis=0, return_inverse=True)
+    cases: list[list[int]] = tuples.tolist()
     return cases, which.reshape(shape)
