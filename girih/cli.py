@@ -1,7 +1,7 @@
-"""The `girih` command: parsing arguments and printing; what a subcommand does is in `girih.commands`.
+"""The `girih` command: its arguments and help; the work of a subcommand is in `girih.commands`.
 
 `EXIT_STATUS` is the rule of all commands. No exception is shown raw: an unforeseen one is reported as a defect, with
-its traceback where GIRIH_TRACEBACK is set.
+its traceback if GIRIH_TRACEBACK is set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXIT_STATUS = (
 )
 INTERRUPTED = 130
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE)
-"""What a stream that cannot be written says: the disk is full, or whoever listened is gone."""
+"""The errors of a stream that cannot be written: the disk is full, for example, or the reader is gone."""
 
 BENCH_GROUPS = ("gemm", "threads", "tiles", "batched", "streamed", "rows", "attention", "vectors", "compile", "start",
                 "cache", "calls")  # fmt: skip
@@ -47,7 +47,7 @@ _format = click.option(
 )  # fmt: skip
 _checks = click.option(
     "--checks", type=click.Choice(CHECKS), default=CHECKS[0], show_default=True,
-    help="How much compiled code checks.",
+    help="Which checks compiled code makes.",
 )  # fmt: skip
 
 
@@ -56,17 +56,17 @@ _LATE = {"address": "girih.commands.address.command"}
 
 
 class Commands(click.Group):
-    """The group of subcommands; turns what must not reach the user raw into words and an exit status."""
+    """The group of subcommands, which turns exceptions into words and an exit status."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A subcommand; one of `_LATE` is loaded when it is asked for."""
+        """The subcommand of a name, None for an unknown one; one of `_LATE` is imported by this call."""
         if cmd_name in _LATE:
             loaded: click.Command = getattr(import_module(_LATE[cmd_name]), cmd_name)
             return loaded
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the subcommand."""
+        """Run the subcommand, with errors in words."""
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
@@ -92,7 +92,7 @@ class Commands(click.Group):
             raise click.ClickException(_defect(error)) from error
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Parse and run, as `click` does; output that cannot be written ends in words too."""
+        """Parse and run, as `click` does; for output that cannot be written too, the error is in words."""
         try:
             return super().main(*arguments, **options)
         except OSError as error:
@@ -109,28 +109,28 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning in the words of the command: who reads it has no line of Python to look at."""
+    """Show a warning without a line of Python, which means nothing to the user of a command."""
     click.echo(f"warning: {message}", err=True)
 
 
 def _is_of_output(error: Exception) -> bool:
-    """Whether standard output or standard error cannot be written; a file is refused with its name where it is met."""
+    """Whether an error is that standard output or standard error cannot be written; errors of files have a name."""
     return isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
 
 
 def _refuse_output(error: OSError) -> NoReturn:
-    """Say that the output is lost, where anything can be said, and end."""
+    """Say that the output is lost, if standard error can be written, and exit."""
     with suppress(OSError):
         click.echo(f"Error: the output cannot be written: {error.strerror or error}", err=True)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, AttributeError, ValueError):
-            if not stream.isatty():  # What the stream has kept would be written, and fail, once more at the end.
+            if not stream.isatty():  # Python writes what a stream still buffers at exit, which would fail once more.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     raise SystemExit(1)
 
 
 def _is_setting(error: Exception) -> bool:
-    """Whether an environment variable is to blame."""
+    """Whether an error is that of an environment variable."""
     from girih.diagnostics import SettingError
 
     return isinstance(error, SettingError)
@@ -144,7 +144,7 @@ def _defect(error: Exception) -> str:
 
 
 def _variables() -> str:
-    """The environment variables, as a paragraph that is not wrapped."""
+    """The paragraph of help on environment variables, which `click` does not wrap."""
     width = max(map(len, VARIABLES))
     rows = [f"  {name:<{width}}  {says}" for name, says in VARIABLES.items()]
     return "\n".join(["\b", "Environment variables:", *rows])
@@ -165,7 +165,7 @@ def main() -> None:
 )  # fmt: skip
 @click.pass_context
 def check(ctx: click.Context, files: tuple[str, ...], definitions: dict[str, str], format: str) -> None:
-    """Say what is wrong with files before they run, all of it at once; `-` reads standard input."""
+    """Report every error and warning of files, without running them; `-` reads standard input."""
     from girih.commands.check import check_files
 
     ctx.exit(check_files(files, definitions, format))
@@ -207,7 +207,7 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
     help="Vary what the language leaves open: order and batches of work-groups, order of sums and the like.",
 )
 @click.option(
-    "--max-steps", type=click.IntRange(1), metavar="N", help="Stop a batch of work-groups after so many instructions."
+    "--max-steps", type=click.IntRange(1), metavar="N", help="Stop a batch of work-groups after N instructions."
 )
 @click.option("--target", default=CHECKING, show_default=True, metavar="TARGET",
               help="What runs the kernel; `girih targets` lists the targets.")  # fmt: skip
@@ -244,9 +244,9 @@ def run(
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @click.pass_context
 def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool) -> None:
-    """Lay files out in the one canonical way; `-` goes from standard input to standard output.
+    """Format files in the canonical layout; `-` reads standard input and writes standard output.
 
-    Comments, definitions and names stay. A file with errors of syntax or types is left as it is.
+    Comments, definitions and names stay. A file with errors of syntax or types is not changed.
     """
     from girih.commands.format import format_files
 
@@ -274,7 +274,7 @@ def emit(
     definitions: dict[str, str],
     output: str | None,
 ) -> None:
-    """Write a checked file, or one function of it, in another form."""
+    """Check a file, and write it or one function of it in another form."""
     from girih.commands.emit import EmitRequest, emit_file
 
     ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output)))
@@ -301,8 +301,8 @@ def explain(ctx: click.Context, topic: str | None, list_all: bool, format: str) 
 @_definitions
 @click.option(
     "--format", "format", type=click.Choice(["text", "json", "svg", "html"]), default=None,
-    help="Text for people, JSON for programs, or a picture with control flow and uses. Left out, the name of the "
-    "output says it, and without one it is text.",
+    help="Text for people, JSON for programs, or a picture with control flow and uses. If left out, the name of the "
+    "output decides, and without an output it is text.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output: .txt, .json, .svg "
               "or .html.")  # fmt: skip
@@ -315,7 +315,7 @@ def show(
     format: str | None,
     output: str | None,
 ) -> None:
-    """Show what is in a file: regions, values with types and uses, memory read and written."""
+    """Show the structure of kernels: regions, values with types and uses, memory read and written."""
     from girih.commands.show import show_file
 
     ctx.exit(show_file(file, function, definitions, format, output))
@@ -338,9 +338,9 @@ def kernels(ctx: click.Context, name: str | None, format: str) -> None:
 @_format
 @click.pass_context
 def targets(ctx: click.Context, name: str | None, format: str) -> None:
-    """List the targets, or say what one can do: types, matrices, limits, options.
+    """List the targets, or show what one can do: types, matrices, limits, options.
 
-    NAME is a target as it is written elsewhere, such as `cpu:haswell`.
+    NAME is a target as `--target` takes it, such as `cpu:haswell`.
     """
     from girih.commands.targets import list_targets, show_target
 
@@ -351,13 +351,13 @@ def targets(ctx: click.Context, name: str | None, format: str) -> None:
 @main.command(
     epilog="""\b
 girih bench                       the standard set, against NumPy, torch and libxsmm
-girih bench softmax -D type=f16   a kernel of the library, with sizes that say something
+girih bench softmax -D type=f16   a kernel of the library, in sizes that are typical of it
 girih bench FILE FUNCTION --grid 8,8 A=random:f32:512x512 ...
                                   a kernel of a file; arguments as for `girih run`;
                                   a file with one kernel needs no FUNCTION
-Every result is held against NumPy's, or the interpreter's, before it is timed. A ratio is the peer's time over ours:
-above 1, girih is faster. Kernels are checked as `girih.load` does unless --checks says otherwise. Measured in turns;
-the table shows medians.
+Every result is compared with NumPy's, or the interpreter's, before it is timed. A ratio is the peer's time over ours:
+above 1, girih is faster. Kernels have the checks that `girih.load` gives them unless --checks says otherwise. Kernels
+and peers are timed in turns; the table shows medians.
 """
 )
 @click.argument("target", metavar="[FILE|NAME]", required=False)
@@ -369,12 +369,12 @@ the table shows medians.
 @click.option("--group", "groups", multiple=True, metavar="GROUP", type=click.Choice(BENCH_GROUPS),
               help=f"Only this group of the standard set; may be repeated: {', '.join(BENCH_GROUPS)}.")  # fmt: skip
 @click.option("--against", multiple=True, type=click.Choice(["numpy", "torch", "libxsmm"]), help="Compare with this "
-              "peer, which must be there; all that are there if left out. May be repeated.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for girih and its peers; 1 for a "
-              "kernel, 2 for the part of the standard set that is about threads.")  # fmt: skip
+              "peer, which must be installed; all installed ones if left out. May be repeated.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for girih and its peers; if left "
+              "out, 1 for a kernel, 2 for the part of the standard set that is about threads.")  # fmt: skip
 @click.option("--checks", type=click.Choice(list(CHECK_MODES)), default=next(iter(CHECK_MODES)), show_default=True,
               help="What compiled code checks; `both` compares without checks and shows what they cost.")  # fmt: skip
-@click.option("--quick", is_flag=True, help="Shorter and less exact.")
+@click.option("--quick", is_flag=True, help="Measure for a shorter time, less exactly.")
 @click.option("--validate/--no-validate", default=True, show_default=True,
               help="Run a kernel of a file in the interpreter first, to check its result.")  # fmt: skip
 @click.option("--flops", type=click.FloatRange(min=0, min_open=True), metavar="N",
@@ -393,4 +393,4 @@ def bench(ctx: click.Context, /, grid: tuple[int, ...], json: bool, format: str,
 
 
 for late in _LATE:
-    main.add_command(click.Command(late))  # a place holder, so that the name is known
+    main.add_command(click.Command(late))  # a placeholder, so that the name is known

@@ -28,7 +28,7 @@ SUMMARIES = (
 
 
 def standard() -> Iterator[Case]:
-    """The standard set, row by row."""
+    """The cases of the standard set, in order."""
     yield from products.cases()
     yield from columns.cases()
     yield from costs.cases()
@@ -40,7 +40,7 @@ def groups() -> list[str]:
 
 
 def cases_of(request: MeasuringRequest) -> list[Case]:
-    """What a request is about."""
+    """The cases that a request is about."""
     if request.kind == "library":
         from girih.bench.cases.library import KERNELS
 
@@ -54,7 +54,7 @@ def cases_of(request: MeasuringRequest) -> list[Case]:
 def serve(
     request: MeasuringRequest, cases: Iterable[Case], summaries: Sequence[MeasuredSummary] = SUMMARIES
 ) -> Iterator[Event]:
-    """Measure the cases, one event after the other."""
+    """The events of measuring some cases, each sent as it happens."""
     try:
         peers = find_peers(request.against, request.threads)
     except MissingPeerError as error:
@@ -79,7 +79,7 @@ def serve(
 
 
 def limits(context: MeasuringContext) -> dict[str, object]:
-    """The peaks of one thread, and the bandwidth, as a table shows them."""
+    """The peaks of one thread and the bandwidth of the machine, as plain values."""
     meters = {type: peak(type) for type in ("f32", "f64", "bf16")}
     stream = bandwidth()
     samples = interleaved({**{type: m.call for type, m in meters.items()}, "stream": stream.call}, context.effort,
@@ -91,12 +91,12 @@ def limits(context: MeasuringContext) -> dict[str, object]:
 
 
 def refused(status: int, message: str) -> Event:
-    """Nothing can be measured."""
+    """The event that nothing can be measured, with the exit status and why."""
     return {"event": "refused", "status": status, "message": message}
 
 
 def in_words(error: Exception) -> str:
-    """What went wrong, with the lines of the program that it is about."""
+    """The words for an error, with the lines of the program that it is about."""
     if isinstance(error, CompileError | LaunchError):
         return "\n".join(item.render() for item in error.diagnostics[:3])
     if isinstance(error, KernelError):
@@ -107,14 +107,14 @@ def in_words(error: Exception) -> str:
 
 
 def send(events: Iterable[Event], stream: TextIO) -> None:
-    """Events as lines."""
+    """Write events to a stream, one line of JSON each."""
     for event in events:
         stream.write(json.dumps(event) + "\n")
         stream.flush()
 
 
 def own_output() -> TextIO:
-    """Standard output for events alone: what a library prints goes to standard error from now on."""
+    """Standard output, for events alone: after this call, the prints of libraries go to standard error."""
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return stream

@@ -1,4 +1,4 @@
-"""Which types `girih bench NAME` offers for a kernel of the library. No NumPy here."""
+"""The types that `girih bench NAME` offers for a kernel of the library. Imports no NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from girih.kernels.table import FLOATING, TABLE
 
 
 def types_of(name: str) -> tuple[str, ...]:
-    """The types that a kernel is measured in, the usual one first; one that is for integers has only `i32`."""
+    """The types that a kernel is measured in, the usual one first; a kernel for integers has `i32` only."""
     offered = TABLE[name].definitions["type"]
     floating = tuple(type for type in ("f32", *FLOATING) if isinstance(offered, tuple) and type in offered)
     found = tuple(dict.fromkeys(floating)) or ("i32",)

@@ -1,4 +1,4 @@
-"""What the measuring process tells the one that started it, line by line as JSON objects with a key `event`.
+"""The events that the measuring process sends to the one that started it: lines of JSON objects with a key `event`.
 
     environment   `environment`: see `machine.environment`; `machine`: peaks in 10^9 operations and bytes a second
     begin         `group`, `name`: what is measured next
@@ -7,7 +7,7 @@
     refused       `status`, `message`: nothing is measured; the exit status and why
     end           everything was measured
 
-A process that does not say `end` has died.
+A process that ends without the event `end` has died.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHECK_MODES = {**{word: (word,) for word in CHECKS}, "both": tuple(reversed(CHEC
 
 @dataclass(frozen=True, slots=True)
 class MeasuringRequest:
-    """What to measure: the standard set or some of its groups, a kernel of the library, or one of a file.
+    """A request to measure: the standard set or some of its groups, a kernel of the library, or one of a file.
 
     `checks` are the modes of checks, the first of which is compared with peers. `details` is for a kernel of a file.
     """
@@ -50,7 +50,7 @@ class MeasuringRequest:
 
     @staticmethod
     def from_text(text: str) -> MeasuringRequest:
-        """A request from what `to_text` made of it."""
+        """The request that `to_text` wrote as a line."""
         held = json.loads(text)
         lists: Sequence[str] = ("groups", "checks", "against")
         return MeasuringRequest(**{**held, **{name: tuple(held[name]) for name in lists}})

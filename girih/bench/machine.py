@@ -1,4 +1,4 @@
-"""What is measured on, in words and numbers. Nothing here needs NumPy, but what is loaded already is named."""
+"""The machine that is measured on, in words and numbers. Imports no NumPy, but names its BLAS if it is loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def cpu_info() -> str:
-    """The system's description of its processors, empty where there is none."""
+    """The system's description of its processors; empty if it has none."""
     path = Path("/proc/cpuinfo")
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
@@ -24,17 +24,17 @@ def cpu_name() -> str:
 
 
 def usable_cpus() -> int:
-    """How many CPUs the process may use."""
+    """The number of CPUs that the process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def load() -> float:
-    """How many processes were running or about to, on average, in the last minute; 0 where the system does not say."""
+    """The average number of processes that were running or ready to in the last minute; 0 if it is not known."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def commit() -> str | None:
-    """The commit of the checkout that girih runs from, with `-dirty` where files differ; None where it is installed."""
+    """The commit of the checkout that girih runs from, with `-dirty` if files differ; None for an installed girih."""
     root = Path(__file__).parent.parent.parent
     if not (root / ".git").exists():
         return None
@@ -47,7 +47,7 @@ def commit() -> str | None:
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """Processor, versions, and the kernels of OpenBLAS, for a process with so many threads."""
+    """The processor, versions and the kernels of OpenBLAS, for a process with `threads` threads."""
     from girih import __version__
     from girih.back.llvm.assemble.assembler import Cpu, llvm_version
     from girih.bench.peers import libxsmm, openblas

@@ -37,11 +37,11 @@ _SETTINGS = {
 
 
 class PictureError(Exception):
-    """The picture cannot be drawn or written, in words."""
+    """The picture cannot be drawn or written; the message says why."""
 
 
 def pyplot() -> Any:
-    """matplotlib without a screen. Raises `PictureError` where it is missing."""
+    """The module `matplotlib.pyplot`, for use without a screen. Raises `PictureError` if it is missing."""
     try:
         import_module("matplotlib").use("Agg")
         return import_module("matplotlib.pyplot")
@@ -52,14 +52,14 @@ def pyplot() -> Any:
 
 
 def ready(path: Path) -> None:
-    """Raises `PictureError` where a picture could not be drawn: before anything is measured."""
+    """Check that a picture can be drawn, before anything is measured. Raises `PictureError`."""
     if path.suffix.lower() not in ENDINGS:
         raise PictureError(f"a picture ends in {', '.join(ENDINGS)}")
     pyplot()
 
 
 def draw(results: Results, path: Path) -> None:
-    """Write the picture; the ending of the file says the format. Raises `PictureError`."""
+    """Write the picture in the format that the file's suffix names. Raises `PictureError`."""
     plt = pyplot()
     placed = [row for row in results.rows if row.gflops and row.bytes]
     compared = [row for row in results.rows if row.against and row.seconds is not None]
@@ -88,7 +88,7 @@ def draw(results: Results, path: Path) -> None:
 
 
 def _metadata(path: Path) -> dict[str, None] | None:
-    """No date in an SVG, so that the same rows give the same file."""
+    """The metadata of the picture: an SVG has no date, so that the same rows give the same file."""
     return {"Date": None} if path.suffix.lower() == ".svg" else None
 
 
@@ -98,7 +98,7 @@ def _colours(rows: Sequence[Measurement]) -> dict[str, str]:
 
 
 def intensity(row: Measurement) -> float:
-    """Operations for each byte that must be moved."""
+    """The operations of a row for each byte that must be moved."""
     return (row.flops or 0.0) / (row.bytes or 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Rows in words, for people: the cells of tables, and what was measured on."""
+"""The report of a measurement in words: the cells of its tables, and the machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TITLES = {
 
 @dataclass
 class Results:
-    """All that was said; `status` is the exit status."""
+    """All results of a measurement; `status` is the exit status."""
 
     environment: dict[str, Any] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Results:
     refusal: tuple[int, str] | None = None
 
     def take(self, event: Event) -> None:
-        """Remember an event. Of two processes the first says what the machine is."""
+        """Add an event. If two processes describe the machine, the first description counts."""
         match event["event"]:
             case "environment" if not self.environment:
                 self.environment, self.machine = dict(event["environment"]), dict(event["machine"])
@@ -54,13 +54,13 @@ class Results:
 
     @property
     def status(self) -> int:
-        """0 where everything was measured and right, 1 where something was wrong, or what a refusal says."""
+        """The exit status: 0 if all was measured and right, 1 if something was wrong, or that of a refusal."""
         if self.refusal is not None:
             return self.refusal[0]
         return 1 if self.problems else 0
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values."""
+        """All results as plain values."""
         return {
             "environment": self.environment,
             "machine": self.machine,
@@ -71,7 +71,7 @@ class Results:
 
 
 def duration(seconds: float) -> str:
-    """A time with three digits and its unit."""
+    """The text of a time, with three digits and its unit."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("\N{MICRO SIGN}s", 1e6)):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}"
@@ -87,7 +87,7 @@ def _ratio(value: float | None) -> str:
 
 
 def _moves(row: Measurement) -> bool:
-    """Whether bytes a second say something about a row: not where the peak of computing is what counts."""
+    """Whether the bandwidth matters for a row, and not only the peak of computing."""
     return OF_BANDWIDTH in row.figures or row.type is None or row.group == "own"
 
 
@@ -109,13 +109,13 @@ _COLUMNS: Mapping[str, Cell] = {
 
 
 def title(group: str, rows: Sequence[Measurement]) -> str:
-    """What a group is about, and which checks its kernels had."""
+    """The title of a group's table, with the checks that its kernels had."""
     checks = dict.fromkeys(row.checks for row in rows if row.seconds is not None)
     return ", checks ".join([TITLES.get(group, group), *checks])
 
 
 def remark(row: Measurement) -> str:
-    """The note of a row, and whether others were running."""
+    """The note of a row, which also tells whether other processes were running."""
     return ", ".join(filter(None, [f"load {row.load:.1f}" if row.busy else "", row.note]))
 
 
@@ -126,7 +126,7 @@ def cells(rows: Sequence[Measurement]) -> dict[str, list[str]]:
 
 
 def head(results: Results) -> str:
-    """What was measured on, in two lines."""
+    """The description of the machine in two lines."""
     e, m = results.environment, results.machine
     if not e:
         return ""
@@ -144,6 +144,6 @@ def head(results: Results) -> str:
 
 
 def tail(results: Results) -> str:
-    """How many rows say little, because other processes ran."""
+    """The line on the number of rows during which other processes ran; empty without any."""
     busy = sum(row.busy for row in results.rows)
     return f"{busy} of {len(results.rows)} rows were measured while other processes ran" if busy else ""

@@ -1,4 +1,4 @@
-"""Starts the measuring processes and hands on what they say. No NumPy here: it would choose its kernels now."""
+"""The start of measuring processes and the stream of their events. Imports no NumPy: its BLAS would be set up."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _THREADS = ("GIRIH_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL
 
 
 def measure(request: MeasuringRequest, child: Sequence[str] = CHILD) -> Iterator[Event]:
-    """The events of a request; `child` is what Python is called with.
+    """The events of a request; `child` has Python's arguments for the measuring process.
 
     The standard set takes two processes: one with one thread, and one with the threads that were asked for, for the
-    cases that are about threads. What a process dies of is a `problem`.
+    cases that are about threads. If a process dies, that is a `problem`.
     """
     # A kernel of a file has no peer.
     core = None if request.kind == "own" else fastest_core(cpu_info())
@@ -69,7 +69,7 @@ def _process(request: MeasuringRequest, child: Sequence[str], core: str | None) 
 
 
 def _said(process: subprocess.Popen[str], request: MeasuringRequest) -> Iterator[Event]:
-    """What a process answers to a request."""
+    """The events that a process sends for a request."""
     if process.stdin is None or process.stdout is None:
         raise OSError("a process was started without pipes")
     # One that has ended already is dealt with by its status.

@@ -1,1 +1,1 @@
-"""What each subcommand of `girih` does, given parsed arguments: one file per subcommand."""
+"""The work of each subcommand of `girih`, given its parsed arguments: one file per subcommand."""

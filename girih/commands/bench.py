@@ -1,7 +1,7 @@
 """`girih bench`: times a kernel, or the standard set, beside NumPy, torch and libxsmm.
 
-The measuring happens in processes of their own (`girih.bench.session`). For a kernel of a file that process is this
-module: arguments are made as by `girih run`, and the result is held against the interpreter's before anything is timed.
+Processes of their own do the measuring (`girih.bench.session`). For a kernel of a file that process runs this module:
+arguments are made as by `girih run`, and the result is compared with the interpreter's before anything is timed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
-"""Columns of the table where no terminal says how wide it is."""
+"""The width of the table in characters if the output is not a terminal."""
 
 TOLERANCES = {"f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4, "c64": 1e-10}
-"""How far a result may be from the interpreter's, relative to the largest element; integers are exact."""
+"""The largest difference from the interpreter's result, relative to the largest element; integers are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def bench(call: BenchCall) -> int:
 
 
 def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
-    """What to measure, and the process that does."""
+    """The request for what the call measures, and the arguments of the process that serves it."""
     from girih.bench.session import CHILD as STANDARD
 
     if call.target is None:
@@ -119,14 +119,14 @@ def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
 
 
 def _is_file(target: str) -> bool:
-    """Whether a file is meant: kernels of the library come first."""
+    """Whether a target is a file; if the library has a kernel of that name, it is not."""
     from girih.kernels.table import TABLE
 
     return target not in TABLE and (target.endswith(".tl") or os.path.exists(target))
 
 
 def _only_function(path: str, definitions: Mapping[str, str]) -> str:
-    """The function of a file that has one; a wrong call where it has several."""
+    """The name of a file's only function. Raises `click.UsageError` if it has several or none."""
     module, problems = analyzed(path, definitions)
     names = [] if module is None else [function.name for function in module.functions]
     if len(names) == 1:
@@ -134,13 +134,13 @@ def _only_function(path: str, definitions: Mapping[str, str]) -> str:
     if errors(problems):
         raise click.ClickException(f"{path}: {counted(problems)}; `girih check {path}` shows them")
     if not names:
-        raise click.UsageError(f"{path}: there is no kernel in it")
+        raise click.UsageError(f"{path}: the file has no kernel")
     raise click.UsageError(f"{path}: say which of its kernels: {', '.join(names)}, as in `girih bench {path} FUNCTION "
                            "NAME=VALUE...`")  # fmt: skip
 
 
 def _refuse_words(call: BenchCall, target: str, function: str) -> None:
-    """What makes no sense for a kernel of a file."""
+    """Refuse arguments and options that have no meaning for a kernel of a file."""
     from girih.kernels.table import TABLE
 
     if target in TABLE and not os.path.exists(target):
@@ -173,7 +173,7 @@ def _library(call: BenchCall, name: str) -> MeasuringRequest:
 
 
 def _refuse_options(call: BenchCall, what: str, **asked: bool) -> None:
-    """Options that mean nothing for what is measured."""
+    """Refuse options that have no meaning for `what` is measured."""
     names = {"grid": "--grid", "definitions": "-D", "flops": "--flops", "groups": "--group"}
     for field in asked:
         if getattr(call, field):
@@ -200,7 +200,7 @@ def _default_threads() -> int:
 
 
 def _measured(events: Iterator[Event], as_json: bool) -> Results:
-    """Everything that is said; tables appear as soon as a group is complete."""
+    """The results of all events; each table is printed as soon as its group is complete."""
     results, shown, headed = Results(), 0, False
     console = None if as_json else _console()
     with _Status() as status:
@@ -222,7 +222,7 @@ def _measured(events: Iterator[Event], as_json: bool) -> Results:
 
 
 def _print_groups(console: Console, results: Results, shown: int) -> int:
-    """Print the rows that were not shown yet, and say how many there are now."""
+    """The number of rows printed so far, after printing those of complete groups."""
     rest = results.rows[shown:]
     for group in dict.fromkeys(row.group for row in rest):
         console.print(table(group, [row for row in rest if row.group == group]))
@@ -269,7 +269,7 @@ def _print_end(results: Results) -> None:
 
 
 class _Status:
-    """What is being measured, on a terminal only."""
+    """A line that names what is being measured, on a terminal only."""
 
     def __init__(self) -> None:
         self._shown: Any = None
@@ -347,7 +347,7 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
 
 
 def _values(function: Function, given: Mapping[str, Specification], details: Mapping[str, Any]) -> list[object]:
-    """The arguments, the same ones at every call."""
+    """The arguments of a launch; every call gives the same ones."""
     maker = ArrayMaker(int(details["seed"]))
     return [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
 
@@ -407,7 +407,7 @@ def _meter(type: str) -> Any:
 
 
 def _floating_type(function: Function) -> str | None:
-    """The first type of floating-point elements among the parameters, as the peak that counts."""
+    """The first floating-point element type among the parameters, whose peak counts; None without one."""
     from girih.ir.types import MemRef
 
     elements = [p.type.element.name for p in function.parameters if isinstance(p.type, MemRef)]
@@ -416,7 +416,7 @@ def _floating_type(function: Function) -> str | None:
 
 
 def _compare(function: Function, mine: Sequence[object], wanted: Sequence[object], mode: str) -> None:
-    """Hold what the kernel left in its arguments against what the interpreter left."""
+    """Compare the arguments after the kernel's run with those after the interpreter's; raises if they differ."""
     import numpy as np
 
     from girih.bench.measuring.work import compare

@@ -12,7 +12,7 @@ from girih.diagnostics import Diagnostic, errors
 
 
 def check_files(paths: Sequence[str], definitions: Mapping[str, object], format: str) -> int:
-    """Print what is wrong with each file; 1 if any has an error.
+    """Print the errors and warnings of each file; 1 if any has an error.
 
     As "json": one array of all diagnostics (`Diagnostic.to_json`); as "github": workflow commands; as "sarif": a log.
     """

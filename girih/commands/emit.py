@@ -1,4 +1,4 @@
-"""`girih emit`: a checked file in another form: the canonical text, or what it is compiled to."""
+"""`girih emit`: a checked file in another form: its canonical text, or the code that it is compiled to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EmitRequest:
 
 
 def emit_file(request: EmitRequest) -> int:
-    """Write a file in a form to standard output or a file; 1 if the program has an error, and nothing is written."""
+    """Write a program in a form to standard output or a file; 1 if it has an error, and then nothing is written."""
     target = _target(request)
     module, problems = analyzed(request.path, request.definitions, None if target is None else target.row.limits)
     print_items(problems, to_stderr=True)
@@ -55,7 +55,7 @@ def emit_file(request: EmitRequest) -> int:
 
 
 def _chosen(module: Module, name: str | None) -> Module:
-    """The module with one function only, where one is named."""
+    """The module with the named function only; without a name, the module."""
     if name is None:
         return module
     found = module.function(name.removeprefix("@"))
@@ -65,10 +65,10 @@ def _chosen(module: Module, name: str | None) -> Module:
 
 
 def _target(request: EmitRequest) -> ResolvedTarget | None:
-    """The target under whose limits the file is checked, and that is compiled for; None where nothing asks for one.
+    """The target whose limits the file is checked under, and that it is compiled for; None if none is needed.
 
-    The canonical text needs no target, so that only `--target` names one. A wrong call where the target does not emit
-    the form.
+    The canonical text needs a target only if `--target` names one. Raises `click.UsageError` if the target does not
+    emit the form.
     """
     if request.form == PROGRAM_FORM:
         return None if request.target is None else target_of(request.target, request.checks)
@@ -86,14 +86,14 @@ def _target(request: EmitRequest) -> ResolvedTarget | None:
 
 
 def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str:
-    """A form of all kernels, one after the other; nothing is made ready to run."""
+    """The text of all kernels in a form, one after the other; they are not made ready to run."""
     if target is None or form == PROGRAM_FORM:
         return str(module)
     return "\n".join(str(target.emit(function, form)) for function in module.functions)
 
 
 def write_text(text: str, output: str | None) -> None:
-    """Write a text to a file, to standard output for None; refuses a file that cannot be written."""
+    """Write a text to a file, or to standard output for None. Raises `click.ClickException` if that is impossible."""
     if output is None:
         click.echo(text, nl=False)
         return

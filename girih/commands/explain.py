@@ -33,7 +33,7 @@ MOST_LISTED = 60
 
 
 def explain_topic(topic: str, *, as_json: bool) -> int:
-    """Print what is known of a code, an instruction, a rule of the address models, or a family such as `syntax`."""
+    """Print the explanation of a code, an instruction, a rule of the address models, or a family such as `syntax`."""
     topic = topic.strip().strip("`[]")
     topic = next((mnemonic for mnemonic in LANGUAGE.ops if topic in written_as(LANGUAGE, mnemonic)), topic)
     codes, address = all_codes(LANGUAGE), address_rules()
@@ -116,7 +116,7 @@ def _family(found: list[dict[str, Any]]) -> str:
 
 
 def _page(lines: list[str]) -> str:
-    """The lines as text, with one empty line between paragraphs."""
+    """The text of lines, with one empty line between paragraphs."""
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip()
 
 

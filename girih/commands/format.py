@@ -17,10 +17,10 @@ from girih.source import Source
 
 
 def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
-    """Lay files out; `-` goes from standard input to standard output.
+    """Format files in place; `-` reads standard input and writes standard output.
 
-    With `check` the files that would change are named, with `diff` it is shown how, and nothing is written. 1 if a file
-    has errors of syntax or types, which are shown and leave it as it is, or if one would change with `check`.
+    `check` names the files that would change, and `diff` shows how; with either, nothing is written. The result is 1 if
+    a file has errors of syntax or types, which are shown while the file stays, or if one would change with `check`.
     """
     if paths.count("-") > 1:
         raise click.UsageError("standard input, `-`, can be read once only")
@@ -42,7 +42,7 @@ def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
 
 
 def _formatted(path: str) -> tuple[str | None, str, list[Diagnostic]]:
-    """The text of a file before and after, and what is wrong with it."""
+    """The text of a file before and after, and its errors; the text before is None if the file is not text."""
     from girih.front.text.format import format_source
     from girih.ops.tile import TILE_LANGUAGE
 
@@ -55,13 +55,13 @@ def _formatted(path: str) -> tuple[str | None, str, list[Diagnostic]]:
 
 
 def _pass_on(path: str, text: str, *, check: bool, diff: bool) -> None:
-    """Standard input goes to standard output also where nothing changes."""
+    """Write a text that came from standard input to standard output, also if nothing changed."""
     if path == "-" and not check and not diff:
         click.echo(text, nl=False)
 
 
 def _report(path: str, before: str, after: str, *, check: bool, diff: bool, aside: bool) -> None:
-    """Write or show what changes; `aside` keeps names from standard output, where a text goes."""
+    """Write a changed file, or show what would change; with `aside`, names go to standard error."""
     name = _name(path)
     if diff:
         lines = unified_diff(_lines(before), _lines(after), name, f"{name}, formatted")
@@ -76,7 +76,7 @@ def _report(path: str, before: str, after: str, *, check: bool, diff: bool, asid
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends, as a patch writes them: only a line feed ends one, and a last one without it says so."""
+    """The lines of a text with their ends, as in a patch: only a line feed ends one, a last one without is marked."""
     *whole, rest = text.split("\n")
     return [f"{line}\n" for line in whole] + ([f"{rest}\n\\ No newline at end of file\n"] if rest else [])
 
@@ -86,7 +86,7 @@ def _name(path: str) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    """Replace a file, what a link leads to, by a temporary one with the same permissions."""
+    """Replace a file, or the one that a link leads to, by a temporary one with the same permissions."""
     target = os.path.realpath(path)
     temporary = None
     try:

@@ -24,8 +24,8 @@ def list_kernels(*, as_json: bool) -> int:
 def show_kernel(name: str, *, as_json: bool) -> int:
     """Print a kernel: its text, then its definitions as comments, so that what is printed is a program.
 
-    As JSON: {name, says, path, functions, grid, definitions, text}; a definition has a default and its choices in
-    words, a mode of the grid says what there is how often to a work-group.
+    As JSON: {name, says, path, functions, grid, definitions, text}. A definition has a default, and its choices in
+    words; an entry of the grid has what is shared out, `of`, and how many of these go `to_a_work_group`.
     """
     if name not in TABLE:
         unknown("kernel", name, list(TABLE))

@@ -1,4 +1,4 @@
-"""`girih run`: a kernel on arrays from files or made on the spot. Files are written only after success, all or none."""
+"""`girih run`: a kernel on arrays from files or made for the run. Files are written only after success, all or none."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RunRequest:
 
 
 def run_kernel(request: RunRequest) -> int:
-    """Run a kernel and print a summary; 1 if the program or an argument is wrong, or the run found something."""
+    """Run a kernel and print a summary; 1 if the program or an argument is wrong, or if the run has findings."""
     try:
         return _run(request)
     except (CompileError, LaunchError) as error:
@@ -92,7 +92,7 @@ def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
 
 
 def _options(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:
-    """The options of the launch; a wrong call where the target lacks one."""
+    """The options of the launch. Raises `click.UsageError` if the target lacks one."""
     given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps}
     lacking = [name for name, value in given.items() if value is not None and target.row.option(name) is None]
     if lacking:
@@ -128,7 +128,7 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
 
 
 def _launch(kernel: Kernel, values: Sequence[object]) -> float:
-    """Seconds that the launch took, with a progress bar where the target tells how far it is."""
+    """The seconds that the launch took; a progress bar is shown if the target reports progress."""
     if kernel.resolved.row.option("progress") is None:
         start = time.perf_counter()
         kernel(*values)

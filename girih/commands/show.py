@@ -28,10 +28,10 @@ ENDINGS = {".txt": "text", ".json": "json", ".svg": "svg", ".html": "html"}
 def show_file(
     path: str, name: str | None, definitions: Mapping[str, object], given: str | None, output: str | None = None
 ) -> int:
-    """Show the kernels of a file, or one of them, in a format, to standard output or a file.
+    """Show the kernels of a file, or one of them, in a format, on standard output or in a file.
 
-    1 if the program has an error: then it is reported and nothing is written. A wrong call where the format that is
-    given and the name of the output disagree, or neither says what to write.
+    The result is 1 if the program has an error; then it is reported and nothing is written. Raises `click.UsageError`
+    if the format that is given and the name of the output disagree, or if neither tells what to write.
     """
     format = _format(given, output)
     module, problems = analyzed(path, definitions)
@@ -52,7 +52,7 @@ def show_file(
 
 
 def _format(given: str | None, output: str | None) -> str:
-    """The format that was given, or that the name of the output asks for; text on standard output."""
+    """The format that was given, or else that of the output's name; without an output, text."""
     if output is None:
         return given or "text"
     shown, ending = click.format_filename(output), os.path.splitext(output)[1].lower()
@@ -68,7 +68,7 @@ def _format(given: str | None, output: str | None) -> str:
 
 
 def _shown(functions: Sequence[Function], path: str, format: str) -> str:
-    """Kernels in a format."""
+    """The text of kernels in a format."""
     if format in ("svg", "html"):
         from girih.commands.show_picture import html, svg
 
@@ -81,7 +81,7 @@ def _shown(functions: Sequence[Function], path: str, format: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """A kernel and what its memory and values are used for."""
+    """A kernel and the uses of its memory and values."""
 
     function: Function
     use: MemoryUse
@@ -129,7 +129,7 @@ class Structure:
 
 
 def local_bytes(op: Op) -> int:
-    """The bytes that an `alloca` takes, from its first to its last element."""
+    """The bytes that an `alloca` takes from its first to its last element."""
     if op.spec.mnemonic != "alloca" or not isinstance(op.results[0].type, MemRef):
         return 0
     found = op.results[0].type
@@ -141,7 +141,7 @@ def local_bytes(op: Op) -> int:
 
 
 def render(kernel: dict[str, Any]) -> str:
-    """A kernel as text: a line number, then an instruction, then its values with types and numbers of uses."""
+    """The text of a kernel: for each instruction the line number, its words, its values with types and uses."""
     attributes = f" attributes {kernel['attributes']}" if kernel["attributes"] else ""
     size, local = plural(kernel["instructions"], "instruction"), plural(kernel["local_memory_bytes"], "byte")
     lines = [f"@{kernel['kernel']}{attributes}, line {kernel['line']}: {size}, {local} of local memory"]

@@ -46,7 +46,7 @@ DARK = {
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """An instruction, or a line of the head of the function, at a height in pixels; with its line in the file."""
+    """An instruction, or a line of the function's head, at a height in pixels, with its line in the file."""
 
     line: int | None
     text: str
@@ -58,7 +58,7 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class PictureBox:
-    """A region, from top to bottom."""
+    """The box of a region, from top to bottom."""
 
     kind: str
     title: str
@@ -69,7 +69,7 @@ class PictureBox:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Where execution goes from one height to another, other than down."""
+    """An arrow of execution from one height to another, other than to the next row."""
 
     title: str
     depth: int
@@ -81,7 +81,7 @@ class Jump:
 
 @dataclass(slots=True)
 class PicturePlan:
-    """What is drawn of a kernel, from a height down to `y`."""
+    """The rows, boxes and arrows of a kernel, from a height down to `y`."""
 
     y: float
     rows: list[PictureRow] = field(default_factory=list)
@@ -100,7 +100,7 @@ class PicturePlan:
 
 
 def planned(function: Function, y: float) -> PicturePlan:
-    """A kernel below a height."""
+    """The plan of a kernel whose picture begins at height `y`."""
     plan = PicturePlan(y)
     head = [f"func @{function.name}"]
     head += [f"    attributes {show_dictionary(function.attributes)}"] if function.attributes else []
@@ -147,7 +147,7 @@ def _op(plan: PicturePlan, op: Op, depth: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PictureColumns:
-    """Where columns begin, in pixels from the left."""
+    """The places of the columns, in pixels from the left."""
 
     text: float
     values: float
@@ -206,7 +206,7 @@ def html(functions: Sequence[Function], file: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that XML takes."""
+    """A text with the characters escaped that mean something in XML."""
     return escape("".join(c if c.isprintable() else "?" for c in text))
 
 
@@ -269,7 +269,7 @@ def _rows(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
 
 
 def _curves(plan: PicturePlan, columns: PictureColumns) -> Iterator[str]:
-    """The values, and the curves from each to its uses."""
+    """The marks of the values, and the curves from each to its uses."""
     uses: dict[Value, list[PictureRow]] = {}
     for row in plan.rows:
         for value in row.uses:

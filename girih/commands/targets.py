@@ -1,4 +1,4 @@
-"""`girih targets`: what kernels can be compiled for, and what one target executes, and how, from its row and limits."""
+"""`girih targets`: the targets that kernels are compiled for, and what one of them executes, by its row and limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MATRICES = "cooperative_matrix"
 
 
 def list_targets(*, as_json: bool) -> int:
-    """Print every way to write a target with a line each, and which one is taken where none is named.
+    """Print every way to write a target with a line each, and which one is the default.
 
     As JSON: an array of {name, forms, emits}.
     """
@@ -52,7 +52,7 @@ def list_targets(*, as_json: bool) -> int:
 
 
 def show_target(name: str, *, as_json: bool) -> int:
-    """Print what a target can do; as JSON an object with the same."""
+    """Print what a target can do, as text or as a JSON object."""
     try:
         target = resolve(name)
     except TargetError as error:
@@ -77,7 +77,7 @@ def _row(target: Target) -> dict[str, object]:
 
 
 def _described(target: ResolvedTarget) -> dict[str, Any]:
-    """All that is known of a target, as plain values."""
+    """The description of a target, as plain values."""
     summary, row = target.device.summary(), target.row
     return {
         "target": target.name,
@@ -102,12 +102,12 @@ def _described(target: ResolvedTarget) -> dict[str, Any]:
 
 
 def _rules_that_need(fact: str) -> list[Code]:
-    """The rules that need a fact about the target."""
+    """The codes of the rules that need a fact about the target."""
     return [code for code in all_codes(TILE_LANGUAGE).values() if code.needs == fact]
 
 
 def _matrix_rules() -> dict[str, list[str]]:
-    """What matrices must keep to for the subgroup size, and the codes of the rules that say so."""
+    """The restrictions on matrices that the subgroup size sets, with the codes of their rules."""
     asked: dict[str, list[str]] = {}
     for code in _rules_that_need("subgroup_size"):
         if code.owner.startswith(_MATRICES):
@@ -116,7 +116,7 @@ def _matrix_rules() -> dict[str, list[str]]:
 
 
 def _sections(described: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The parts of the description as titles and lines."""
+    """The sections of a description: each a title and its lines by name."""
     yield "device", described["device"]
     yield "types", _merged(described["types"])
     yield "matrices", described["matrices"]
@@ -135,7 +135,7 @@ def _sections(described: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _merged(types: Mapping[str, str]) -> dict[str, str]:
-    """Neighbouring types that are executed alike on one line."""
+    """The lines of types and how they are executed; neighbouring types that are alike share a line."""
     lines: dict[str, str] = {}
     names: list[str] = []
     for name, says in types.items():
@@ -154,7 +154,7 @@ def _limit(value: int | Sequence[int], rules: Sequence[str]) -> str:
 
 
 def _print_columns(lines: Mapping[str, str], indent: str = "") -> None:
-    """Names and what is said of them, side by side."""
+    """Print names and their texts in two columns."""
     width = max(map(len, lines))
     for name, says in lines.items():
         first = f"{indent}{name:<{width}}  "

@@ -293,7 +293,7 @@ def test_wrong_calls_are_status_2(call: tuple[str, ...], message: str) -> None:
     [
         ('{"shape": [4,\n 4}', 2, "Expecting ',' delimiter", "JSON such as"),
         ('[4, 4]', 0, "it holds a list", "an object such as"),
-        ('{"shape": [4],\n "stride": [1]}', 2, "'stride' is no parameter", "one of shape, strides, offset, dtype"),
+        ('{"shape": [4],\n "stride": [1]}', 2, "'stride' is not a parameter", "one of shape, strides, offset, dtype"),
         ('{"shape": 4}', 1, "shape = 4", "integers such as 64,32"),
         ('{"shape": [1.5]}', 1, "shape = [1.5]", "integers such as 64,32"),
         ('{"shape": [4], "offset": true}', 1, "offset = true", "an integer such as 64 or 0x40"),

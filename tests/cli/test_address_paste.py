@@ -115,7 +115,7 @@ def test_the_table_that_cutlass_prints() -> None:
         "oob_fill": "zero",
     }  # fmt: skip
     assert read(TABLE, {}).notes == [
-        "line 13 was passed over: 'Error: Failed to initialize the TMA descriptor 1' is no parameter",
+        "line 13 was passed over: 'Error: Failed to initialize the TMA descriptor 1' is not a parameter",
         "globalStrides begins with 2, the stride of dimension 0, which is left out",
     ]
 
@@ -174,7 +174,7 @@ def test_names_that_the_dump_does_not_define() -> None:
         ("BFLOAT16", "BFLOAT", 8, "tensorDataType: 'CU_TENSOR_MAP_DATA_TYPE_BFLOAT' is unknown", "one of CU_TENSOR"),
         ("SWIZZLE_128B", "SWIZZLE_256B", 10, "swizzle: 'CU_TENSOR_MAP_SWIZZLE_256B' is unknown", "one of CU_"),
         ("boxDim[]", "other[]", 9, "boxDim: boxDim is not defined", "an array `boxDim[] = {...}` above, or"),
-        ("1u << 7", "BK +", 5, "boxDim: 'BK +' is no integer expression", "numbers, names, + - * / % << >>"),
+        ("1u << 7", "BK +", 5, "boxDim: 'BK +' is not an integer expression", "numbers, names, + - * / % << >>"),
         ("1u << 7", "1 / 0", 5, "boxDim: there is a division by zero", "another divisor"),
         ("sizeof(__nv_bfloat16)", "sizeof(T)", 4, "globalStrides: the size of T is not known", "a type such as __half"),
         ("BK 64", "BK BK + 1", 2, "boxDim: BK leads to itself", "names that end in numbers"),

@@ -76,7 +76,7 @@ def test_a_program_in_error() -> None:
         (("sofmax",), "there is no kernel 'sofmax'; did you mean 'softmax'?"),
         (("kernel.tl",), "kernel.tl: say which of its kernels: axpby, beyond, as in `girih bench kernel.tl FUNCTION"),
         (("kernel.tl", "A=zeros"), "kernel.tl: say which of its kernels: axpby, beyond"),
-        (("empty.tl",), "empty.tl: there is no kernel in it"),
+        (("empty.tl",), "empty.tl: the file has no kernel"),
         (("softmax", "--grid", "3"), "--grid is for a kernel of a file"),
         (("softmax", "--group", "gemm"), "--group is for a kernel of a file"),
         (("softmax", "-D", "type=i8"), "it must be one of f32, f16, bf16, f64"),

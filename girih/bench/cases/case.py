@@ -11,7 +11,7 @@ from girih.bench.measuring.rows import Measurement
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Something to measure, with how many threads: 1, or `MANY` for those that `--threads` says."""
+    """Something to measure, and its number of threads: 1, or `MANY` for the number that `--threads` gives."""
 
     group: str
     name: str

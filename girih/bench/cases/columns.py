@@ -1,4 +1,4 @@
-"""Softmax, layer normalisation and attention against torch; vectors against OpenBLAS."""
+"""The cases of softmax, layer normalisation and attention against torch, and of vectors against OpenBLAS."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MILLION = 1 << 20
 
 
 def softmax_in_numpy(a: Array) -> Array:
-    """Softmax of each column."""
+    """The softmax of each column of a matrix."""
     weights = np.exp(a - a.max(axis=0))
     return np.asarray(weights / weights.sum(axis=0))
 
 
 def layernorm_in_numpy(x: Array, gamma: Array, beta: Array, epsilon: float) -> Array:
-    """LayerNorm of each column."""
+    """The layer normalisation of each column of a matrix."""
     centred = x - x.mean(axis=0)
     variance = (centred * centred).mean(axis=0)
     return np.asarray(gamma[:, None] * centred / np.sqrt(variance + epsilon) + beta[:, None])
 
 
 def attention_in_numpy(q: Array, k: Array, v: Array, scale: float) -> Array:
-    """softmax(scale Q^T K) V of each head; arrays are headdim x length x heads."""
+    """The attention softmax(scale Q^T K) V of each head; arrays have the shape headdim x length x heads."""
     scores = scale * np.matmul(k.T, q.transpose(2, 0, 1))
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -49,7 +49,7 @@ def typed(type: str) -> dict[str, object]:
 
 
 def softmax(context: MeasuringContext, n: int, type: str = "f32") -> list[Measurement]:
-    """Columns of `n` elements."""
+    """The row for softmax of columns of `n` elements."""
     columns = ELEMENTS // n
     a, b = random(type, n, columns), zeros(type, n, columns)
     calls = context.calls(path("softmax"), "softmax", grid_for("softmax", columns), (a, b), **typed(type))
@@ -63,7 +63,7 @@ def softmax(context: MeasuringContext, n: int, type: str = "f32") -> list[Measur
 
 
 def layernorm(context: MeasuringContext, n: int, type: str = "f32") -> list[Measurement]:
-    """Columns of `n` elements."""
+    """The row for layer normalisation of columns of `n` elements."""
     columns = ELEMENTS // n
     x, gamma, beta = random(type, n, columns), random(type, n), random(type, n, seed=1)
     y = zeros(type, n, columns)
@@ -82,7 +82,7 @@ def layernorm(context: MeasuringContext, n: int, type: str = "f32") -> list[Meas
 
 
 def attention(context: MeasuringContext, length: int, type: str = "f32", headdim: int = 64) -> list[Measurement]:
-    """One head; only the two products are counted as work, the time includes all."""
+    """The row for attention with one head; its operations are those of the two products only, its time is of all."""
     q, k, v = (random(type, headdim, length, 1, seed=seed) for seed in range(3))
     o, scale = zeros(type, headdim, length, 1), headdim**-0.5
     calls = context.calls(path("attention"), "attention", grid_for("attention", length, 1), (q, k, v, o, scale),
@@ -101,7 +101,7 @@ def attention(context: MeasuringContext, length: int, type: str = "f32", headdim
 
 
 def axpby(context: MeasuringContext, elements: int = MILLION, type: str = "f32") -> list[Measurement]:
-    """One instruction for all elements of two vectors, against OpenBLAS's function of the same name."""
+    """The row for one `axpby` on two vectors, against OpenBLAS's function of the same name."""
     x, y = random(type, elements), random(type, elements, seed=1)
     before = y.copy()
     calls = context.calls(text("vectors"), "axpby_panel", 1, (0.5, x, 0.25, y, elements), type=type)
@@ -121,7 +121,7 @@ def _axpby_in_numpy(x: Array, y: Array) -> None:
 
 
 def gemv(context: MeasuringContext, n: int, transpose: bool, type: str = "f32") -> list[Measurement]:
-    """One instruction for a square matrix of `n` rows."""
+    """The row for one `gemv` with a square matrix of `n` rows."""
     a, x, y = random(type, n, n), random(type, n, seed=1), zeros(type, n)
     used = a.T if transpose else a
     name = "gemv_t" if transpose else "gemv_n"
@@ -140,7 +140,7 @@ def gemv(context: MeasuringContext, n: int, transpose: bool, type: str = "f32") 
 
 
 def cases() -> Iterator[Case]:
-    """The cases of this file."""
+    """The cases of softmax, layer normalisation, attention and vectors."""
     for n in (256, 1024, 4096):
         yield Case("rows", f"softmax f32 {n}", partial(softmax, n=n))
     for n in (256, 1024, 4096):

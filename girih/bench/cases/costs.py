@@ -1,4 +1,4 @@
-"""What a kernel costs before and around its work: compiling, starting, finding it in the cache, calling it."""
+"""The costs of a kernel before and around its work: compiling, starting, finding it in the cache, calling it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COMPILED: tuple[tuple[str, str, str, dict[str, object]], ...] = (
 
 
 def function_of(file: Path, name: str, definitions: dict[str, object]) -> Function:
-    """A checked function of a text. Raises `CompileError`."""
+    """A function of a file, parsed and checked. Raises `CompileError`."""
     module, _ = compile_source(read_source(file), definitions)
     found = module.function(name)
     if found is None:
@@ -48,7 +48,7 @@ def function_of(file: Path, name: str, definitions: dict[str, object]) -> Functi
 
 
 def milliseconds(call: Callable[[], object], runs: int) -> float:
-    """The median time of a call, on the processor."""
+    """The median processor time of a call, in milliseconds."""
     found = []
     for _ in range(runs):
         start = time.thread_time()
@@ -60,7 +60,7 @@ def milliseconds(call: Callable[[], object], runs: int) -> float:
 def compiling(
     context: MeasuringContext, what: str, file: Path, name: str, definitions: dict[str, object]
 ) -> list[Measurement]:
-    """LLVM's part of a compilation, and the parts before it."""
+    """The rows for LLVM's part of a compilation, and for the parts before it."""
     cpu, checks, runs = Cpu.host(), context.checks[0], 3 if context.quick else 7
     function = function_of(file, name, definitions)
     made = lowered(function, cpu, checks)
@@ -131,7 +131,7 @@ print(json.dumps(spent))
 
 
 def start(context: MeasuringContext) -> list[Measurement]:
-    """A fresh process up to the first result of attention, with an empty cache of compiled code and with a full one."""
+    """The rows for a fresh process up to the first result of attention, with an empty and with a full cache of code."""
     script = _START.format(path=str(path("attention")), checks=context.checks[0])
     cold, warm = [], []
     for _ in range(3 if context.quick else 7):
@@ -163,7 +163,7 @@ def _start_row(name: str, runs: Sequence[dict[str, float]]) -> Measurement:
 
 
 def from_cache(context: MeasuringContext) -> list[Measurement]:
-    """From a file of the cache to something that can be called, in a process that has compiled before."""
+    """The row for loading a kernel from a file of the cache, in a process that has compiled before."""
     cpu, checks = Cpu.host(), context.checks[0]
     function = function_of(path("attention"), "attention", {"headdim": 64})
     made = lowered(function, cpu, checks)
@@ -202,7 +202,7 @@ def _cached(function: Function, cache: Cache, checks: str, cpu: Cpu, held: list[
 
 
 def call(context: MeasuringContext) -> list[Measurement]:
-    """A call with four arrays and four numbers of a kernel that does nothing."""
+    """The row for a call, with four arrays and four numbers, of a kernel that does nothing."""
     arrays: list[Any] = [np.zeros(4, np.float32), np.zeros(4, np.float32), *(np.zeros((4, 4), np.float32, "F"),) * 2]
     arguments = (0.5, 1.5, 3, 4, *arrays)
     calls = context.calls(text("calls"), "eight", 1, arguments)
@@ -220,7 +220,7 @@ def call(context: MeasuringContext) -> list[Measurement]:
 
 
 def empty_grid(context: MeasuringContext) -> list[Measurement]:
-    """A grid of a work-group for each thread, with nothing to do."""
+    """The row for a grid with one work-group for each thread, which do nothing."""
     calls = context.calls(text("calls"), "nothing", context.threads, ())
     return [_call_row(context, f"empty grid, {context.threads} threads", calls)]
 
@@ -234,7 +234,7 @@ def _call_row(
 
 
 def cases() -> Iterator[Case]:
-    """The cases of this file."""
+    """The cases of compiling, starting, loading and calling."""
     for what, file, name, definitions in _COMPILED:
         place = text(file) if file == "gemm_panel" else path(file)
         yield Case("compile", f"compile {what}", partial(compiling, what=what, file=place, name=name,

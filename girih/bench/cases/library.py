@@ -1,4 +1,4 @@
-"""The kernels of the library, each with sizes that say something, and the same in NumPy: `girih bench NAME`."""
+"""The cases of `girih bench NAME`: the kernels of the library in typical sizes, each beside the same in NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Measured = Callable[[MeasuringContext, str], list[Measurement]]
 
 
 def _single(name: str) -> Callable[[Callable[[MeasuringContext, str], tuple[str, Work]]], Measured]:
-    """A kernel that is one row: the function gives its sizes in words, and the work."""
+    """The decorator for a kernel that is a single row; the function gives its sizes in words, and the work."""
 
     def made(prepare: Callable[[MeasuringContext, str], tuple[str, Work]]) -> Measured:
         def run(context: MeasuringContext, type: str) -> list[Measurement]:

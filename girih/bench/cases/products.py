@@ -1,4 +1,4 @@
-"""Products of matrices: large ones with one instruction, with tiles, on several threads, and many small ones."""
+"""The cases of matrix products: large ones with one instruction, with tiles, on threads, and many small ones."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ CACHED, STREAMED = "batched", "streamed"
 
 
 def exact(a: Array, b: Array) -> tuple[Array, Array]:
-    """A B in double precision, and how far off a product in a type with epsilon 1 is right.
+    """The product A B in double precision, and the bound on the error of one in a type with epsilon 1.
 
-    Errors of `depth` roundings are a random walk, in units of the norms of row and column; a term that is missing or
-    added twice is far outside.
+    The errors of all roundings are a random walk, in units of the norms of row and column; a term that is missing or
+    added twice is far outside the bound.
     """
     left, right = wide(a), wide(b)
     norms = np.outer(np.linalg.norm(left, axis=1), np.linalg.norm(right, axis=0))
@@ -55,13 +55,13 @@ def torch_matrix(torch: Any, array: Array) -> Any:
 
 
 def torch_result(tensor: Any) -> Array:
-    """What a tensor holds, in a type that NumPy has."""
+    """The numbers of a torch tensor, in a type that NumPy has."""
     found: Array = tensor.float().numpy() if tensor.element_size() < 4 else tensor.numpy()
     return found
 
 
 def product_peers(context: MeasuringContext, a: Array, b: Array, expected: Array) -> dict[str, Peer]:
-    """A B in NumPy, for the types that its BLAS has, and in torch, on the same memory."""
+    """The peers that compute A B: NumPy, for the types that its BLAS has, and torch, on the same memory."""
     peers: dict[str, Peer] = {}
     if a.dtype in (np.float32, np.float64):
         out = np.zeros((a.shape[0], b.shape[1]), a.dtype, order="F")
@@ -71,14 +71,14 @@ def product_peers(context: MeasuringContext, a: Array, b: Array, expected: Array
     if torch is not None:
         left, right = torch_matrix(torch, a), torch_matrix(torch, b)
         result = torch.empty((b.shape[1], a.shape[0]), dtype=left.dtype)
-        # Its results have the type of the factors, ours may be wider.
+        # Torch's results have the type of the factors, ours may be wider.
         slack = EPSILON[NAMES[a.dtype.name]] * np.abs(expected) if a.dtype.itemsize < 4 else 0.0
         peers["torch"] = Peer(partial(torch.matmul, right.T, left.T, out=result), lambda: torch_result(result.T), slack)
     return peers
 
 
 def large(context: MeasuringContext, type: str, n: int, width: int | None = None) -> list[Measurement]:
-    """One `gemm` for all columns, or for `width` of them to a work-group."""
+    """The row for a product of `n` x `n` matrices with one `gemm`, or with one for each `width` columns."""
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
     expected, norms = exact(a, b)
@@ -92,7 +92,7 @@ def large(context: MeasuringContext, type: str, n: int, width: int | None = None
 
 
 def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
-    """The same work on one thread and on several: how much faster."""
+    """The row for a product on several threads, with its speed-up over one thread."""
     threads = context.threads
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
@@ -111,7 +111,7 @@ def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
 
 
 def tiles(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
-    """The library's kernel with cooperative matrices."""
+    """The row for the library's product with cooperative matrices."""
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
     expected, norms = exact(a, b)
@@ -123,7 +123,7 @@ def tiles(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
 
 
 def small(context: MeasuringContext, group: str, type: str, shape: tuple[int, int, int]) -> list[Measurement]:
-    """Many products of one size with the library's kernel, against libxsmm and `numpy.matmul`."""
+    """The row for many products of one size with the library's kernel, against libxsmm and `numpy.matmul`."""
     m, n, k = shape
     width = 4 if type == "f32" else 8
     room = CACHED_BYTES if group == CACHED else STREAMED_BYTES if not context.quick else STREAMED_BYTES // 2
@@ -140,7 +140,7 @@ def small(context: MeasuringContext, group: str, type: str, shape: tuple[int, in
 
 
 def small_peers(context: MeasuringContext, a: Array, b: Array) -> dict[str, Peer]:
-    """The products of a batch in NumPy and, where it offers a kernel, in libxsmm."""
+    """The peers that compute the products of a batch: NumPy and, if it offers a kernel, libxsmm."""
     out = np.zeros((a.shape[0], *b.shape[1:]), a.dtype, order="F")
     peers = {"numpy": Peer(partial(np.matmul, b.T, a.T, out=out.T), lambda: out)}
     library = context.peers.get("libxsmm")
@@ -153,7 +153,7 @@ def small_peers(context: MeasuringContext, a: Array, b: Array) -> dict[str, Peer
 
 
 def shapes(context: MeasuringContext, type: str, m: int, n: int, k: int, way: str = "nn") -> list[Measurement]:
-    """A product of an odd shape, with one `gemm`; `way` says which factor is stored transposed."""
+    """The row for a product of an odd shape with one `gemm`; `way` says which factor is stored transposed."""
     a, b, c = random(type, m, k), random(type, k, n, seed=1), zeros(type, m, n)
     stored = [np.asfortranarray(x.T) if turned == "t" else x for x, turned in zip((a, b), way, strict=True)]
     left, right = (x.T if turned == "t" else x for x, turned in zip(stored, way, strict=True))
@@ -167,7 +167,7 @@ def shapes(context: MeasuringContext, type: str, m: int, n: int, k: int, way: st
 
 
 def cases() -> Iterator[Case]:
-    """The cases of this file."""
+    """The cases of matrix products."""
     for type in ("f32", "f64", "bf16"):
         for n in (512, 1024, 2048):
             yield Case("gemm", f"gemm {type} n={n}", partial(large, type=type, n=n))

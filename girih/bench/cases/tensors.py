@@ -1,4 +1,4 @@
-"""Kernels on tensor layouts and views: what is timed, its size in words, and the same in NumPy."""
+"""The work of kernels on tensor layouts and views: what is timed, its size in words, and the same in NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Prepared = Callable[[MeasuringContext, str], tuple[str, Work]]
 
 
 def _blocks(format: str, rows: int, columns: int) -> Array:
-    """Blocks of random bytes with scales from 1 to 2."""
+    """Quantised blocks of random bytes, with scales from 1 to 2."""
     shape = (rows, columns // WEIGHTS, FORMATS[format].size)
     source = np.random.default_rng([rows, columns])
     held = source.integers(0, 256, shape, dtype=np.uint8)
@@ -31,7 +31,7 @@ def _decoded_product(blocks: Array, format: str, x: Array) -> Array:
 
 
 def gemv(format: str) -> Prepared:
-    """Quantised weights times a vector; in NumPy they are decoded first."""
+    """The work of quantised weights times a vector; for NumPy they are decoded before."""
 
     def prepare(context: MeasuringContext, type: str) -> tuple[str, Work]:
         m = k = 4096
@@ -48,7 +48,7 @@ def gemv(format: str) -> Prepared:
 
 
 def gemm(format: str) -> Prepared:
-    """Quantised weights times a matrix; in NumPy they are decoded first."""
+    """The work of quantised weights times a matrix; for NumPy they are decoded before."""
 
     def prepare(context: MeasuringContext, type: str) -> tuple[str, Work]:
         m, n, k = 512, 256, 2048
@@ -65,7 +65,7 @@ def gemm(format: str) -> Prepared:
 
 
 def convolution(context: MeasuringContext, type: str) -> tuple[str, Work]:
-    """3 x 3 taps, with a rim of zeros."""
+    """The work of a convolution with 3 x 3 taps and a rim of zeros."""
     size, channels, filters = 56, 64, 64
     summed = "f64" if type == "f64" else "f32"
     x, f = random(type, channels, size, size, 1), random(type, filters, channels, 3, 3, seed=1)
@@ -90,7 +90,7 @@ def _convolution_in_numpy(x: Array, f: Array) -> Array:
 
 
 def patches(context: MeasuringContext, type: str) -> tuple[str, Work]:
-    """Patches of 8 x 8 pixels with three channels."""
+    """The work of cutting patches of 8 x 8 pixels out of images with three channels."""
     size, count = 512, 64
     a, p = random(type, 3, size, size), zeros(type, 3, 8, 8, count * count)
     calls = context.calls(path("patches"), "patches", grid_for("patches", count), (a, p), type=type)
@@ -99,7 +99,7 @@ def patches(context: MeasuringContext, type: str) -> tuple[str, Work]:
 
 
 def space_to_depth(context: MeasuringContext, type: str) -> tuple[str, Work]:
-    """An image with three channels."""
+    """The work of moving pixels to channels, for an image with three channels."""
     size = 512
     half = size // 2
     a, b = random(type, 3, size, size), zeros(type, 12, half, half)
@@ -109,7 +109,7 @@ def space_to_depth(context: MeasuringContext, type: str) -> tuple[str, Work]:
 
 
 def transposed_load(context: MeasuringContext, type: str) -> tuple[str, Work]:
-    """A square matrix."""
+    """The work of loading a square matrix transposed."""
     n = 1024
     a, b = random(type, n, n), zeros(type, n, n)
     calls = context.calls(
@@ -119,7 +119,7 @@ def transposed_load(context: MeasuringContext, type: str) -> tuple[str, Work]:
 
 
 def blocked_interleaved(context: MeasuringContext, type: str) -> tuple[str, Work]:
-    """Packing in row order, blocks not interleaved."""
+    """The work of packing a matrix in blocks in row order, not interleaved."""
     n = 1024
     block = BLOCK_COLUMNS[type]
     a, b = random(type, n, n), zeros(type, n * n)

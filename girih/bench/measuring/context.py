@@ -1,4 +1,4 @@
-"""What the cases of one process share: kernels for the modes of checks, arrays, and the peers that are there."""
+"""The context that the cases of one process share: kernels for the modes of checks, arrays, and available peers."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 
 
 class MissingPeerError(Exception):
-    """A peer that was asked for is not installed."""
+    """A peer that the user asked for is not installed."""
 
 
 def text(name: str) -> Path:
-    """A kernel of the benchmarks."""
+    """The file of a kernel of the benchmarks."""
     return Path(str(files("girih.bench").joinpath("texts", f"{name}.tl")))
 
 
 @dataclass(frozen=True)
 class MeasuringContext:
-    """How to measure: the modes of checks, the first of which is what is compared; threads; peers that are there."""
+    """The way to measure: modes of checks, of which the first is compared with peers; threads; available peers."""
 
     checks: tuple[str, ...] = ("off",)
     threads: int = 1
@@ -49,11 +49,11 @@ class MeasuringContext:
 
     @property
     def effort(self) -> Effort:
-        """How long to measure."""
+        """The length and number of samples."""
         return QUICK if self.quick else THOROUGH
 
     def program(self, path: Path, checks: str, definitions: Mapping[str, object]) -> Program:
-        """A program, compiled once."""
+        """The program of a file with some checks and definitions, compiled once."""
         key = (path, checks, *sorted(definitions.items()))
         if key not in self.programs:
             self.programs[key] = load(path, target="cpu", definitions=definitions, checks=checks)
@@ -62,16 +62,16 @@ class MeasuringContext:
     def calls(
         self, path: Path, name: str, grid: Grid, arguments: Sequence[object], **definitions: object
     ) -> dict[str, Call]:
-        """The launch of a kernel, for each mode of checks."""
+        """The launches of a kernel, one for each mode of checks."""
         return {
             checks: partial(self.program(path, checks, definitions)[name][grid], *arguments) for checks in self.checks
         }
 
 
 def find_peers(wanted: Sequence[str], threads: int) -> dict[str, Any]:
-    """The peers by name, all that are there where none is asked for by name.
+    """The peers by name: those in `wanted`, or if that is empty all that are installed.
 
-    Raises `MissingPeerError` for one that was asked for and is not there, with what to install.
+    Raises `MissingPeerError` for a wanted one that is not installed, with what to install.
     """
     found: dict[str, Any] = {}
     for name in wanted or PEERS:
@@ -110,18 +110,18 @@ _REMEDIES = {
 
 
 def random(type: str, *shape: int, seed: int = 0) -> Array:
-    """Numbers of a normal distribution, in the packed layout."""
+    """An array of numbers from a normal distribution, in the packed layout."""
     drawn = np.random.default_rng([seed, *shape]).standard_normal(shape, np.float64 if type == "f64" else np.float32)
     return np.asfortranarray(drawn.astype(DTYPES[NUMBERS[type]]))
 
 
 def zeros(type: str, *shape: int) -> Array:
-    """Zeros in the packed layout, in memory that has been written."""
+    """An array of zeros in the packed layout, in memory that has been written."""
     made = np.empty(shape, DTYPES[NUMBERS[type]], order="F")
     made[...] = 0
     return made
 
 
 def wide(array: Array) -> Array:
-    """The same numbers in the widest type of their kind."""
+    """The numbers of an array in the widest type of their kind."""
     return array.astype({"i": np.int64, "c": np.complex128}.get(array.dtype.kind, np.float64))

@@ -1,4 +1,4 @@
-"""What the machine can do: multiply-adds a second by type, and bytes a second from memory.
+"""The limits of the machine: multiply-adds a second by type, and bytes a second from memory.
 
 The peak of a type is a loop of independent fused multiply-adds on whole vector registers, with no access to memory. The
 bandwidth is that of y := x + y on vectors far larger than the caches: two vectors are read and one is written, and
@@ -25,7 +25,7 @@ STREAM_ELEMENTS = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A loop that does nothing but what is measured; `amount` operations or bytes a call."""
+    """A loop that measures a limit of the machine; a call does `amount` operations, or moves as many bytes."""
 
     call: Call
     amount: float
@@ -33,7 +33,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class _Multiply:
-    """A multiply-add on a vector register: how it is declared and called, and the operations of one lane."""
+    """A multiply-add on a vector register: its declaration, its call, and the operations of one lane."""
 
     accumulator: str
     factor: str
@@ -68,7 +68,7 @@ def _multiply(type: str, cpu: Cpu) -> _Multiply:
 def peak_text(type: str, cpu: Cpu) -> tuple[str, int]:
     """The loop `peak(steps, memory)` in LLVM IR, and the operations of one step."""
     multiply = _multiply(type, cpu)
-    # As many as hide the latency of two units, and never so many that a register is spilled.
+    # Enough chains to hide the latency of two units, but not so many that a register is spilled.
     chains = 24 if cpu.vector_registers == 32 else 10
     vector = multiply.accumulator
     lines = [
@@ -98,7 +98,7 @@ def peak_text(type: str, cpu: Cpu) -> tuple[str, int]:
 
 @lru_cache(maxsize=4)
 def peak(type: str) -> Meter:
-    """The multiply-adds of a type."""
+    """The meter of multiply-adds of a type on one thread."""
     text, operations = peak_text(type, Cpu.host())
     native = Native.of(text, "peak")
     memory = np.zeros(4096, np.uint8)
@@ -135,7 +135,7 @@ end:
 
 @lru_cache(maxsize=1)
 def bandwidth(elements: int = STREAM_ELEMENTS) -> Meter:
-    """What one thread moves from and to memory."""
+    """The meter of bytes that one thread moves from and to memory."""
     step = Cpu.host().vector_bits // 8
     native = Native.of(_STREAM.format(vector=f"<{step // 4} x float>", step=step), "stream")
     # Zeros that were never written all lie in one page.

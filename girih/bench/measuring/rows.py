@@ -1,4 +1,4 @@
-"""What was measured, as plain values. No NumPy here.
+"""The rows of results, as plain values. Imports no NumPy.
 
 A ratio is the time of the peer over ours: above 1, girih is faster. Fractions are of what the machine was measured to
 do in the same run.
@@ -19,7 +19,7 @@ OF_PEAK, OF_BANDWIDTH, CHECKS = "of_peak", "of_bandwidth", "checks"
 
 @dataclass(frozen=True, slots=True)
 class Versus:
-    """A peer: the median of its seconds, and the median of the ratios of neighbours in time."""
+    """The result of a peer: the median of its seconds, and the median ratio of neighbours in time."""
 
     seconds: float
     ratio: float
@@ -27,9 +27,9 @@ class Versus:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One line of the table.
+    """One row of the table.
 
-    `seconds` is a call's median time, None where the row summarises others. `flops` and `bytes` are what a call
+    `seconds` is a call's median time, None in a row that summarises others. `flops` and `bytes` are what a call
     computes and must at least move. `figures` are further values by name: `of_peak`, `of_bandwidth`, `checks` (how many
     times longer it takes with checks), `ms`, `us`, `speedup`. `load` is the load of the machine when it was measured.
     """
@@ -49,17 +49,17 @@ class Measurement:
 
     @property
     def busy(self) -> bool:
-        """Whether other processes were running too."""
+        """Whether other processes were running during the measurement."""
         return self.load is not None and self.load > self.threads + BUSY
 
     @property
     def gflops(self) -> float | None:
-        """10^9 operations a second."""
+        """The rate in 10^9 operations a second; None if it is not known."""
         return rate(self.flops, self.seconds)
 
     @property
     def gigabytes(self) -> float | None:
-        """10^9 bytes a second."""
+        """The rate in 10^9 bytes a second; None if it is not known."""
         return rate(self.bytes, self.seconds)
 
     def value(self, figure: str) -> float | None:
@@ -90,7 +90,7 @@ class Measurement:
 
     @staticmethod
     def from_json(held: Mapping[str, Any]) -> Measurement:
-        """A row from what `to_json` made of it."""
+        """The row of which `to_json` made plain values."""
         return Measurement(
             group=held["group"],
             name=held["name"],
@@ -108,12 +108,12 @@ class Measurement:
 
 
 def rate(amount: float | None, seconds: float | None) -> float | None:
-    """10^9 a second."""
+    """The rate in 10^9 a second; None if the amount or the time is not known."""
     return None if amount is None or not seconds else amount / seconds / 1e9
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """The geometric mean of positive numbers. Raises `ValueError` for none."""
+    """The geometric mean of positive numbers. Raises `ValueError` if there are none."""
     found = list(values)
     if not found:
         raise ValueError("there is no mean of no values")
@@ -128,7 +128,7 @@ class MeasuredSummary:
     peer: str
 
     def rows(self, measured: Iterable[Measurement]) -> list[Measurement]:
-        """Two rows; none where the peer was not there."""
+        """The two rows of the summary; none if the peer was not measured."""
         ratios = {
             row.name: row.against[self.peer].ratio
             for row in measured

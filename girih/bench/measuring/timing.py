@@ -1,6 +1,6 @@
-"""Times functions in turns: what shares the machine slows all of them, so ratios of neighbours in time stay true.
+"""The timing of functions in turns: other processes slow all of them, so that ratios of neighbours in time stay true.
 
-Where one thread is measured, its time on the processor counts: what else runs in between does not.
+For one thread its time on the processor counts, without other processes that run in between.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long a sample takes at least, in seconds, and how many samples there are of each function."""
+    """The least seconds of a sample, and the number of samples of each function."""
 
     seconds: float
     rounds: int
@@ -33,12 +33,12 @@ QUICK = Effort(0.001, 5)
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Seconds of a call, by function and round."""
+    """The seconds of a call, by function and round."""
 
     seconds: Mapping[str, Sequence[float]]
 
     def median(self, name: str) -> float:
-        """The median time of a function."""
+        """The median seconds of a call of a function."""
         return median(self.seconds[name])
 
     def ratio(self, name: str, over: str) -> float:
@@ -47,12 +47,12 @@ class Samples:
 
 
 def clock_for(threads: int) -> Clock:
-    """The clock for calls that use so many threads."""
+    """The clock for calls that use `threads` threads: of the processor for one, of the wall for more."""
     return time.thread_time if threads == 1 else time.perf_counter
 
 
 def interleaved(functions: Mapping[str, Call], effort: Effort, clock: Clock = time.perf_counter) -> Samples:
-    """Time functions in turns, each round beginning with another one; every one has run before."""
+    """The times of functions called in turns; each round begins with another function, and all have run before."""
     counts: dict[str, int] = {}
     round_seconds = 0.0
     for name, call in functions.items():
@@ -69,7 +69,7 @@ def interleaved(functions: Mapping[str, Call], effort: Effort, clock: Clock = ti
 
 
 def _count(call: Call, seconds: float, clock: Clock) -> tuple[int, float]:
-    """How many calls take so long, and what one takes."""
+    """The number of calls that take a number of seconds, and the seconds of one call."""
     count = 1
     call()
     while (once := _seconds(call, count, clock)) * count < seconds / 2:

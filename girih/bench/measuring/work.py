@@ -19,14 +19,14 @@ PEAK, STREAM = "peak", "stream"
 
 
 class WrongResultError(Exception):
-    """A kernel, or a peer, computed something else than NumPy."""
+    """The result of a kernel or a peer differs from NumPy's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another implementation; `result` is where its result is after a call, None where that is not looked at.
+    """Another implementation; `result` gives its result after a call, None if that is not checked.
 
-    `slack` is added to what a result may be off, where the peer rounds it further.
+    `slack` is added to the bound on the error, for a peer that rounds its result further.
     """
 
     call: Call
@@ -36,10 +36,10 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What to time.
+    """A piece of work to time.
 
-    `calls` are the launches by mode of checks, all writing `output`, which holds `before` before each. The result is
-    right where no element is further from `expected` than `bound`. `type` names the peak that counts, and `streams`
+    `calls` are the launches by mode of checks; all write `output`, whose content is `before` before each. The result is
+    right if no element is further from `expected` than `bound`. `type` names the peak that counts, and `streams`
     says that the data comes from memory, so that its bandwidth counts.
     """
 
@@ -56,7 +56,7 @@ class Work:
 
 
 def measure(context: MeasuringContext, group: str, name: str, work: Work, note: str = "") -> Measurement:
-    """Check, time, and make a row of it. Raises `WrongResultError`, and what launches raise."""
+    """The row of a piece of work, which is checked and timed. Raises `WrongResultError`, and what launches raise."""
     for checks, call in work.calls.items():
         verify(work, call, f"girih with checks {checks}")
     peers = {key: peer for key, peer in work.peers.items() if key in context.peers}
@@ -109,7 +109,7 @@ def _figures(
 
 
 def verify(work: Work, call: Call, who: str) -> None:
-    """Launch on what was there before, and hold the result against what is expected."""
+    """Launch once with the initial content and compare the result with the expected one. Raises `WrongResultError`."""
     work.output[...] = np.nan if work.before is None and work.output.dtype.kind not in "iu" else _or_zero(work.before)
     call()
     compare(work.output, work.expected, work.bound, who)
@@ -120,7 +120,7 @@ def _or_zero(before: Array | None) -> Any:
 
 
 def compare(result: Array, expected: Array, bound: Array | float, who: str, reference: str = "NumPy") -> None:
-    """Raises `WrongResultError` with the element that is furthest off."""
+    """Compare a result with the expected one. Raises `WrongResultError` with the element that is furthest off."""
     if result.shape != expected.shape:
         raise WrongResultError(f"{who} gives the shape {result.shape}, {reference} {expected.shape}")
     if not result.size:

@@ -1,4 +1,4 @@
-"""libxsmm, where a shared library of version 1.17 or 2 is found, called from a compiled loop as from C.
+"""The peer libxsmm, if a shared library of version 1.17 or 2 is found, called from a compiled loop as from C.
 
 The library is the file that `GIRIH_LIBXSMM` names, or what the system finds as `libxsmm.so`.
 """
@@ -71,7 +71,7 @@ class _Shape(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Libxsmm:
-    """The loaded library."""
+    """The loaded library libxsmm."""
 
     library: Any
     version: int
@@ -83,7 +83,7 @@ class Libxsmm:
         return {1: "1.17 interface", 2: "2.0 interface"}[self.version]
 
     def batched(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Callable[[], None] | None:
-        """C_i := A_i B_i for all products along the third mode of packed arrays; None where it offers no kernel."""
+        """A call for all C_i := A_i B_i along the third mode of packed arrays; None if libxsmm offers no kernel."""
         type = {"float32": "f32", "float64": "f64"}.get(str(a.dtype))
         if type is None:
             return None
@@ -102,7 +102,7 @@ class Libxsmm:
         return call
 
     def _one(self, type: str, m: int, n: int, k: int) -> int | None:
-        """`libxsmm_smmdispatch` and `libxsmm_dmmdispatch` of 1.17."""
+        """The kernel of `libxsmm_smmdispatch` or `libxsmm_dmmdispatch` of 1.17; None without one."""
         dispatch = getattr(self.library, f"libxsmm_{'s' if type == 'f32' else 'd'}mmdispatch")
         dispatch.restype = ctypes.c_void_p
         number = ctypes.c_float if type == "f32" else ctypes.c_double
@@ -112,7 +112,7 @@ class Libxsmm:
         return found
 
     def _two(self, type: str, m: int, n: int, k: int) -> int | None:
-        """`libxsmm_dispatch_gemm` of 2.0."""
+        """The kernel of `libxsmm_dispatch_gemm` of 2.0; None without one."""
         dispatch = self.library.libxsmm_dispatch_gemm
         dispatch.restype = ctypes.c_void_p
         dispatch.argtypes = (_Shape, ctypes.c_uint, ctypes.c_uint)
@@ -130,7 +130,7 @@ def _loop(version: int) -> Native:
 
 @lru_cache(maxsize=1)
 def find() -> Libxsmm | None:
-    """The library, None where there is none."""
+    """The library libxsmm; None if it is not installed."""
     path = os.environ.get(ENVIRONMENT) or ctypes.util.find_library("xsmm")
     if not path:
         return None

@@ -1,7 +1,7 @@
-"""The OpenBLAS inside NumPy: which kernels it runs, and what of it NumPy has no function for.
+"""The OpenBLAS inside NumPy: the kernels that it runs, and its functions that NumPy does not offer.
 
-`OPENBLAS_CORETYPE` chooses the kernels and is read once, when NumPy is imported: `fastest_core` tries what suits the
-processor in processes of their own.
+`OPENBLAS_CORETYPE` chooses the kernels and is read once, when NumPy is imported: `fastest_core` tries those that suit
+the processor in processes of their own.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ print(best)
 
 
 def fastest_core(cpu_info: str) -> str | None:
-    """The kernels that multiply fastest here, None for those that OpenBLAS chooses itself.
+    """The name of the kernels that multiply fastest on this machine; None for those that OpenBLAS chooses itself.
 
-    What the environment asks for is left alone. `cpu_info` is the text of /proc/cpuinfo.
+    A choice in the environment is kept. `cpu_info` is the text of /proc/cpuinfo.
     """
     if ENVIRONMENT in os.environ:
         return None
@@ -49,7 +49,7 @@ def fastest_core(cpu_info: str) -> str | None:
         return None
     seconds = {core: min(_trial(core), _trial(core)) for core in candidates}
     best = min(candidates, key=lambda core: seconds[core])
-    # Its own choice is often right: only what is clearly faster replaces it.
+    # OpenBLAS's own choice is often right: only kernels that are clearly faster replace it.
     return best if seconds[best] < 0.95 * seconds[None] else None
 
 
@@ -63,7 +63,7 @@ def _trial(core: str | None) -> float:
 
 @lru_cache(maxsize=1)
 def _library() -> tuple[Any, str, str] | None:
-    """The library that NumPy has loaded, and what its names begin and end with."""
+    """The library that NumPy has loaded, and the prefix and suffix of its names; None for another BLAS."""
     for path in _candidates():
         try:
             library = ctypes.CDLL(str(path))
@@ -88,7 +88,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def core_name() -> str | None:
-    """The kernels that are running, such as `SkylakeX`; None where NumPy has another BLAS."""
+    """The name of the kernels in use, such as `SkylakeX`; None if NumPy has another BLAS."""
     found = _library()
     if found is None:
         return None
@@ -101,7 +101,7 @@ def core_name() -> str | None:
 
 
 def axpby() -> Callable[[float, Any, float, Any], None] | None:
-    """y := alpha x + beta y on packed vectors of f32; None where NumPy has another BLAS."""
+    """The function y := alpha x + beta y on packed vectors of f32; None if NumPy has another BLAS."""
     found = _library()
     if found is None:
         return None

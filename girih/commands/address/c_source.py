@@ -22,7 +22,7 @@ BLANKS = 1000
 
 
 class Unreadable(Exception):
-    """What cannot be read; `expected` says what could be, `line` where it stands (0: where it is used)."""
+    """A piece of text cannot be read; `expected` is what could be, `line` where it stands (0: where it is used)."""
 
     def __init__(self, message: str, expected: str, line: int = 0) -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
 
 
 class CSource:
-    """A text without its comments, and what its names stand for."""
+    """A text without its comments, and the definitions of its names."""
 
     def __init__(self, text: str, symbols: Mapping[str, str]) -> None:
         self.text = _without_comments(text)
@@ -90,14 +90,14 @@ class CSource:
         return bisect_left(self._newlines, place) + 1
 
     def is_definition(self, name: str) -> bool:
-        """Whether a line that begins with this only defines a name."""
+        """Whether the line that begins with `name` only defines a name."""
         words = re.findall(r"\w+", name)
         return len(words) > 1 or "#" in name or bool(words and words[-1] in self._starts and len(words[-1]) < 3)
 
     # --- structure
 
     def span(self, start: int, ends: str) -> int:
-        """Where the piece from `start` on ends: at one of `ends` outside of brackets, or at the end of the text."""
+        """The end of the piece that begins at `start`: one of `ends` outside of brackets, or the end of the text."""
         stops = _STOPS[ends]
         while found := stops.search(self.text, start):
             if found[0] not in _OPEN:
@@ -106,7 +106,7 @@ class CSource:
         return len(self.text)
 
     def arguments(self, start: int) -> list[tuple[str, int]] | None:
-        """The arguments of a call behind its parenthesis, each with its place; None where it does not end."""
+        """The arguments of a call from behind its parenthesis, each with its place; None if the call does not end."""
         found = []
         while True:
             end = self.span(start, ",")
@@ -120,7 +120,7 @@ class CSource:
             start = end + 1
 
     def statements(self) -> Iterator[tuple[str, int]]:
-        """The logical lines, those of a record one by one: each with the line where it begins."""
+        """The logical lines, those of a record one by one, each with the number of its first line."""
         start = 0
         while start < len(self.text):
             end = self.span(start, ";\n")
@@ -150,7 +150,7 @@ class CSource:
             yield " ".join(text.split()).rstrip(","), self.line(start + len(text) - len(text.lstrip()))
 
     def define_until(self, end: int) -> None:
-        """Note where names are defined, up to a place; the last definition counts."""
+        """Note the definitions of names up to a place; the last definition of a name counts."""
         for found in _DEFINITION.finditer(self.text, 0, end):
             if found["macro"]:
                 self._starts[found["macro"]] = (found.start("text"), "\n")
@@ -165,7 +165,7 @@ class CSource:
                 self._starts[found["name"]] = (start, "" if is_list else ";,\n")
 
     def defined(self, name: str) -> tuple[str, int] | None:
-        """What a name stands for, and where that begins; None where the text does not say."""
+        """The text that a name stands for, and where that begins; None if the text does not define it."""
         if name not in self._starts:
             return None
         start, ends = self._starts[name]
@@ -176,7 +176,7 @@ class CSource:
     # --- values
 
     def resolved(self, text: str, depth: int = 0) -> str:
-        """A text without casts; a lone name becomes what it stands for. A text too long to be either stays as it is."""
+        """A text without casts; a single name is replaced by its definition. A text too long to be one is unchanged."""
         if len(text) > LONGEST:
             return text
         text = _CXX_CAST.sub("", _CAST.sub("", text)).strip()
@@ -188,18 +188,18 @@ class CSource:
         return text if known is None else self.resolved(known[0], depth + 1)
 
     def integer(self, text: str, depth: int = 0) -> int:
-        """An integer expression. Raises `Unreadable`."""
+        """The value of an integer expression. Raises `Unreadable`."""
         cleaned = _CXX_CAST.sub("", _CAST.sub("", text)).strip()
         if len(cleaned) <= LONGEST:
             cleaned = _SIZEOF.sub(self._size, cleaned)
             cleaned = _NUMBER.sub(_plain_number, cleaned).replace("::", ".")
         if not cleaned or len(cleaned) > LONGEST or _NO_NUMBER.search(cleaned):
-            raise Unreadable(f"{text.strip()[:40]!r} is no integer", "an integer")
+            raise Unreadable(f"{text.strip()[:40]!r} is not an integer", "an integer")
         try:
             tree = ast.parse(cleaned, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise Unreadable(
-                f"{text.strip()[:60]!r} is no integer expression", "numbers, names, + - * / % << >>"
+                f"{text.strip()[:60]!r} is not an integer expression", "numbers, names, + - * / % << >>"
             ) from None
         return self._evaluated(tree, depth)
 
@@ -232,7 +232,7 @@ class CSource:
                 return self._evaluated(argument, depth)
             case ast.Name(id=name) | ast.Attribute(attr=name):
                 return self._named(name, depth)
-        raise Unreadable(f"{ast.unparse(node)!r} is no integer expression", "numbers, names, + - * / % << >>")
+        raise Unreadable(f"{ast.unparse(node)!r} is not an integer expression", "numbers, names, + - * / % << >>")
 
     def _named(self, name: str, depth: int) -> int:
         if depth >= DEEPEST:
@@ -248,7 +248,7 @@ class CSource:
         return self._numbers[name]
 
     def _element(self, name: str, index: int, depth: int) -> int:
-        """Entry `index` of an array; while the array is being read, of what precedes."""
+        """Entry `index` of an array; while the array is being read, only earlier entries exist."""
         if depth >= DEEPEST:
             raise Unreadable(f"{name} leads to itself", "names that end in numbers")
         values = self._arrays[name] if name in self._arrays else self._array(name, depth + 1)
@@ -258,14 +258,14 @@ class CSource:
         return values[index]
 
     def address(self, text: str) -> int | None:
-        """An address; None for a pointer whose value the text does not say."""
+        """The value of an address; None for a pointer whose value the text does not define."""
         try:
             return self.integer(self.resolved(text))
         except Unreadable:
             return None
 
     def integers(self, text: str, depth: int = 0) -> tuple[int, ...]:
-        """A list of integers: braces, brackets, a name of an array, one with an offset. Raises `Unreadable`."""
+        """The integers of a list: in braces or brackets, or an array by name or address. Raises `Unreadable`."""
         text = _DATA.sub("", _CXX_CAST.sub("", _CAST.sub("", text))).strip()
         for pattern in (_ADDRESS_OF, _OFFSET):
             shifted = pattern.fullmatch(text)
@@ -284,7 +284,7 @@ class CSource:
         return tuple(self.integer(part, depth) for part in _split(held) if part.strip())
 
     def _array(self, name: str, depth: int) -> tuple[int, ...]:
-        """An array by its name, worked out once; entries may use those before them."""
+        """The entries of the array of a name, computed once; entries may use those before them."""
         name = re.split(r"::|\.", name)[-1]
         if name not in self._arrays:
             self._arrays[name] = []
@@ -314,7 +314,7 @@ class CSource:
         return [self.integer(text, depth + 1)]
 
     def _at(self, place: int, make: Callable[[], list[int]]) -> list[int]:
-        """What `make` gives; a problem in it belongs to the line of this place, if to none before."""
+        """The result of `make`; a problem in it gets the line of this place if it has none."""
         try:
             return make()
         except Unreadable as problem:
@@ -322,7 +322,7 @@ class CSource:
 
 
 def _plain_number(found: re.Match[str]) -> str:
-    """A literal of C as a decimal one: no suffix, no separators."""
+    """A literal of C as a decimal number, without suffix and separators."""
     digits = found[1].replace("'", "")
     return str(int(digits, 16 if digits[:2].lower() == "0x" else 10))
 
@@ -356,7 +356,7 @@ def _without_comments(text: str) -> str:
 
 
 def _inner(text: str) -> str | None:
-    """What stands between the first bracket that is closed and the last of its kind; None where there is none."""
+    """The text between the first bracket that is closed and the last of its kind; None if there is none."""
     last = {opened: text.rfind(closed) for opened, closed in zip(_OPEN, _CLOSE, strict=True)}
     for found in _LIST.finditer(text):
         if found.start() < last[found[0]]:

@@ -1,4 +1,4 @@
-"""`girih address`: the click commands; what they do is in `report`. Imports neither NumPy nor the models."""
+"""`girih address`: the click commands; their work is in `report`. Imports neither NumPy nor the models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def address() -> None:
 
 
 def _symbols(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> Mapping[str, str]:
-    """`NAME=NUMBER` by name."""
+    """The numbers of `NAME=NUMBER` options by name."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -41,7 +41,7 @@ def _symbols(_context: click.Context, _option: click.Parameter, texts: tuple[str
 
 
 def _command(model: str) -> click.Command:
-    """The subcommand of a model: its parameters as options, then those that all share."""
+    """The subcommand of a model: its parameters as options, then the options that all models share."""
     own: list[click.Parameter] = []
     for one in PARAMETERS[model]:
         if one.kind == "flag":

@@ -1,4 +1,4 @@
-"""What `girih address` finds out about a model: what is wrong, its numbers, what its tile touches, its picture."""
+"""The answers of `girih address` about a model: broken rules, numbers, the memory its tile touches, its picture."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Values = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Answer:
-    """What there is to say about one model.
+    """The answer about one model.
 
     - `violations`: the rules that it breaks, errors first, then lints.
     - `numbers`: by name, as plain values; `access`: what its tile touches, if it is legal and not too large.
@@ -62,7 +62,7 @@ class Answer:
         return all(one.severity == "lint" for one in self.violations)
 
     def attempt(self, make: Callable[[], T]) -> T | None:
-        """What `make` gives; None, and its violations, where it raises."""
+        """The result of `make`; None if it raises, and then its violations are added."""
         try:
             return make()
         except AddressingError as error:
@@ -70,7 +70,7 @@ class Answer:
             return None
 
     def take(self, shape: Sequence[int], access: Callable[[], Access]) -> None:
-        """The access of a tile, where it is not too large to be worked out."""
+        """Compute the access of a tile, unless the tile is too large for that."""
         self.numbers["tile"] = list(shape)
         if math.prod(shape) > MOST_ELEMENTS:
             self.notes.append(f"the tile has {math.prod(shape)} elements; those of more than 2^20 are not worked out")
@@ -84,7 +84,7 @@ class Answer:
             self.numbers["first_to_last_element"] = [min(here), max(here)]
 
     def lint(self, lints: Callable[[], Sequence[Violation]]) -> None:
-        """Add lints, where nothing is wrong."""
+        """Add the lints of a model that breaks no rule."""
         if self.is_legal:
             self.violations += self.attempt(lints) or ()
 
@@ -95,7 +95,7 @@ _SETTERS = ("block_size", "dimension", "stride", "slice", "clamp_value")
 
 
 def tensor_layout(values: Values) -> Answer:
-    """A tensor layout with its slice, perhaps a view, as a matrix (000, 001)."""
+    """The answer about a tensor layout with its slice, perhaps a view, as a matrix (000, 001)."""
     answer = Answer("tensor layout")
     mode, dim = values.get("clamp_mode", "undefined"), len(values["dimension"])
     layout = answer.attempt(lambda: TensorLayout(dim, mode))
@@ -125,7 +125,7 @@ def tensor_layout(values: Values) -> Answer:
 
 
 def _view(answer: Answer, values: Values, layout: TensorLayout) -> TensorView | None:
-    """The view of the parameters; None where there is none, or it is illegal."""
+    """The view that the parameters describe; None without one, or if it is illegal."""
     dimension, order = values.get("view_dimension"), values.get("permutation")
     if not any(name in values for name in ("view_dimension", "view_stride", "permutation", "clip")):
         return None
@@ -153,7 +153,7 @@ _COPY = ("coordinates", "offsets", "shared_address", "store", "reduce", "gather4
 
 
 def tensor_map(values: Values) -> Answer:
-    """A tensor map, and one copy through it (004)."""
+    """The answer about a tensor map, and one copy through it (004)."""
     is_im2col = any(name in values for name in _IM2COL)
     answer = Answer(f"tensor map, {'im2col' if is_im2col else 'tiled'} mode")
     plain = {name: value for name, value in values.items() if name not in (*_COPY, *_IM2COL, "box_dim")}
@@ -174,7 +174,7 @@ def tensor_map(values: Values) -> Answer:
 
 
 def _one_instruction(answer: Answer, values: Values) -> bool:
-    """Whether the parameters ask for one instruction; notes that they do not as a broken rule."""
+    """Whether the parameters describe a single instruction; if not, a broken rule is added."""
     named = [name for name in ("reduce", "gather4", "scatter4") if name in values]
     if named and named != ["reduce"]:
         named += [name for name in ("offsets", "store") if name in values and [name, *named] != ["store", "scatter4"]]
@@ -187,17 +187,17 @@ def _one_instruction(answer: Answer, values: Values) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """Elements that are no tile of a model, for conversions."""
+    """The elements of an access that is not a tile of a model, for conversions."""
 
     found: Access
 
     def access(self) -> Access:
-        """What was found out."""
+        """The access that was computed."""
         return self.found
 
 
 def _four_rows(answer: Answer, given: TensorMap, values: Values) -> None:
-    """The numbers of a map, and of a gather or scatter of four rows."""
+    """Add the numbers of a map, and of a gather or scatter of four rows."""
     store = "scatter4" in values
     chosen = values["scatter4" if store else "gather4"]
     start, address = values.get("coordinates", (0,)), values.get("shared_address", 0)
@@ -215,7 +215,7 @@ def _four_rows(answer: Answer, given: TensorMap, values: Values) -> None:
 
 
 def _sizes(given: TensorMap, rows: int) -> dict[str, object]:
-    """Bytes of so many rows of a map."""
+    """The sizes in bytes of a number of rows of a map."""
     sizes: dict[str, object] = {
         "row_bytes": given.row_bytes,
         "row_pitch": given.row_pitch,
@@ -228,7 +228,7 @@ def _sizes(given: TensorMap, rows: int) -> dict[str, object]:
 
 
 def _dense(values: Values) -> tuple[int, ...]:
-    """Strides of a dense tensor in bytes; nothing where the type is unknown."""
+    """The strides of a dense tensor in bytes; empty if the type is unknown."""
     sizes, element = values["global_dim"], ELEMENT_TYPES.get(values["dtype"])
     slices = SLICE_BYTES.get(values.get("interleave", "none"), 0)
     if element is None or len(sizes) < 2:
@@ -240,7 +240,7 @@ def _dense(values: Values) -> tuple[int, ...]:
 
 
 def _copy(answer: Answer, given: TensorMap, values: Values) -> None:
-    """The numbers of a map, and of one copy."""
+    """Add the numbers of a map, and of one copy through it."""
     usual = MapTile.at_origin(given)
     coordinates, offsets = values.get("coordinates", usual.coordinates), values.get("offsets")
     address, store = values.get("shared_address", 0), bool(values.get("store")) or "reduce" in values
@@ -265,9 +265,9 @@ def _copy(answer: Answer, given: TensorMap, values: Values) -> None:
 
 
 def bank_conflicts(given: TensorMap, shared_address: int, count: int | None = None) -> list[dict[str, object]]:
-    """Reads of a column and of a row of the box in shared memory: passes over the banks, and how few would do.
+    """Reads of a column and of a row of the box in shared memory: the passes over the banks, and the fewest possible.
 
-    A column is that with the most passes.
+    The column is the one with the most passes.
     """
     import numpy as np
 
@@ -300,7 +300,7 @@ def _passes(swizzle: Swizzle, lanes: Any, size: int) -> int:
 
 
 def blocked_interleaved(values: Values) -> Answer:
-    """A blocked-interleaved matrix (002)."""
+    """The answer about a blocked-interleaved matrix (002)."""
     answer = Answer("blocked-interleaved matrix")
     given = answer.attempt(lambda: BlockedInterleaved(**values))
     if given is None:
@@ -320,7 +320,7 @@ def blocked_interleaved(values: Values) -> Answer:
 
 
 def strided(values: Values) -> Answer:
-    """A memref (003)."""
+    """The answer about a memref (003)."""
     answer = Answer("strided memref")
     given = answer.attempt(lambda: Strided(values["shape"], values.get("strides"), values.get("offset", 0)))
     if given is None:
@@ -333,7 +333,7 @@ def strided(values: Values) -> Answer:
 
 
 def convolution(values: Values) -> Answer:
-    """A convolution as im2col copies, and one of them (004 5.5.4)."""
+    """The answer about a convolution as im2col copies, and about one of them (004 5.5.4)."""
     answer = Answer("convolution as im2col copies")
     shown = ("first_pixel", "channel", "tap")
     plan = answer.attempt(lambda: plan_convolution(**{k: v for k, v in values.items() if k not in shown}))
@@ -373,7 +373,7 @@ MODELS: dict[str, Callable[[Values], Answer]] = {
 
 
 def converted(answer: Answer, to: str, values: Values) -> tuple[object, tuple[Violation, ...]]:
-    """The model of another kind that says the same; None, and every reason, where there is none."""
+    """The equivalent model of another kind; None, and every reason, if there is none."""
     wanted: dict[str, Any] = {"component_size": values.get("component_size"), "dtype": values.get("dtype")}
     if isinstance(answer.model, MapTile):
         wanted["dtype"] = None
@@ -384,7 +384,7 @@ def converted(answer: Answer, to: str, values: Values) -> tuple[object, tuple[Vi
 
 
 def describe(model: object) -> tuple[str, dict[str, object]]:
-    """The kind of a model, and its parameters as `girih address` takes them; those that say nothing are left out."""
+    """The kind of a model, and its parameters as `girih address` takes them, without those at their defaults."""
     match model:
         case LayoutTile():
             return "tensor-layout", _described_layout(model)

@@ -1,4 +1,4 @@
-"""What the user says about an address model: options, a JSON file, a pasted dump; and what each parameter looks like.
+"""The parameters of an address model: from options, a JSON file or a pasted dump; and how each is written.
 
 A parameter has one name everywhere: `global_dim` in JSON and in `girih.addressing`, `--global-dim` as an option.
 """
@@ -81,7 +81,7 @@ def _flag(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ParameterKind:
-    """How a parameter is written; `of` reads it and raises `ValueError` with what was expected."""
+    """A kind of parameter; `of` reads one and raises `ValueError` with what was expected."""
 
     metavar: str
     of: Callable[[object], Any]
@@ -108,7 +108,7 @@ class ModelParameter:
 
     @property
     def option(self) -> str:
-        """The option that gives it."""
+        """The option for the parameter, such as `--global-dim`."""
         return "--" + self.name.replace("_", "-")
 
 
@@ -198,7 +198,7 @@ PARAMETERS: dict[str, tuple[ModelParameter, ...]] = {
 
 
 class ParameterError(Exception):
-    """An input file that cannot be read as parameters: every problem, with the name of the file."""
+    """An input file cannot be read as parameters; it has every problem, and the name of the file."""
 
     def __init__(self, name: str, problems: Sequence[Problem]) -> None:
         super().__init__(name, problems)
@@ -208,7 +208,7 @@ class ParameterError(Exception):
 
 @dataclass(slots=True)
 class Given:
-    """The parameters of one call by name, and notes about where they came from."""
+    """The parameters of one call by name, and notes about their origin."""
 
     values: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -219,8 +219,8 @@ def gathered(
 ) -> Given:
     """The parameters of a model: those of a dump, replaced by those of a JSON file, replaced by options.
 
-    Raises `ParameterError` for files that say something else, `click.ClickException` for files that cannot be read, and
-    `click.UsageError` for options that are wrong and where a parameter is missing.
+    Raises `ParameterError` for files without such parameters, `click.ClickException` for files that cannot be read, and
+    `click.UsageError` for wrong options and for a missing parameter.
     """
     if file == "-" and paste == "-":
         raise click.UsageError("standard input, `-`, can be read once only")
@@ -267,7 +267,7 @@ def _from_json(model: str, text: str, name: str) -> dict[str, object]:
     problems, values = [], {}
     for key, value in content.items():
         if key not in known:
-            problems.append(Problem(_line_of(text, key), f"{key!r} is no parameter", f"one of {', '.join(known)}"))
+            problems.append(Problem(_line_of(text, key), f"{key!r} is not a parameter", f"one of {', '.join(known)}"))
             continue
         try:
             values[key] = KINDS[known[key].kind].of(value) if value is not None else None

@@ -1,7 +1,7 @@
-"""A pasted dump of a CUDA tensor map's parameters, read: C source of the encoding call, or lines `name = value`.
+"""The reader of pasted dumps of a CUDA tensor map: C source of the encoding call, or lines `name = value`.
 
-What it gives are the parameters of `girih address tensor-map`. What it cannot read it says with the line, and what it
-expected there. Names may be those of the CUDA driver, of its enumerations or their numbers.
+It gives the parameters of `girih address tensor-map`. A line that it cannot read is reported, with what was expected
+there. Names may be those of the CUDA driver; values may be its enumerations or their numbers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from girih.commands.address.c_source import LONGEST, CSource, Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be read: the line, counted from 1 (0: no line), what came, and what was expected."""
+    """A piece that could not be read: the line, counted from 1 (0: no line), what came, and what was expected."""
 
     line: int
     message: str
     expected: str
 
     def render(self, name: str) -> str:
-        """The problem as text, like a diagnostic."""
+        """The problem as text in the form of a diagnostic; `name` is that of the dump."""
         place = f"{name}:{self.line}" if self.line else name
         return f"error: {place}: {self.message}\n  hint: expected {self.expected}"
 
@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Pasted:
-    """Parameters that were found, notes about what was passed over, and problems."""
+    """The parameters of a dump, notes about lines that were passed over, and problems."""
 
     parameters: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -120,7 +120,7 @@ _COLUMN = re.compile(r"^\s*(?P<name>\w+)\s+(?P<value>\S.*)$", re.S)
 
 
 def driver_name(parameter: str) -> str:
-    """A parameter under the driver's name: `globalDim`."""
+    """The driver's name of a parameter, such as `globalDim`."""
     words = parameter.split("_")
     return _DRIVER_NAMES.get(parameter, words[0] + "".join(word.capitalize() for word in words[1:]))
 
@@ -174,7 +174,7 @@ def _is_type(source: CSource, text: str) -> bool:
 
 
 def _take(source: CSource, found: Pasted, name: str, text: str, line: int) -> None:
-    """One parameter: its value or a problem."""
+    """Read one parameter, and note its value or a problem."""
     if name in _IGNORED:
         return
     try:
@@ -204,7 +204,7 @@ def _value(source: CSource, name: str, text: str) -> object:
 
 
 def _word(source: CSource, name: str, text: str) -> str:
-    """A name of an enumeration, of its elements or their numbers, as this package calls it."""
+    """The package's name of an enumeration's value, which may be given as its name in CUDA or as its number."""
     prefix, words = _ENUMERATIONS[name]
     text = source.resolved(text)
     known = {**words, **{value.upper(): value for value in words.values()}, **_ALSO[name]}
@@ -230,7 +230,7 @@ def _read_lines(source: CSource, found: Pasted) -> None:
         name = _parameter(pair[0]) if pair else None
         if pair is None or name is None:
             if pair is not None and not source.is_definition(pair[0]):
-                found.notes.append(f"line {line} was passed over: {' '.join(text.split())[:60]!r} is no parameter")
+                found.notes.append(f"line {line} was passed over: {' '.join(text.split())[:60]!r} is not a parameter")
             continue
         if name in found.parameters and name != "rank":
             message = f"{driver_name(name)} stands in line {found.lines[name]} already"
@@ -240,7 +240,7 @@ def _read_lines(source: CSource, found: Pasted) -> None:
 
 
 def _pairs(source: CSource) -> Iterator[tuple[tuple[str, str] | None, str, int]]:
-    """Every logical line with its name and value, several times where it holds several parameters side by side."""
+    """Every logical line with its name and value; a line with several parameters side by side comes several times."""
     for text, line in source.statements():
         matches = [one for one in _SIDE_BY_SIDE.finditer(text[:LONGEST]) if _parameter(one["name"])]
         gaps = [text[first.end() : second.start()] for first, second in pairwise(matches)]
@@ -252,7 +252,7 @@ def _pairs(source: CSource) -> Iterator[tuple[tuple[str, str] | None, str, int]]
 
 
 def _pair(text: str) -> tuple[str, str] | None:
-    """Name and value of `type name[2] = value`, `name: value` or `name   value`."""
+    """The name and the value of `type name[2] = value`, `name: value` or `name   value`; None for other lines."""
     if len(text) > LONGEST:
         return None
     match = _PAIR.match(text) or _COLUMN.match(text)
@@ -260,7 +260,7 @@ def _pair(text: str) -> tuple[str, str] | None:
 
 
 def _parameter(name: str) -> str | None:
-    """The parameter that a name stands for: the whole of it, its last word, or the end of that."""
+    """The parameter that a name stands for, by all of it, its last word, or the end of that; None if there is none."""
     plain = re.sub(r"[\s_\"']", "", name).lower()
     last = re.sub(r"[_\"']", "", (re.findall(r"\w+", name) or [""])[-1]).lower()
     if plain in _KEYS or last in _KEYS:
@@ -273,7 +273,7 @@ def _parameter(name: str) -> str | None:
 
 
 def _complete(found: Pasted) -> None:
-    """Checks that everything needed is there, and cuts lists to the rank."""
+    """Check that all needed parameters are present, and cut lists to the rank."""
     given = found.parameters
     is_im2col = "lower_corner" in given or "upper_corner" in given
     names = CALLS["Im2col" if is_im2col else "Tiled"]
@@ -293,7 +293,7 @@ def _complete(found: Pasted) -> None:
 
 
 def _cut(found: Pasted, rank: int) -> None:
-    """Lists as long as the rank asks; CUTLASS writes the stride of dimension 0 in front of the others."""
+    """Cut lists to the length that the rank asks for; CUTLASS writes the stride of dimension 0 before the others."""
     given = found.parameters
     strides = given.get("global_strides", ())
     if len(strides) >= rank and strides[0] in (1, 2, 4, 8) and (rank == 1 or strides[0] < 16):

@@ -40,7 +40,7 @@ class AddressCall:
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """The model of another kind that was asked for, or why there is none."""
+    """The equivalent model of another kind, or the reasons why there is none."""
 
     kind: str
     model: object = None
@@ -53,7 +53,7 @@ class Equivalent:
 
 
 def address(call: AddressCall) -> int:
-    """Print what there is to say; 1 where a rule is broken, an input says nothing, or there is no equivalent."""
+    """Print the answer about a model; 1 if a rule is broken, an input cannot be read, or there is no equivalent."""
     try:
         given = gathered(call.model, call.options, call.file, call.paste, call.symbols)
     except ParameterError as error:
@@ -150,7 +150,7 @@ def _violation(one: Violation) -> str:
 
 
 def _rows(answer: Answer) -> list[tuple[str, str]]:
-    """The numbers as lines."""
+    """The numbers of an answer as rows of a name and a text."""
     rows = []
     for name, value in answer.numbers.items():
         if name == "bank_conflicts":
@@ -181,7 +181,7 @@ def _read(one: Mapping[str, Any]) -> str:
 
 
 def _table(access: Access) -> str:
-    """The memory element of each element of a small tile, outer axes as rows; a letter says what is not in bounds."""
+    """The memory element of each element of a small tile, outer axes as rows; letters mark those out of bounds."""
     columns = access.shape[-1] if access.shape else 1
     element, kind = access.element.reshape(-1, columns), access.kind.reshape(-1, columns)
     if max(element.shape) > TABLE:

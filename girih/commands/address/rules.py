@@ -19,7 +19,7 @@ WIDTH = 100
 def address_rules() -> Mapping[str, Mapping[str, Any]]:
     """Every rule by its id: `says`, `severity`, `source`, `page` of the guide, `accepted`, `rejected`, `told`.
 
-    Examples are Python; None where there is none that can be shown. `told` is what the rejected one is told.
+    Examples are Python, or None if none can be shown. `told` is the message for the rejected example.
     """
     text = files("girih").joinpath("data", "address_rules.json").read_text(encoding="utf-8")
     rules: dict[str, dict[str, Any]] = json.loads(text)
@@ -27,7 +27,7 @@ def address_rules() -> Mapping[str, Mapping[str, Any]]:
 
 
 def explained(rule: Mapping[str, Any]) -> str:
-    """A rule as text."""
+    """The text of `girih explain` for a rule."""
     meaning = " (legal, and probably not meant)" if rule["severity"] == "lint" else ""
     lines = [f"{rule['rule']} ({rule['severity']})", "", *_wrapped(rule["says"]), ""]
     lines += [f"  source  {rule['source']}", f"  guide   {rule['page']}"]
@@ -39,7 +39,7 @@ def explained(rule: Mapping[str, Any]) -> str:
 
 
 def _code(text: str) -> list[str]:
-    """An example; its blanks stand inside brackets, where Python takes a line break."""
+    """The lines of an example, broken at blanks inside brackets, where Python takes a line break."""
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent=" " * 6, break_long_words=False,
                          break_on_hyphens=False)  # fmt: skip
 

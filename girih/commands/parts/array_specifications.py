@@ -1,6 +1,6 @@
-"""The values of `girih run`: `NAME=VALUE` as a tree of specifications, before any array is made. No NumPy here.
+"""The values of `girih run`: `NAME=VALUE` as a tree of specifications, before any array is made. Imports no NumPy.
 
-A wrong specification is a `click.UsageError` that quotes it.
+For a wrong specification every function raises a `click.UsageError` that quotes it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _HELP = "a number, true, false, null, FILE.npy, [A,B,...], or " + ", ".join(MAKE
 
 @dataclass(frozen=True, slots=True)
 class FromFile:
-    """An array in a file."""
+    """The specification of an array from a file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An array made on the spot; what is None comes from the parameter."""
+    """The specification of an array that is made for the run; fields that are None follow from the parameter."""
 
     maker: str
     element: Number | None = None
@@ -41,7 +41,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The arrays of a group, and its offset in elements and the shapes of its memrefs if they were given."""
+    """The specification of a group: its arrays, and if given its offset in elements and the shapes of its memrefs."""
 
     items: tuple[FromFile | Made | None, ...]
     offset: int | None = None
@@ -52,7 +52,7 @@ Specification = PythonNumber | FromFile | Made | Members | None
 
 
 def parse_argument(text: str) -> tuple[str, Specification]:
-    """`NAME=VALUE`."""
+    """The name and the specification in `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     name = name.strip().removeprefix("%")
     if not equals or not name:
@@ -61,7 +61,7 @@ def parse_argument(text: str) -> tuple[str, Specification]:
 
 
 def parse_value(name: str, text: str) -> Specification:
-    """A value: a number, true, false, null, a file, a made array, or a group of these."""
+    """The specification of a value: a number, true, false, null, a file, a made array, or a group of these."""
     if text.startswith("["):
         return _members(name, text)
     if text in ("null", "None"):
@@ -142,7 +142,7 @@ def _member_shape(name: str, text: str) -> tuple[int, ...] | None:
 
 
 def save_paths(name: str, text: str) -> tuple[str, ...]:
-    """`FILE.npy`, or `[FILE.npy,...]` for a group."""
+    """The paths in `FILE.npy`, or in `[FILE.npy,...]` for a group."""
     paths = tuple(part.strip() for part in text[1:-1].split(",")) if text.startswith("[") else (text,)
     for path in paths:
         if not path.lower().endswith(".npy"):

@@ -1,4 +1,4 @@
-"""Arrays for a launch: loaded or made, and laid out as the parameter asks for.
+"""The arrays of a launch: loaded or made, and laid out as the parameter asks.
 
 An array is copied into a fresh buffer whose strides are those of the parameter's type: packed with the first mode
 innermost, or those of `strided<...>`; a stride `?` continues as if packed, rounded up to what `stride_gcd` promises.
@@ -31,12 +31,12 @@ _LARGEST_BYTES = 2**40
 
 
 class ArrayInputError(Exception):
-    """A file does not hold what it should."""
+    """A file does not contain an array that fits the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayLayout:
-    """What a parameter asks of an array: its type and promises."""
+    """The layout that a parameter asks for: its type and its promises."""
 
     name: str
     type: MemRef
@@ -55,7 +55,7 @@ class ArrayLayout:
         return ArrayLayout(parameter.name, type, position, parameter.span, alignment, divisors)
 
     def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Strides in elements for a shape of the type's order."""
+        """The strides, in elements, of an array of a shape; the shape has as many modes as the type."""
         found: list[int] = []
         packed = 1
         for mode, size in enumerate(shape):
@@ -67,7 +67,7 @@ class ArrayLayout:
 
 
 class ArrayMaker:
-    """Makes the arrays of one launch; `random` ones are drawn one after the other from a seed."""
+    """The maker of the arrays of one launch; `random` ones are drawn one after the other from a seed."""
 
     def __init__(self, seed: int) -> None:
         import numpy as np
@@ -77,7 +77,7 @@ class ArrayMaker:
     def value(self, parameter: Parameter, position: int, given: Specification) -> object:
         """The Python argument for a parameter, counted from 1.
 
-        Raises `ArrayInputError` for what a file holds, `LaunchError` for a number that does not fit.
+        Raises `ArrayInputError` for a file with a wrong content, and `LaunchError` for a number that does not fit.
         """
         match parameter.type:
             case MemRef() as type:
@@ -196,7 +196,7 @@ def _load(path: str, type: MemRef) -> Array:
 
 
 def _element(layout: ArrayLayout, number: PythonNumber) -> Array:
-    """A 0-d array of a number. Raises `LaunchError` where the element type cannot hold it."""
+    """A 0-d array of a number. Raises `LaunchError` if it does not fit the element type."""
     from girih.arguments.report import ArgumentPlace, ArgumentReport
     from girih.arguments.scalars import bind_scalar
 

@@ -1,7 +1,7 @@
-"""What a call of the command says: sources, definitions, grids, names.
+"""The parts that calls of the command share: sources, definitions, grids, names.
 
-A wrong call is a `click.UsageError`, exit status 2; a file that cannot be read or written is a `click.ClickException`,
-exit status 1.
+A wrong call raises `click.UsageError`, exit status 2; a file that cannot be read or written raises
+`click.ClickException`, exit status 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[0-9]+", re.ASCII)
 
 
 def definitions_of(texts: Iterable[str]) -> dict[str, str]:
-    """`NAME=VALUE`, also `$NAME=VALUE`, by name."""
+    """The values of `NAME=VALUE`, also of `$NAME=VALUE`, by name."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -49,7 +49,7 @@ def _refuse_bad_value(name: str, value: str) -> None:
 
 
 def grid_of(text: str) -> tuple[int, ...]:
-    """`X`, `X,Y` or `X,Y,Z`."""
+    """The numbers of work-groups in `X`, `X,Y` or `X,Y,Z`."""
     parts = text.replace("x", ",").split(",")
     if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\s*[0-9]{1,10}\s*", part, re.ASCII) for part in parts):
         raise click.BadParameter(f"{text!r} is not one to three sizes such as 8,4", param_hint="--grid")
@@ -60,7 +60,7 @@ def grid_of(text: str) -> tuple[int, ...]:
 
 
 def read_program(path: str) -> Source:
-    """The text of a file, of standard input for `-`. Raises `CompileError` where it is no text."""
+    """The text of a file, or of standard input for `-`. Raises `CompileError` if it is not text."""
     from girih.front.text.parser import LARGEST_TEXT
     from girih.program import read_source, source_of_bytes
 
@@ -73,14 +73,14 @@ def read_program(path: str) -> Source:
 
 
 def read_standard_input(most: int) -> bytes:
-    """The first bytes of standard input. Raises `OSError` where it cannot be read."""
+    """The first bytes of standard input, at most `most`. Raises `OSError` if it cannot be read."""
     if sys.stdin is None:
         raise OSError("it is closed")
     return sys.stdin.buffer.read(most)
 
 
 def refuse_file(path: str, error: Exception) -> NoReturn:
-    """Say in words why a file, or standard input for `-`, cannot be read or written: exit status 1."""
+    """Raise `click.ClickException` with why a file, or standard input for `-`, cannot be read or written."""
     shown = "standard input" if path == "-" else click.format_filename(path)
     folder = os.path.dirname(path)
     what = "file" if not folder or os.path.isdir(folder) else "folder"
@@ -97,7 +97,7 @@ def refuse_file(path: str, error: Exception) -> NoReturn:
 def analyzed(
     path: str, definitions: Mapping[str, object], limits: DeviceLimits | None = None
 ) -> tuple[Module | None, list[Diagnostic]]:
-    """What could be read of a file, None where it is no text, and every error and warning; `limits` are a target's."""
+    """The module of a file, None if it is not text, and every error and warning; `limits` are a target's."""
     from girih.program import analyze
 
     try:
@@ -107,7 +107,7 @@ def analyzed(
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> NoReturn:
-    """Refuse a name, and say which was probably meant."""
+    """Raise `click.UsageError` for an unknown name, with the known one that was probably meant."""
     names = list(known)
     close = nearest(name, names)
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -23,7 +23,7 @@ _LEVELS = {"error": "error", "warning": "warning"}
 
 
 def github(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
-    """One workflow command per diagnostic, which puts it beside the line in a pull request."""
+    """The workflow command for each diagnostic, which shows it beside the line in a pull request."""
     for found in diagnostics:
         span = found.span
         properties = {"file": span.file, "line": span.line, "endLine": span.end_line, "title": found.code}
@@ -80,7 +80,7 @@ def _rule(code: Code) -> dict[str, object]:
 
 
 def _help(code: Code, line: str, block: str) -> str:
-    """What is checked, where the specification says so, and programs."""
+    """The help of a code: what is checked, the section of the specification, and example programs."""
     known = describe_code(TILE_LANGUAGE, code)
     facts = (("Rule", code.says), ("As checked", code.rule), ("Source", code.source), ("Depends on", code.needs))
     parts = [line.format(title=title, text=text) for title, text in facts if text]
@@ -113,7 +113,7 @@ def _location(span: Span) -> dict[str, object]:
 
 
 def _uri(file: str) -> str:
-    """A file as a URI, relative where its path is."""
+    """The URI of a file, relative if its path is."""
     if os.path.isabs(file):
         return Path(file).as_uri()
     return quote(file.replace(os.sep, "/"))

@@ -1,4 +1,4 @@
-"""An instruction in one line, as its source has it."""
+"""The head of an instruction in one line, as its source has it."""
 
 from __future__ import annotations
 

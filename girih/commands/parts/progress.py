@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE = 1.0
-"""Seconds before the bar is shown."""
+"""The seconds before the bar is shown."""
 
 
 class Bar(AbstractContextManager["Bar"]):
-    """Call it with the number of work-groups that are done and of all; it draws on standard error."""
+    """A bar on standard error; it is called with the number of work-groups that are done, and that of all."""
 
     def __init__(self, title: str, patience: float = PATIENCE) -> None:
         self.title = title

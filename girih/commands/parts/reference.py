@@ -1,6 +1,6 @@
-"""What can be looked up of a language: every code with its meaning and source, every instruction with its operands.
+"""The reference of a language: every code with its meaning and source, every instruction with its operands.
 
-`girih explain` and the generated documentation show the same; nothing here is written twice.
+`girih explain` and the generated documentation both show it, so that no fact is written twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PSEUDO = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A part of an instruction: what stands there, and what happens to the memory behind it."""
+    """A field of an instruction: its kind, its meaning, and what happens to the memory behind it."""
 
     name: str
     kind: str
@@ -50,12 +50,12 @@ class Field:
 
 
 def codes_of_rules(language: Language, mnemonic: str) -> list[Code]:
-    """The codes of an instruction, or of func, parameter and type."""
+    """The codes of an instruction's rules, or of those of func, parameter or type."""
     return codes_of(mnemonic, language.rules[mnemonic])
 
 
 def other_codes() -> dict[str, list[Code]]:
-    """The codes that no instruction owns, by the stage that reports them."""
+    """The codes that belong to no instruction, by the stage that reports them."""
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
 
@@ -72,19 +72,19 @@ def other_codes() -> dict[str, list[Code]]:
 
 
 def all_codes(language: Language) -> dict[str, Code]:
-    """Every code that programs of a language can be told, with those that no instruction owns."""
+    """All codes that girih can report for programs of a language, by code."""
     found = [code for mnemonic in language.rules for code in codes_of_rules(language, mnemonic)]
     found += [code for codes in other_codes().values() for code in codes]
     return {code.code: code for code in found}
 
 
 def group_of(language: Language, mnemonic: str) -> str:
-    """The file that declares an instruction, in which instructions belong together."""
+    """The name of the file that declares an instruction, with others of its family."""
     return language.ops[mnemonic].__module__.rsplit(".", 1)[1]
 
 
 def written_as(language: Language, mnemonic: str) -> tuple[str, ...]:
-    """What a program writes for an instruction; with its first modifier where others share the word."""
+    """The ways in which a program writes an instruction; with its first modifier if others share the word."""
     spec = language.ops[mnemonic].spec
     if spec.word == mnemonic:
         return (mnemonic,)
@@ -92,13 +92,13 @@ def written_as(language: Language, mnemonic: str) -> tuple[str, ...]:
 
 
 def spelling_of(language: Language, mnemonic: str) -> str:
-    """A regular expression for how a program writes an instruction, or for the name of what is none."""
+    """The regular expression for an instruction in a program, or for a name that is not an instruction."""
     spellings = written_as(language, mnemonic) if mnemonic in language.ops else (mnemonic,)
     return f"(?:{'|'.join(map(re.escape, spellings))})"
 
 
 def fields_of(spec: Spec) -> list[Field]:
-    """The parts of an instruction in the order of its declaration."""
+    """The fields of an instruction in the order of its declaration."""
     return [Field(_shown_name(role), _kind(role), role.doc, _access(role)) for role in spec.roles.values()]
 
 
@@ -153,14 +153,14 @@ def _access(role: Role) -> str:
 
 
 def examples() -> Mapping[str, Mapping[str, str]]:
-    """Programs: `accepted` by mnemonic, `rejected` by code. Written by tools/generate_examples.py."""
+    """The example programs: `accepted` by mnemonic, `rejected` by code. Written by tools/generate_examples.py."""
     text = files("girih").joinpath("data", "examples.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
     return found
 
 
 def describe_code(language: Language, code: Code) -> dict[str, object]:
-    """All that is known of a code, as plain values."""
+    """The reference of a code, as plain values."""
     known = examples()
     return asdict(code) | {
         "accepted": known["accepted"].get(code.owner) if code.owner in language.rules else None,
@@ -169,7 +169,7 @@ def describe_code(language: Language, code: Code) -> dict[str, object]:
 
 
 def describe_rules(language: Language, mnemonic: str) -> dict[str, object]:
-    """All that is known of an instruction, or of func, parameter or type, as plain values."""
+    """The reference of an instruction, or of func, parameter or type, as plain values."""
     known = examples()
     rules = codes_of_rules(language, mnemonic)
     telling = (known["rejected"].get(rule.code) for rule in _telling(language, mnemonic, rules))
@@ -190,6 +190,6 @@ def describe_rules(language: Language, mnemonic: str) -> dict[str, object]:
 
 
 def _telling(language: Language, mnemonic: str, rules: Sequence[Code]) -> list[Code]:
-    """The rules whose examples say most come first: those written for the instruction, then the structural ones."""
+    """The rules in the order of how much their examples tell: first those written for the instruction."""
     structural = {"region", *(language.ops[mnemonic].spec.roles if mnemonic in language.ops else ())}
     return sorted(rules, key=lambda rule: rule.id in structural)

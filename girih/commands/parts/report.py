@@ -1,4 +1,4 @@
-"""Diagnostics and findings on a terminal or in a pipe: colours only where they are seen, a count instead of a flood."""
+"""Diagnostics and findings on a terminal or in a pipe: colours on terminals only, and after a hundred a count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def coloured(stream: IO[Any]) -> bool:
 
 
 def paint(text: str) -> str:
-    """A rendered diagnostic or finding with its severity, carets and hint in colour."""
+    """The text of a diagnostic or finding with its severity, carets and hint in colour."""
     first, *rest = text.split("\n")
     head = _HEAD.match(first)
     if head is None:
@@ -43,7 +43,7 @@ def paint(text: str) -> str:
 
 
 def print_items(items: Sequence[Diagnostic | Finding], already: int = 0, *, to_stderr: bool = False) -> int:
-    """Print diagnostics or findings up to the hundredth of the call, count the rest; how many have been shown."""
+    """The number of diagnostics or findings shown, after printing more up to the hundredth and a count of the rest."""
     stream = sys.stderr if to_stderr else sys.stdout
     colours = coloured(stream)
     shown = items[: max(0, SHOWN - already)]
@@ -56,7 +56,7 @@ def print_items(items: Sequence[Diagnostic | Finding], already: int = 0, *, to_s
 
 
 def counted(items: Sequence[Diagnostic | Finding]) -> str:
-    """`2 errors, 1 warning`, or `no errors`."""
+    """The count of diagnostics or findings in words: `2 errors, 1 warning`, or `no errors`."""
     counts = Counter(item.severity if isinstance(item, Diagnostic) else "finding" for item in items)
     parts = [plural(counts[kind], kind) for kind in ("error", "finding", "warning") if counts[kind]]
     if not counts["error"] and not counts["finding"]:
@@ -65,5 +65,5 @@ def counted(items: Sequence[Diagnostic | Finding]) -> str:
 
 
 def print_json(value: object) -> None:
-    """A value as JSON."""
+    """Print a value as JSON."""
     click.echo(json.dumps(value, indent=2))

@@ -1,4 +1,4 @@
-"""Saving arguments: checked before the launch, written after it to temporary files that are then renamed together."""
+"""Arguments saved to files: checked before the launch, then written to temporary files that are renamed together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Save:
 
 
 def checked_saves(function: Function, given: Mapping[str, Specification], texts: Sequence[str]) -> list[Save]:
-    """`NAME=FILE.npy` for each; a wrong one, and a folder that is not there, is refused before anything runs."""
+    """The arguments to save, from `NAME=FILE.npy` texts. Raises for a wrong one and for a missing folder."""
     saves: list[Save] = []
     types = {p.name: p.type for p in function.parameters}
     for text in texts:

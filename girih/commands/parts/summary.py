@@ -1,4 +1,4 @@
-"""What a launch did, in a few lines: its arguments, and of what changed the new values."""
+"""The summary of a launch in a few lines: its arguments, and the new values of those that changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def arrays_of(value: object) -> list[Any]:
 
 
 class LaunchSummary:
-    """Remembers the arrays that a kernel writes, to tell afterwards what changed."""
+    """A copy of the arrays that a kernel writes, made before the launch to tell afterwards what changed."""
 
     def __init__(self, function: Function, values: Sequence[object]) -> None:
         self.function = function
@@ -87,7 +87,7 @@ def _change(argument: dict[str, Any]) -> str:
 
 
 def _values(arrays: Sequence[Any]) -> dict[str, object]:
-    """The one value, or the range of all; complex numbers have no range."""
+    """The only value of some arrays, or the range of all values; complex numbers have no range."""
     import numpy as np
 
     if len(arrays) == 1 and arrays[0].ndim == 0:

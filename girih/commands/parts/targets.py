@@ -1,4 +1,4 @@
-"""What a call of the command says of targets: `--target` and `--checks` become a target, or a wrong call."""
+"""The target that the options `--target` and `--checks` name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from girih.runtime.targets import ResolvedTarget, TargetError, resolve
 
 
 def target_of(name: str | None, checks: str | None = None) -> ResolvedTarget:
-    """The target of `--target` and `--checks`, None being what `resolve` takes it for; blames the one that is wrong."""
+    """The target of `--target` and `--checks`, None for the default. Raises `click.UsageError` for the wrong option."""
     settings = {} if checks is None else {"checks": checks}
     try:
         return resolve(name, **settings)
