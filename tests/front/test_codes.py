@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from girih import check
-from girih.diagnostics import CompileError
+from girih.diagnostics import CompileError, Diagnostic
 from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
 from girih.program import read_source
 
@@ -102,6 +102,15 @@ def test_nesting_through_definitions() -> None:
     deep = "[" * 200 + "$a" + "]" * 200
     found = check(f"$a = 1\n$b = {deep}", definitions={"a": "[" * 200 + "]" * 200})
     assert [(d.code, d.span.text) for d in found] == [("syntax.nesting", "$a")]
+
+
+def test_definitions_from_outside_nest_as_deep_however_much_of_the_stack_is_used() -> None:
+    def after_calls(count: int) -> list[Diagnostic]:
+        if count > 0:
+            return after_calls(count - 1)
+        return check("$a = 1", definitions={"a": "{unroll=" * 256 + "1" + "}" * 256})
+
+    assert after_calls(500) == []
 
 
 def test_constants_do_not_nest() -> None:

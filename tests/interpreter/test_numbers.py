@@ -282,9 +282,10 @@ def test_complex_arithmetic(type: Number) -> None:
 
 @pytest.mark.parametrize("type", [C32, C64], ids=str)
 def test_every_product_and_sum_of_a_complex_product_is_rounded(type: Number) -> None:
-    a = array([0.1 + 0.7j, 0.3 - 1.1j], type)
-    assert numbers.BINARY["mul"](np.conjugate(a), a, type).imag.tolist() == [0, 0]
-    assert numbers.matmul(np.conjugate(a[:1, None]), a[None, :1], type).imag.tolist() == [[0]]
+    a = array([0.1 + 0.7j, 0.3 - 1.1j, 0.9 + 0.2j], type)
+    assert numbers.BINARY["mul"](np.conjugate(a), a, type).imag.tolist() == [0, 0, 0]
+    matrix = np.stack([a, a[::-1], np.roll(a, 1)])
+    assert np.diag(numbers.matmul(np.conjugate(matrix.T), matrix, type)).imag.tolist() == [0, 0, 0]
     large = array([1e20 + 1e20j if type == C32 else 1e200 + 1e200j], type)
     for square in (numbers.BINARY["mul"](large, large, type), numbers.matmul(large[None], large[:, None], type)):
         assert np.isnan(square.real).all()

@@ -226,7 +226,10 @@ def add(target: str) -> girih.Kernel:
     ("arguments", "says"),
     [
         (lambda r: ([r[:4]], [r[4:8]], r[5:9]), "argument 2, %H[0]: it shares memory with %C"),
+        (lambda r: ([r[:4]], [r[5:9]], r[4:8]), "argument 2, %H[0]: it shares memory with %C"),
         (lambda r: ([r[:4]], [r[4:8]], r[0:4]), "argument 1, %G[0]: it shares memory with %C"),
+        (lambda r: ([r[1:5]], [r[8:12]], r[0:4]), "argument 1, %G[0]: it shares memory with %C"),
+        (lambda r: ([r[:4]], [r[8:12]], r[1:5]), "argument 1, %G[0]: it shares memory with %C"),
         (lambda r: ([r[:4]], [r[:4]], r[8:12]), "%G[0]"),
         (lambda r: ([r[8:12], r[:4]], [r[4:8], r[3:7]], r[12:16]), "%H[1]: it shares memory with %G[1]"),
         (lambda r: ([r[:4], r[4:8]], [r[12:16], r[15:19]], r[20:24]), "%H[1]: it shares memory with %H[0]"),
@@ -268,6 +271,26 @@ def test_members_that_share_nothing_which_is_written(target: str, arguments: Roo
         c += g[number]
     add(target)[2](*arguments(room))
     assert room.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_memref_that_is_read_and_a_member_that_is_written(target: str) -> None:
+    text = """
+    func @copy(%A: memref<f32x?>, %G: group<memref<f32x?>x?>) {
+        %one = constant 1.0 : f32
+        %zero = constant 0.0 : f32
+        %g = load %G[0] : memref<f32x?>
+        axpby %one, %A, %zero, %g
+    }
+    """
+    copy, room = girih.loads(text, target=target)["copy"], arange(8)
+    for first in (1, 2, 3):
+        with pytest.raises(girih.LaunchError, match=r"%G\[0\]: it shares memory with %A"):
+            copy(room[2:4], [room[first : first + 2]])
+    assert room.tolist() == list(range(8))
+    copy(room[2:4], [room[4:6]])
+    copy(room[4:6], [room[:2]])
+    assert room.tolist() == [2, 3, 2, 3, 2, 3, 6, 7]
 
 
 @pytest.mark.parametrize("target", TARGETS)
