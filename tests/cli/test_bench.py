@@ -14,6 +14,7 @@ from girih.api import DEFAULT_CHECKS
 from girih.bench import plot, session
 from girih.bench.events import Event, MeasuringRequest
 from girih.bench.measuring.rows import Measurement, Versus
+from girih.commands.bench import serve_own
 from tests.cli.helpers import AXPBY, Done, girih, write
 
 PROGRAM = (
@@ -61,6 +62,12 @@ def test_a_finding_ends_it_before_anything_is_timed() -> None:
     assert done.status == 1
     assert "run.out_of_bounds" in done.output
     assert "kernel.tl:7" in done.output
+
+
+def test_a_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "measure", lambda request, _child: serve_own(request))
+    done = bench("missing.tl", "axpby", *ARGUMENTS)
+    assert (done.status, done.output) == (1, "error: missing.tl: there is no such file\n")
 
 
 def test_a_program_in_error() -> None:

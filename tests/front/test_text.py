@@ -223,6 +223,9 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
         ("%v = sqrt %a : f32", "`log2`, `mul` by 0.5, `exp2`"),
         ("%v = select %i, %a, %a : f32", "write `%r = if %condition -> (f32) { yield (%a) } else { yield (%b) }`"),
         ("%v = fma %a, %a, %a : f32", "`mul`, then `add`"),
+        ("%v = tanh %a : f32", "tanh(x) is 1 - 2 / (e^(2 x) + 1)"),
+        ("%v = pow %a, %a : f32", "2^(b log2(a)) for a > 0"),
+        ("print %a", "`store` what you want to see"),
         ("call @g(%a)", "functions do not call each other"),
         ("return %a", "results are stored in memrefs, with `store`"),
         ("while %i { }", "a loop runs over a range"),
@@ -290,6 +293,7 @@ def test_hints(instruction: str, hint: str) -> None:
         ("func @f(%A: memref<f32x4x4,strided<1,2>>) {\n}\n", "at least the stride before it times the size"),
         ('func @f(%A: memref<f32x4> {"align"=4}) {\n}\n', "written without quotes: alignment=..."),
         ('func @f(%A: memref<f32x4> {"unroll"=4}) {\n}\n', "written without quotes: unroll=..."),
+        ('func @f() attributes {"warp_size"=8} {\n}\n', "written without quotes: subgroup_size=..."),
         ("func @f() attributes {workgroup_size=[8,1]} {\n}\n", "did you mean `work_group_size`?"),
     ],
 )
@@ -297,7 +301,7 @@ def test_hints_outside_of_bodies(text: str, hint: str) -> None:
     assert hint in (check(text)[0].hint or "")
 
 
-@pytest.mark.parametrize("word", ["icmq", "erg", "qround", "dots", "reld", "floo", "colla", "asset", "contain"])
+@pytest.mark.parametrize("word", ["icmq", "erg", "qround", "dots", "reld", "floo", "colla", "asset", "contain", "bin"])
 def test_no_guess_is_far_fetched(word: str) -> None:
     (found,) = check(f"{HEAD}%v = {word} %a : f32\n}}\n")
     assert found.hint is None
