@@ -58,7 +58,7 @@ class Compiled:
         record = np.zeros(32, np.int64)
         keep: list[Any] = [record]
         packed = packed_arguments(self.function, grid, arguments, record, keep)
-        room = np.zeros(self.kernel.workspace_bytes + 128, np.uint8)
+        self.workspace = room = np.zeros(self.kernel.workspace_bytes + 128, np.uint8)
         workspace = -(-room.ctypes.data // 128) * 128
         keep += [packed, room]
         call, total, address = self._call, grid[0] * grid[1] * grid[2], packed.ctypes.data

@@ -112,8 +112,9 @@ def in_a_small_thread(kernel: girih.Kernel, *arguments: object) -> None:
 
 
 def test_values_of_a_long_kernel_take_no_stack() -> None:
-    kernel = girih.loads(alive(200))["alive"]
-    a = np.asfortranarray(np.random.default_rng(1).random((32, 200)))
+    """The values take 72 KB: a frame with all of them would end the process."""
+    kernel = girih.loads(alive(280))["alive"]
+    a = np.asfortranarray(np.random.default_rng(1).random((32, 280)))
     b = np.zeros_like(a)
     in_a_small_thread(kernel, a, b)
     assert np.array_equal(b, a[:, ::-1])
@@ -130,6 +131,8 @@ def test_a_kernel_that_cannot_be_cut_has_a_stack_of_its_own(monkeypatch: pytest.
     b = np.zeros_like(a)
     compiled((3, 1, 1), a, b)
     assert np.array_equal(b, a[:, ::-1])
+    # The stack lies at the end, and its frame held nearly all values.
+    assert np.count_nonzero(compiled.workspace[-(32 << 10) :]) > 16 << 10
     with pytest.raises(Failed, match=r"outside %A"):
         compiled((3, 1, 1), np.asfortranarray(a[:, :40]), b)
     monkeypatch.undo()
