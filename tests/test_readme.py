@@ -39,6 +39,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)(?:[ ]+(?P<name>\S+))?[ ]*\n(?P<body>.*?)^```[ ]*$", re.M | re.S)
 EXPECTED = re.compile(r";[ ]*(?:error|warning):[ ]*(.+)$")
+STRING = re.compile(r'"""\n(func @.*?)"""', re.S)
 
 
 @dataclass(frozen=True)
@@ -195,12 +196,17 @@ def test_a_document_shows_what_happens(
 
 
 def programs_of(document: Path) -> Iterator[tuple[str, str]]:
-    """The programs in a document with their places; not that which the page lays out before the reader's eyes."""
+    """The programs in a document with their places, those in strings of Python too.
+
+    Not that which the page lays out before the reader's eyes.
+    """
     text = document.read_text(encoding="utf-8")
     for block in blocks_of(text):
         program = block.language == "tl" or (block.name or "").endswith(".tl")
         if program and f"girih fmt --diff {block.name}" not in text:
             yield f"{document.relative_to(ROOT)}:{block.line}", block.body
+        for quoted in STRING.findall(block.body) if block.language == "python" else ():
+            yield f"{document.relative_to(ROOT)}:{block.line}", quoted
 
 
 def test_programs_are_laid_out_as_the_formatter_does() -> None:

@@ -149,5 +149,6 @@ def test_of_commands_the_copy_button_takes_no_prompt_and_no_output() -> None:
 
 
 def test_of_other_blocks_the_copy_button_takes_everything() -> None:
+    assert CONF["copybutton_selector"].startswith("div:not(.highlight-output) ")
     others = [block for block in BLOCKS if block.language not in ("console", "output")]
     assert [block.body for block in others if copied(block) != block.body.splitlines()] == []
