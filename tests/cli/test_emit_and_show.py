@@ -233,6 +233,9 @@ def test_the_name_of_the_output_says_the_format(tmp_path: Path) -> None:
         (("-o", "a.svg", "--format", "html"), "-o a.svg: .svg asks for svg, and --format for html"),
     ],
 )
-def test_a_name_that_does_not_say_the_format(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+def test_a_name_that_does_not_say_the_format(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     done = girih("show", write(tmp_path, AXPBY), *arguments)
     assert done.status == 2 and done.message.startswith(message)
