@@ -178,7 +178,8 @@ TARGETS: Mapping[str, Target] = {
             "interpreter",
             (
                 TargetForm("interpreter", "NumPy, every access checked",
-                           "writing kernels: finds wrong accesses, unwritten memory, missed barriers; no data races"),
+                           "writing kernels: finds wrong accesses, reads of unwritten memory, missed barriers; "
+                           "not data races"),
             ),
             _interpreter,
             (Setting("checks", "everything is checked", CHECKS[:1],
@@ -198,7 +199,7 @@ TARGETS: Mapping[str, Target] = {
                 TargetForm("cpu", "machine code for this processor, on all its cores",
                            "speed, with accesses still checked"),
                 TargetForm("cpu:NAME", "machine code for a processor by LLVM's name, such as `cpu:haswell`",
-                           "code for other machines: run it, or read it", "a processor by name"),
+                           "code for other machines, to run there or to read", "a processor by name"),
             ),
             _cpu,
             (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
