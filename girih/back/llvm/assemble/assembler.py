@@ -1,7 +1,7 @@
-"""LLVM itself: texts of LLVM IR in, object files and assembly out. Only here is llvmlite known.
+"""The calls of LLVM: from texts of LLVM IR to object files and assembly. Only this file knows llvmlite.
 
-A text that LLVM would refuse, or that would end the process in code generation, raises `InternalError` before.
-One thread at a time uses LLVM, and a fork waits for it: the child finds LLVM's own locks open.
+A text that LLVM would refuse, or that would end the process in code generation, raises `InternalError` before that.
+One thread at a time uses LLVM, and a fork waits for it, so that LLVM's own locks are open in the child.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODE_GENERATION_LEVEL = 1
 
 @lru_cache(maxsize=1)
 def llvm() -> ModuleType:
-    """llvmlite's binding, with the code generator of this machine set up. Raises `ImportError` where it is missing."""
+    """llvmlite's binding, with the code generator of this machine set up. Raises `ImportError` if it is missing."""
     try:
         binding = import_module("llvmlite.binding")
     except ImportError as error:
@@ -64,9 +64,9 @@ def llvm_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """A processor to compile for: LLVM's name of it, features beyond those of the name, and the target triple.
+    """A processor to compile for: LLVM's name for it, features beyond those of the name, and the target triple.
 
-    `known` are the features that code is chosen by, in LLVM's words: those that `PROBES` lists.
+    `known` has those features by which code is chosen, in LLVM's words: of those that `PROBES` lists.
     """
 
     name: str
@@ -81,10 +81,10 @@ class Cpu:
 
     @staticmethod
     def named(text: str) -> Cpu:
-        """A processor by LLVM's name, such as `haswell`, or with a triple: `aarch64-apple-darwin:apple-m1`.
+        """The processor of a name of LLVM's, such as `haswell`, or with a triple: `aarch64-apple-darwin:apple-m1`.
 
-        `native` is this machine. Raises `ValueError` for a name that is not known, with those that are near, and for a
-        triple that is not among `Triple.ACCEPTED`.
+        `native` is this machine. Raises `ValueError` for an unknown name, with similar known ones, and for a triple
+        that is not among `Triple.ACCEPTED`.
         """
         triple, colon, name = text.rpartition(":")
         if name == "native" and not colon:
@@ -92,7 +92,7 @@ class Cpu:
         return _named(name, Triple.parsed(triple) if colon else None)
 
     def has(self, feature: str) -> bool:
-        """Whether there is a feature, in LLVM's words: `avx512f`. Raises `ValueError` for one that is not probed."""
+        """Whether the processor has a feature, such as `avx512f`. Raises `ValueError` for one that is not probed."""
         if all(feature not in probes for probes in PROBES.values()):
             listed = ", ".join(sorted(name for probes in PROBES.values() for name in probes))
             raise ValueError(f"it is not known which processors have {feature!r}; known are: {listed}")
@@ -105,7 +105,7 @@ class Cpu:
 
     @property
     def vector_bits(self) -> int:
-        """The size of a vector register."""
+        """The size of a vector register in bits."""
         widths = {"avx512f": 512, "avx": 256}
         return max((width for feature, width in widths.items() if feature in self.known), default=128)
 
@@ -116,11 +116,11 @@ class Cpu:
 
     @property
     def identity(self) -> str:
-        """All that decides what code for this processor looks like."""
+        """A text of all that decides what code for this processor looks like."""
         return f"{self.triple}:{self.name}:{self.features}"
 
     def missing_on(self, other: Cpu) -> tuple[str, ...]:
-        """What code for this processor needs that another one lacks: the instruction set, the system, or features."""
+        """The needs of this processor's code that another one lacks: the instruction set, the system, or features."""
         mine, its = Triple.parsed(self.triple), Triple.parsed(other.triple)
         if mine.family != its.family:
             return (mine.family,)
@@ -177,7 +177,7 @@ def _near(name: str) -> str:
 
 
 def _probed(name: str, features: str, triple: str) -> Cpu:
-    """What the code generator uses of itself is what the processor has: one small function for each feature."""
+    """The features that LLVM's code generator uses for a processor, found by one small function for each."""
     blank = Cpu(name, features, triple, frozenset())
     probes = PROBES[blank.family]
     text = "\n".join(body.format(name=f"probe_{k}") for k, (body, _) in enumerate(probes.values()))
@@ -192,14 +192,14 @@ def _probed(name: str, features: str, triple: str) -> Cpu:
 def assemble(ir_text: str, cpu: Cpu, optimize: bool = False) -> bytes:
     """The object file of a module in LLVM IR.
 
-    The middle optimiser runs only where `optimize` asks for it; a text with coroutines needs it. Raises `InternalError`
-    where LLVM refuses the text.
+    The middle optimiser runs only with `optimize`; a text with coroutines needs it. Raises `InternalError` if LLVM
+    refuses the text.
     """
     return bytes(_generate(ir_text, cpu, optimize, lambda machine, module: machine.emit_object(module)))
 
 
 def assembly(ir_text: str, cpu: Cpu, optimize: bool = False) -> str:
-    """The assembly of a module in LLVM IR; see `assemble`."""
+    """The assembly of a module in LLVM IR. Arguments and errors are those of `assemble`."""
     return str(_generate(ir_text, cpu, optimize, lambda machine, module: machine.emit_assembly(module)))
 
 
@@ -242,7 +242,7 @@ def _target_machine(name: str, features: str, triple: str) -> Any:
 
 
 def _run_passes(module: Any, machine: Any) -> None:
-    """LLVM's own pipeline, without what would unroll or vectorise the code that was laid out on purpose."""
+    """Run LLVM's own passes, without those that would unroll or vectorise code that was laid out on purpose."""
     options = llvm().create_pipeline_tuning_options(speed_level=_OPTIMIZER_LEVEL)
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_interleaving = options.loop_unrolling = False
@@ -251,7 +251,7 @@ def _run_passes(module: Any, machine: Any) -> None:
 
 
 def _refuse_intrinsics(module: Any, cpu: Cpu, *, coroutines: bool) -> None:
-    """An intrinsic that the code generator does not know would end the process: only those of the table may pass."""
+    """Raise `InternalError` for an intrinsic outside the table: one unknown to the code generator ends the process."""
     for function in module.functions:
         name = str(function.name)
         if not name.startswith("llvm.") or (coroutines and name.startswith(COROUTINES)):
@@ -262,7 +262,7 @@ def _refuse_intrinsics(module: Any, cpu: Cpu, *, coroutines: bool) -> None:
 
 
 def _refuse_coroutines(module: Any) -> None:
-    """What the optimiser writes by itself can be lowered, but it must have taken every coroutine apart."""
+    """Raise `InternalError` if the optimiser has left a coroutine, which cannot be lowered."""
     for function in module.functions:
         if str(function.name).startswith(COROUTINES):
             raise InternalError(f"LLVM's optimiser has left a call of {function.name}")

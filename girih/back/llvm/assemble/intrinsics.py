@@ -45,7 +45,7 @@ SPECIAL: Mapping[str, tuple[Family, str]] = {
 
 
 def refusal(name: str, family: Family, features: frozenset[str]) -> str:
-    """Why code for a processor may not call an intrinsic; "" where it may."""
+    """The reason why code for a processor may not call an intrinsic; empty if it may."""
     special = SPECIAL.get(name)
     if special is not None:
         needed_family, feature = special

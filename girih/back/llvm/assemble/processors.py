@@ -1,7 +1,7 @@
-"""The processors that can be compiled for by name, the systems, and how to tell what each processor has.
+"""The processors that can be compiled for by name, the systems, and the probes for what each processor has.
 
-LLVM takes unknown names without a word to the caller, and ends the process for those without 64 bits and for systems
-whose conventions girih's code does not follow, hence the tables.
+LLVM accepts unknown names without an error, and ends the process for processors without 64 bits and for systems whose
+conventions girih's code does not follow; hence the tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Triple:
 
     @staticmethod
     def parsed(text: str) -> Triple:
-        """A triple from its text; the vendor of Linux may be anything, and be left out. Raises `ValueError`."""
+        """The triple of a text; the vendor of Linux may be anything, or left out. Raises `ValueError`."""
         for pattern in _TRIPLES:
             found = re.fullmatch(pattern, text)
             if found:
@@ -41,7 +41,7 @@ class Triple:
 
     @property
     def system(self) -> str:
-        """What code for it runs on."""
+        """The operating system that code for the triple runs on."""
         return _SYSTEMS.get(self.os, "macOS")
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ KNOWN: Mapping[Family, frozenset[str]] = {
 
 
 def _call(name: str, type: str, *more: str) -> str:
-    """A function of one argument that calls an intrinsic with it."""
+    """The text of a function that calls an intrinsic with its argument."""
     listed = ", ".join([f"{type} %a", *more])
     types = ", ".join([type, *(m.split()[0] for m in more)])
     body = f"%r = call {type} @{name}({listed}) ret {type} %r"
@@ -89,12 +89,12 @@ def _call(name: str, type: str, *more: str) -> str:
 
 
 def _binary(operation: str, type: str) -> str:
-    """A function of two arguments."""
+    """The text of a function that combines its two arguments."""
     return f"define {type} @{{name}}({type} %a, {type} %b) {{{{ %r = {operation} {type} %a, %b ret {type} %r }}}}"
 
 
 def _cast(operation: str, source: str, target: str) -> str:
-    """A conversion."""
+    """The text of a function that converts its argument."""
     return f"define {target} @{{name}}({source} %a) {{{{ %r = {operation} {source} %a to {target} ret {target} %r }}}}"
 
 
@@ -176,5 +176,5 @@ _UNPROBED: Mapping[Family, str] = {
 
 
 def without_unprobed(family: Family) -> str:
-    """What to take from a processor that is given by name, so that its code has nothing but what the probes tell."""
+    """The features to take from a processor that is given by name, so that its code uses probed features only."""
     return ",".join(f"-{feature}" for feature in _UNPROBED[family].split())

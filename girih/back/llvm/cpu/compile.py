@@ -1,6 +1,6 @@
-"""From a kernel to LLVM IR for the CPU: one function that executes work-groups one after the other.
+"""The compilation of a kernel to LLVM IR for the CPU: one function that executes work-groups one after the other.
 
-What comes out is complete: the text, and what the runtime must know to call it (`CompiledKernel`).
+The result is complete: the text, and the facts that the runtime needs to call it (`CompiledKernel`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A kernel as LLVM IR; `optimize` where LLVM must split coroutines."""
+    """A kernel as LLVM IR; with `optimize`, LLVM must split its coroutines."""
 
     kernel: CompiledKernel
     text: str
@@ -38,7 +38,7 @@ class Lowered:
 def lower(
     function: Function, target: CpuTarget, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
 ) -> Lowered:
-    """Lower a checked function. Raises `CompileError` for what the target refuses."""
+    """The LLVM IR of a checked function. Raises `CompileError` for instructions that the target refuses."""
     refuse_unknown(function, CPU, "cpu")
     geometry = geometry_of(function, limits)
     module = ModuleText(GENERAL_REGISTERS)
@@ -94,7 +94,7 @@ def lower(
 
 
 def _header(symbol: str, debug: DebugInfo, linkage: str = "") -> str:
-    """How the definition of a function begins that executes work-groups."""
+    """The first line of the definition of a function that executes work-groups."""
     return (
         f'define {linkage}void @"{symbol}"'
         "(ptr noalias readonly %arguments, ptr noalias %workspace, i64 %first, i64 %last) "
@@ -103,7 +103,7 @@ def _header(symbol: str, debug: DebugInfo, linkage: str = "") -> str:
 
 
 def _with_stack(code: CpuCode, symbol: str, debug: DebugInfo) -> int:
-    """The bytes of the workspace, with a stack in it where the kernel, which is written, gets one."""
+    """The bytes of the workspace of a kernel, whose text is complete, with those of its own stack if it gets one."""
     module, used = code.module, code.frame.most
     stack = stack_bytes(module)
     if stack == 0:
@@ -117,7 +117,7 @@ def _with_stack(code: CpuCode, symbol: str, debug: DebugInfo) -> int:
 
 
 def _work_groups(code: CpuCode) -> None:
-    """The loop over work-groups, and the kernel's body in it; it ends where another thread has ended the launch."""
+    """Write the loop over work-groups around the kernel's body; it ends if another thread has ended the launch."""
     w = code.w
     with w.loop(Val("%first", "i64"), Val("%last", "i64")) as loop:
         state = w.atomic_load("i32", code.record, 4)

@@ -21,7 +21,7 @@ _FRAME_ALIGNMENT = 64
 
 
 def run_as_coroutines(code: CpuCode, op: Parallel) -> None:
-    """A parallel region with barriers in a work-group of several subgroups."""
+    """Write a parallel region with barriers for a work-group of several subgroups."""
     capture = Capture()
     name, bytes = _write_coroutine(code, op, capture)
     count = code.geometry.subgroups
@@ -40,7 +40,7 @@ def run_as_coroutines(code: CpuCode, op: Parallel) -> None:
 
 
 def _resume_all(code: CpuCode, handles: Val, count: int) -> None:
-    """Resume those that are not through, round after round; in the end free them all."""
+    """Resume the coroutines that have not finished, round after round; in the end free all of them."""
     w = code.w
     w.module.declare("llvm.coro.done", "i1", ("ptr",))
     w.module.declare("llvm.coro.resume", "void", ("ptr",))
@@ -70,7 +70,7 @@ def _resume_all(code: CpuCode, handles: Val, count: int) -> None:
 
 
 def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str, int]:
-    """The function of one subgroup, and how much of the workspace it needs."""
+    """The name of the function of one subgroup, and the bytes of the workspace that it needs."""
     name = f"{code.debug.linkage_name}.parallel{len(code.module.functions)}"
     span = op.span
     debug = DebugInfo(code.module, name, name, span)
@@ -109,7 +109,7 @@ def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str
 
 
 def _pointer(held: object) -> Val:
-    """What a captured value is."""
+    """A captured value, which is a pointer."""
     assert isinstance(held, Val)
     return held
 
@@ -153,7 +153,7 @@ def begin(w: Writer) -> Val:
 
 
 def suspend(w: Writer) -> None:
-    """Wait until resumed."""
+    """Suspend the coroutine until it is resumed."""
     state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 false)")
     after = w.name("resumed")
     w.line(f"switch {state}, label %suspended [i8 0, label %{after} i8 1, label %cleanup]")
@@ -161,7 +161,7 @@ def suspend(w: Writer) -> None:
 
 
 def end(w: Writer, handle: Val) -> None:
-    """The final block, in which the coroutine is through, and the function's return."""
+    """Write the final block, at which the coroutine has finished, and the function's return."""
     w.jump("final")
     w.label("final")
     state = w.effect("i8", "call i8 @llvm.coro.suspend(token none, i1 true)")

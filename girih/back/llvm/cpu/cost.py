@@ -1,6 +1,6 @@
-"""About how long a work-group takes, from the text alone: only to tell grids that are not worth waking threads for.
+"""An estimate of the time of a work-group from the text alone, to tell grids that are not worth waking threads for.
 
-What is not known is taken to be large, so that a small estimate is one to rely on; `Facts.unknown` says how large.
+Unknown numbers are assumed to be large, so that a small estimate is reliable; `CostFacts.unknown` is how large.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _FLOPS = 50.0
 
 
 def serial_groups(function: Function, constants: dict[Value, int], lanes: int) -> int:
-    """How many work-groups are done before another thread would have begun."""
+    """The number of work-groups that are done before another thread would have begun."""
     return _affordable(function, CostFacts(constants, lanes, _LIKELY))
 
 
 def untimed_groups(function: Function, constants: dict[Value, int], lanes: int) -> int:
-    """How many work-groups are certainly done before anybody could ask for an end; 1 where nothing is certain."""
+    """The number of work-groups that are certainly done before anyone could ask for an end; 1 if none is certain."""
     return _affordable(function, CostFacts(constants, lanes, _BOUNDLESS))
 
 
 @dataclass(frozen=True, slots=True)
 class CostFacts:
-    """What is known of a kernel, and what stands for each number that is not."""
+    """The facts that are known of a kernel, and the number that stands for each unknown one."""
 
     constants: dict[Value, int]
     lanes: int
@@ -78,7 +78,7 @@ def _trips(start: Value, stop: Value, facts: CostFacts) -> float:
 
 
 def _size(value: Value, facts: CostFacts) -> float:
-    """The elements of what an instruction works on as a whole."""
+    """The number of elements of an operand that an instruction works on as a whole."""
     match value.type:
         case MemRef(shape=shape):
             return prod(facts.unknown if n is None else n for n in shape)

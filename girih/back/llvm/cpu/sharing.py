@@ -1,7 +1,7 @@
 """The regions that share work out: `parallel`, `foreach` and `foreach_tile` (`girih.ops.tile.control`).
 
-Subgroups are executed one after the other, as coroutines where they wait for each other. The points of a
-`foreach` are dealt out to the lanes in rounds; only the last one has a mask.
+Subgroups are executed one after the other, as coroutines if they wait for each other. The points of a `foreach` are
+dealt out to the lanes in rounds, of which only the last has a mask.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOWERINGS = Lowerings[CpuCode]()
 
 @LOWERINGS.of(Parallel)
 def parallel(code: CpuCode, op: Parallel) -> None:
-    """Subgroup after subgroup; as coroutines where they wait for each other."""
+    """Execute the region in one subgroup after the other; as coroutines if they wait for each other."""
     count = code.geometry.subgroups
     if count > 1 and anyone_waits(op):
         run_as_coroutines(code, op)
@@ -50,7 +50,7 @@ def for_each_subgroup(code: CpuCode, count: int, body: Callable[[Operand], None]
 
 
 def _subgroup(code: CpuCode, region: Region, number: Operand, spilled: Spilled) -> None:
-    """A region for one subgroup, all of its work-items."""
+    """Write a region for all work-items of one subgroup."""
     with code.at(kind=RegionKind.SPMD, lanes=code.geometry.subgroup_size, mask=None, subgroup=number):
         outer = reload_wide(code, number, spilled)
         code.region(region)
@@ -66,7 +66,7 @@ class Spilled:
 
 
 def spill_wide(code: CpuCode, op: Op) -> Spilled:
-    """Write what is read by the regions of an instruction and has one element for each work-item of the work-group."""
+    """The memory of values with one element for each work-item of the work-group that an instruction's regions read."""
     if code.geometry.subgroups == 1:
         return Spilled((), {})
     w = code.w
@@ -88,7 +88,7 @@ def spill_wide(code: CpuCode, op: Op) -> Spilled:
 
 
 def reload_wide(code: CpuCode, number: Operand, spilled: Spilled) -> dict[Value, Held]:
-    """Give such values the subgroup's part; what they were outside is returned."""
+    """The spilled values as they were, after each of them is set to the subgroup's part."""
     w = code.w
     outer: dict[Value, Held] = {}
 
@@ -115,7 +115,7 @@ def reload_wide(code: CpuCode, number: Operand, spilled: Spilled) -> dict[Value,
 
 @LOWERINGS.of(Foreach)
 def foreach(code: CpuCode, op: Foreach) -> None:
-    """Loops over the outer modes; the points of the first ones are dealt out to the lanes in rounds."""
+    """Write loops over the outer modes; the points of the first modes are dealt out to the lanes in rounds."""
     starts = ends(code, op, "start")
     stops = ends(code, op, "stop")
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)
@@ -132,7 +132,7 @@ def _deal(
     flat: tuple[int, ...],
     spilled: Spilled,
 ) -> None:
-    """Rounds of as many points as there are lanes; the last one under a mask."""
+    """Write rounds of as many points as there are lanes, the last one under a mask."""
     w = code.w
     width = code.geometry.subgroup_size
     first: Operand = integer(0) if flat else starts[0]
@@ -154,7 +154,7 @@ def _deal(
             code.env.update(outer)
 
     def partial(base: Val) -> None:
-        # Compared by distance: base plus lane may pass the largest number.
+        # Compared by distance: base plus lane may exceed the largest number.
         left = w.splat(w.sub(end, base), width)
         points(base, w.compare("ult", w.iota(width), left))
 
@@ -179,7 +179,7 @@ def _may_exceed(first: Val, end: Val) -> bool:
 
 @LOWERINGS.of(ForeachTile)
 def foreach_tile(code: CpuCode, op: ForeachTile) -> None:
-    """The tiles one after the other, each by a subgroup."""
+    """Execute the region for one tile after the other, each by a subgroup."""
     starts, stops = ends(code, op, "start"), ends(code, op, "stop")
     spilled, count = spill_wide(code, op), code.geometry.subgroups
 

@@ -30,7 +30,7 @@ def _number(held: Scalar) -> Number:
 
 @LOWERINGS.of(SubgroupBroadcast)
 def broadcast(code: CpuCode, op: SubgroupBroadcast) -> None:
-    """One work-item's value for all."""
+    """Give one work-item's value to all work-items of its subgroup."""
     code.met_by_all(op)
     (lane,) = code.agreed(op, "lane", code.scalar(op.lane))
     bad = code.w.compare("uge", lane, integer(code.lanes, lane.type))
@@ -48,7 +48,7 @@ def broadcast(code: CpuCode, op: SubgroupBroadcast) -> None:
 
 @LOWERINGS.of(*_KINDS)
 def operation(code: CpuCode, op: SubgroupOperation) -> None:
-    """A scan or a reduction."""
+    """Lower a scan or a reduction."""
     code.met_by_all(op)
     shape, operator = _KINDS[type(op)]
     held = code.scalar(op.a)
@@ -64,7 +64,7 @@ def operation(code: CpuCode, op: SubgroupOperation) -> None:
 
 
 def reduce(code: CpuCode, operator: str, type: Number, parts: Parts) -> Parts:
-    """All elements of vectors combined: halves with halves."""
+    """The combination of all elements of vectors, halves with halves."""
     while lanes(parts[0].type) > 1:
         half = lanes(parts[0].type) // 2
         low = tuple(code.w.part(p, 0, half) for p in parts)
@@ -83,7 +83,7 @@ def _scan(code: CpuCode, operator: str, type: Number, parts: Parts) -> Parts:
 
 
 def _from_below(code: CpuCode, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
-    """The elements moved up by some lanes; below, what leaves an element as it is, NaN and -0.0 too."""
+    """The elements moved up by some lanes; those below are what leaves any element unchanged, NaN and -0.0 too."""
     if operator == "add":
         nothing = floating(-0.0, parts[0].type) if register(type) in ("float", "double") else zero(parts[0].type)
         picks = [k - distance if k >= distance else code.lanes + k for k in range(code.lanes)]
@@ -93,7 +93,7 @@ def _from_below(code: CpuCode, operator: str, type: Number, parts: Parts, distan
 
 
 def _shifted(code: CpuCode, operator: str, type: Number, parts: Parts, distance: int) -> Parts:
-    """The elements moved up by some lanes; the identity comes in from below."""
+    """The elements moved up by some lanes; those below are the identity."""
     count = code.lanes
     picks = [k - distance if k >= distance else count + k for k in range(count)]
     start = arith.identity(operator, type, count)

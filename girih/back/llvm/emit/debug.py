@@ -9,7 +9,7 @@ from girih.source import NOWHERE, Span
 
 
 class DebugInfo:
-    """The metadata of one function."""
+    """The debug information of one function, as metadata of its module."""
 
     def __init__(self, module: ModuleText, name: str, linkage_name: str, span: Span) -> None:
         self.linkage_name = linkage_name
@@ -35,7 +35,7 @@ class DebugInfo:
         module.named.setdefault("llvm.module.flags", f"!{{{version}, {dwarf}}}")
 
     def at(self, span: Span) -> str:
-        """What an instruction that comes from a place of the program ends with."""
+        """The end of the text of an instruction that comes from a place of the program: its metadata."""
         place = _line(span)
         found = self._known.get(place)
         if found is None:
@@ -57,6 +57,6 @@ _LARGEST_COLUMN = 2**16 - 1
 
 
 def _quoted(text: str) -> str:
-    """A text as LLVM writes strings, whatever is in it."""
+    """A text as a string of LLVM IR, with any characters in it escaped."""
     data = text.encode("utf-8", "backslashreplace")
     return "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)

@@ -1,4 +1,4 @@
-"""What instructions give whose operands are constants, or where one operand decides alone."""
+"""The results of instructions with constant operands, or with an operand that alone decides the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMPARES: dict[str, Callable[[int, int], bool]] = {
 
 
 def neutral(opcode: str, a: Val, b: Val, x: int | None, y: int | None) -> Val | None:
-    """The result where one operand makes the other, or itself, the result."""
+    """The result of an instruction of which one operand decides that it is the other, or itself; None otherwise."""
     zeros = (a.text == "zeroinitializer" or x == 0, b.text == "zeroinitializer" or y == 0)
     if opcode in ("add", "or", "xor") and zeros[0]:
         return b
@@ -51,7 +51,7 @@ def _ones(a: Val, held: int | None, opcode: str) -> bool:
 
 
 def lane_values(a: Val) -> tuple[int, ...] | None:
-    """The elements of a constant vector of integers; None for what is none."""
+    """The elements of a constant vector of integers; None for any other value."""
     first = a.text[0]
     if first not in "<sz" or lanes(a.type) == 1 or scalar(a.type)[0] != "i":
         return None
@@ -74,7 +74,7 @@ def _number(text: str) -> int:
 
 
 def vector(values: tuple[int, ...] | list[int], element: str) -> Val:
-    """A constant vector."""
+    """The constant vector of some integers; `element` is its element type."""
     if len(set(values)) == 1:
         return integer(values[0], wide(element, len(values)))
     return constant_vector(list(values), element)
@@ -94,7 +94,7 @@ _OF_VECTORS: dict[str, Callable[[int, int], int]] = {
 
 
 def combined(opcode: str, a: Val, b: Val) -> Val | None:
-    """The result of an instruction on constant vectors; None where it is not constant."""
+    """The result of an instruction on constant vectors; None if an operand is not constant."""
     fold = _OF_VECTORS.get(opcode)
     x, y = lane_values(a), lane_values(b)
     if fold is None or x is None or y is None:
@@ -108,7 +108,7 @@ def combined(opcode: str, a: Val, b: Val) -> Val | None:
 
 
 def compared(predicate: str, a: Val, b: Val) -> Val | None:
-    """A comparison of constant vectors; None where it is not constant."""
+    """The result of a comparison of constant vectors; None if an operand is not constant."""
     x, y = lane_values(a), lane_values(b)
     if x is None or y is None:
         return None
@@ -120,6 +120,6 @@ def compared(predicate: str, a: Val, b: Val) -> Val | None:
 
 
 def converted(opcode: str, a: Val, type: str) -> Val | None:
-    """A constant vector of integers in another integer type; None where it is none."""
+    """A constant vector of integers, converted to another integer type; None for any other value."""
     held = lane_values(a) if opcode in ("sext", "trunc") else None
     return None if held is None else vector(held, scalar(type))

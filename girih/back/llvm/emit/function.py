@@ -1,8 +1,7 @@
-"""The text of one function of LLVM IR: lines in blocks, and where an instruction goes.
+"""The text of one function of LLVM IR: lines in blocks, and the place of each instruction.
 
-An instruction without effects is written once where it repeats, and in front of the outermost loop in which its
-operands do not change. The instructions themselves are in `instructions`, `memory` and `writer`, each on top of the
-one before.
+An instruction without effects that repeats is written once, before the outermost loop in which its operands do not
+change. The instructions themselves are in `instructions`, `memory` and `writer`, each of which extends the one before.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Lines = list["str | Lines"]
 
 @dataclass(slots=True)
 class _Scope:
-    """Values and facts known at a place."""
+    """The values and facts that are known at a place."""
 
     known: dict[tuple[str, ...], Val] = field(default_factory=dict)
     noted: set[tuple[str, ...]] = field(default_factory=set)
@@ -29,10 +28,10 @@ _HOISTED = 96
 
 
 class FunctionText:
-    """A function in the making."""
+    """A function that is being written."""
 
     def __init__(self, module: ModuleText, header: str) -> None:
-        """`header` is the line of the definition, up to and without the opening brace."""
+        """An empty function; `header` is the line of its definition without the opening brace."""
         self.module = module
         self.location = ""
         self._header = header
@@ -55,16 +54,16 @@ class FunctionText:
 
     @property
     def level(self) -> int:
-        """How many loops are open."""
+        """The number of loops around the current place."""
         return len(self._preheaders)
 
     @property
     def length(self) -> int:
-        """About how long the function is: its blocks, and its values by the vector registers that they take."""
+        """An estimate of the function's length: its blocks, and its values by the vector registers that they take."""
         return self._length
 
     def name(self, prefix: str = "v") -> str:
-        """A fresh name without its sigil."""
+        """A fresh name, without `%`."""
         self._number += 1
         return f"{prefix}{self._number}"
 
@@ -75,18 +74,18 @@ class FunctionText:
         self._length += 1
 
     def line(self, text: str) -> None:
-        """An instruction without a result."""
+        """Write an instruction without a result."""
         self._out.append(f"  {text}{self.location}")
 
     def effect(self, type: str, text: str) -> Val:
-        """An instruction with a result that stays where it is: a load, a call that does something."""
+        """The result of an instruction that stays at its place: of a load, or a call with effects."""
         held = Val(f"%{self.name()}", type, self.level)
         self._out.append(f"  {held.text} = {text}{self.location}")
         self._count(type)
         return held
 
     def pure(self, type: str, text: str, operands: Sequence[Val], *, stays: bool = False) -> Val:
-        """An instruction whose result depends on its operands only; `stays` where it costs nothing next to its use."""
+        """The result of an instruction that depends on its operands only; with `stays` it is not moved out of loops."""
         key = (type, text)
         for scope in reversed(self._scopes):
             found = scope.known.get(key)
@@ -115,22 +114,22 @@ class FunctionText:
         self.line(f"ret {held}" if held else "ret void")
 
     def jump(self, label: str) -> None:
-        """End the block by going on at another."""
+        """End the block and continue at another one."""
         self.line(f"br label %{label}")
 
     def unreachable(self) -> None:
-        """End a block that is never left."""
+        """End a block whose end is never reached."""
         self.line("unreachable")
 
     def _outermost(self, operands: Sequence[Val]) -> int:
-        """The depth of the loop in front of which an instruction goes: registers are few, so not all of them."""
+        """The depth of the loop before which an instruction is written. Registers are few, so not all are moved."""
         level = max((o.level for o in operands), default=0)
         while level < self.level and len(self._preheaders[level][0]) >= _HOISTED:
             level += 1
         return level
 
     def first_time(self, *facts: str) -> bool:
-        """Whether a fact is new here: it was not noted in code that is always executed before."""
+        """Whether a fact is new at this place: no code that is always executed before has noted it."""
         if any(facts in scope.noted for scope in self._scopes):
             return False
         self._scopes[-1].noted.add(facts)
@@ -148,7 +147,7 @@ class FunctionText:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[str, str]]:
-        """A preheader and the block that begins a loop: their names."""
+        """A loop: the labels of the block before it, and of the block that begins it."""
         before, head = self._block, self.name("loop")
         hoisted: Lines = []
         self._out.append(hoisted)
@@ -168,7 +167,7 @@ class FunctionText:
 
     @contextmanager
     def _away(self) -> Iterator[None]:
-        """Code that lies behind the function's, and stays in the loops around it."""
+        """A context for code that is laid out after the rest of the function, and stays in the loops around it."""
         here, floor = self._out, self._floor
         self._out, self._floor = [], self.level
         yield

@@ -1,6 +1,6 @@
 """Instructions without effects: integers, floats, conversions, calls of functions that only compute, vectors.
 
-They are folded where their operands are constants.
+They are folded if their operands are constants.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangle
 
 
 class Instructions(FunctionText):
-    """A function in the making, and what it computes."""
+    """A function that is being written: the instructions without effects."""
 
     # --- integers ------------------------------------------------------------------------
 
     def value(self, operand: Operand) -> Val:
-        """An operand as a value: ints are `i64` constants."""
+        """The value of an operand; an int becomes a constant of type `i64`."""
         return integer(operand) if isinstance(operand, int) else operand
 
     def binary(self, opcode: str, a: Operand, b: Operand) -> Val:
-        """An instruction of two operands of one type, such as `add`, `fmul`, `lshr`."""
+        """The result of an instruction with two operands of one type, such as `add`, `fmul` or `lshr`."""
         a, b = self.value(a), self.value(b)
         fold = FOLDS.get(opcode)
         if fold is not None:
@@ -49,7 +49,7 @@ class Instructions(FunctionText):
         return self.binary("mul", a, b)
 
     def compare(self, predicate: str, a: Operand, b: Operand) -> Val:
-        """`icmp`, or `fcmp` for floating types."""
+        """The condition that `icmp` gives, or `fcmp` for floating types."""
         a, b = self.value(a), self.value(b)
         floats = scalar(a.type) in ("float", "double")
         x, y = a.literal, b.literal
@@ -67,7 +67,7 @@ class Instructions(FunctionText):
         return self.pure(wide("i1", lanes(a.type)), f"{opcode} {predicate} {a}, {b.text}", (a, b), stays=alone)
 
     def select(self, condition: Val, a: Val, b: Val) -> Val:
-        """`a` where the condition holds, `b` elsewhere."""
+        """The value `a` if the condition holds, else `b`; of vectors, element by element."""
         if condition.literal is not None:
             return a if condition.literal else b
         if a.text == b.text or condition.text == "splat (i1 true)":
@@ -79,17 +79,17 @@ class Instructions(FunctionText):
         return self.pure(a.type, f"select {condition}, {a}, {b}", (condition, a, b))
 
     def smaller(self, a: Operand, b: Operand) -> Val:
-        """The smaller signed integer."""
+        """The smaller of two signed integers."""
         a, b = self.value(a), self.value(b)
         return self.select(self.compare("slt", a, b), a, b)
 
     def larger(self, a: Operand, b: Operand) -> Val:
-        """The larger signed integer."""
+        """The larger of two signed integers."""
         a, b = self.value(a), self.value(b)
         return self.select(self.compare("sgt", a, b), a, b)
 
     def convert(self, opcode: str, a: Val, type: str) -> Val:
-        """A conversion such as `sext`, `sitofp`, `bitcast`; `type` may name the element type alone."""
+        """The result of a conversion such as `sext`, `sitofp` or `bitcast`; `type` may be the element type alone."""
         target = wide(type, lanes(a.type)) if opcode != "bitcast" and type[0] != "<" else type
         if a.type == target:
             return a
@@ -100,7 +100,7 @@ class Instructions(FunctionText):
         return known if known is not None else self.pure(target, f"{opcode} {a} to {target}", (a,))
 
     def negative(self, a: Val) -> Val:
-        """A float with the other sign."""
+        """The float with the opposite sign."""
         return self.pure(a.type, f"fneg {a}", (a,))
 
     def both(self, a: Val | None, b: Val | None) -> Val | None:
@@ -110,13 +110,13 @@ class Instructions(FunctionText):
         return self.binary("and", a, b)
 
     def saturated(self, a: Val, b: Val) -> Val:
-        """A sum that stays at the largest number where it would pass it; it is computed here, not in front of loops."""
+        """A sum that is the largest number if it would exceed that; it is computed here, not before loops."""
         name = f"llvm.sadd.sat.{mangled(a.type)}"
         self.module.declare(name, a.type, (a.type, a.type))
         return self.effect(a.type, f"call {a.type} @{name}({a}, {b})")
 
     def opaque(self, a: Val) -> Val:
-        """The same value, unseen by LLVM; the value itself where the target has no such way."""
+        """The same value, hidden from LLVM; the value itself if the target cannot hide it."""
         text = self.module.hidden(a)
         return a if text is None else self.effect(a.type, text)
 
@@ -129,18 +129,18 @@ class Instructions(FunctionText):
     # --- calls ---------------------------------------------------------------------------
 
     def intrinsic(self, name: str, type: str, *operands: Val, flags: str = "") -> Val:
-        """A call of a pure function, such as `llvm.fma.v16f32`."""
+        """The result of a pure function, such as `llvm.fma.v16f32`."""
         self.module.declare(name, type, tuple(o.type for o in operands))
         listed = ", ".join(map(str, operands))
         return self.pure(type, f"call {flags}{type} @{name}({listed})", operands)
 
     def overloaded(self, name: str, *operands: Val, flags: str = "") -> Val:
-        """A call of a pure intrinsic overloaded on the type of its first operand, which is also its result's."""
+        """The result of a pure intrinsic whose overloaded type is that of its first operand and of its result."""
         type = operands[0].type
         return self.intrinsic(f"llvm.{name}.{mangled(type)}", type, *operands, flags=flags)
 
     def call(self, name: str, type: str, *operands: Val) -> Val | None:
-        """A call that may do something; None for a `void` one."""
+        """The result of a call that may have effects; None if its type is `void`."""
         self.module.declare(name, type, tuple(o.type for o in operands))
         text = f"call {type} @{name}({', '.join(map(str, operands))})"
         if type != "void":
@@ -149,21 +149,21 @@ class Instructions(FunctionText):
         return None
 
     def run(self, name: str, *operands: Val) -> None:
-        """A call of a function that returns nothing and is written or declared elsewhere in the module."""
+        """Call a function that returns nothing and is written or declared elsewhere in the module."""
         self.line(f"call void @{name}({', '.join(map(str, operands))})")
 
     def field(self, pair: Val, number: int, type: str) -> Val:
-        """A part of what an instruction with several results gave."""
+        """One of the results of an instruction that has several; `type` is that of the result."""
         return self.pure(type, f"extractvalue {pair}, {number}", (pair,))
 
     def fma(self, a: Val, b: Val, c: Val) -> Val:
-        """a b + c, rounded once."""
+        """The value of a b + c, rounded once."""
         return self.overloaded("fma", a, b, c)
 
     # --- vectors -------------------------------------------------------------------------
 
     def splat(self, a: Val, count: int) -> Val:
-        """A vector of one value; the value itself for a count of 1, or where it is a vector already."""
+        """The vector with one value in all elements; the value itself for a count of 1, or if it is a vector."""
         if count == 1 or lanes(a.type) > 1:
             return a
         type = wide(a.type, count)
@@ -183,12 +183,12 @@ class Instructions(FunctionText):
         return self.pure(scalar(a.type), f"extractelement {a}, {at}", (a, at))
 
     def insert(self, a: Val, element: Val, position: Operand) -> Val:
-        """A vector with one element replaced."""
+        """The vector with one element replaced."""
         at = self.value(position)
         return self.pure(a.type, f"insertelement {a}, {element}, {at}", (a, element, at))
 
     def shuffle(self, a: Val, b: Val | None, positions: Sequence[int]) -> Val:
-        """Elements of two vectors by position; the second one's follow those of the first, -1 is any."""
+        """The elements of two vectors at some positions; the second vector's follow the first's, -1 is any."""
         other = b or poison(a.type)
         if list(positions) == list(range(lanes(a.type))):
             return a
@@ -197,13 +197,13 @@ class Instructions(FunctionText):
         return self.pure(type, f"shufflevector {a}, {other}, <{len(positions)} x i32> <{picked}>", (a, other))
 
     def part(self, a: Val, start: int, count: int) -> Val:
-        """`count` elements of a vector from `start` on; a scalar for 1."""
+        """The `count` elements of a vector that begin at `start`; a scalar for 1."""
         if count == 1:
             return self.extract(a, start)
         return self.shuffle(a, None, range(start, start + count))
 
     def join(self, parts: Sequence[Val]) -> Val:
-        """Vectors and scalars of one element type side by side."""
+        """The vector of vectors and scalars of one element type side by side."""
         if len(parts) == 1:
             return parts[0]
         if all(lanes(p.type) == 1 for p in parts):
@@ -223,7 +223,7 @@ class Instructions(FunctionText):
         return held
 
     def widen(self, a: Val, count: int) -> Val:
-        """A vector lengthened by elements that do not matter."""
+        """The vector lengthened to `count` elements by any elements."""
         held = lanes(a.type)
         if held == count:
             return a
@@ -232,7 +232,7 @@ class Instructions(FunctionText):
         return self.shuffle(a, None, [k if k < held else -1 for k in range(count)])
 
     def iota(self, count: int, type: str = "i64", step: int = 1) -> Val:
-        """0, step, 2 step, ..."""
+        """The vector 0, step, 2 step, ..."""
         if count == 1:
             return integer(0, type)
         listed = ", ".join(f"{type} {integer(k * step, type).text}" for k in range(count))
@@ -255,5 +255,5 @@ class Instructions(FunctionText):
         return self.compare("eq", word, integer(-1, word.type))
 
     def negated(self, mask: Val) -> Val:
-        """Where a condition does not hold."""
+        """The condition that another one does not hold."""
         return self.binary("xor", mask, integer(1, mask.type))

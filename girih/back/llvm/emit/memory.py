@@ -7,12 +7,12 @@ from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangle
 
 
 class MemoryInstructions(Instructions):
-    """A function in the making, and what it reads and writes."""
+    """A function that is being written: the accesses to memory."""
 
     # --- memory --------------------------------------------------------------------------
 
     def at(self, pointer: Val, offset: Operand) -> Val:
-        """A pointer moved by bytes; of vectors, element by element."""
+        """The pointer moved by `offset` bytes; of vectors, element by element."""
         offset = self.value(offset)
         if offset.literal == 0:
             return pointer
@@ -20,22 +20,22 @@ class MemoryInstructions(Instructions):
         return self.pure(type, f"getelementptr i8, {pointer}, {offset}", (pointer, offset))
 
     def load(self, type: str, pointer: Val, align: int) -> Val:
-        """What lies at an address."""
+        """The value at an address, which is a multiple of `align` bytes."""
         return self.effect(type, f"load {type}, {pointer}, align {align}")
 
     def store(self, held: Val, pointer: Val, align: int) -> None:
-        """Write to an address."""
+        """Store a value at an address, which is a multiple of `align` bytes."""
         self.line(f"store {held}, {pointer}, align {align}")
 
     def masked_load(self, type: str, pointer: Val, mask: Val, align: int, otherwise: Val) -> Val:
-        """Neighbouring elements where the mask holds, `otherwise` elsewhere."""
+        """The neighbouring elements for which the mask holds, `otherwise` for the others."""
         name = f"llvm.masked.load.{mangled(type)}.{mangled(pointer.type)}"
         self.module.declare(name, type, (pointer.type, mask.type, type))
         text = f"call {type} @{name}({pointer.type} align {align} {pointer.text}, {mask}, {otherwise})"
         return self.effect(type, text)
 
     def masked_store(self, held: Val, pointer: Val, mask: Val, align: int) -> None:
-        """Write neighbouring elements where the mask holds."""
+        """Store the neighbouring elements for which the mask holds."""
         if bits(held.type) < 32:
             mask = self.binary("and", mask, self._unknown_ones(lanes(mask.type)))
         name = f"llvm.masked.store.{mangled(held.type)}.{mangled(pointer.type)}"
@@ -43,9 +43,9 @@ class MemoryInstructions(Instructions):
         self.line(f"call void @{name}({held}, {pointer.type} align {align} {pointer.text}, {mask})")
 
     def _unknown_ones(self, count: int) -> Val:
-        """A mask of all lanes that LLVM does not see through.
+        """A mask of all lanes, hidden from LLVM.
 
-        Where it knows a mask to be of one lane, LLVM 22 stores four bytes instead of one or two of a number that was
+        If LLVM 22 knows that a mask is of one lane, it stores four bytes instead of one or two of a number that was
         made narrow.
         """
         if self._ones is None:
@@ -59,14 +59,14 @@ class MemoryInstructions(Instructions):
         return self.convert("bitcast", self.convert("trunc", self._ones, f"i{count}"), wide("i1", count))
 
     def gather(self, type: str, pointers: Val, mask: Val, align: int, otherwise: Val) -> Val:
-        """Elements at many addresses where the mask holds, `otherwise` elsewhere."""
+        """The elements at the addresses for which the mask holds, `otherwise` for the others."""
         name = f"llvm.masked.gather.{mangled(type)}.{mangled(pointers.type)}"
         self.module.declare(name, type, (pointers.type, mask.type, type))
         text = f"call {type} @{name}({pointers.type} align {align} {pointers.text}, {mask}, {otherwise})"
         return self.effect(type, text)
 
     def scatter(self, held: Val, pointers: Val, mask: Val, align: int) -> None:
-        """Write elements to many addresses where the mask holds; of equal addresses the last lane wins."""
+        """Store elements at the addresses for which the mask holds; of equal addresses the last lane wins."""
         name = f"llvm.masked.scatter.{mangled(held.type)}.{mangled(pointers.type)}"
         self.module.declare(name, "void", (held.type, pointers.type, mask.type))
         self.line(f"call void @{name}({held}, {pointers.type} align {align} {pointers.text}, {mask})")
@@ -74,43 +74,43 @@ class MemoryInstructions(Instructions):
     # --- atomic accesses -----------------------------------------------------------------
 
     def atomic_load(self, type: str, pointer: Val, align: int, scope: str = "") -> Val:
-        """What lies at an address, whole; threads of the scope, of the system for `""`, may write it meanwhile."""
+        """The value at an address, loaded atomically for the threads of a scope; `""` is the whole system."""
         return self.effect(type, f"load atomic {type}, {pointer} {_among(scope)}monotonic, align {align}")
 
     def atomic_store(self, held: Val, pointer: Val, align: int, scope: str = "", ordering: str = "monotonic") -> None:
-        """Write to an address, whole."""
+        """Store a value at an address, atomically for the threads of a scope; `""` is the whole system."""
         self.line(f"store atomic {held}, {pointer} {_among(scope)}{ordering}, align {align}")
 
     def atomic_update(self, opcode: str, pointer: Val, value: Val, align: int, scope: str = "") -> Val:
-        """Replace what lies at an address by its combination with a value; what was there before."""
+        """The value at an address before it is replaced, atomically, by its combination with another one."""
         text = f"atomicrmw {opcode} {pointer}, {value} {_among(scope)}monotonic, align {align}"
         return self.effect(value.type, text)
 
     def compare_exchange(self, pointer: Val, expected: Val, new: Val, align: int | None = None, scope: str = "") -> Val:
-        """Replace what lies at an address if it is as expected; a pair of `found` and `exchanged`."""
+        """The pair for `found` and `exchanged` of an atomic replacement of a value in memory if it is as expected."""
         aligned = "" if align is None else f", align {align}"
         text = f"cmpxchg {pointer}, {expected}, {new} {_among(scope)}monotonic monotonic{aligned}"
         return self.effect(f"{{ {new.type}, i1 }}", text)
 
     def found(self, pair: Val, type: str) -> Val:
-        """What lay at the address of a `compare_exchange`."""
+        """The value that a `compare_exchange` found in memory."""
         return self.effect(type, f"extractvalue {pair}, 0")
 
     def exchanged(self, pair: Val) -> Val:
-        """Whether a `compare_exchange` replaced it."""
+        """Whether a `compare_exchange` replaced the value in memory."""
         return self.effect("i1", f"extractvalue {pair}, 1")
 
     def fence(self, ordering: str, scope: str = "") -> None:
-        """Order the accesses around it."""
+        """Order the memory accesses before and after this place."""
         self.line(f"fence {_among(scope)}{ordering}")
 
     def prefetch(self, pointer: Val, *, write: bool = False, locality: int = 3) -> None:
-        """Fetch what lies at an address ahead of its use; 3 keeps it in all caches, 0 in none."""
+        """Fetch the memory at an address ahead of its use; a locality of 3 keeps it in all caches, 0 in none."""
         name = f"llvm.prefetch.{mangled(pointer.type)}"
         self.module.declare(name, "void", (pointer.type, "i32", "i32", "i32"))
         self.line(f"call void @{name}({pointer}, i32 {int(write)}, i32 {locality}, i32 1)")
 
 
 def _among(scope: str) -> str:
-    """The scope of an atomic access, as it is written."""
+    """The text for the scope of an atomic access; empty for the whole system."""
     return f'syncscope("{scope}") ' if scope else ""

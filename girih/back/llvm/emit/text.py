@@ -23,7 +23,7 @@ class Val:
 
     @property
     def literal(self) -> int | None:
-        """The value of a scalar integer constant."""
+        """The number of a scalar integer constant; None for any other value."""
         digits = self.text[1:] if self.text.startswith("-") else self.text
         if self.text in ("true", "false"):
             return int(self.text == "true")
@@ -39,19 +39,19 @@ Operand = Val | int
 
 @lru_cache(maxsize=4096)
 def lanes(type: str) -> int:
-    """The number of elements of a vector type, 1 for the others."""
+    """The number of elements of a vector type; 1 for any other type."""
     return int(type[1 : type.index(" ")]) if type[0] == "<" else 1
 
 
 @lru_cache(maxsize=4096)
 def scalar(type: str) -> str:
-    """The element type of a vector type, the type itself for the others."""
+    """The element type of a vector type; any other type itself."""
     return type[type.index(" x ") + 3 : -1] if type[0] == "<" else type
 
 
 @lru_cache(maxsize=4096)
 def wide(type: str, count: int) -> str:
-    """The vector of `count` elements of a type; the type itself for 1."""
+    """The vector type of `count` elements of a type; the type itself for 1."""
     return f"<{count} x {type}>" if count > 1 else type
 
 
@@ -59,7 +59,7 @@ _BITS = {"float": 32, "double": 64, "half": 16, "bfloat": 16}
 
 
 def is_pointer(type: str) -> bool:
-    """Whether a type, not of vectors, is of addresses."""
+    """Whether a type is that of a single address."""
     return type.startswith("ptr")
 
 
@@ -77,30 +77,30 @@ def address_space(type: str) -> int:
 
 @lru_cache(maxsize=4096)
 def bits(type: str) -> int:
-    """The size of the (element) type in bits; addresses have 64 in every space."""
+    """The size of a type, or of a vector's element type, in bits; addresses have 64 in every space."""
     one = scalar(type)
     return 64 if is_pointer(one) else _BITS.get(one) or int(one[1:])
 
 
 def stored_type(type: str) -> str:
-    """The type that a value has in memory: conditions are bytes there."""
+    """The type in memory of a value of a type; conditions are bytes there."""
     return wide("i8", lanes(type)) if scalar(type) == "i1" else type
 
 
 def stored_bytes(type: str) -> int:
-    """The bytes that a value takes in memory."""
+    """The bytes that a value of a type takes in memory."""
     return lanes(type) * bits(stored_type(type)) // 8
 
 
 @lru_cache(maxsize=4096)
 def value_bytes(type: str) -> int:
-    """The bytes that a value takes in a register: those of a vector, and eight for anything else."""
+    """The bytes that a value of a type takes in a register: those of a vector, and eight for any other type."""
     return stored_bytes(type) if type[0] == "<" else 8
 
 
 @lru_cache(maxsize=4096)
 def mangled(type: str) -> str:
-    """The type as overloaded intrinsics have it in their names: `v16f32`, `i64`, `p0`."""
+    """The text for a type in the names of overloaded intrinsics: `v16f32`, `i64`, `p0`."""
     one = scalar(type)
     short = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16"}.get(one, one)
     if is_pointer(one):
@@ -109,7 +109,7 @@ def mangled(type: str) -> str:
 
 
 def integer(value: int, type: str = "i64") -> Val:
-    """An integer constant, of every element of a vector."""
+    """An integer constant; for a vector type, in every element."""
     width = bits(type)
     wrapped = (value + (1 << width - 1)) % (1 << width) - (1 << width - 1) if width > 1 else value & 1
     text = str(wrapped) if width > 1 else ("true" if wrapped else "false")
@@ -119,7 +119,7 @@ def integer(value: int, type: str = "i64") -> Val:
 
 
 def floating(value: float, type: str) -> Val:
-    """A constant of `float` or `double`, rounded once, of every element of a vector."""
+    """A constant of `float` or `double`, rounded once; for a vector type, in every element."""
     text = _float_text(value, scalar(type))
     if lanes(type) == 1:
         return Val(text, type)
@@ -134,7 +134,7 @@ def _float_text(value: float, type: str) -> str:
 
 
 def constant_vector(values: list[int] | list[float], element: str) -> Val:
-    """A constant vector of different elements."""
+    """The constant vector of some numbers; `element` is its element type."""
     if element in ("float", "double"):
         texts = [_float_text(float(v), element) for v in values]
     else:
@@ -143,7 +143,7 @@ def constant_vector(values: list[int] | list[float], element: str) -> Val:
 
 
 def poison(type: str) -> Val:
-    """A value that does not matter."""
+    """The poison value of a type, for values that are never used."""
     return Val("poison", type)
 
 
@@ -162,11 +162,11 @@ GENERAL_REGISTERS = {f"i{bits}": "r" for bits in (8, 16, 32, 64)}
 
 @dataclass(slots=True)
 class ModuleText:
-    """A module in the making: declarations, functions, constants and debug information.
+    """A module that is being written: declarations, functions, constants and debug information.
 
-    `registers` is what inline assembly of the target calls the register of a type. On NVPTX they differ (`r` is one of
-    32 bits, `l` of 64, and LLVM cuts what does not fit without a word), so that every target says its own; one without
-    names hides nothing from LLVM.
+    `registers` has the names of registers for types in the target's inline assembly. On NVPTX they differ (`r` has 32
+    bits, `l` has 64, and LLVM silently cuts values that do not fit), so that every target gives its own; a target
+    without names hides no values from LLVM.
     """
 
     registers: Mapping[str, str]
@@ -181,18 +181,18 @@ class ModuleText:
     """Names of functions written on demand."""
 
     def hidden(self, a: Val) -> str | None:
-        """An instruction whose result is a value, which LLVM does not know; None where the target has none."""
+        """The text of an instruction whose result is a value, but unknown to LLVM; None if the target has none."""
         register = self.registers.get(a.type)
         return None if register is None else f'call {a.type} asm "", "={register},0"({a})'
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...], attributes: str = "") -> None:
-        """Make a function or intrinsic known; `name` without `@`."""
+        """Declare a function or intrinsic; `name` is without `@`."""
         if name not in self.declarations:
             listed = ", ".join(parameters)
             self.declarations[name] = f"declare {result} @{name}({listed}) {attributes}".rstrip()
 
     def note(self, text: str) -> str:
-        """Add a metadata node and return its name."""
+        """The name of a metadata node, which is added to the module."""
         self.metadata.append(text)
         return f"!{len(self.metadata) - 1}"
 

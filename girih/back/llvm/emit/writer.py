@@ -1,10 +1,10 @@
-"""One function of LLVM IR, written instruction by instruction.
+"""The writer of one function of LLVM IR, instruction by instruction.
 
-Pure instructions are folded where their operands are constants, written once where they repeat, and written in front of
-the outermost loop in which their operands do not change. What comes out needs no further clean-up by LLVM's optimiser:
-there are no memory cells for values, no redundant address arithmetic, and every loop is a loop of phis.
+Pure instructions are folded if their operands are constants, written once if they repeat, and written before the
+outermost loop in which their operands do not change. The text needs no clean-up by LLVM's optimiser: values have no
+memory cells, no address arithmetic is redundant, and every loop is a loop of phis.
 
-`Writer` is the whole; here stand loops and branches, below it `memory`, `instructions` and the text itself, `function`.
+`Writer` is all of it, with loops and branches in this file; it extends `memory`, `instructions` and `function`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from girih.back.llvm.emit.text import Operand, Val
 
 @dataclass(slots=True)
 class Loop:
-    """An open loop: the index and the values that go from one iteration to the next.
+    """A loop that is being written: its index and the values that go from one iteration to the next.
 
     Set `following` before the loop is closed; afterwards `results` are the values after the last iteration.
     """
@@ -31,7 +31,7 @@ class Loop:
 
 
 class Writer(MemoryInstructions):
-    """A function in the making: all of its instructions."""
+    """A function that is being written: all instructions, loops and branches."""
 
     # --- control -------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ class Writer(MemoryInstructions):
     ) -> Iterator[Loop]:
         """A loop of `start`, `start + step`, ... below `stop` (signed, `i64`).
 
-        `saturate` where the sum may overflow.
+        With `saturate` the sum may exceed the largest number; the loop ends there.
         """
         first, end, distance = self.value(start), self.value(stop), self.value(step)
         with self._open() as (before, head):
@@ -78,7 +78,7 @@ class Writer(MemoryInstructions):
         condition: Callable[[tuple[Val, ...]], Val],
         body: Callable[[tuple[Val, ...]], Sequence[Val]],
     ) -> tuple[Val, ...]:
-        """A loop of any condition: while it holds of the carried values, replace them by what the body gives."""
+        """The last carried values of a loop: while the condition holds for them, the body gives the next ones."""
         with self._open() as (before, head):
             values = tuple(Val(f"%{self.name('c')}", c.type, self.level) for c in carried)
             phis = len(self._out)
@@ -99,7 +99,7 @@ class Writer(MemoryInstructions):
 
     @contextmanager
     def when(self, condition: Val) -> Iterator[None]:
-        """What is executed only where a condition holds."""
+        """A context for code that is executed only if a condition holds."""
         inside, after = self.name("then"), self.name("after")
         self.line(f"br {condition}, label %{inside}, label %{after}")
         self.label(inside)
@@ -116,9 +116,9 @@ class Writer(MemoryInstructions):
         *,
         rare: bool = False,
     ) -> list[Val]:
-        """One of two pieces of code, and the values of the one that was executed; `rare` where it is hardly the second.
+        """The values of one of two pieces of code, of which the condition decides which is executed.
 
-        Then the second one lies far away, and nothing of it is written in front of the loops around.
+        If the second is `rare`, it is laid out far away, and nothing of it is moved before the loops around it.
         """
         yes, no, after = self.name("then"), self.name("else"), self.name("after")
         weights = f", !prof {self._rare_weights()}" if rare else ""
@@ -147,9 +147,9 @@ class Writer(MemoryInstructions):
         return merged
 
     def unlikely(self, condition: Val, body: Callable[[], None], *, returns: bool = False) -> None:
-        """Leave for code far away where a condition holds.
+        """Execute code that is laid out far away if a condition holds.
 
-        `body` ends its block itself, by `ret` or a branch, unless it `returns` to where it came from.
+        `body` ends its block itself, by `ret` or a branch, unless it `returns` to this place.
         """
         if condition.literal == 0:
             return
@@ -172,5 +172,5 @@ class Writer(MemoryInstructions):
 
 
 def values_after(values: Sequence[Val], level: int) -> tuple[Val, ...]:
-    """Values of a loop as what follows it sees them."""
+    """The values of a loop, as they are for code after the loop, at depth `level`."""
     return tuple(Val(v.text, v.type, level) for v in values)

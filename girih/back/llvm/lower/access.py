@@ -1,7 +1,6 @@
-"""Reaching elements of a memref: addresses, checks, loads and stores of one element per work-item.
+"""Access to elements of a memref: addresses, checks, loads and stores of one element per work-item.
 
-Elements that all work-items share are loaded once, neighbouring ones as a vector, others one by one by the hardware's
-gathers.
+Elements that all work-items share are loaded once, neighbouring ones as a vector, others by the hardware's gathers.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from girih.ir.types import PARTS, Number
 
 @dataclass(frozen=True, slots=True)
 class ElementPlace:
-    """Where the elements are: from a pointer, or one pointer per lane, so many elements on.
+    """The place of elements: a pointer, or one per lane, and the number of elements from there.
 
-    With `near`, each lane's element is a known number of elements from one offset that all share.
+    With `near`, each lane's element is a known number of elements from one offset that all lanes share.
     """
 
     pointer: Val
@@ -36,28 +35,28 @@ class ElementPlace:
 
     @property
     def uniform(self) -> bool:
-        """Whether it is one element for all."""
+        """Whether all lanes have the same element."""
         return lanes(self.pointer.type) == 1 and self.offset.uniform
 
     @property
     def contiguous(self) -> bool:
-        """Whether lane after lane has the next element."""
+        """Whether each lane has the element after that of the lane before."""
         linear = self.offset.linear
         return lanes(self.pointer.type) == 1 and linear is not None and linear.stride == 1
 
 
 def part_type(element: Number) -> Number:
-    """The type of what an element consists of: itself, or a part of a complex number."""
+    """The type of the parts of an element: itself, or for a complex number that of its parts."""
     return PARTS.get(element, element)
 
 
 def part_count(element: Number) -> int:
-    """Two for a complex number."""
+    """The number of parts of an element: two for a complex number, else one."""
     return 2 if element in PARTS else 1
 
 
 def locate(code: KernelCode, op: Op, memref: MemRefHeld, indices: Sequence[core.Value | int]) -> ElementPlace:
-    """The elements that work-items access; every index is checked."""
+    """The place of the elements that work-items access; every index is checked."""
     found = [code.index(i) for i in indices]
     check_null(code, op, memref)
     offset: Extent = addresses.as_extent(memref.offset)
@@ -74,7 +73,7 @@ _LONGEST_RUN = 128
 
 
 def _near(code: KernelCode, memref: MemRefHeld, found: Sequence[Scalar]) -> tuple[Val, tuple[int, ...]] | None:
-    """One offset that lanes share, and the known distances of their elements from it, where they are near."""
+    """One offset that lanes share, and the known distances of their elements from it; None if they are not near."""
     if code.lanes == 1 or not memref.offset.uniform or lanes(memref.pointer.type) > 1 or code.mask is not None:
         return None
     w, steps = code.w, [0] * code.lanes
@@ -94,7 +93,7 @@ def _near(code: KernelCode, memref: MemRefHeld, found: Sequence[Scalar]) -> tupl
 
 
 def shared_memref(code: KernelCode, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
-    """A memref that the work-items share, the first active one's; a finding where they do not."""
+    """The memref of the first active work-item; it is a finding if another one has a different one."""
     if held.uniform:
         return held
 
@@ -145,7 +144,7 @@ def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scal
 
 
 def _beyond(code: KernelCode, held: Scalar, size: Extent) -> Val | None:
-    """Whether the bound of a varying index is past the end; None where that says nothing, or costs no less."""
+    """Whether the bound of a varying index is past the end; None if there is none, or if checking it costs as much."""
     extent = as_scalar(size)
     if held.uniform or held.below is None or not extent.uniform or _is_below(held.below, extent):
         return None
@@ -153,7 +152,7 @@ def _beyond(code: KernelCode, held: Scalar, size: Extent) -> Val | None:
 
 
 def _look_closely(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scalar]) -> None:
-    """Check every index of varying ones."""
+    """Check each of some varying indices by itself."""
     bad: Val | None = None
     for held, size in zip(found, memref.shape, strict=True):
         bad = _either(code, bad, outside(code, held, size))
@@ -192,7 +191,7 @@ def first_outside(code: KernelCode, shape: Sequence[Extent], found: Sequence[Sca
 
 
 def _either(code: KernelCode, a: Val | None, b: Val | None) -> Val | None:
-    """Where one of two conditions holds; None is nowhere."""
+    """The condition that one of two holds; None never holds."""
     if a is None or b is None:
         return b if a is None else a
     count = max(lanes(a.type), lanes(b.type))
@@ -200,7 +199,7 @@ def _either(code: KernelCode, a: Val | None, b: Val | None) -> Val | None:
 
 
 def outside(code: KernelCode, held: Scalar, size: Extent) -> Val | None:
-    """Where an index is negative or not below the size, as one `i1` or one per lane; None for nowhere."""
+    """The condition that an index is negative or not below the size, one `i1` or one per lane; None never holds."""
     w = code.w
     extent = as_scalar(size)
     if _is_below(held.below, extent):
@@ -235,7 +234,7 @@ def _is_below(below: Val | None, extent: Scalar) -> bool:
 
 
 def address(code: KernelCode, place: ElementPlace, part: int = 0) -> Val:
-    """The address of a part of the elements: one, or one per lane where they are not neighbours."""
+    """The address of a part of the elements: one, or one per lane if they are not neighbours."""
     size = place.element.size
     offset = place.offset
     held = offset.part if offset.uniform else addresses.vector(code.w, offset, code.lanes)
@@ -244,7 +243,7 @@ def address(code: KernelCode, place: ElementPlace, part: int = 0) -> Val:
 
 
 def first_address(code: KernelCode, place: ElementPlace) -> Val:
-    """The address of the first lane's element, of neighbouring ones."""
+    """The address of the first lane's element if elements are neighbours."""
     if place.offset.linear is None:
         return address(code, place)
     return code.w.at(place.pointer, code.w.mul(place.offset.linear.base, place.element.size))
@@ -291,14 +290,14 @@ def _read_neighbours(code: KernelCode, place: ElementPlace, type: str, size: int
 
 
 def _read_near(code: KernelCode, place: ElementPlace, type: str, size: int, first: Val, steps: tuple[int, ...]) -> Val:
-    """What lies between the elements of all lanes as one vector, and of it the elements."""
+    """The elements of all lanes, picked from one vector that is loaded with all between them."""
     w = code.w
     vector = wide(type, max(2, max(steps) + 1))
     return w.shuffle(w.load(vector, w.at(place.pointer, w.mul(first, size)), size), None, steps)
 
 
 def write(code: KernelCode, place: ElementPlace, value: Scalar) -> None:
-    """Store one element per active work-item; of several that store to one place, the last wins."""
+    """Store one element per active work-item; of several that store to one element, the last wins."""
     one = part_type(place.element)
     count = part_count(place.element)
     features = code.features

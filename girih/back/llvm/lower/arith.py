@@ -22,7 +22,7 @@ LOWERINGS = Lowerings[KernelCode]()
 
 @LOWERINGS.of(*TILE_LANGUAGE.family(Binary))
 def binary(code: KernelCode, op: Binary) -> None:
-    """Both operands in one type."""
+    """Lower an operation of two operands of one type."""
     type = scalar_type(op.a.type)
     a, b = code.scalar(op.a), code.scalar(op.b)
     mnemonic = op.spec.mnemonic
@@ -37,7 +37,7 @@ def binary(code: KernelCode, op: Binary) -> None:
 
 
 def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
-    """A scalar whose lanes may be known: the same in all of them, or growing evenly."""
+    """The simplest scalar for some parts: lanes that are known may be the same in all, or grow evenly."""
     values = lane_values(parts[0]) if isinstance(type, Number) else None
     if values is None:
         return uniform(type, *parts)
@@ -49,7 +49,7 @@ def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
 
 
 def _linear_result(code: KernelCode, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
-    """Base and stride of a result that grows evenly from lane to lane."""
+    """The result of an operation if it grows evenly from lane to lane; None otherwise."""
     w = code.w
     x, y = a.linear, b.linear
     if x is None and y is None:
@@ -74,7 +74,7 @@ def _wrapped(stride: int, type: Number | Boolean) -> int:
 
 
 def _check_second(code: KernelCode, op: Binary, b: Val, dividing: bool) -> None:
-    """Find divisions by zero and shifts that are too wide."""
+    """Find integer divisions by zero, and shifts by a negative amount or by the width of the type or more."""
     width = bits(b.type)
     if dividing:
         bad = code.w.compare("eq", b, integer(0, b.type))
@@ -86,7 +86,7 @@ def _check_second(code: KernelCode, op: Binary, b: Val, dividing: bool) -> None:
 
 @LOWERINGS.of(*TILE_LANGUAGE.family(Unary))
 def unary(code: KernelCode, op: Unary) -> None:
-    """One operand."""
+    """Lower an operation of one operand."""
     (a,) = code.together(code.scalar(op.a))
     type = scalar_type(op.a.type)
     parts = arith.unary(code.w, code.features, op.spec.mnemonic, type, a)
@@ -95,14 +95,14 @@ def unary(code: KernelCode, op: Unary) -> None:
 
 @LOWERINGS.of(*TILE_LANGUAGE.family(Comparison))
 def comparison(code: KernelCode, op: Comparison) -> None:
-    """Whether a relation holds."""
+    """Lower a comparison of two operands."""
     a, b = code.together(code.scalar(op.a), code.scalar(op.b))
     code.set(op.result, uniform(BOOL, arith.compare(code.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
 
 
 @LOWERINGS.of(Cast)
 def cast(code: KernelCode, op: Cast) -> None:
-    """Another number type."""
+    """Lower a conversion to another number type."""
     source, target = scalar_type(op.a.type), scalar_type(op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
         raise TypeError("a cast is between number types")
@@ -117,7 +117,7 @@ def cast(code: KernelCode, op: Cast) -> None:
 
 @LOWERINGS.of(Bitcast)
 def bitcast(code: KernelCode, op: Bitcast) -> None:
-    """The same bits as another number type."""
+    """Lower the reading of a number's bits as another type."""
     source, target = scalar_type(op.a.type), scalar_type(op.result.type)
     if not isinstance(source, Number) or not isinstance(target, Number):
         raise TypeError("a bitcast is between number types")
@@ -131,6 +131,6 @@ def bitcast(code: KernelCode, op: Bitcast) -> None:
 
 @LOWERINGS.of(Constant)
 def constant(code: KernelCode, op: Constant) -> None:
-    """A constant."""
+    """Lower a constant."""
     type = scalar_type(op.result.type)
     code.set(op.result, uniform(type, *arith.constant(type, op.value)))

@@ -1,8 +1,8 @@
 """Atomic loads, stores and updates (`girih.ops.tile.memory`).
 
-The active work-items update one after the other, each rounding in the element type; all get the value that they found.
-Memory that no other thread sees, and scopes within a work-group, need no atomic instruction: a work-group is executed
-by one thread. The parts of complex numbers are independent.
+The active work-items update one after the other, each rounding in the element type; each gets the value from before its
+own update. Memory that no other thread sees, and scopes within a work-group, need no atomic instruction if one thread
+executes a work-group. The parts of complex numbers are independent.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def fence(code: KernelCode, semantics: Semantics, scope: str | None) -> None:
 
 @LOWERINGS.of(AtomicLoad)
 def atomic_load(code: KernelCode, op: AtomicLoad) -> None:
-    """Elements of at most eight bytes are loaded whole."""
+    """Lower an atomic load; an element of at most eight bytes is loaded by one instruction."""
     memref = code.memref(op.tensor)
     place = locate(code, op, memref, op.indices)
     scope = code.atomic_scope(op.scope, local=memref.local) or ""
@@ -70,7 +70,7 @@ def atomic_load(code: KernelCode, op: AtomicLoad) -> None:
 
 @LOWERINGS.of(AtomicStore)
 def atomic_store(code: KernelCode, op: AtomicStore) -> None:
-    """Elements of at most eight bytes are stored whole."""
+    """Lower an atomic store; an element of at most eight bytes is stored by one instruction."""
     memref = code.memref(op.tensor)
     place = locate(code, op, memref, op.indices)
     fence(code, op.semantics, code.atomic_scope(op.scope, local=memref.local))
@@ -80,7 +80,7 @@ def atomic_store(code: KernelCode, op: AtomicStore) -> None:
 
 @LOWERINGS.of(AtomicAdd, AtomicMin, AtomicMax)
 def atomic_update(code: KernelCode, op: AtomicUpdate) -> None:
-    """Every active work-item updates once, also in a collective region."""
+    """Lower an atomic update by every active work-item, also in a collective region."""
     memref = code.memref(op.tensor)
     if not isinstance(op.tensor.type, MemRef):
         raise TypeError("an atomic update is of a memref")
@@ -101,7 +101,7 @@ def atomic_update(code: KernelCode, op: AtomicUpdate) -> None:
 
 
 def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]) -> Val:
-    """Call `body` with the pointer and value of one active work-item after the other; the values that it gives."""
+    """The values that `body` gives for the pointer and value of each active work-item, one after the other."""
     if code.lanes == 1:
         return body(pointers, values)
     w = code.w
@@ -138,9 +138,9 @@ def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body:
 
 
 def update(code: KernelCode, operator: str, type: Number, pointer: Val, value: Val, scope: str | None) -> Val:
-    """Replace what lies at an address by its combination with a value, both in registers; what it was before.
+    """The number at an address before it is replaced by its combination with a value, both in their register form.
 
-    `scope` as `Executing.atomic_scope` gives it: plain accesses for None.
+    `scope` is one that `Executing.atomic_scope` gives: for None, accesses are not atomic.
     """
     w = code.w
     features = code.features
@@ -162,7 +162,7 @@ def update(code: KernelCode, operator: str, type: Number, pointer: Val, value: V
 def _compare_and_swap(
     w: Writer, stored: str, size: int, pointer: Val, combined: Callable[[Val], Val], scope: str
 ) -> Val:
-    """Try until nobody else came in between."""
+    """The value before a replacement that is tried until no other thread has written in between."""
     whole = f"i{8 * size}"
     first = w.atomic_load(whole, pointer, size, scope)
 

@@ -1,4 +1,4 @@
-"""Where a work-item finds itself (`girih.ops.tile.builtin`)."""
+"""The place of a work-item in the launch, and the sizes of the launch (`girih.ops.tile.builtin`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOWERINGS = Lowerings[KernelCode]()
 
 
 def _subgroups(code: KernelCode) -> tuple[int, int, int]:
-    """Subgroups along x, y, z (003 "Builtin (mixed)")."""
+    """The numbers of subgroups in a work-group along x, y and z (003 "Builtin (mixed)")."""
     rows, columns = code.geometry.work_group_size
     return rows // code.geometry.subgroup_size, columns, 1
 
@@ -34,31 +34,31 @@ def _small(code: KernelCode, op: Op, held: Val) -> None:
 
 @LOWERINGS.of(GroupId)
 def group_id(code: KernelCode, op: GroupId) -> None:
-    """The place of the work-group in the grid."""
+    """Lower the number of the work-group along an axis of the grid."""
     code.set(op.result, index(code.group[op.axis]))
 
 
 @LOWERINGS.of(NumGroups)
 def num_groups(code: KernelCode, op: NumGroups) -> None:
-    """The size of the grid."""
+    """Lower the number of work-groups along an axis of the grid."""
     code.set(op.result, index(code.grid[op.axis]))
 
 
 @LOWERINGS.of(NumSubgroups)
 def num_subgroups(code: KernelCode, op: NumSubgroups) -> None:
-    """The number of subgroups along an axis."""
+    """Lower the number of subgroups along an axis of the work-group."""
     code.set(op.result, uniform(I32, integer(_subgroups(code)[op.axis], "i32")))
 
 
 @LOWERINGS.of(SubgroupSize)
 def subgroup_size(code: KernelCode, op: SubgroupSize) -> None:
-    """The number of work-items of a subgroup."""
+    """Lower the number of work-items in a subgroup."""
     code.set(op.result, uniform(I32, integer(code.geometry.subgroup_size, "i32")))
 
 
 @LOWERINGS.of(SubgroupId)
 def subgroup_id(code: KernelCode, op: SubgroupId) -> None:
-    """The number of the subgroup along an axis."""
+    """Lower the number of the subgroup along an axis of the work-group."""
     w = code.w
     along_x = _subgroups(code)[0]
     number = w.value(code.place.subgroup)
@@ -75,13 +75,13 @@ def subgroup_id(code: KernelCode, op: SubgroupId) -> None:
 
 @LOWERINGS.of(SubgroupLinearId)
 def subgroup_linear_id(code: KernelCode, op: SubgroupLinearId) -> None:
-    """The number of the subgroup."""
+    """Lower the number of the subgroup in the work-group."""
     _small(code, op, code.w.value(code.place.subgroup))
 
 
 @LOWERINGS.of(SubgroupLocalId)
 def subgroup_local_id(code: KernelCode, op: SubgroupLocalId) -> None:
-    """The number of the work-item; in an apply region, of one that holds the component."""
+    """Lower the number of the work-item in its subgroup; in an apply region, of one that holds the component."""
     number = code.place.element_number
     if number is None:
         code.set(op.result, code.work_item())

@@ -1,7 +1,7 @@
 """The state of a kernel while it is lowered, for any target and any number of lanes.
 
-A target has a class of its own that extends `KernelCode`: it says how its machine does what is a machine's own
-(`girih.back.llvm.lower.machine`), and holds what only its rules need. The rules themselves are a value, `lowerings`.
+A target has a class of its own that extends `KernelCode`: it implements the protocol of its machine
+(`girih.back.llvm.lower.machine`), and has the state that only its rules need. The rules are a value, `lowerings`.
 
     class CpuCode(KernelCode):                      girih/back/llvm/cpu/machine/code.py
         target: CpuTarget                     what its own rules ask
@@ -38,13 +38,13 @@ from girih.ops.tile.control import Parallel
 
 @dataclass(slots=True)
 class MemoryFrame:
-    """Bytes of a piece of memory, given out like a stack; `most` is the largest extent it had."""
+    """A piece of memory whose bytes are given out as by a stack; `most` is the largest number in use so far."""
 
     used: int = 0
     most: int = 0
 
     def take(self, size: int, align: int = 64) -> int:
-        """The offset of a piece."""
+        """The offset of a new piece of `size` bytes."""
         start = -(-self.used // align) * align
         self.used = start + size
         self.most = max(self.most, self.used)
@@ -53,7 +53,7 @@ class MemoryFrame:
 
 @dataclass(slots=True)
 class ExecutionPlace:
-    """Where the code being written is executed: by which work-items, and with what at hand."""
+    """The place at which the current code is executed: the work-items that do it, and the values at hand."""
 
     kind: RegionKind = RegionKind.COLLECTIVE
     lanes: int = 1
@@ -78,7 +78,7 @@ class KernelGeometry:
 
 
 def geometry_of(function: Function, limits: DeviceLimits) -> KernelGeometry:
-    """The sizes that a kernel is compiled for. Raises `CompileError` where no subgroup size of the target suits it."""
+    """The sizes that a kernel is compiled for. Raises `CompileError` if no subgroup size of the target suits it."""
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
         raise CompileError([no_subgroup_size(function, limits)])
@@ -92,7 +92,7 @@ Held = Any
 
 @dataclass(slots=True, kw_only=True)
 class KernelCode(Executing):
-    """A function of LLVM IR in the making, and what it knows of the kernel."""
+    """A function of LLVM IR that is being written, and the state of its kernel."""
 
     w: Writer
     module: ModuleText
@@ -116,7 +116,7 @@ class KernelCode(Executing):
     # --- regions -------------------------------------------------------------------------
 
     def body(self) -> None:
-        """Lower the kernel's body: collective, or executed by each work-item in languages where bodies are SPMD."""
+        """Lower the kernel's body: a collective region, or an SPMD one in languages whose bodies are SPMD."""
         body = self.function.body
         if body.kind is RegionKind.SPMD:
             op = Parallel(body=body)
@@ -125,7 +125,7 @@ class KernelCode(Executing):
             self.region(body)
 
     def region(self, region: Region, *, outlived: bool = False) -> None:
-        """Lower the instructions of a region; `outlived` where its values are used behind it, so stay in memory."""
+        """Lower the instructions of a region; if it is `outlived` by its values, they stay in memory after it."""
         used = self.frame.used
         self._write(region)
         if not outlived:
@@ -142,7 +142,7 @@ class KernelCode(Executing):
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Lower code for another place."""
+        """A context in which code is lowered for another place; `changes` are fields of `ExecutionPlace`."""
         outer = self.place
         self.place = replace(outer, **changes)
         yield
@@ -150,55 +150,55 @@ class KernelCode(Executing):
 
     @property
     def lanes(self) -> int:
-        """How many elements a vector of work-items has here."""
+        """The number of work-items that the current code stands for, which is the length of vectors."""
         return self.place.lanes
 
     @property
     def mask(self) -> Val | None:
-        """Which work-items are active; None for all."""
+        """The mask of active work-items; None for all of them."""
         return self.place.mask
 
     # --- values --------------------------------------------------------------------------
 
     def scalar(self, value: core.Value) -> Scalar:
-        """A scalar operand."""
+        """The scalar that an operand is."""
         held: Scalar = self.env[value]
         return held
 
     def set(self, value: core.Value, held: Held) -> None:
-        """Give a value to a name."""
+        """Set what a value of the program is in the code."""
         self.env[value] = held
 
     def memref(self, value: core.Value) -> MemRefHeld:
-        """A memref operand."""
+        """The memref that an operand is."""
         held: MemRefHeld = self.env[value]
         return held
 
     def group_of(self, value: core.Value) -> GroupHeld:
-        """A group operand."""
+        """The group that an operand is."""
         held: GroupHeld = self.env[value]
         return held
 
     def index(self, operand: core.Value | int) -> Scalar:
-        """An index operand; literals are indices."""
+        """The scalar of an index operand, or of a literal."""
         return index(operand) if isinstance(operand, int) else self.scalar(operand)
 
     def varies(self, *operands: core.Value | int) -> bool:
-        """Whether one of them may differ between work-items that execute code together."""
+        """Whether one of some operands may differ between work-items that execute code together."""
         return any(operand in self.varying for operand in operands if isinstance(operand, core.Value))
 
     def together(self, *scalars: Scalar) -> list[tuple[Val, ...]]:
-        """The parts of scalars with as many lanes each: one where all are uniform."""
+        """The parts of several scalars with the same number of lanes: one if all scalars are uniform."""
         if all(s.uniform for s in scalars):
             return [s.parts for s in scalars]
         return [parts_of(self.w, s, self.lanes) for s in scalars]
 
     def vector(self, held: Scalar) -> tuple[Val, ...]:
-        """The parts with one element per lane."""
+        """The parts of a scalar with one element per lane."""
         return parts_of(self.w, held, self.lanes)
 
     def one(self, held: Scalar) -> tuple[Val, ...]:
-        """The parts of a value that all active work-items should share: the first active one's."""
+        """The parts that a scalar has in the first active work-item, for values that all should share."""
         if held.uniform:
             return held.parts
         if held.linear is not None and self.mask is None:
@@ -237,7 +237,7 @@ class KernelCode(Executing):
         return self.w.convert("zext" if width < 64 else "trunc", count, "i64")
 
     def zero(self, type: Number | Boolean, count: int) -> tuple[Val, ...]:
-        """The parts of zero."""
+        """The parts of the number zero in `count` lanes."""
         part = zero(wide(register(type), count))
         return (part, part) if type in PARTS else (part,)
 
@@ -255,9 +255,9 @@ class KernelCode(Executing):
         by_lane: bool = True,
         exactly: Callable[[], Operand] | None = None,
     ) -> None:
-        """Stop the launch with a finding where `bad` holds for an active work-item; one `i1`, or one per lane.
+        """Stop the launch with a finding if `bad`, one `i1` or one per lane, holds for an active work-item.
 
-        `exactly` gives the first lane in which it does, where one condition was enough to know that there are some.
+        If `bad` is one condition for all lanes, `exactly` gives the first lane for which it holds.
         """
         if not self.checks or bad.literal == 0 or bad.text == "zeroinitializer":
             return
@@ -288,7 +288,7 @@ class KernelCode(Executing):
         *,
         by_lane: bool,
     ) -> int:
-        """The number of a check; `counts` says how many numbers of index and shape it tells."""
+        """The number of a new check; `counts` are the numbers of values that it reports of index and shape."""
         span = (op.span.start, op.span.end)
         site = Site(
             words.code, words.message, span, argument, *counts, words.place, by_lane, self.place.element_columns

@@ -1,8 +1,8 @@
 """Loops, branches and barriers (`girih.ops.tile.control`).
 
-Where the work-items of a subgroup agree, control flow is control flow. Where they do not, both sides of a branch are
-executed under masks, and a loop goes on while some work-item does. A loop over lane, lane + L, ... runs without a mask
-until the last round.
+If the work-items of a subgroup agree, a branch or loop becomes one of LLVM's. If they do not, both sides of a branch
+are executed under masks, and a loop continues while some work-item does. A loop over lane, lane + L, ... runs without a
+mask until the last round.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DUPLICATED = 150
 
 
 class ScalarCarrier:
-    """A scalar: one phi per part, as wide as the value needs anywhere."""
+    """The carrier of a scalar: one phi per part, with as many lanes as the value needs at any place."""
 
     def __init__(self, code: KernelCode, value: Value) -> None:
         self._type = scalar_type(value.type)
@@ -48,7 +48,7 @@ LOWERINGS.carry(ScalarCarrier, Number, Boolean)
 
 
 def carriers_of(code: KernelCode, values: Sequence[Value]) -> list[Carrier[Any]]:
-    """How each value is carried."""
+    """The carrier of each of some values."""
     return [code.lowerings.carrier(code, v) for v in values]
 
 
@@ -57,7 +57,7 @@ def _enter(code: KernelCode, carriers: Sequence[Carrier[Any]], held: Sequence[He
 
 
 def _regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequence[Val]]:
-    """The values of each carrier, of all in a row."""
+    """The values of each carrier, from those of all carriers in a row."""
     groups, begin = [], 0
     for one in like:
         groups.append(flat[begin : begin + len(one)])
@@ -77,19 +77,19 @@ def _bind(
 
 
 def yielded(code: KernelCode, region: Region) -> list[Held]:
-    """The values that a region ends with."""
+    """The values that the `yield` of a region gave; empty without one."""
     last = region.terminator
     return [code.env[v] for v in last.values] if isinstance(last, Yield) else []
 
 
 @LOWERINGS.of(Yield)
 def yield_(code: KernelCode, op: Yield) -> None:
-    """What owns the region reads the values."""
+    """Do nothing: the instruction that the region belongs to reads the values."""
 
 
 @LOWERINGS.of(Barrier)
 def barrier(code: KernelCode, op: Barrier) -> None:
-    """All work-items of the work-group come here."""
+    """Lower a barrier, which all work-items of the work-group must meet."""
     code.met_by_all(op, work_group=True)
     code.barrier()
 
@@ -99,7 +99,7 @@ def barrier(code: KernelCode, op: Barrier) -> None:
 
 @LOWERINGS.of(If)
 def if_(code: KernelCode, op: If) -> None:
-    """A branch where the work-items agree, both sides under masks where they need not."""
+    """Lower an `if`: to a branch if the work-items agree, otherwise to both sides under masks."""
     condition = code.scalar(op.condition)
     if code.place.kind is RegionKind.COLLECTIVE:
         _branch(code, op, code.agreed(op, "condition", condition)[0])
@@ -156,7 +156,7 @@ def _masked_branch(code: KernelCode, op: If, condition: Val) -> None:
 
 
 def _is_simple(region: Region) -> bool:
-    """Whether a region is sooner computed by all work-items than left out by some: nothing in it does anything else."""
+    """Whether a region is short and without effects, so that all work-items may compute it, needed or not."""
     return len(region.ops) <= _SIMPLE and all(_computes(op) for op in region.ops)
 
 
@@ -169,7 +169,7 @@ def _computes(op: Op) -> bool:
 
 
 def _both(code: KernelCode, region: Region, carriers: Sequence[Carrier[Any]]) -> tuple[list[list[Val]], list[Val]]:
-    """A region computed whatever the condition is."""
+    """The values of a region that is computed whether its condition holds or not."""
     code.region(region)
     groups = _enter(code, carriers, yielded(code, region))
     return groups, _flat(groups)
@@ -178,7 +178,7 @@ def _both(code: KernelCode, region: Region, carriers: Sequence[Carrier[Any]]) ->
 def _under(
     code: KernelCode, mask: Val, region: Region, carriers: Sequence[Carrier[Any]], otherwise: list[Val] | None
 ) -> tuple[list[Val], list[list[Val]]]:
-    """Execute a region where a mask holds, if it does anywhere; the values it ends with, or any."""
+    """The values of a region that is executed under a mask, if that holds for any lane; any values otherwise."""
     like: list[list[list[Val]]] = []
 
     def inside() -> list[Val]:
@@ -188,7 +188,7 @@ def _under(
         return _flat(like[-1])
 
     def outside() -> list[Val]:
-        # What is not one value per lane, a matrix, comes from the side that some work-item took.
+        # A matrix, which is not one value per lane, comes from the side that some work-item took.
         values = _flat(like[-1])
         if otherwise is None:
             return [poison(v.type) for v in values]
@@ -202,7 +202,7 @@ def _under(
 
 @LOWERINGS.of(For)
 def for_(code: KernelCode, op: For) -> None:
-    """A loop: of one counter where the work-items agree on it, otherwise under a mask."""
+    """Lower a `for`: to a loop with one counter if the work-items agree on it, otherwise to one under a mask."""
     start, stop = code.scalar(op.start), code.scalar(op.stop)
     step = None if op.step is None else code.scalar(op.step)
     if code.place.kind is RegionKind.COLLECTIVE:
@@ -220,7 +220,7 @@ def for_(code: KernelCode, op: For) -> None:
     elif linear.exact:
         results = _linear(code, op, carriers, groups, linear, stop.part, step)
     else:
-        # Sums of indices do not wrap around but at the end of all numbers.
+        # Sums of indices wrap around only at the end of all numbers.
         reach = (code.lanes - 1) * linear.stride
         safe = code.w.compare("sle", linear.base, integer(2**63 - 1 - reach))
         results = code.w.either(
@@ -232,7 +232,7 @@ def for_(code: KernelCode, op: For) -> None:
 
 
 def _evenly(code: KernelCode, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> Linear | None:
-    """The first trip of a loop whose trips grow evenly from lane to lane, and that is worth being written twice."""
+    """The first counter of a loop that grows evenly from lane to lane and is worth writing twice; None otherwise."""
     linear = start.linear
     uniform_ends = stop.uniform and (step is None or step.uniform)
     if linear is None or not uniform_ends or code.mask is not None or not 0 <= linear.stride < 2**31:
@@ -246,7 +246,7 @@ def _evenly(code: KernelCode, op: For, start: Scalar, stop: Scalar, step: Scalar
 
 
 def region_size(region: Region) -> int:
-    """How many instructions a region has, inner ones included; loops in it count more, as they are written twice."""
+    """The number of instructions of a region, inner ones included; those in loops, written twice, count more."""
     total = 0
     for op in region.ops:
         inner = sum(region_size(r) for r in op.regions)
@@ -260,7 +260,7 @@ def wide_integer(code: KernelCode, held: Val) -> Val:
 
 
 def _positive_step(code: KernelCode, op: For, stop: Val, start: Val, step: Val) -> tuple[Val, Val]:
-    """End and step; a loop with a step that is not positive is found, and does not run."""
+    """The end and the step of a loop; a step that is not positive is found, and the loop does not run."""
     w = code.w
     if step.literal is not None and step.literal > 0:
         return stop, step
@@ -274,7 +274,7 @@ def _carry_in(code: KernelCode, op: For, carriers: Sequence[Carrier[Any]]) -> li
 
 
 def _counted(code: KernelCode, op: For, start: Val, stop: Val, step: Val | None) -> None:
-    """One counter for all; it counts in 64 bits."""
+    """Write a loop with one counter, of 64 bits, for all work-items."""
     w = code.w
     narrow = start.type
     used = code.frame.used
@@ -305,9 +305,9 @@ def bound_of(start: Scalar, stop: Val) -> Val | None:
 
 
 def number_type(value: Value) -> Number:
-    """The type of a number. Raises `TypeError` for what is none."""
+    """The type of a value that is a number. Raises `TypeError` for any other type."""
     if not isinstance(value.type, Number):
-        raise TypeError(f"%{value.name} is no number")
+        raise TypeError(f"%{value.name} is not a number")
     return value.type
 
 
@@ -320,7 +320,10 @@ def _linear(
     stop: Val,
     step: Scalar | None,
 ) -> list[Val]:
-    """Lane p goes over base + p * stride, + step, ...: without a mask while all lanes are in, then with one."""
+    """The last carried values of a loop in which lane p goes over base + p * stride, + step, ...
+
+    It runs without a mask while all lanes are in it, then with one.
+    """
     w = code.w
     type = number_type(op.variable)
     narrow = stop.type
@@ -364,10 +367,10 @@ def _masked_iteration(
     groups: Sequence[Sequence[Val]],
     carried: Sequence[Val],
 ) -> list[Val]:
-    """One iteration where a mask holds; elsewhere the carried values stay."""
+    """The carried values after one iteration under a mask; in the other lanes they stay."""
     w = code.w
     if any(isinstance(v.type, CoopMatrix) for v in op.carried):
-        # A subgroup holds a matrix together: its work-items cannot go on with one and stay with another.
+        # A subgroup holds a matrix together: its work-items cannot continue with different ones.
         code.agreed(op, "condition", uniform(BOOL, mask))
     code.set(op.variable, variable)
     with code.at(mask=mask):
@@ -389,7 +392,7 @@ def _varying(
     stop: Scalar,
     step: Scalar | None,
 ) -> list[Val]:
-    """Work-items leave the loop one by one."""
+    """The last carried values of a loop that work-items leave at different times."""
     w = code.w
     type = number_type(op.variable)
     shared = start.uniform and (step is None or step.uniform)
@@ -417,7 +420,7 @@ def _varying(
 
 
 def _stopped(code: KernelCode, op: For, step: Val) -> Val:
-    """The work-items whose step is not positive: found, and their loop does not run."""
+    """The mask of work-items whose step is not positive; they are found, and their loop does not run."""
     w = code.w
     bad = w.splat(w.compare("sle", step, integer(0, step.type)), code.lanes)
     code.check(op, bad, findings.step(), argument=op.step.name if op.step else None)

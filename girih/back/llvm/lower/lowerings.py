@@ -1,7 +1,7 @@
-"""How a target lowers instructions, as a value: rules by instruction, carriers by type, refusals with their reason.
+"""The lowerings of a target as a value: rules by instruction, carriers by type, refusals with their reason.
 
-A file of lowerings fills a table of its own, `LOWERINGS`, with what stands in it; a target joins the tables of the
-files that it uses, those of `girih.back.llvm.lower` (`table.GENERIC`) and its own:
+A file of lowerings fills a table of its own, `LOWERINGS`; a target joins the tables of the files that it uses, those of
+`girih.back.llvm.lower` (`table.GENERIC`) and its own:
 
     LOWERINGS = Lowerings[KernelCode]()
 
@@ -11,7 +11,7 @@ files that it uses, those of `girih.back.llvm.lower` (`table.GENERIC`) and its o
     @LOWERINGS.of(Cast, giving=CoopMatrix)        # where the result is a matrix, and another rule for scalars
     def cast(code: CpuCode, op: Cast) -> None: ...
 
-Where two tables have a rule for the same, they cannot be joined: there is no order in which one wins.
+Two tables with a rule for the same instruction cannot be joined: neither wins by order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Instruction = TypeVar("Instruction", bound=Op)
 
 
 class Carrier(Protocol[C]):
-    """How a value goes through phis: around a loop, or out of a branch."""
+    """The way of a value through phis: around a loop, or out of a branch."""
 
     def enter(self, code: C, held: Any) -> list[Val]:
         """The values for the phis."""
@@ -53,7 +53,7 @@ class Lowerings(Generic[C]):
     def of(
         self, *ops: type[Op], giving: type[Type] | None = None
     ) -> Callable[[Callable[[C, Instruction], None]], Callable[[C, Instruction], None]]:
-        """Enter a function as the lowering of instructions; with `giving`, of those with results of that type."""
+        """The decorator that enters the lowering of instructions; with `giving`, of those with results of that type."""
 
         def enter(rule: Callable[[C, Instruction], None]) -> Callable[[C, Instruction], None]:
             for op in ops:
@@ -66,17 +66,17 @@ class Lowerings(Generic[C]):
         return enter
 
     def carry(self, carrying: Callable[[C, Value], Carrier[C]], *types: type[Type]) -> None:
-        """Enter how values of some types go through phis."""
+        """Enter the carrier of values of some types."""
         for type in types:
             _put(self._carriers, type, carrying)
 
     def refuse(self, reason: str, *what: type[Op] | type[Type]) -> None:
-        """Enter instructions that the target cannot execute, or types that no result may have, and why."""
+        """Enter instructions that the target cannot execute, or types that no result may have, with the reason."""
         for one in what:
             _put(self._refused, one, reason)
 
     def joined(self, *others: Lowerings[C]) -> Lowerings[C]:
-        """A table with the rows of all. Raises `ValueError` where two have one for the same."""
+        """A table with the rows of several. Raises `ValueError` if two have one for the same instruction."""
         joined: Lowerings[C] = Lowerings()
         for table in (self, *others):
             for own, theirs in ((joined._rules, table._rules), (joined._carriers, table._carriers)):
@@ -100,7 +100,7 @@ class Lowerings(Generic[C]):
         return [*always, *self._giving.get(op, {}).values()]
 
     def rule(self, op: Op) -> Callable[[C, Any], None]:
-        """The lowering of an instruction. Raises `KeyError` where there is none."""
+        """The lowering of an instruction. Raises `KeyError` if there is none."""
         special = self._giving.get(type(op))
         if special is not None:
             rule = special.get(type(op.results[0].type))

@@ -1,22 +1,21 @@
-"""What lowered code asks of the machine that will execute it: the protocol that a target implements.
+"""The protocol between lowered code and the machine that will execute it, which a target implements.
 
-A lowering writes code for `lanes` work-items at once: as vectors with one element per work-item, or, where `lanes` is
-1, as scalars. Loads, arithmetic and control flow follow from that number alone. What does not is asked here, and is a
-machine's own: how its work-items wait for each other, compare values, share memory, and stop.
+A lowering writes code for `lanes` work-items at once: as vectors with one element per work-item, or as scalars if
+`lanes` is 1. Loads, arithmetic and control flow follow from that number alone. The protocol has the rest, in which
+machines differ: how their work-items wait for each other, compare values, share memory, and stop.
 
-Three machines are meant by it:
+Three machines implement it:
 
     CPU         lanes are vectors with masks, a subgroup is one vector, subgroups that wait are coroutines
     GPU         one lane: a work-item is a thread of its own; barriers, shuffles and votes are instructions
     tests       one lane: a work-item is a coroutine; shuffles are exchange through memory (tests/back/one_lane)
 
-Where a work-group is and how many there are, `KernelCode` holds as values (`group`, `grid`), and `place.subgroup` is
-the number of the subgroup; what is asked is the number of a work-item. How a value is hidden from LLVM, the module is
-told when it is made (`ModuleText.registers`, `Writer.opaque`).
+`KernelCode` has the place of the work-group and the size of the grid as values (`group`, `grid`), and `place.subgroup`
+is the number of the subgroup; the protocol has the number of a work-item. The module knows how a value is hidden from
+LLVM (`ModuleText.registers`, `Writer.opaque`).
 
-Whether a mask holds in `any` or `all` of the lanes is asked of the writer (`Writer.any`, `Writer.all`): it is about the
-work-items that one piece of code stands for. Questions to all work-items of a subgroup or work-group are `agreed` and
-`met_by_all`.
+The writer tells whether a mask holds in `any` or `all` of the lanes (`Writer.any`, `Writer.all`): these are the
+work-items that one piece of code stands for. `agreed` and `met_by_all` ask all work-items of a subgroup or work-group.
 
 In a collective region the work-group acts as one. A machine executes it once, or by every work-item; in the second case
 `once` and `in_step` keep up that appearance.
@@ -35,14 +34,14 @@ from girih.ops.tile.memory import Scope
 
 
 class Executing(ABC):
-    """How the work-items of a work-group are executed. Each method writes code at the place where lowering stands."""
+    """The execution of the work-items of a work-group. Each method writes code at the current place of lowering."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def features(self) -> Features:
-        """Which conversions of numbers are instructions."""
+        """The conversions of numbers for which the machine has instructions."""
 
     # --- where ---------------------------------------------------------------------------
 
@@ -54,7 +53,7 @@ class Executing(ABC):
 
     @abstractmethod
     def barrier(self) -> None:
-        """Wait for all work-items of the work-group; what they wrote before is visible behind it."""
+        """Wait for all work-items of the work-group; their earlier writes are visible after it."""
 
     @abstractmethod
     def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
@@ -62,19 +61,19 @@ class Executing(ABC):
 
     @abstractmethod
     def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
-        """The parts of the operand `name`, one value that all active work-items share; a finding (run.not_uniform)
-        where they do not: of the subgroup in an SPMD region, of the work-group in a collective one."""
+        """The parts of the operand `name`, a value that all active work-items share: of the subgroup in an SPMD region,
+        of the work-group in a collective one. If they do not share it, that is a finding (run.not_uniform)."""
 
     @abstractmethod
     def once(self, body: Callable[[], None], *, apart: bool) -> None:
-        """Do what the work-group does once in a collective region, such as a store; in an SPMD region, just do it.
+        """Write code that the work-group executes once in a collective region, such as a store.
 
-        `apart` where the work-items do it at places that may differ: then each does it.
+        In an SPMD region every work-item executes it, and in a collective one too if `apart`: the places may differ.
         """
 
     @abstractmethod
     def in_step(self) -> None:
-        """In a collective region, all work-items have done what stands before."""
+        """In a collective region, make sure that all work-items have executed the code before this place."""
 
     # --- memory --------------------------------------------------------------------------
 
@@ -88,8 +87,8 @@ class Executing(ABC):
 
     @abstractmethod
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
-        """LLVM's synchronisation scope for an atomic access: `""` for all threads of the system, None where no atomic
-        instruction is needed, since no other thread can meet the access. `local`: it is to local memory."""
+        """LLVM's synchronisation scope for an atomic access: `""` for all threads of the system, None if no other
+        thread can interfere, so that no atomic instruction is needed. `local` accesses are to local memory."""
 
     # --- leaving -------------------------------------------------------------------------
 
@@ -97,5 +96,5 @@ class Executing(ABC):
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         """Record the finding of a check, unless there is one already, and end the block: the launch stops.
 
-        `lane` counts the work-items that this code stands for, `values` are what the site tells, as `i64`.
+        `lane` counts the work-items that this code stands for, `values` are those that the site reports, as `i64`.
         """

@@ -16,7 +16,7 @@ LOWERINGS = Lowerings[KernelCode]()
 
 @LOWERINGS.of(*TILE_LANGUAGE.family(Math))
 def function(code: KernelCode, op: Math) -> None:
-    """A mathematical function."""
+    """Lower a mathematical function."""
     type = scalar_type(op.a.type)
     if not isinstance(type, Number):
         raise TypeError(f"{type} is no number type")

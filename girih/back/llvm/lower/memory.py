@@ -34,7 +34,7 @@ ALIGNMENT = 128
 
 @LOWERINGS.of(Alloca)
 def alloca(code: KernelCode, op: Alloca) -> None:
-    """A piece of local memory."""
+    """Lower an `alloca` to a piece of local memory."""
     type = memref_type(op.result)
     shape = tuple(n or 0 for n in type.shape)
     strides = tuple(n or 0 for n in type.strides)
@@ -46,12 +46,12 @@ def alloca(code: KernelCode, op: Alloca) -> None:
 
 @LOWERINGS.of(LifetimeStop)
 def lifetime_stop(code: KernelCode, op: LifetimeStop) -> None:
-    """The memory stays until the end of its region: nothing to do."""
+    """Do nothing: memory stays until the end of its region."""
 
 
 @LOWERINGS.of(Load)
 def load(code: KernelCode, op: Load) -> None:
-    """An element of a memref, or a memref of a group."""
+    """Lower the load of an element of a memref, or of a memref of a group."""
     if isinstance(op.tensor.type, GroupType):
         code.set(op.result, _member(code, op, code.group_of(op.tensor)))
         return
@@ -60,7 +60,7 @@ def load(code: KernelCode, op: Load) -> None:
 
 @LOWERINGS.of(Store)
 def store(code: KernelCode, op: Store) -> None:
-    """Write an element."""
+    """Lower the store of an element of a memref."""
     place = locate(code, op, code.memref(op.tensor), op.indices)
     apart = code.varies(op.tensor, *op.indices)
     code.once(lambda: write(code, place, code.scalar(op.value)), apart=apart)
@@ -88,13 +88,13 @@ def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:
 
 
 class _Fields:
-    """The fields of a group's record, one after the other."""
+    """A reader of the fields of a group's record, one after the other."""
 
     def __init__(self, code: KernelCode, record: Val) -> None:
         self._code, self._record, self._offset = code, record, 0
 
     def next(self, type: str) -> Val:
-        """The next field."""
+        """The value of the next field."""
         code = self._code
         w = code.w
         address = w.at(self._record, self._offset)
@@ -107,7 +107,7 @@ class _Fields:
 
 @LOWERINGS.of(Associated)
 def associated(code: KernelCode, op: Associated) -> None:
-    """Whether there is memory."""
+    """Lower the question whether a memref or group has memory."""
     held = code.env[op.tensor]
     pointer = held.table if isinstance(held, GroupHeld) else held.pointer
     code.set(op.result, uniform(BOOL, code.w.compare("ne", pointer, zero(pointer.type))))
@@ -115,7 +115,7 @@ def associated(code: KernelCode, op: Associated) -> None:
 
 @LOWERINGS.of(Size)
 def size(code: KernelCode, op: Size) -> None:
-    """The size of a mode or group."""
+    """Lower the size of a mode of a memref, or of a group."""
     held = code.env[op.tensor]
     if isinstance(held, GroupHeld):
         code.set(op.result, index(held.size))
@@ -128,7 +128,7 @@ def size(code: KernelCode, op: Size) -> None:
 
 @LOWERINGS.of(Subview)
 def subview(code: KernelCode, op: Subview) -> None:
-    """A part of a memref; a slice outside what it cuts is a finding."""
+    """Lower a view of a part of a memref; a slice that is out of bounds is a finding."""
     memref = code.memref(op.tensor)
     offset: Extent = as_extent(memref.offset)
     shape: list[Extent] = []
@@ -183,7 +183,7 @@ def _check_slice(
 
 @LOWERINGS.of(Expand)
 def expand(code: KernelCode, op: Expand) -> None:
-    """One mode seen as several."""
+    """Lower a view in which one mode is split into several."""
     memref = code.memref(op.tensor)
     sizes = [as_extent(code.index(size)) for size in op.sizes]
     extent, stride = memref.shape[op.mode], memref.strides[op.mode]
@@ -198,7 +198,7 @@ def expand(code: KernelCode, op: Expand) -> None:
 
 
 def _check_product(code: KernelCode, op: Expand, memref: MemRefHeld, sizes: list[Extent], extent: Extent) -> None:
-    """Find sizes that are negative or whose product is not the extent; nothing is lost to overflow."""
+    """Find sizes that are negative, or whose exact product is not the extent."""
     if not code.checks:
         return
     w = code.w
@@ -234,7 +234,7 @@ def _multiplied(code: KernelCode, a: Val, b: Val) -> str:
 
 @LOWERINGS.of(Fuse)
 def fuse(code: KernelCode, op: Fuse) -> None:
-    """Several modes seen as one."""
+    """Lower a view in which several modes are joined into one."""
     memref = code.memref(op.tensor)
     fused: Extent = memref.shape[op.first]
     for k in range(op.first, op.last):

@@ -19,7 +19,7 @@ def ends(code: KernelCode, op: Foreach | ForeachTile, name: str) -> list[Val]:
 
 
 def product(sizes: Sequence[int]) -> int:
-    """How many points there are."""
+    """The number of points of a box."""
     total = 1
     for size in sizes:
         total *= size
@@ -35,7 +35,7 @@ def outer_loops(
     dealt: int,
     body: Callable[[], None],
 ) -> None:
-    """One loop per mode from the last down to those that are dealt out."""
+    """Write one loop per mode, from the last down to those that are dealt out, around `body`."""
     if mode < dealt:
         body()
         return
@@ -51,7 +51,7 @@ def outer_loops(
 def set_points(
     code: KernelCode, op: Foreach, starts: list[Val], stops: list[Val], base: Val, flat: tuple[int, ...]
 ) -> None:
-    """The dealt variables of a round: those of point `base` and of the following ones, one for each lane."""
+    """Set the dealt variables of a round: those of point `base` and of the following ones, one for each lane."""
     w = code.w
     if not flat:
         type = number_type(op.variables[0])
@@ -81,7 +81,7 @@ def tile_loops(
     number: Val,
     body: Callable[[Val], None],
 ) -> None:
-    """One loop per mode from the last down; `body` gets the number of the tile."""
+    """Write one loop per mode, from the last down, around `body`, which gets the number of the tile."""
     w = code.w
     if mode < 0:
         body(number)
@@ -101,6 +101,6 @@ def tile_loops(
 
 
 def _tile_count(code: KernelCode, start: Val, stop: Val, tile: int) -> Val:
-    """How many tiles a mode has."""
+    """The number of tiles along a mode."""
     distance = code.w.sub(stop, start)
     return code.w.binary("udiv", code.w.add(distance, tile - 1), tile)

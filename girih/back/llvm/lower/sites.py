@@ -1,4 +1,4 @@
-"""The checks of a kernel: what to say where one fails. The messages are not in the code but beside it, as a table."""
+"""The checks of a kernel and the messages for their findings, which are a table beside the code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ MOST_VALUES = 28
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A check of the kernel, and what to say where it fails.
+    """A check of the kernel, and the words for its finding.
 
-    `span` holds the start and end of the instruction in the text of the function. `place` puts index and shape into
-    words, as in `Machine.find` of the interpreter. `by_lane` is false for what a subgroup does as one. Where the
-    lanes are components of a matrix, `columns` of them are a row; elsewhere `columns` is 0.
+    `span` has the start and end of the instruction in the text of the function. `place` puts index and shape into
+    words, as in `Machine.find` of the interpreter. `by_lane` is false for an instruction that a subgroup executes as
+    one. If lanes are components of a matrix, `columns` of them are a row; otherwise `columns` is 0.
     """
 
     code: str

@@ -1,7 +1,7 @@
 """From the place of a component to an element of memory, for every layout and view (001 8.X).
 
 This is the pseudo-code of the specification for some components at a time, with 32-bit numbers where those wrap around,
-as the interpreter has it (`girih.addressing.tensor_index`). It is the way for what no simpler way is known for.
+as the interpreter has it (`girih.addressing.tensor_index`). It serves the accesses for which no simpler way is known.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """Where components lie; conditions are one `i1` or one for each lane.
+    """The places of components; conditions are one `i1` or one for each lane.
 
-    `element` counts components or blocks from the base; it and the numbers of blocks and the places in them say
-    something where the component is neither `clipped` nor `outside`, or outside and moved to the inside.
+    `element` counts components or blocks from the base. It, the numbers of blocks and the places in them are valid for
+    components that are neither `clipped` nor `outside`, and for those outside that are moved to the inside.
     """
 
     element: Real
@@ -61,7 +61,7 @@ class TensorIndex:
     # --- linear indices ------------------------------------------------------------------
 
     def _index(self, r: Reals, row: Real, column: Real) -> tuple[Val, Real]:
-        """Whether a component is clipped, and the linear index in the span."""
+        """The condition that a component is clipped, and its linear index in the span."""
         rows, columns = self.shape
         clipped, width = integer(0, "i1"), _Bounded(columns, columns)
         if self.view is not None:
@@ -97,7 +97,7 @@ class TensorIndex:
         return self._summed(r, coordinates, strides)
 
     def _view_shape(self, r: Reals, view: ViewHeld) -> tuple[list[Real], list[Real]]:
-        """Sizes and strides in effect."""
+        """The sizes and strides that a view has in effect."""
         if view.type.has_dimensions:
             return [r.of(n) for n in view.dimension], [r.of(n) for n in view.stride]
         span = [r.of(n) for n in self.layout.span]
@@ -118,7 +118,7 @@ class TensorIndex:
         return w.convert("sitofp", w.value(held), "double")
 
     def _summed(self, r: Reals, coordinates: Sequence[_Bounded], strides: Sequence[Real]) -> _Bounded:
-        """The sum of products modulo 2^32, where it may pass 2^53 before that."""
+        """The sum of products modulo 2^32; the sum itself may exceed 2^53."""
         w = self.code.w
         found = w.splat(integer(0), r.count)
         everywhere = integer(1, "i1")
@@ -150,7 +150,7 @@ class TensorIndex:
         return Element(element, tuple(blocks), tuple(within), clipped, outside)
 
     def _moved(self, r: Reals, coordinate: Real, offset: Real) -> Real:
-        """The sum as a signed number of 32 bits."""
+        """The sum of a coordinate and an offset as a signed number of 32 bits."""
         place = r.add(coordinate, offset)
         if offset == 0 and isinstance(coordinate, int):
             return place
@@ -159,14 +159,14 @@ class TensorIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Bounded:
-    """A number, 0 <= number < end."""
+    """A number with a bound: 0 <= number < end."""
 
     number: Real
     end: int
 
 
 def _unravel(r: Reals, index: _Bounded, sizes: Sequence[Real], order: Sequence[int]) -> list[_Bounded]:
-    """The coordinate in each dimension; `order` lists them outermost first."""
+    """The coordinate in each dimension of a linear index; `order` lists the dimensions, outermost first."""
     found = [index] * len(sizes)
     number, end = index.number, index.end
     for position in reversed(order):

@@ -1,7 +1,6 @@
-"""Tensor layouts and views on the CPU (`ops.tile.tensor_layout`): instructions that leave no code where numbers are
-known.
+"""Tensor layouts and views in compiled code (`girih.ops.tile.tensor_layout`); numbers that are known leave no code.
 
-The numbers that a layout or view cannot have are found as the interpreter finds them, one at a time.
+Numbers that a layout or view cannot have are found as the interpreter finds them, one at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ LOWERINGS = Lowerings[KernelCode]()
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a number is: its name in messages, its range, and the section that says so."""
+    """A kind of number: its name in messages, its range, and the section of the specification that sets it."""
 
     name: str
     low: int
@@ -62,7 +61,7 @@ _CLIP = _Kind("clip", 0, U32, "000 OpTensorViewSetClipNV")
 def _numbers(
     code: KernelCode, op: Op, kind: _Kind, held: Sequence[Value | int | None], what: str
 ) -> tuple[Extent, ...]:
-    """Numbers of an instruction, checked."""
+    """The numbers of an instruction, each checked to be in its range."""
     return tuple(
         _checked(code, op, kind, f"{kind.name}[{position}]", as_extent(code.index(one)), what)
         for position, one in enumerate(held)
@@ -71,7 +70,7 @@ def _numbers(
 
 
 def _checked(code: KernelCode, op: Op, kind: _Kind, name: str, held: Extent, what: str) -> Extent:
-    """A number, which must be in its range."""
+    """A number, checked to be in its range."""
     w = code.w
     if isinstance(held, int) and kind.low <= held <= kind.high:
         return held
@@ -85,7 +84,7 @@ def _checked(code: KernelCode, op: Op, kind: _Kind, name: str, held: Extent, wha
 
 
 def _dense(code: KernelCode, op: Op, counts: Sequence[Extent], source: tuple[str, str, str]) -> tuple[Extent, ...]:
-    """The strides of a dense array of so many blocks, outermost first; what, fix and section of the finding."""
+    """The strides of a dense array of `counts` blocks, outermost first; `source` has the words of a finding."""
     w = code.w
     stride: list[Extent] = [1]
     for count in reversed(counts[1:]):
@@ -103,7 +102,7 @@ def _dense(code: KernelCode, op: Op, counts: Sequence[Extent], source: tuple[str
 
 
 def _above(code: KernelCode, held: Extent, most: int) -> Val | None:
-    """Whether an unsigned number is larger than a bound; None where it is known not to be."""
+    """The condition that an unsigned number is larger than a bound; None if it is known not to be."""
     if isinstance(held, int):
         return integer(1, "i1") if held > most else None
     return _unsigned(code, "ugt", held, most)
@@ -120,7 +119,7 @@ def _unsigned(code: KernelCode, predicate: str, a: Extent, b: Extent) -> Val:
 
 @LOWERINGS.of(TensorLayoutCreate)
 def create_layout(code: KernelCode, op: TensorLayoutCreate) -> None:
-    """Block sizes of 1, and zeros."""
+    """Make a layout whose block sizes are 1 and whose other numbers are 0."""
     type = op.result.type
     assert isinstance(type, TensorLayoutType)
     zeros: tuple[Extent, ...] = (0,) * type.dim
@@ -134,14 +133,14 @@ def _layout(code: KernelCode, value: Value) -> LayoutHeld:
 
 @LOWERINGS.of(TensorLayoutSetBlockSize)
 def set_block_size(code: KernelCode, op: TensorLayoutSetBlockSize) -> None:
-    """Strides stay as they are."""
+    """Replace the block sizes of a layout; its strides stay."""
     sizes = _numbers(code, op, _BLOCK_SIZE, op.numbers, NO_LAYOUT)
     code.set(op.result, replace(_layout(code, op.layout), block_size=sizes))
 
 
 @LOWERINGS.of(TensorLayoutSetDimension)
 def set_dimension(code: KernelCode, op: SetOfLayout) -> None:
-    """Strides of rows of whole blocks, and all of the tensor as the region."""
+    """Replace the dimensions of a layout; strides are those of whole blocks, the region is the whole tensor."""
     held = _layout(code, op.layout)
     sizes = _numbers(code, op, _DIMENSION, op.numbers, NO_LAYOUT)
     counts = [quotient(code, n, b, up=True) for n, b in zip(sizes, held.block_size, strict=True)]
@@ -153,7 +152,7 @@ def set_dimension(code: KernelCode, op: SetOfLayout) -> None:
 
 @LOWERINGS.of(TensorLayoutSetStride)
 def set_stride(code: KernelCode, op: SetOfLayout) -> None:
-    """Each stride is at least what the next dimension takes."""
+    """Replace the strides of a layout, each checked to be at least what the next dimension takes."""
     held = _layout(code, op.layout)
     steps = _numbers(code, op, _STRIDE, op.numbers, NO_LAYOUT)
     if code.checks:
@@ -176,7 +175,7 @@ def _check_order(code: KernelCode, op: Op, held: LayoutHeld, steps: Sequence[Ext
 
 @LOWERINGS.of(TensorLayoutSlice)
 def slice_layout(code: KernelCode, op: TensorLayoutSlice) -> None:
-    """Offsets add up, spans are replaced."""
+    """Add to the offsets of a layout, and replace its spans."""
     held = _layout(code, op.layout)
     moves = _numbers(code, op, _OFFSET, _offsets(op.slices), NO_LAYOUT)
     span = _numbers(code, op, _SPAN, _sizes(op.slices), NO_LAYOUT)
@@ -199,7 +198,7 @@ def _check_offset(code: KernelCode, op: Op, position: int, added: tuple[Extent, 
 
 @LOWERINGS.of(TensorLayoutSetClampValue)
 def set_clamp_value(code: KernelCode, op: TensorLayoutSetClampValue) -> None:
-    """A bit pattern."""
+    """Replace the clamp value of a layout."""
     code.set(op.result, replace(_layout(code, op.layout), clamp_value=code.scalar(op.value)))
 
 
@@ -216,7 +215,7 @@ def _sizes(slices: Sequence[Slice]) -> list[Value | int | None]:
 
 @LOWERINGS.of(TensorViewCreate)
 def create_view(code: KernelCode, op: TensorViewCreate) -> None:
-    """Zeros, and no clip."""
+    """Make a view whose numbers are 0, and which clips nothing."""
     type = op.result.type
     assert isinstance(type, TensorViewType)
     zeros: tuple[Extent, ...] = (0,) * type.dim
@@ -230,7 +229,7 @@ def _view(code: KernelCode, value: Value) -> ViewHeld:
 
 @LOWERINGS.of(TensorViewSetDimension)
 def set_view_dimension(code: KernelCode, op: TensorViewSetDimension) -> None:
-    """Strides are those of a dense array."""
+    """Replace the dimensions of a view; strides are those of a dense array."""
     sizes = _numbers(code, op, _VIEW_DIMENSION, op.numbers, NO_VIEW)
     source = (NO_VIEW, "make the inner dimensions smaller", "000 OpTensorViewSetDimensionNV")
     code.set(op.result, replace(_view(code, op.view), dimension=sizes, stride=_dense(code, op, sizes, source)))
@@ -238,14 +237,14 @@ def set_view_dimension(code: KernelCode, op: TensorViewSetDimension) -> None:
 
 @LOWERINGS.of(TensorViewSetStride)
 def set_view_stride(code: KernelCode, op: TensorViewSetStride) -> None:
-    """Any strides."""
+    """Replace the strides of a view, which may be any."""
     steps = _numbers(code, op, _VIEW_STRIDE, op.numbers, NO_VIEW)
     code.set(op.result, replace(_view(code, op.view), stride=steps))
 
 
 @LOWERINGS.of(TensorViewSetClip)
 def set_clip(code: KernelCode, op: TensorViewSetClip) -> None:
-    """The rows and columns that are accessed."""
+    """Replace the rows and columns that a view accesses."""
     parts = [part for one in op.slices for part in (one.offset, one.size) if part is not None]
     names = ("row_offset", "row_span", "column_offset", "column_span")
     clip = [

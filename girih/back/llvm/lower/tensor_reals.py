@@ -1,6 +1,6 @@
 """Whole numbers below 2^53 as doubles: processors divide vectors of them, which they do not of integers.
 
-Guarantees: sums, differences, products and quotients rounded down are exact where all of them stay below 2^53, and the
+Guarantees: sums, differences, products and quotients rounded down are exact if all of them stay below 2^53, and the
 divisor below 2^32. Nothing traps. Numbers that are known are ints and cost nothing.
 """
 
@@ -18,7 +18,7 @@ Real = int | Val
 
 @dataclass(frozen=True, slots=True)
 class Reals:
-    """Arithmetic in so many lanes."""
+    """Arithmetic on whole numbers in a number of lanes."""
 
     w: Writer
     count: int
@@ -26,38 +26,38 @@ class Reals:
     # --- from and to integers ------------------------------------------------------------
 
     def of(self, held: Extent) -> Real:
-        """An extent that all lanes share."""
+        """The number of an extent that all lanes share."""
         scalar = as_scalar(held)
         known = scalar.part.literal
         return known if known is not None else self.w.convert("sitofp", scalar.part, "double")
 
     def lanes_from(self, start: Real) -> Real:
-        """start, start + 1, ..."""
+        """The numbers start, start + 1, ..., one for each lane."""
         if self.count == 1:
             return start
         steps = ", ".join(str(floating(float(k), "double")) for k in range(self.count))
         return self.add(start, Val(f"<{steps}>", wide("double", self.count)))
 
     def wide(self, a: Real) -> Val:
-        """One number for each lane."""
+        """A number as a vector with one element for each lane."""
         held = floating(float(a), "double") if isinstance(a, int) else a
         return self.w.splat(held, self.count)
 
     def integers(self, a: Real, where: Val) -> Val:
-        """As `i64`, one for each lane; 0 where a condition does not hold."""
+        """A number as `i64`, one for each lane; 0 in lanes for which a condition does not hold."""
         if isinstance(a, int):
             return self.w.splat(integer(a), self.count)
         kept = self.w.select(self.mask(where), self.wide(a), self.wide(0))
         return self.w.convert("fptosi", kept, "i64")
 
     def mask(self, where: Val) -> Val:
-        """A condition for each lane."""
+        """A condition as a vector with one element for each lane."""
         return self.w.splat(where, self.count)
 
     # --- arithmetic ----------------------------------------------------------------------
 
     def add(self, a: Real, b: Real) -> Real:
-        """a + b."""
+        """The sum a + b."""
         if isinstance(a, int) and isinstance(b, int):
             return a + b
         if a == 0 or b == 0:
@@ -65,13 +65,13 @@ class Reals:
         return self._binary("fadd", a, b)
 
     def sub(self, a: Real, b: Real) -> Real:
-        """a - b."""
+        """The difference a - b."""
         if isinstance(a, int) and isinstance(b, int):
             return a - b
         return a if b == 0 else self._binary("fsub", a, b)
 
     def mul(self, a: Real, b: Real) -> Real:
-        """a b."""
+        """The product a b."""
         if isinstance(a, int) and isinstance(b, int):
             return a * b
         if a == 0 or b == 0:
@@ -81,7 +81,7 @@ class Reals:
         return self._binary("fmul", a, b)
 
     def quotient(self, a: Real, b: Real) -> Real:
-        """a / b, rounded down; b is positive."""
+        """The quotient a / b, rounded down; b is positive."""
         if isinstance(a, int) and isinstance(b, int):
             return a // b
         if b == 1 or a == 0:
@@ -92,17 +92,17 @@ class Reals:
         return self.w.overloaded("floor", self._binary("fdiv", a, b))
 
     def remainder(self, a: Real, b: Real) -> Real:
-        """What a is more than the multiple of b below it."""
+        """The remainder of a by b: the difference from the largest multiple of b that is not above a."""
         return 0 if b == 1 else self.sub(a, self.mul(self.quotient(a, b), b))
 
     def smaller(self, a: Real, b: Real) -> Real:
-        """The smaller number."""
+        """The smaller of two numbers."""
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         return self.select(self.compare("olt", a, b), a, b)
 
     def larger(self, a: Real, b: Real) -> Real:
-        """The larger number."""
+        """The larger of two numbers."""
         if isinstance(a, int) and isinstance(b, int):
             return max(a, b)
         return self.select(self.compare("ogt", a, b), a, b)
@@ -115,7 +115,7 @@ class Reals:
         return self.w.compare(predicate, x, y)
 
     def select(self, condition: Val, a: Real, b: Real) -> Real:
-        """a where a condition holds, b elsewhere."""
+        """The number a in lanes for which a condition holds, b in the others."""
         if condition.literal is not None:
             return a if condition.literal else b
         if lanes(condition.type) > 1:
@@ -146,7 +146,7 @@ class Reals:
         return self.w.binary(opcode, *self._alike(a, b))
 
     def _alike(self, a: Real, b: Real) -> tuple[Val, Val]:
-        """Two numbers of which there are as many."""
+        """Two numbers with the same number of lanes."""
         x, y = (floating(float(k), "double") if isinstance(k, int) else k for k in (a, b))
         count = max(lanes(x.type), lanes(y.type))
         return self.w.splat(x, count), self.w.splat(y, count)

@@ -1,7 +1,7 @@
-"""Tensor layouts and views as values in the code for a CPU: one number for each that the instructions set.
+"""Tensor layouts and views as values in compiled code, with one value for each number that the instructions set.
 
-Numbers that are constants are ints, so that what follows from them is known while code is written. The others are
-indices of 64 bits.
+Constant numbers are ints, so that all that follows from them is known while code is written. The others are indices of
+64 bits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LayoutHeld:
 
     @property
     def mode(self) -> ClampMode:
-        """What happens outside."""
+        """The clamp mode, for coordinates outside the tensor."""
         return self.type.clamp_mode
 
     @property
@@ -54,12 +54,12 @@ class ViewHeld:
 
     @property
     def lacks_dimensions(self) -> bool:
-        """Whether it needs dimensions of its own that were not set."""
+        """Whether the view needs dimensions of its own that were not set."""
         return self.type.has_dimensions and any(n == 0 for n in self.dimension)
 
 
 def shared_layout(code: KernelCode, op: Op, held: LayoutHeld) -> LayoutHeld:
-    """The layout of an instruction as the first active work-item has it; a finding where another one's differs."""
+    """The layout of an instruction in the first active work-item; it is a finding if another one's differs."""
     block_size, dimension, stride, offset, span = (
         _shared(code, op, "layout", numbers)
         for numbers in (held.block_size, held.dimension, held.stride, held.offset, held.span)
@@ -71,7 +71,7 @@ def shared_layout(code: KernelCode, op: Op, held: LayoutHeld) -> LayoutHeld:
 
 
 def shared_view(code: KernelCode, op: Op, held: ViewHeld) -> ViewHeld:
-    """The view of an instruction, as its layout."""
+    """The view of an instruction in the first active work-item; it is a finding if another one's differs."""
     dimension, stride, clip = (
         _shared(code, op, "view", numbers) for numbers in (held.dimension, held.stride, held.clip)
     )
@@ -88,7 +88,7 @@ def _shared(code: KernelCode, op: Op, name: str, numbers: tuple[Extent, ...]) ->
 
 
 def quotient(code: KernelCode, a: Extent, b: Extent, *, up: bool = False) -> Extent:
-    """a / b of numbers that are not negative, rounded down, or `up`; b counts as 1 where it is not positive."""
+    """The quotient a / b of numbers that are not negative, rounded down or `up`; b counts as 1 if it is 0."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b) if up else a // b
     if b == 1:

@@ -1,7 +1,7 @@
-"""Index arithmetic on values that may be the same in all lanes, grow from lane to lane, or be anything.
+"""Index arithmetic on values that are the same in all lanes, grow evenly from lane to lane, or vary in any way.
 
-What is uniform stays one scalar and what grows evenly stays base and stride, so that neighbouring elements are loaded
-as one vector.
+A uniform value stays one scalar, and one that grows evenly stays a base and a stride, so that neighbouring elements are
+loaded as one vector.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def as_scalar(held: Extent) -> Scalar:
 
 
 def as_extent(held: Scalar) -> Extent:
-    """An index as a plain int where it is a constant."""
+    """An index as an extent: a constant becomes a plain int."""
     known = held.part.literal if held.linear is None else None
     return held if known is None else known
 
 
 def add(w: Writer, a: Extent, b: Extent, count: int) -> Extent:
-    """The sum, in `count` lanes."""
+    """The sum of two extents in `count` lanes."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
     if a == 0 or b == 0:
@@ -45,7 +45,7 @@ def add(w: Writer, a: Extent, b: Extent, count: int) -> Extent:
 
 
 def multiply(w: Writer, a: Extent, b: Extent, count: int) -> Extent:
-    """The product, in `count` lanes."""
+    """The product of two extents in `count` lanes."""
     if isinstance(a, int) and isinstance(b, int):
         return a * b
     if a == 0 or b == 0:
@@ -66,7 +66,7 @@ def _linear(base: Val, stride: int) -> Scalar:
 
 
 def vector(w: Writer, held: Scalar, count: int) -> Val:
-    """The value with one element per lane."""
+    """An index as a vector with one element per lane."""
     if held.linear is not None:
         return spread(w, held.linear, count)
     return w.splat(held.part, count)

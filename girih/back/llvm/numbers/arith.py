@@ -60,7 +60,7 @@ def compare(w: Writer, mnemonic: str, type: Number | Boolean, a: Parts, b: Parts
 
 
 def differs(w: Writer, a: Val, b: Val) -> Val:
-    """Where two parts of numbers differ; NaN is like NaN."""
+    """The condition that two parts of numbers differ; NaN equals NaN."""
     if scalar(a.type) not in ("float", "double"):
         return w.compare("ne", a, b)
     both = w.binary("and", w.compare("uno", a, a), w.compare("uno", b, b))
@@ -68,7 +68,7 @@ def differs(w: Writer, a: Val, b: Val) -> Val:
 
 
 def identity(operator: str, type: Number, count: int) -> Val:
-    """What `add`, `max` or `min` leaves a number as it is with, in every lane (of every part)."""
+    """The identity of `add`, `max` or `min`, in every lane; for a complex number that of each part."""
     vector = vector_of(type, count)
     if register(type) in ("float", "double"):
         return floating({"add": 0.0, "max": float("-inf"), "min": float("inf")}[operator], vector)
@@ -98,7 +98,7 @@ _PRECISION = {"bf16": (8, 127), "f16": (11, 15), "f32": (24, 127), "f64": (53, 1
 
 
 def rounded(value: int | float, type: Number) -> float:
-    """A number rounded once to a floating type, to nearest even; infinite where it is too large."""
+    """A number rounded once to a floating type, to nearest even; infinity if it is too large."""
     if isinstance(value, float) and (value == 0 or not math.isfinite(value)):
         return value
     exact = Fraction(value)
@@ -115,7 +115,7 @@ def rounded(value: int | float, type: Number) -> float:
 
 
 def _exponent(positive: Fraction) -> int:
-    """The e with 2^e <= x < 2^(e + 1)."""
+    """The exponent e of a positive x with 2^e <= x < 2^(e + 1)."""
     guess = positive.numerator.bit_length() - positive.denominator.bit_length()
     return guess if positive >= Fraction(2) ** guess else guess - 1
 

@@ -2,7 +2,7 @@
 
 Guarantees: integers wrap around; floats become integers by truncation, saturating, NaN giving 0; everything that
 becomes floating or complex rounds once, to nearest even. Results are those of the interpreter. Bits stay as they are,
-but for a signaling NaN of f16, which hardware makes quiet where it is held as a wider float.
+except for a signaling NaN of f16, which hardware makes quiet when it becomes a wider float.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def cast(w: Writer, features: Features, source: Number, target: Number, a: Parts
 def reinterpreted(w: Writer, features: Features, source: Number, target: Number, a: Parts) -> Parts:
     """The bits of a number as another type of the same size (SPIR-V 3.52.11 "OpBitcast"); a real part has the low ones.
 
-    A complex number becomes a complex one only if both are of one type: there are no two of one size.
+    A complex number becomes a complex one only if both are of one type, since no two complex types have one size.
     """
     if source == target:
         return a
@@ -73,7 +73,7 @@ _SIGNIFICANT = {"float": 24, "double": 53}
 
 
 def _saturated(w: Writer, a: Val, type: str) -> Val:
-    """Floats truncated to integers. LLVM's own saturating conversion takes vectors apart."""
+    """Floats truncated to integers, saturating. LLVM's own saturating conversion takes vectors apart."""
     width = bits(type)
     number = w.select(is_nan(w, a), zero(a.type), a)
     limit = 1 << width - 1
@@ -91,7 +91,7 @@ def _saturated(w: Writer, a: Val, type: str) -> Val:
 
 
 def _to_floating(w: Writer, features: Features, source: Number, target: Number, a: Val) -> Val:
-    """Integers or floats in a floating type, rounded once."""
+    """Integers or floats converted to a floating type, rounded once."""
     if source == target:
         return a
     narrow = target in (BF16, F16)
@@ -115,7 +115,7 @@ def _integer_to_odd_float(w: Writer, a: Val) -> Val:
 
 
 def _fit_double(w: Writer, a: Val) -> Val:
-    """i64 with at most 53 significant bits, the last of them set where some were lost."""
+    """Integers of 64 bits cut to 53 significant bits, the last of which is set if others were lost."""
     top = w.binary("ashr", a, integer(53, a.type))
     small = w.compare("ult", w.add(top, integer(1, a.type)), integer(2, a.type))
     low = w.binary("and", a, integer(0x7FF, a.type))
@@ -126,7 +126,7 @@ def _fit_double(w: Writer, a: Val) -> Val:
 
 
 def _to_odd(w: Writer, a: Val) -> Val:
-    """f64 to f32, where what does not fit sets the last bit, so that rounding again to fewer bits is right."""
+    """Doubles as floats whose last bit is set if others were lost, so that rounding again to fewer bits is right."""
     nearest = w.convert("fptrunc", a, "float")
     back = w.convert("fpext", nearest, "double")
     held = pattern(w, nearest)

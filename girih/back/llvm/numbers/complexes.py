@@ -71,7 +71,7 @@ def _scaled_length(w: Writer, x: Val, y: Val) -> Val:
 
 
 def _length(w: Writer, x: Val, y: Val) -> Val:
-    """The length of a vector, x >= y; what the sum and its root round off is put right by a Newton step."""
+    """The length of a vector, x >= y; a Newton step corrects the rounding of the sum and of its root."""
     x_square, y_square = w.binary("fmul", x, x), w.binary("fmul", y, y)
     total = w.binary("fadd", x_square, y_square)
     root = w.overloaded("sqrt", total)

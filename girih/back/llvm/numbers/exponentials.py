@@ -23,7 +23,7 @@ from girih.back.llvm.numbers.turns import turned_by_ln2
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """How one function is computed in one type.
+    """The constants of one function in one type.
 
     `period` is ln 2 (or 1) and `rest` what it lacks, or twice that for the native functions; `coefficients` are those
     of (e^r - 1) / r, (2^r - 1) / r, or with r / 2 for r in the exponent, found by Remez' algorithm for the relative
@@ -100,7 +100,7 @@ _ROUND = {"float": (1.5 * 2**23, 127, 23), "double": (1.5 * 2**52, 1023, 52)}
 
 
 def exponential(w: Writer, name: str, x: Val, native: bool) -> Val:
-    """e^x or 2^x, for `name` of `exp` or `exp2`."""
+    """The value of e^x or 2^x, for the `name` `exp` or `exp2`."""
     low, high = _BOUNDS[name, scalar(x.type)]
     return w.binary("fmul", *_factors(w, name, _clamped(w, x, low, high), native))
 
@@ -134,7 +134,7 @@ def _factors(w: Writer, name: str, x: Val, native: bool) -> tuple[Val, Val]:
 
 
 def _power(w: Writer, biased: Val, shift: Val, like: Val) -> Val:
-    """The power of 2 with a biased exponent in the low bits."""
+    """The power of 2 whose biased exponent is in the low bits."""
     return as_float(w, w.binary("shl", biased, shift), scalar(like.type))
 
 

@@ -1,4 +1,4 @@
-"""What code for floating numbers shares: their bits, constants, polynomials; on scalars and on vectors."""
+"""Shared parts of code for floating-point numbers, scalars or vectors: their bits, constants, polynomials."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def pattern(w: Writer, a: Val) -> Val:
 
 
 def as_float(w: Writer, a: Val, type: str) -> Val:
-    """Integers seen as floats; `type` names the element type."""
+    """The floats with the bits of integers; `type` names the element type."""
     return w.convert("bitcast", a, wide(type, lanes(a.type)))
 
 
 def is_nan(w: Writer, a: Val) -> Val:
-    """Where a float is NaN."""
+    """The condition that a float is NaN."""
     return w.compare("uno", a, a)
 
 
@@ -29,7 +29,7 @@ def magnitude(w: Writer, a: Val) -> Val:
 
 
 def negative(w: Writer, a: Val) -> Val:
-    """Floats with the other sign."""
+    """Floats with the opposite sign."""
     return w.negative(a)
 
 
@@ -39,7 +39,7 @@ def real(value: float, like: Val) -> Val:
 
 
 def polynomial(w: Writer, x: Val, coefficients: Sequence[float]) -> Val:
-    """c[0] + c[1] x + c[2] x^2 + ... by Horner's rule, a fused multiplication for each power."""
+    """The value of c[0] + c[1] x + c[2] x^2 + ... by Horner's rule, with a fused multiplication for each power."""
     held = real(coefficients[-1], x)
     for one in reversed(coefficients[:-1]):
         held = w.fma(held, x, real(one, x))

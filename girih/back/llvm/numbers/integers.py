@@ -67,10 +67,10 @@ def _harmless(w: Writer, b: Val, none: Val, minus: Val) -> Val:
 
 
 def _quotient(w: Writer, a: Val, b: Val) -> Val:
-    """The quotient by what is neither 0 nor -1.
+    """The quotient by a divisor that is neither 0 nor -1.
 
     Processors do not divide vectors of integers. A float type with twice their bits rounds no quotient up to the next
-    integer: they are further apart than 1 / b.
+    integer: a quotient that is not an integer is at least 1 / b away from the next one.
     """
     width = bits(a.type)
     if lanes(a.type) == 1 or width == 64:

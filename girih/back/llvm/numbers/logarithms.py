@@ -72,14 +72,14 @@ _LOG2E = (float.fromhex("0x1.71547652p+0"), float.fromhex("0x1.705fc2eefa2p-33")
 
 
 def logarithm(w: Writer, name: str, x: Val, native: bool) -> Val:
-    """The natural logarithm, or that to base 2, for `name` of `log` or `log2`."""
+    """The natural logarithm or that to base 2, for the `name` `log` or `log2`."""
     exponent, fraction = _split(w, x)
     method = _native if native else _single if scalar(x.type) == "float" else _double
     return _with_special(w, x, method(w, name, exponent, fraction))
 
 
 def _split(w: Writer, x: Val) -> tuple[Val, Val]:
-    """k and f."""
+    """The k and f of an argument 2^k (1 + f)."""
     held = _FORMATS[scalar(x.type)]
     small = w.compare("olt", x, real(held.smallest, x))
     word = pattern(w, w.select(small, w.binary("fmul", x, real(2.0**held.up, x)), x))
@@ -101,7 +101,7 @@ def _as_real(w: Writer, small: Val, like: Val) -> Val:
 
 
 def _with_special(w: Writer, x: Val, result: Val) -> Val:
-    """The result where the argument is positive and finite; -inf at 0, inf at inf, otherwise NaN."""
+    """The result for a positive finite argument; -inf at 0, inf at inf, and NaN for the others."""
     word = pattern(w, x)
     infinity = 0x7F800000 if bits(x.type) == 32 else 0x7FF << 52
     one = integer(1, word.type)
@@ -148,7 +148,7 @@ def _double(w: Writer, name: str, exponent: Val, fraction: Val) -> Val:
 
 
 def _double_log2(w: Writer, exponent: Val, fraction: Val, half: Val, rest: Val) -> Val:
-    """k + log2(e) (f - half + rest), with the product carried in two doubles."""
+    """The value of k + log2(e) (f - half + rest), with the product in two doubles."""
     difference = w.binary("fsub", fraction, half)
     word = pattern(w, difference)
     first = as_float(w, w.binary("and", word, integer(-1 << 32, word.type)), "double")

@@ -4,9 +4,9 @@ Guarantees:
 - Within 3 ulp for exp, exp2, log, log2 and 4 ulp for sin, cos in f32 and f64, over the full range, subnormal arguments
   and results included; f16 and bf16 are computed in f32 and rounded. native_* have a relative error of at most 2^-10,
   in bf16 of 2^-8.
-- NaN gives NaN, exp of -inf is 0, what is too large is inf, log of 0 is -inf and of what is negative NaN.
-- No library calls but for the sine and cosine of large arguments, and fused multiplication where the processor has
-  none.
+- NaN gives NaN, exp of -inf is 0, too large results are inf, log of 0 is -inf and log of a negative number is NaN.
+- The only library calls are for the sine and cosine of large arguments, and for fused multiplication on processors that
+  lack it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Parts = tuple[Val, ...]
 def function(w: Writer, features: Features, mnemonic: str, type: Number, a: Parts) -> Parts:
     """A function of a floating number, or `exp`, `exp2` of a complex one (003 "Math (unary)").
 
-    The parts of a complex exponential are within 6 ulp, in c32 correctly rounded but for near-ties.
+    The parts of a complex exponential are within 6 ulp, in c32 correctly rounded except for near-ties.
     """
     name = mnemonic.removeprefix("native_")
     native = name != mnemonic

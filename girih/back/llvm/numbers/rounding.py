@@ -1,4 +1,4 @@
-"""Rounding to bf16 and f16, and how they lie in memory.
+"""Rounding to bf16 and f16, and their form in memory.
 
 Guarantees:
 - In registers `bf16` and `f16` are `float`s that hold a number of the narrow type exactly; `round_to` makes such a
@@ -19,14 +19,14 @@ from girih.ir.types import BF16, F16, Boolean, Number
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a processor has that the code of arithmetic depends on."""
+    """The features of a processor that the code of arithmetic depends on."""
 
     f16: bool
     """Conversions between `half` and `float` in hardware: F16C on x86, always on AArch64."""
 
 
 def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:
-    """A `float` rounded to nearest even to `bf16` or `f16`; other types as they are."""
+    """A `float` rounded to nearest even to `bf16` or `f16`; a number of another type is unchanged."""
     if type == BF16:
         return _round_bf16(w, x)
     if type == F16:
@@ -35,7 +35,7 @@ def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:
 
 
 def to_memory(w: Writer, features: Features, type: Number | Boolean, part: Val) -> Val:
-    """A part as it lies in memory: `i16` for `bf16` and `f16`, which has to hold such a number; others as they are."""
+    """A part in its form in memory: `i16` for a number that is exact in `bf16` or `f16`; other types are unchanged."""
     if type == BF16:
         high = w.binary("lshr", pattern(w, part), _same(16, part))
         return w.convert("trunc", high, "i16")
@@ -45,7 +45,7 @@ def to_memory(w: Writer, features: Features, type: Number | Boolean, part: Val) 
 
 
 def from_memory(w: Writer, features: Features, type: Number | Boolean, part: Val) -> Val:
-    """A part as registers hold it, from what lies in memory; the inverse of `to_memory`."""
+    """A part in its form in registers, from that in memory; the inverse of `to_memory`."""
     if type == BF16:
         shifted = w.binary("shl", w.convert("zext", part, "i32"), _same(16, part))
         return as_float(w, shifted, "float")

@@ -65,7 +65,7 @@ def _far(w: Writer, y: Val) -> list[Val]:
 
 
 def _define(w: Writer, y: Val) -> None:
-    """Lane after lane."""
+    """Write the body of the function that `_far` calls, which computes the angles lane after lane."""
     count, type = lanes(y.type), y.type
     parts: tuple[Val, ...]
     if count == 1:
@@ -82,7 +82,7 @@ def _define(w: Writer, y: Val) -> None:
 
 
 def _angle(w: Writer, y: Val) -> tuple[Val, Val]:
-    """The angle of one number."""
+    """The angle of one number, at most half a turn, in two parts."""
     double = w.convert("fpext", y, "double")
     word = pattern(w, double)
     exponent = w.binary("and", w.binary("lshr", word, integer(52)), integer(0x7FF))

@@ -1,8 +1,8 @@
-"""What instructions compute with, as LLVM values.
+"""The values of the language as LLVM values.
 
-A scalar of the language is one LLVM value where all lanes share it, and a vector with one element per lane where they
-do not; complex numbers are two of them, real and imaginary part. In registers `bf16` and `f16` are `float`s that hold a
-number of the narrow type exactly, and `bool` is `i1`.
+A scalar is one LLVM value if all lanes share it, otherwise a vector with one element per lane; complex numbers are two
+of them, real and imaginary part. In registers `bf16` and `f16` are `float`s that hold a number of the narrow type
+exactly, and `bool` is `i1`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REGISTER: dict[Number | Boolean, str] = {BOOL: "i1", BF16: "float", F16: "float"
 
 
 def scalar_type(type: Type) -> Number | Boolean:
-    """The type of a scalar value. Raises `TypeError` for what is none."""
+    """The type of a scalar value. Raises `TypeError` for any other type."""
     if not isinstance(type, Number | Boolean):
         raise TypeError(f"{type} is no scalar type")
     return type
@@ -49,7 +49,7 @@ def register(type: Number | Boolean) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """An integer whose value in lane p is base + p * stride; `exact` where no lane in use wraps around."""
+    """An integer whose value in lane p is base + p * stride; it is `exact` if no lane in use wraps around."""
 
     base: Val
     stride: int
@@ -58,9 +58,9 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar: one part, or real and imaginary part. A linear one has no parts until `parts_of` is asked.
+    """A scalar: one part, or real and imaginary part. A linear one has no parts; `parts_of` makes them.
 
-    Where `below` is given, 0 <= value < below in every active lane.
+    If `below` is given, 0 <= value < below in every active lane.
     """
 
     type: Number | Boolean
@@ -75,29 +75,29 @@ class Scalar:
 
     @property
     def part(self) -> Val:
-        """The only part of what is not complex."""
+        """The only part of a scalar that is not complex."""
         return self.parts[0]
 
 
 def uniform(type: Number | Boolean, *parts: Val) -> Scalar:
-    """A scalar made of LLVM values."""
+    """The scalar of some LLVM values, one or two parts."""
     return Scalar(type, parts)
 
 
 def index(held: int | Val) -> Scalar:
-    """An index."""
+    """The scalar of index type for an int or an LLVM value."""
     return Scalar(INDEX, (integer(held) if isinstance(held, int) else held,))
 
 
 def parts_of(w: Writer, held: Scalar, count: int) -> tuple[Val, ...]:
-    """The parts with one element for each of `count` lanes; as they are for a count of 1."""
+    """The parts of a scalar with one element for each of `count` lanes; for a count of 1 they are unchanged."""
     if held.linear is not None:
         return (spread(w, held.linear, count),)
     return tuple(w.splat(p, count) for p in held.parts)
 
 
 def natural(w: Writer, held: Scalar, count: int) -> tuple[Val, ...]:
-    """The parts: scalars where the value is uniform, vectors of `count` lanes where it is not."""
+    """The parts of a scalar: LLVM scalars if the value is uniform, vectors of `count` lanes otherwise."""
     return held.parts if held.linear is None else (spread(w, held.linear, count),)
 
 
@@ -112,9 +112,9 @@ def spread(w: Writer, linear: Linear, count: int) -> Val:
 class MemRefHeld:
     """A memref: element (i, j, ...) lies at pointer + size * (offset + i * strides[0] + ...) bytes.
 
-    Sizes and strides are ints where the type has them, uniform `i64` values or vectors otherwise. `offset` counts
-    elements. `pointer` is one pointer, or a vector of them where lanes see different members of a group.
-    `maybe_null` where the memory behind it may be missing.
+    Sizes and strides are ints if the type has them, uniform `i64` values or vectors otherwise. `offset` counts
+    elements. `pointer` is one pointer, or a vector of them if lanes see different members of a group. With `maybe_null`
+    the memory may be missing.
     """
 
     type: MemRef
@@ -132,7 +132,7 @@ class MemRefHeld:
 
     @property
     def local(self) -> bool:
-        """Whether it lies in local memory."""
+        """Whether the memref is in local memory."""
         return self.type.space is AddressSpace.LOCAL
 
     @property

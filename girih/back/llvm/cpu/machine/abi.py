@@ -1,10 +1,10 @@
-"""What a compiled kernel and the code that launches it agree on.
+"""The interface between a compiled kernel and the code that launches it.
 
 A kernel is a C function `void SYMBOL(ptr arguments, ptr workspace, i64 first, i64 last)`. It executes the work-groups
 `first` to `last - 1` one after the other; work-group (x, y, z) of a grid (X, Y, Z) has the number x + y*X + z*X*Y.
 
 `workspace` belongs to the calling thread alone: `workspace_bytes` bytes, aligned to `WORKSPACE_ALIGNMENT`; it may be
-anything where the kernel needs no bytes.
+any address if the kernel needs no bytes.
 
 `arguments` are slots as `girih.back.llvm.lower.launch.slots` lists them; one of them is the address of the failure
 record (`girih.back.llvm.lower.launch.record`). A kernel looks at its state before each work-group, and returns where it
@@ -25,10 +25,10 @@ WORKSPACE_ALIGNMENT = 128
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
-    """The machine code of a kernel and what a launch must know of it.
+    """The machine code of a kernel and the facts that a launch needs.
 
     `object` is a relocatable object file that defines `symbol`. A launch of at most `serial_groups` work-groups is not
-    worth waking other threads, and that so few as `untimed_groups` are done in no time is certain.
+    worth waking other threads; one of at most `untimed_groups` is over before anyone could ask for its end.
     """
 
     name: str
@@ -42,7 +42,7 @@ class CompiledKernel:
     untimed_groups: int = 1
 
     def to_bytes(self) -> bytes:
-        """A header of JSON, its length before it in 8 bytes, then the object; `from_bytes` reads it."""
+        """The kernel as bytes: the length of a JSON header in 8 bytes, the header, then the object."""
         header = {name: getattr(self, name) for name in _PLAIN}
         header["sites"] = [[getattr(site, name) for name in Site.__slots__] for site in self.sites]
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -50,7 +50,7 @@ class CompiledKernel:
 
     @staticmethod
     def from_bytes(data: bytes) -> CompiledKernel:
-        """Read what `to_bytes` wrote. Raises `ValueError` for anything else."""
+        """The kernel that `to_bytes` wrote. Raises `ValueError` for other bytes."""
         length = int.from_bytes(data[:8], "little")
         try:
             header: Mapping[str, Any] = json.loads(data[8 : 8 + length])

@@ -1,4 +1,4 @@
-"""Values that code in another function needs: written to memory where they are known, read where they are used."""
+"""Values that code in another function needs: they are stored in memory, and loaded where they are used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SLOT = 64
 
 
 def rewritten(held: Any, change: Callable[[Val], Val]) -> Any:
-    """Anything that is made of values, with each of them changed."""
+    """A structure of values with `change` applied to each of them."""
     if isinstance(held, Val):
         return change(held)
     if isinstance(held, tuple):
@@ -44,7 +44,7 @@ class Capture:
         return max(_SLOT, self._size)
 
     def moved(self, held: Any, inner: Writer, memory: Val) -> Any:
-        """A value, or anything that is made of values, as the other function sees it."""
+        """A value, or a structure of values, for the other function, which loads it from `memory`."""
         return rewritten(held, lambda value: self._value(value, inner, memory))
 
     def _value(self, held: Val, inner: Writer, memory: Val) -> Val:
@@ -62,7 +62,7 @@ class Capture:
         return inner.convert("trunc", loaded, held.type) if type != held.type else loaded
 
     def store(self, outer: Writer, memory: Val) -> None:
-        """Write all values that were asked for."""
+        """Store all values that the other function loads."""
         for held, offset in self._slots.values():
             type = stored_type(held.type)
             stored = outer.convert("zext", held, "i8") if type != held.type else held

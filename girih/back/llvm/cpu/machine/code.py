@@ -1,8 +1,8 @@
 """The state of a kernel while it is lowered for the CPU, and the CPU as the machine that executes it.
 
 The kernel becomes one function that executes work-groups one after the other. Collective regions are executed once
-per work-group, SPMD regions once per subgroup, with one vector element per work-item and a mask where only some are
-active. Subgroups that wait for each other are coroutines; otherwise a barrier is nothing.
+per work-group, SPMD regions once per subgroup, with one vector element per work-item and a mask if only some are
+active. Subgroups that wait for each other are coroutines; otherwise a barrier needs no code.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class CpuCode(KernelCode):
 
     @property
     def features(self) -> Features:
-        """Those of the processor."""
+        """The conversions of numbers for which the processor has instructions."""
         return self.target.features
 
     # --- regions -------------------------------------------------------------------------
 
     def _write(self, region: Region) -> None:
-        """Very many instructions become several functions."""
+        """Lower the instructions of a region; a very long one becomes several functions."""
         if is_long(self, region):
             write_stretches(self, region)
         else:
@@ -62,25 +62,25 @@ class CpuCode(KernelCode):
     # --- where ---------------------------------------------------------------------------
 
     def work_item(self) -> Scalar:
-        """Lane after lane."""
+        """The number of each work-item in its subgroup, which is its lane."""
         return Scalar(I32, (), Linear(integer(0, "i32"), 1, exact=True))
 
     # --- together ------------------------------------------------------------------------
 
     def barrier(self) -> None:
-        """Nothing for a subgroup that is alone; otherwise the others run up to here first."""
+        """Let the other subgroups run up to here first; a subgroup that is alone needs no code."""
         if self.suspend is not None:
             self.suspend()
 
     def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
-        """All lanes are active, or that is found."""
+        """Find an instruction for which not all lanes are active."""
         if self.mask is None:
             return
         bad = self.w.negated(self.w.all(self.mask))
         self.check(op, bad, findings.divergent(op, work_group=work_group))
 
     def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
-        """The first active lane's value, with which the others are compared."""
+        """The first active lane's value of an operand, with which the others are compared."""
         parts = self.one(held)
         if held.uniform:
             return parts
@@ -95,28 +95,31 @@ class CpuCode(KernelCode):
         return parts
 
     def once(self, body: Callable[[], None], *, apart: bool) -> None:
-        """A collective region is executed once as it is, with lanes for the places that differ."""
+        """Write the code as it is: one thread executes a collective region, with lanes for places that differ."""
         body()
 
     def in_step(self) -> None:
-        """One thread executes the work-group."""
+        """Do nothing: one thread executes the work-group."""
 
     # --- memory --------------------------------------------------------------------------
 
     def take(self, size: int, align: int = 64) -> Val:
-        """A piece of the workspace, until the end of the region."""
+        """The address of a piece of the workspace, which is in use until the end of the region."""
         return self.w.at(self.workspace, self.frame.take(size, align))
 
     def local(self, size: int, align: int) -> Val:
-        """A piece of the workspace."""
+        """The address of local memory, a piece of the workspace."""
         return self.take(size, align)
 
     def scratch(self, size: int, align: int = 64) -> Val:
-        """A piece of the workspace."""
+        """The address of scratch memory, a piece of the workspace."""
         return self.take(size, align)
 
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
-        """None for local memory, and in a kernel without wider scopes: a work-group is executed by one thread."""
+        """The synchronisation scope of an atomic access; None for local memory, and in a kernel without wider scopes.
+
+        One thread executes a work-group, so that such accesses need no atomic instruction.
+        """
         return None if local or not _has_wide_scope(self.function) else ""
 
     # --- leaving -------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""A stack of its own for a kernel that may need much of it: the threads that call kernels have what they have.
+"""A stack of its own for a kernel that may need much of it, since the stacks of calling threads may be small.
 
-LLVM keeps in a function's frame what does not fit the registers, however much that is, and how much it is nobody says.
-It is no more than all values of the function together, and hardly more than those that are alive together. A kernel
-with a function of very many runs on a piece at the end of its workspace.
+LLVM keeps in a function's frame all values that do not fit the registers, and does not tell how many bytes they take.
+These are not more than all values of the function, and hardly more than those that are alive together. A kernel with a
+function of very many runs on a piece at the end of its workspace.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def stack_bytes(module: ModuleText) -> int:
     pairs = zip(module.functions, module.value_bytes, strict=True)
     if not any(bytes > _ALL_BYTES and _most_alive(text) > _ALIVE_BYTES for text, bytes in pairs):
         return 0
-    # No function is called while it runs already. What LLVM makes out of values is counted as once more the same.
+    # No function is called while it runs already. Values that LLVM adds are counted as once more the same.
     needed = 2 * sum(module.value_bytes) + _MARGIN
     return -(-needed // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
 

@@ -50,7 +50,7 @@ def is_long(code: CpuCode, region: Region) -> bool:
 
 @lru_cache(maxsize=4)
 def _weights(function: Function, lanes: int) -> dict[Region, int]:
-    """About how many instructions each region of a function has, inner ones included."""
+    """An estimate of the number of instructions of each region of a function, inner ones included."""
     regions = [function.body]
     for region in regions:
         regions.extend(inner for op in region.ops for inner in op.regions)
@@ -105,7 +105,7 @@ def _last_reads(region: Region) -> dict[Value, Op]:
 
 
 def _inseparable(code: CpuCode, region: Region, last_reads: dict[Value, Op]) -> Iterator[tuple[list[Op], bool]]:
-    """Runs of instructions through which the life of a matrix goes, mostly of one, and whether they stay outside."""
+    """The runs of instructions that no cut separates, mostly of one, and whether they stay outside of stretches."""
     own = {value for op in region.ops for value in op.results}
     run: list[Op] = []
     open_until: set[Op] = set()
@@ -140,7 +140,7 @@ class _Homes:
     """By the text of a value of the function around, or of a name that stands for a value of a stretch."""
 
     def keep(self, w: Writer, workspace: Val, held: Val) -> int:
-        """Write a value to a new home, whose offset is returned."""
+        """The offset of a new home, to which a value is written."""
         bytes = max(1, stored_bytes(held.type))
         offset = self.code.frame.take(bytes, _alignment(held.type))
         type = stored_type(held.type)
@@ -149,13 +149,13 @@ class _Homes:
         return offset
 
     def read(self, w: Writer, workspace: Val, held: Val) -> Val:
-        """A value from its home."""
+        """The value in a home, read from the workspace."""
         type = stored_type(held.type)
         loaded = w.load(type, w.at(workspace, self.offsets[held.text]), _alignment(held.type))
         return loaded if type == held.type else w.convert("trunc", loaded, "i1")
 
     def bring_back(self, ops: Sequence[Op]) -> None:
-        """Read what instructions of the function around need."""
+        """Read the values that instructions of the function around need."""
         code = self.code
         own = {value for op in ops for value in op.results}
         for value in {value: None for op in ops for value in _reads(op) if value not in own}:
@@ -181,7 +181,7 @@ def _is_away(held: Val) -> bool:
 
 
 class _Stretch:
-    """A function in the making: `i1 @name(ptr workspace)`, true where a check has failed."""
+    """A function that is being written: `i1 @name(ptr workspace)`, which returns true if a check has failed."""
 
     def __init__(self, homes: _Homes, first: Op) -> None:
         self._homes, self._outer = homes, homes.code
@@ -216,7 +216,7 @@ class _Stretch:
         return self._w.length >= _FULL
 
     def add(self, ops: list[Op]) -> None:
-        """Lower instructions into it."""
+        """Lower instructions into the function."""
         code = self._code
         for op in ops:
             for value in _reads(op):
@@ -226,7 +226,7 @@ class _Stretch:
             self._ops.append(op)
 
     def end(self, last_reads: dict[Value, Op]) -> None:
-        """Leave what is read later in its home, and call the function."""
+        """Write values that are read later to their homes, and call the function."""
         ops = set(self._ops)
         away = {here.text: outside for outside, here in self._from_outside.values()}
         for op in self._ops:
@@ -241,7 +241,7 @@ class _Stretch:
         w.unlikely(failed, self._outer.exit)
 
     def _left(self, held: Val, away: dict[str, Val]) -> Val:
-        """A value of this function as the function around knows it."""
+        """A value of this function, for the function around."""
         if held.text[0] != "%":
             return held
         if held.text not in away:
@@ -252,7 +252,7 @@ class _Stretch:
         return away[held.text]
 
     def _moved(self, held: Any) -> Any:
-        """A value, or anything that is made of values, of the function around as this one sees it."""
+        """A value, or a structure of values, of the function around, for this function."""
         return rewritten(held, self._value)
 
     def _value(self, held: Val) -> Val:

@@ -1,4 +1,4 @@
-"""What the code for a CPU is made for: the width of its vectors and the instructions that it has."""
+"""The facts of a CPU that its code depends on: the width of its vectors and the instructions that it has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CpuTarget:
     """Whether there is AVX-512's dot product of bf16 pairs."""
 
     def lanes_of(self, bytes: int) -> int:
-        """How many elements of so many bytes a vector register holds."""
+        """The number of elements of `bytes` bytes that fit a vector register."""
         return self.vector_bytes // bytes
 
     @staticmethod

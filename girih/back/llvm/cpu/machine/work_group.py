@@ -1,8 +1,8 @@
 """Matrices that a whole work-group holds (001 "Overview"), on the CPU.
 
-Each subgroup of the work-group holds a copy of such a matrix and computes all of it, so that nothing has to be handed
-from one to another. What one writes to memory, another may still have to read before: so it is written when all have
-come, as if a barrier stood in front of the instruction.
+Each subgroup of the work-group has a copy of such a matrix and computes all of it, so that none needs data from
+another. Memory that one writes, another may still have to read: a store therefore waits until all have come to it, as
+if a barrier stood before the instruction.
 """
 
 from __future__ import annotations

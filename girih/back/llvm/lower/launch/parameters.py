@@ -1,6 +1,6 @@
 """The parameters of a kernel as values: read from slots of 8 bytes, as `girih.back.llvm.lower.launch.slots` lists them.
 
-All targets pass arguments like that.
+All targets pass arguments in this way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
 
 
 def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
-    """What lies in a slot."""
+    """The value in a slot of the arguments."""
     return w.load(type, w.at(arguments, 8 * number), 8)
 
 
@@ -27,19 +27,19 @@ def bind_parameters(code: KernelCode, arguments: Val) -> None:
 
 
 class _Slots:
-    """The arguments, slot after slot."""
+    """A reader of the arguments, slot after slot."""
 
     def __init__(self, w: Writer, arguments: Val) -> None:
         self._w, self._arguments, self._next = w, arguments, FIRST_PARAMETER
 
     def take(self, type: str = "i64") -> Val:
-        """The next slot."""
+        """The value in the next slot."""
         number = self._next
         self._next += 1
         return slot(self._w, self._arguments, number, type)
 
     def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld:
-        """A parameter's value."""
+        """The value of a parameter, read from the next slots."""
         match parameter.type:
             case MemRef() as type:
                 return self._memref(parameter, type)
@@ -75,6 +75,6 @@ class _Slots:
 
 
 def _alignment(parameter: Parameter, type: MemRef) -> int:
-    """What the parameter promises of its address, in bytes; NumPy aligns complex numbers as their parts."""
+    """The alignment in bytes that a parameter promises; NumPy aligns complex numbers as their parts."""
     promised = parameter.attributes.get("alignment")
     return promised if isinstance(promised, int) else PARTS.get(type.element, type.element).size

@@ -2,7 +2,7 @@
 
 It has `RECORD_BYTES` bytes; a launch starts with zeros. A kernel that finds something wrong claims it by a
 compare-and-exchange of the state from `NO_FAILURE` to `BEING_WRITTEN`, fills it, stores `WRITTEN` with release order,
-and ends. Who loses the claim just ends.
+and ends. A thread that loses the claim ends without writing.
 
     0            i32 state
     4            i32 number of the `Site`

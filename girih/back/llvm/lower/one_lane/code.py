@@ -1,4 +1,4 @@
-"""Machines on which each work-item is a thread of its own: what their code has in common.
+"""The code that machines have in common on which each work-item is a thread of its own.
 
 All threads of a work-group execute the same function. A collective region is executed by every one of them: what it
 computes is the same in all, but for what atomic updates found; what it writes, one thread writes, between two barriers,
@@ -35,7 +35,7 @@ class OneLaneCode(KernelCode):
 
     @abstractmethod
     def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
-        """A part as work-item `source`, an i32, of the subgroup or work-group has it; all of them come here."""
+        """The part that work-item `source`, an i32, of the subgroup or work-group has; all of them execute this."""
 
     def work_item(self) -> Scalar:
         """The lane, which is one number in each thread."""
@@ -63,10 +63,10 @@ class OneLaneCode(KernelCode):
         return any(not isinstance(value, Value) or value in self.varying for value in values)
 
     def once(self, body: Callable[[], None], *, apart: bool) -> None:
-        """By the last thread, when all have read what it may overwrite; then the others go on.
+        """Let the last thread execute code after all have read what it may overwrite; then the others continue.
 
-        The last one, since of lanes that store to one element the last wins. Where the places may differ, all threads
-        do it; who wins where some of them meet is open, as in every race.
+        It is the last one because of lanes that store to one element the last wins. If the places may differ, all
+        threads execute it; of those that store to one element any may win, as in every race.
         """
         if self.place.kind is not RegionKind.COLLECTIVE:
             body()
@@ -81,6 +81,6 @@ class OneLaneCode(KernelCode):
         self.barrier()
 
     def in_step(self) -> None:
-        """A barrier in a collective region."""
+        """Write a barrier in a collective region."""
         if self.place.kind is RegionKind.COLLECTIVE:
             self.barrier()

@@ -29,7 +29,7 @@ def _by_work_items(code: OneLaneCode) -> Iterator[None]:
 
 @LOWERINGS.of(Parallel)
 def parallel(code: OneLaneCode, op: Parallel) -> None:
-    """Every thread executes the region."""
+    """Let every thread execute the region."""
     code.barrier()
     with _by_work_items(code):
         code.region(op.body)
@@ -38,7 +38,7 @@ def parallel(code: OneLaneCode, op: Parallel) -> None:
 
 @LOWERINGS.of(Foreach)
 def foreach(code: OneLaneCode, op: Foreach) -> None:
-    """Loops over the outer modes; of the points of the first ones, a thread takes every one that is its turn."""
+    """Write loops over the outer modes; the points of the first modes are dealt out to the threads in turn."""
     w = code.w
     starts, stops = ends(code, op, "start"), ends(code, op, "stop")
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)
@@ -58,7 +58,7 @@ def foreach(code: OneLaneCode, op: Foreach) -> None:
 
 @LOWERINGS.of(ForeachTile)
 def foreach_tile(code: OneLaneCode, op: ForeachTile) -> None:
-    """All threads go over the tiles; each is executed by the subgroup whose turn it is."""
+    """Write a loop of all threads over the tiles, each of which the subgroup executes whose turn it is."""
     w = code.w
     starts, stops = ends(code, op, "start"), ends(code, op, "stop")
 

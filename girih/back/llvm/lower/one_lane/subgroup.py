@@ -25,7 +25,7 @@ _KINDS = {cls: kind for kind, cls in OPERATIONS.items()}
 
 @LOWERINGS.of(SubgroupBroadcast)
 def broadcast(code: OneLaneCode, op: SubgroupBroadcast) -> None:
-    """One work-item's value for all."""
+    """Give one work-item's value to all work-items of its subgroup."""
     code.met_by_all(op)
     size = code.geometry.subgroup_size
     (lane,) = code.agreed(op, "lane", code.scalar(op.lane))
@@ -39,7 +39,7 @@ def broadcast(code: OneLaneCode, op: SubgroupBroadcast) -> None:
 
 @LOWERINGS.of(*_KINDS)
 def operation(code: OneLaneCode, op: SubgroupOperation) -> None:
-    """A scan or a reduction."""
+    """Lower a scan or a reduction."""
     code.met_by_all(op)
     shape, operator = _KINDS[type(op)]
     held = code.scalar(op.a)
@@ -61,7 +61,7 @@ def _from(code: OneLaneCode, parts: Parts, lane: Val) -> Parts:
 
 
 def _reduced(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
-    """All work-items' parts combined: each with its partner's in the other half, the lower half's first."""
+    """The combination of all work-items' parts: each with its partner's in the other half, the lower half's first."""
     w, distance = code.w, code.geometry.subgroup_size // 2
     while distance:
         theirs = _from(code, parts, w.binary("xor", code.lane, integer(distance, "i32")))
@@ -74,7 +74,7 @@ def _reduced(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Pa
 
 
 def _scanned(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
-    """Each work-item's part combined with those below it."""
+    """The combination of each work-item's part with those of the work-items below it."""
     w, distance = code.w, 1
     while distance < code.geometry.subgroup_size:
         moved = _from_below(code, parts, distance, parts)
@@ -86,7 +86,7 @@ def _scanned(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Pa
 
 
 def _from_below(code: OneLaneCode, parts: Parts, distance: int, otherwise: Parts) -> Parts:
-    """The parts of the work-item so many lanes below; `otherwise` where there is none."""
+    """The parts of the work-item `distance` lanes below; `otherwise` if there is none."""
     w = code.w
     far = w.compare("uge", code.lane, integer(distance, "i32"))
     source = w.select(far, w.sub(code.lane, integer(distance, "i32")), code.lane)
