@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 
@@ -19,29 +19,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("target", TARGETS[:1] if alone else TARGETS, indirect=True)
 
 
+load = api._compile
+loaded: dict[object, api.Program] = {}
+
+
+def load_once(source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str) -> api.Program:
+    """Programs are values: what many tests launch is parsed, checked and compiled once for each target."""
+    meant = target or os.environ["GIRIH_TARGET"]
+    key = (source.text, source.name, meant, repr(sorted((definitions or {}).items())), checks)
+    if key not in loaded:
+        loaded[key] = load(source, target, definitions, checks)
+    return loaded[key]
+
+
 @pytest.fixture(autouse=True)
 def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The target that kernels are compiled for where a test names none."""
     name: str = request.param
     monkeypatch.setenv("GIRIH_TARGET", name)
+    monkeypatch.setattr(api, "_compile", load_once)
     return name
-
-
-@pytest.fixture(scope="session", autouse=True)
-def loaded_once() -> Iterator[None]:
-    """Programs are values: what many tests launch is parsed, checked and compiled once for each target."""
-    load = api._compile
-    known: dict[object, api.Program] = {}
-
-    def load_once(
-        source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str
-    ) -> api.Program:
-        meant = target or os.environ.get("GIRIH_TARGET")
-        key = (source.text, source.name, meant, repr(sorted((definitions or {}).items())), checks)
-        if key not in known:
-            known[key] = load(source, target, definitions, checks)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api, "_compile", load_once)
-        yield
