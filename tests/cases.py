@@ -50,15 +50,15 @@ def long(values: Iterable[object]) -> list[Any]:
     ]
 
 
-def crossed(*axes: Sequence[object]) -> list[Any]:
+def crossed(*axes: Sequence[object], first: int = 0) -> list[Any]:
     """All combinations of the values of parameters, of which `make test` takes one in as many as the last axis is long.
 
-    Those that it takes have each value of each axis, and each pair of a value of the last axis with another one.
+    Those that it takes have each value of the other axes; the first values of these meet the last axis at `first`.
     """
     counted = [tuple(enumerate(axis)) for axis in axes]
     found: list[Any] = []
     for combination in product(*counted):
         *others, last = (place for place, _ in combination)
         values = tuple(value for _, value in combination)
-        found += [pytest.param(*values)] if sum(others) % len(axes[-1]) == last else long([values])
+        found += [pytest.param(*values)] if (first + sum(others)) % len(axes[-1]) == last else long([values])
     return found

@@ -182,7 +182,6 @@ def documents() -> list[Path]:
     return [path for path in written() if FENCE.search(path.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_document_shows_what_happens(
     document: Path, tmp_path: Path, run_command: Command, monkeypatch: pytest.MonkeyPatch

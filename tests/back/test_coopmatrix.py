@@ -76,7 +76,7 @@ SWAPPED = {".rows_checked": ".cols_checked", ".cols_checked": ".rows_checked"}
 
 
 @pytest.mark.parametrize(
-    ("shape", "transpose", "type"), crossed(SHAPES, ["", ".t"], ["i8", "f16", "f32", "f64", "c32"])
+    ("shape", "transpose", "type"), crossed(SHAPES, ["", ".t"], ["i8", "f16", "f32", "f64", "c32"], first=4)
 )
 def test_checked_loads_and_stores_leave_out_what_is_outside(type: str, shape: tuple[int, int], transpose: str) -> None:
     body = f"""
@@ -331,7 +331,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("types", "sizes"), crossed(PRODUCTS, [(8, 8, 8), (32, 32, 32), (64, 33, 9)]))
+@pytest.mark.parametrize(("types", "sizes"), crossed(PRODUCTS, [(8, 8, 8), (32, 32, 32), (64, 33, 9)], first=2))
 def test_products(types: tuple[str, str, str, str], sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
     ta, tb, tc, td = types
@@ -355,7 +355,9 @@ def test_products(types: tuple[str, str, str, str], sizes: tuple[int, int, int])
     agree(text, *arrays, places=[(0, 0), (2, -1)], type=rough)
 
 
-@pytest.mark.parametrize(("type", "shape"), crossed(list(DTYPES), [(8, 1), (8, 5), (32, 32), (304, 7), (16, 100)]))
+@pytest.mark.parametrize(
+    ("type", "shape"), crossed(list(DTYPES), [(8, 1), (8, 5), (32, 32), (304, 7), (16, 100)], first=1)
+)
 def test_reductions(type: str, shape: tuple[int, int]) -> None:
     lines = [f"%a = cooperative_matrix_load %A[%z,%z] : {matrix(type, shape)}"]
     for name in ["add"] if type[0] == "c" else ["add", "max", "min"]:
