@@ -35,7 +35,7 @@ _HOME = {
 }
 
 _MODULES = ("kernels",)
-"""Modules that need no import of their own: `girih.kernels.gemm()`."""
+"""Modules that are attributes of the package without an import of their own: `girih.kernels.gemm()`."""
 
 if TYPE_CHECKING:
     from girih import kernels

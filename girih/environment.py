@@ -1,4 +1,4 @@
-"""The environment variables that girih reads, and a warning for those that look like one and are none.
+"""The environment variables that girih reads, and a warning for others whose names look like one.
 
 The environment is looked at when the first program is loaded or a command starts, never at import.
 """
@@ -23,7 +23,7 @@ VARIABLES = {
     "GIRIH_LIBXSMM": "the file of libxsmm, for `girih bench`",
     "GIRIH_TRACEBACK": "1: an internal error of a command shows where",
 }
-"""What each variable says. The pages and `girih --help` show this table."""
+"""The meaning of each variable. The pages and `girih --help` show this table."""
 
 OF_TESTS = ("GIRIH_BLESS",)
 """Variables that only the tests read."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 NESTING_LIMIT = 256
-"""How deep regions, and brackets in attributes, may nest."""
+"""The depth to which regions, and brackets in attributes, may nest."""
 
 _FRAMES_PER_LEVEL = 12
 _lock = threading.Lock()

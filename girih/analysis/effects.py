@@ -1,4 +1,4 @@
-"""What instructions do to memory: what one writes, and what a kernel reads and writes through all views of it."""
+"""The effects of instructions on memory: whether one writes, and the reads and writes of a kernel through all views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def writes(op: Op) -> bool:
 
 @dataclass(slots=True)
 class MemoryCounts:
-    """Static counts: instructions that read or write a value's memory, and that name the value at all."""
+    """The static counts of instructions that read a value's memory, write it, or name the value at all."""
 
     reads: int = 0
     writes: int = 0
@@ -25,7 +25,7 @@ class MemoryCounts:
 
 @dataclass(slots=True)
 class MemoryUse:
-    """By value: memory uses of what is allocated or passed in, and how often each value is named."""
+    """The uses of memory by value, for parameters and allocations, and the number of times each value is named."""
 
     memory: dict[Value, MemoryCounts] = field(default_factory=dict)
     uses: Counter[Value] = field(default_factory=Counter)
@@ -33,17 +33,17 @@ class MemoryUse:
 
 def memory_use(function: Function) -> MemoryUse:
     """The reads and writes of every parameter and allocation of a function."""
-    found = MemoryUse({p.value: MemoryCounts() for p in function.parameters if isinstance(p.type, MemRef | GroupType)})
-    roots = {value: value for value in found.memory}
+    usage = MemoryUse({p.value: MemoryCounts() for p in function.parameters if isinstance(p.type, MemRef | GroupType)})
+    roots = {value: value for value in usage.memory}
     for op in function.walk():
-        found.uses.update(op.operands)
-        _count(op, roots, found)
+        usage.uses.update(op.operands)
+        _count(op, roots, usage)
         for result in op.results:
             if isinstance(result.type, MemRef | GroupType):
                 source = next((roots[v] for v in op.operands if v in roots), None)
                 roots[result] = result if source is None else source
-                found.memory.setdefault(roots[result], MemoryCounts())
-    return found
+                usage.memory.setdefault(roots[result], MemoryCounts())
+    return usage
 
 
 def written_parameters(function: Function) -> set[Value]:
@@ -52,13 +52,13 @@ def written_parameters(function: Function) -> set[Value]:
     return {p.value for p in function.parameters if p.value in memory and memory[p.value].writes}
 
 
-def _count(op: Op, roots: dict[Value, Value], found: MemoryUse) -> None:
+def _count(op: Op, roots: dict[Value, Value], usage: MemoryUse) -> None:
     # Loading a memref out of a group reads a pointer, not the memory behind it.
     pointer = any(isinstance(result.type, MemRef) for result in op.results)
     for name, role in op.spec.roles.items():
         value = getattr(op, name) if isinstance(role, Operand) else None
         if not isinstance(role, Operand) or not isinstance(value, Value) or value not in roots:
             continue
-        use = found.memory[roots[value]]
+        use = usage.memory[roots[value]]
         use.reads += role.reads and not pointer
         use.writes += role.writes

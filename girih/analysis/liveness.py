@@ -1,4 +1,4 @@
-"""Up to where the values of a function are needed."""
+"""The last uses of a function's values."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from girih.ir.core import Function, Op, Region, Value
 
 
 def last_uses(function: Function) -> dict[Value, Op]:
-    """The last instruction, in program order, that reads each value; its region's owner if it stands in an inner one.
+    """The last instruction, in program order, that reads each value.
 
-    An instruction in a region other than the value's own counts as the instruction of the value's region around it.
+    An instruction in an inner region counts as the instruction of the value's own region that holds it.
     """
-    found: dict[Value, Op] = {}
+    last: dict[Value, Op] = {}
     home: dict[Value, Region] = {p.value: function.body for p in function.parameters}
 
     def visit(region: Region, owners: dict[Region, Op]) -> None:
         for op in region.ops:
             for value in op.operands:
                 inner = home.get(value)
-                found[value] = op if inner is region or inner is None else owners.get(inner, op)
+                last[value] = op if inner is region or inner is None else owners.get(inner, op)
             for own in op.regions:
                 for value in op.bindings:
                     home[value] = own
@@ -26,4 +26,4 @@ def last_uses(function: Function) -> dict[Value, Op]:
                 home[value] = region
 
     visit(function.body, {})
-    return found
+    return last

@@ -12,23 +12,23 @@ from girih.rules.row import Row, Undetermined
 from girih.source import Span
 
 PREFERRED_SUBGROUP_SIZES = (32, 16, 8, 64)
-"""What is chosen first where a kernel leaves the subgroup size open."""
+"""The sizes that are tried, in this order, where a kernel leaves the subgroup size open."""
 
 Question = tuple[Op, tuple[Row, ...]]
 """An instruction, and its rules that need to know the subgroup size."""
 
 
 def _questions(function: Function) -> list[Question]:
-    """The instructions that not every subgroup size suits."""
+    """The instructions that do not suit every subgroup size, with their rules on it."""
     rows: dict[str, tuple[Row, ...]] = {}
-    found: list[Question] = []
+    questions: list[Question] = []
     for op in function.walk():
         name = op.spec.mnemonic
         if name not in rows:
             rows[name] = tuple(row for row in function.language.rules[name] if row.needs == "subgroup_size")
         if rows[name]:
-            found.append((op, rows[name]))
-    return found
+            questions.append((op, rows[name]))
+    return questions
 
 
 def _fits(function: Function, question: Question, size: int, limits: DeviceLimits) -> bool:
@@ -48,11 +48,12 @@ def _holds(row: Row, subject: Subject) -> bool:
 def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[int]:
     """The subgroup sizes that suit the kernel."""
     questions = _questions(function)
-    return [n for n in _asked_sizes(function, limits) if all(_fits(function, one, n, limits) for one in questions)]
+    sizes = _asked_sizes(function, limits)
+    return [size for size in sizes if all(_fits(function, question, size, limits) for question in questions)]
 
 
 def _asked_sizes(function: Function, limits: DeviceLimits) -> list[int]:
-    """The subgroup sizes that suit what the kernel asks for."""
+    """The target's subgroup sizes, or the one that the kernel asks for, that divide its work-group."""
     wanted = function.subgroup_size
     sizes = limits.subgroup_sizes if wanted is None else (wanted,)
     if function.work_group_size is not None:
@@ -61,7 +62,7 @@ def _asked_sizes(function: Function, limits: DeviceLimits) -> list[int]:
 
 
 def no_subgroup_size(function: Function, limits: DeviceLimits) -> Diagnostic:
-    """What to say where no subgroup size is possible: bind.subgroup_size, at the instruction that leaves none."""
+    """The diagnostic `bind.subgroup_size` of a kernel that no size suits, at the instruction that leaves none."""
     left = _asked_sizes(function, limits)
     said = f"no subgroup size of {_listed(left or limits.subgroup_sizes)} suits all instructions of @{function.name}"
     labels: list[tuple[Span, str]] = []

@@ -1,10 +1,10 @@
-"""How the coordinates in a tensor follow from row and column of a matrix, where all sizes are known (001 8.X).
+"""The coordinates in a tensor as functions of row and column of a matrix, where all sizes are known (001 8.X).
 
 Linear indices are taken apart and put together again on the way through view and layout. Here an index is a sum of
 digits, each of which depends on the row alone or on the column alone, so that for most layouts every coordinate is
 found to be such a sum, too: then a tile is a window of the tensor, and a run of components lies in one block.
 
-Guarantee: where digits are given, they are the coordinates of every component, modulo 2^32 and all.
+Guarantee: where digits are given, they are the coordinates of every component, modulo 2^32 included.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Digit:
 
     @property
     def largest(self) -> int:
-        """The largest value."""
+        """The largest value of the digit."""
         return (self.count - 1) * self.weight
 
     @property
     def whole(self) -> bool:
-        """Whether the remainder changes nothing."""
+        """Whether the remainder changes nothing, because no quotient reaches `count`."""
         return self.divisor * self.count >= self.extent
 
     def of(self, x: int) -> int:
-        """The value for a row or column."""
+        """The value of the digit for a row or column."""
         return x // self.divisor % self.count * self.weight
 
 
@@ -45,30 +45,30 @@ Digits = tuple[Digit, ...]
 
 def index_digits(rows: int, columns: int, width: int) -> Digits | None:
     """The linear index of a component; None where it may pass 32 bits."""
-    found = (Digit(ROW, rows, 1, rows, width), Digit(COLUMN, columns, 1, columns, 1))
-    return _merged(found) if sum(d.largest for d in found) < 2**32 else None
+    digits = (Digit(ROW, rows, 1, rows, width), Digit(COLUMN, columns, 1, columns, 1))
+    return _merged(digits) if sum(d.largest for d in digits) < 2**32 else None
 
 
 def coordinates(index: Digits, sizes: Sequence[int]) -> tuple[Digits, ...] | None:
-    """The coordinate in each dimension, outermost first, of an index; None where it is no sum of digits."""
-    found: list[Digits] = []
+    """The coordinate in each dimension, outermost first, of an index; None where it is not a sum of digits."""
+    result: list[Digits] = []
     for size in reversed(sizes):
         apart = _apart(index, size)
         if apart is None:
             return None
         coordinate, index = apart
-        found.append(coordinate)
-    return tuple(reversed(found))
+        result.append(coordinate)
+    return tuple(reversed(result))
 
 
 def through_view(index: Digits, sizes: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> Digits | None:
-    """The linear index that a view makes of one; None where it may pass 32 bits or is no sum of digits."""
-    found = coordinates(index, [sizes[k] for k in order])
-    if found is None:
+    """The linear index that a view makes of another; None where it may pass 32 bits or is not a sum of digits."""
+    places = coordinates(index, [sizes[k] for k in order])
+    if places is None:
         return None
     moved = [
         replace(d, weight=d.weight * strides[k])
-        for k, digits in zip(order, found, strict=True)
+        for k, digits in zip(order, places, strict=True)
         for d in digits
         if strides[k]
     ]
@@ -76,7 +76,7 @@ def through_view(index: Digits, sizes: Sequence[int], strides: Sequence[int], or
 
 
 def _apart(index: Digits, size: int) -> tuple[Digits, Digits] | None:
-    """Remainder and quotient of an index."""
+    """The remainder and the quotient of an index by `size`; None where they are not sums of digits."""
     low: list[Digit] = []
     high: list[Digit] = []
     for digit in index:
@@ -97,11 +97,11 @@ def _apart(index: Digits, size: int) -> tuple[Digits, Digits] | None:
 
 
 def _merged(digits: Sequence[Digit]) -> Digits:
-    """Digits that are neighbours in one row or column as one; without those that are always 0."""
+    """The digits with neighbours in one row or column joined, without those that are always 0."""
     pending = sorted((d for d in digits if d.count > 1), key=lambda d: (d.axis, d.divisor))
-    found: list[Digit] = []
+    merged: list[Digit] = []
     for digit in pending:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if (
             last is not None
             and last.axis == digit.axis
@@ -109,7 +109,7 @@ def _merged(digits: Sequence[Digit]) -> Digits:
             and last.weight * last.count == digit.weight
         ):
             count = min(last.count * digit.count, -(-last.extent // last.divisor))
-            found[-1] = replace(last, count=count)
+            merged[-1] = replace(last, count=count)
         else:
-            found.append(digit)
-    return tuple(found)
+            merged.append(digit)
+    return tuple(merged)

@@ -1,7 +1,7 @@
-"""Which values differ between the work-items that execute them together.
+"""The values that differ between the work-items that execute them together.
 
-In an SPMD region a value is uniform where all work-items of a subgroup that are there have the same one; in a
-collective region where all of the work-group have. Uniform values cost one scalar instruction instead of one per lane.
+In an SPMD region a value is uniform where it is equal in all active work-items of a subgroup; in a collective region,
+where it is equal in all of the work-group. Uniform values cost one scalar instruction instead of one per lane.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _LARGEST_FLAT = 2**30
 
 def constants_of(function: Function) -> dict[Value, int]:
     """The integer constants of a function."""
-    found: dict[Value, int] = {}
+    constants: dict[Value, int] = {}
     for op in function.walk():
         if isinstance(op, Constant) and isinstance(op.value, int) and isinstance(op.result.type, Number):
-            found[op.result] = int(op.value)
-    return found
+            constants[op.result] = int(op.value)
+    return constants
 
 
 def flat_modes(op: Foreach, constants: dict[Value, int], lanes: int) -> tuple[int, ...]:
-    """The static sizes of the leading modes that are dealt out to lanes together, where the first alone is too short.
+    """The static sizes of the leading modes that are dealt out to lanes together, because the first is too short.
 
-    Otherwise only the first mode is: then the result is empty.
+    They are empty where the first mode alone is dealt out.
     """
     sizes: list[int] = []
     for start, stop in zip(op.start, op.stop, strict=True):
@@ -104,7 +104,7 @@ class _Analysis:
                     self.region(region)
 
     def components(self, op: CooperativeMatrixApply | CooperativeMatrixLoadTensor) -> None:
-        """The components of a line are the lanes; the lines of `apply` are columns."""
+        """Mark what varies in a region that computes components: the lanes are those of a line, in `apply` a column."""
         self.mark(v for v in op.bindings if not isinstance(op, CooperativeMatrixApply) or v is not op.column)
         for region in op.regions:
             self.region(region)

@@ -1,6 +1,6 @@
 """Binding: Python objects become the arguments of a launch, for every target alike.
 
-`names`     what a call gives, by position and by name, as one argument for each parameter
+`names`     the arguments of a call, by position and by name, as one for each parameter
 `views`     Python objects as NumPy arrays over the same memory: the buffer protocol, DLPack
 `scalars`   numbers that fit a scalar type, exactly
 `layout`    arrays against memref types: element type, shape, strides
@@ -10,5 +10,5 @@
 `memory`    a run of bytes with marks of what was written, and its views as elements of any type
 `bound`     memrefs and groups as an executor sees them: a view, an offset, a shape, strides
 `arrays`    all arguments of a launch: `bind` gives them private memory, `accept` the caller's own
-`report`    what can be wrong, and the list in which it is collected
+`report`    the codes of what can be wrong, and the list in which it is collected
 """

@@ -1,6 +1,6 @@
-"""Binding: the Python arguments of a launch become what the interpreter executes on.
+"""Binding: the arguments of a launch, checked against the parameters, as values that an executor works on.
 
-Every argument is held against its parameter's type and promises, and everything that is wrong with any of them is
+Every argument is checked against its parameter's type and promises, and everything that is wrong with any of them is
 reported in one `LaunchError`. A launch works on private memory (`arguments.claims`): the caller's arrays change in
 `Bound.commit`, and only there.
 """
@@ -47,7 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec:
-    """What binding must know of a parameter: its type, its promises, and whether the kernel writes to it.
+    """A parameter as binding sees it: its type, its promises, and whether the kernel writes to it.
 
     `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
     on a group they hold for every member).
@@ -70,10 +70,11 @@ class Uninitialized:
 
 
 def uninitialized(array: object) -> Uninitialized:
-    """Mark an array, or a list of arrays, whose contents must not be read before they are written.
+    """An argument that marks an array, or a list of arrays, as not to be read before it is written.
 
-    A kernel that does is stopped with a finding. The mark counts for all arguments that share the memory; what the
-    kernel does not write keeps its contents.
+    `array` is what the launch would take without the mark. The interpreter stops a kernel that reads an unwritten
+    element with the finding `run.uninitialized`; compiled code ignores the mark. The mark counts for all arguments that
+    share the memory; elements that the kernel does not write keep their values.
     """
     return Uninitialized(array)
 
@@ -107,7 +108,7 @@ Accepted = NDArray[Any] | Claim | GroupClaim
 
 
 def specification(parameter: Parameter, *, written: bool) -> ParameterSpec:
-    """What binding must know of a parameter of a kernel."""
+    """The specification of a kernel's parameter, with the promises of its attributes."""
     alignment = parameter.attributes.get("alignment")
     return ParameterSpec(
         parameter.name,
@@ -121,14 +122,15 @@ def specification(parameter: Parameter, *, written: bool) -> ParameterSpec:
 
 
 def _integers(parameter: Parameter, key: str) -> tuple[int, ...]:
-    found = parameter.attributes.get(key)
-    return tuple(x for x in found if isinstance(x, int)) if isinstance(found, tuple) else ()
+    value = parameter.attributes.get(key)
+    return tuple(x for x in value if isinstance(x, int)) if isinstance(value, tuple) else ()
 
 
 def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bound:
-    """Hold the arguments of a launch against the parameters (003 "Types") and give them memory.
+    """The arguments of a launch, checked against the parameters (003 "Types"), in private memory.
 
-    Mode i of a memref is axis i of its array. Raises LaunchError with everything that is wrong; codes: `BIND_CODES`.
+    Mode i of a memref is axis i of its array. Raises `LaunchError` with everything that is wrong; `BIND_CODES` lists
+    the codes.
     """
     accepted = accept(parameters, arguments)
     claims = [claim for item in accepted for claim in _claims(item)]
@@ -137,9 +139,9 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
 
 
 def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> list[Accepted]:
-    """Hold the arguments of a launch against the parameters, for a kernel that works in the caller's memory.
+    """The arguments of a launch, checked against the parameters (003 "Types"), in the caller's memory.
 
-    As `bind`, but nothing is copied, and marks of `uninitialized` do not count. Raises LaunchError.
+    Nothing is copied, and marks of `uninitialized` do not count. Raises `LaunchError` with everything that is wrong.
     """
     report = ArgumentReport()
     accepted = _accept_all(parameters, arguments, report)
@@ -155,7 +157,7 @@ def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> 
 def _accept_all(
     parameters: Sequence[ParameterSpec], arguments: Sequence[object], report: ArgumentReport
 ) -> list[Accepted]:
-    """The arguments that suit their parameters; of the others the report says what is wrong."""
+    """The arguments that suit their parameters; everything that is wrong with the others is reported."""
     if len(parameters) != len(arguments):
         report.diagnostics.append(wrong_count(parameters, len(arguments)))
     pairs = enumerate(zip(parameters, arguments, strict=False), 1)
@@ -166,7 +168,7 @@ def _accept_all(
 
 
 def _claims(item: Accepted) -> Sequence[Claim]:
-    """What an argument asks memory for."""
+    """The arrays of an argument that need memory: one for a memref, those of the members for a group."""
     if isinstance(item, GroupClaim):
         return item.members
     return (item,) if isinstance(item, Claim) else ()
@@ -247,7 +249,7 @@ def _accept_member(
     *,
     marked: bool,
 ) -> Claim | None:
-    """The memref that is a member of a group; without an offset and a shape, it is the member."""
+    """The memref in a member of a group: the whole member without an offset and a shape."""
     value, marked = _unwrap(value, marked)
     if value is not None and (offset or shape is not None):
         value = part_of_member(type, value, offset, shape, place, report)
@@ -257,7 +259,7 @@ def _accept_member(
 
 
 def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -> None:
-    """The attributes alignment, shape_gcd and stride_gcd (003 "Alignment attribute", "Greatest common divisor")."""
+    """Report broken promises on alignment and divisors (003 "Alignment attribute", "Greatest common divisor")."""
     if claim.array is None or not claim.extent:
         return
     remainder = claim.start % (spec.alignment or 1)

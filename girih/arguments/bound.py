@@ -1,4 +1,4 @@
-"""What an executor sees of the memref and group arguments of a launch. Nothing here checks anything."""
+"""The memref and group arguments of a launch as an executor sees them. Nothing here checks anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BoundMemRef:
 
 @dataclass(slots=True, eq=False)
 class BoundGroup:
-    """A group argument: the memrefs that its members are, behind the offset of its type; `null` for None."""
+    """A group argument: the memrefs in its members, behind the offset of its type; `null` where it is None."""
 
     members: tuple[BoundMemRef, ...]
     null: bool

@@ -1,4 +1,4 @@
-"""Arrays that were accepted, and the memory that a launch executes on: copies of what is written, views of what is not.
+"""Arrays that were accepted, and the memory that a launch works on: copies of what is written, views of what is not.
 
 Until `commit` the caller's arrays are untouched, and `commit` changes only their elements: the gaps between the
 elements of a strided array are neither read nor written. Arrays that share memory, whatever their element types, share
@@ -21,7 +21,7 @@ from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
 
 _PHASE = 128
-"""A private copy starts at the same address modulo this many bytes as what it stands for (the default alignment)."""
+"""The alignment in bytes modulo which a private copy starts at the address of its original (the default alignment)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,11 +51,11 @@ class Claim:
         self.end = self.start + (0 if self.array is None else self.extent * self.dtype.itemsize)
 
     def of_array(self, flat: NDArray[Any]) -> NDArray[Any]:
-        """Of one entry per element of the extent, those of the array's elements, in the array's shape."""
+        """The entries of the array's elements, in its shape, out of one entry per element of the extent."""
         return elements_of(flat, self.shape, self.strides)
 
     def bound(self) -> BoundMemRef:
-        """What the interpreter sees of it."""
+        """The memref argument that the interpreter works on."""
         return BoundMemRef(self.elements, self.shape, self.strides)
 
 
@@ -70,18 +70,18 @@ class Cluster:
 
 def clusters(claims: Iterable[Claim]) -> list[Cluster]:
     """The arrays that have elements, grouped by the memory they share."""
-    found: list[Cluster] = []
+    result: list[Cluster] = []
     for claim in sorted((claim for claim in claims if claim.extent and claim.array is not None), key=lambda c: c.start):
-        if found and claim.start < found[-1].end:
-            found[-1].claims.append(claim)
-            found[-1].end = max(found[-1].end, claim.end)
+        if result and claim.start < result[-1].end:
+            result[-1].claims.append(claim)
+            result[-1].end = max(result[-1].end, claim.end)
         else:
-            found.append(Cluster(claim.start, claim.end, [claim]))
-    return found
+            result.append(Cluster(claim.start, claim.end, [claim]))
+    return result
 
 
 def allocate(claims: Sequence[Claim]) -> None:
-    """Give every claim its memory."""
+    """Give every claim its memory: private copies of what is written, views of what is not."""
     for claim in claims:
         if claim.array is not None and not claim.extent:
             claim.elements = Memory(np.empty(0, np.uint8), None, claim.place.name).view(claim.dtype)
@@ -90,14 +90,14 @@ def allocate(claims: Sequence[Claim]) -> None:
 
 
 def _allocate(cluster: Cluster) -> None:
-    """Every array at its own place in one private buffer, or, where nothing is written, in the caller's memory."""
+    """Place every array in one private buffer, or, where nothing is written, in the caller's memory."""
     size = cluster.end - cluster.start
     copied = _private(cluster) if any(claim.written for claim in cluster.claims) else None
     marks = np.ones(size, np.bool_) if any(claim.uninitialized for claim in cluster.claims) else None
     for claim in cluster.claims:
         part = slice(claim.start - cluster.start, claim.end - cluster.start)
-        held = _read_only(claim) if copied is None else copied[part]
-        memory = Memory(held, None if marks is None else marks[part], claim.place.name)
+        content = _read_only(claim) if copied is None else copied[part]
+        memory = Memory(content, None if marks is None else marks[part], claim.place.name)
         claim.elements = view = memory.view(claim.dtype)
         if copied is not None and claim.array is not None:
             np.copyto(claim.of_array(view.data), claim.array)
@@ -121,7 +121,7 @@ def _write_back(claims: Sequence[Claim]) -> None:
 
 
 def _private(cluster: Cluster) -> NDArray[np.uint8]:
-    """Room for the bytes of a cluster."""
+    """A buffer for the bytes of a cluster, aligned as they are in the caller's memory."""
     size = cluster.end - cluster.start
     # Zeros rather than empty: pages that lie in gaps are then never touched.
     room = np.zeros(size + _PHASE, np.uint8)

@@ -1,8 +1,8 @@
-"""Groups: the offset, the shapes of the memrefs, and each memref as the part of its member that it is.
+"""Groups: the offset, the shapes of the memrefs, and the part of each member that is its memref.
 
 003 "Group type": loading element i gives `group[i] + offset`. A member is therefore the array from which the offset
-counts, and the memref begins that many elements behind its first. What is behind that must hold the memref; what else
-the array has is not the memref's.
+counts, and the memref begins that many elements behind its first. The array must hold the whole memref from there on;
+its other elements do not belong to the memref.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Shape = tuple[int, ...]
 class Group:
     """The arrays of a group argument, the offset of its type, and the shapes of its memrefs (003 "Group type").
 
-    Each member is the array from which the offset counts: its memref begins `offset` elements further on, and the array
-    must hold it from there. `offset` is needed where the type has `offset: ?`.
+    Each of `arrays` is the array from which the offset counts: its memref begins `offset` elements further on, in the
+    order of memory, and the array must hold it from there. `offset` is needed where the type has `offset: ?`.
 
     `shapes` has the shape of each memref, or its size where it has one mode. Where none is given, a memref behind an
     offset has the shape that its type says, or one mode that reaches to the end of the array; without an offset it has
     the shape of its array.
 
     An array has an axis for each mode, whose stride is the mode's, or one axis without gaps, on which the memref is
-    packed or has the strides of the type. A member may be None, a null pointer. A plain list of arrays does where there
-    is neither an offset to be given nor shapes.
+    packed or has the strides of the type. A member may be None, a null pointer. A plain list of arrays is enough where
+    neither an offset nor shapes must be given. A launch checks all of this, and raises `LaunchError`.
     """
 
     arrays: Sequence[object]
@@ -71,7 +71,7 @@ def group_offset(type: GroupType, given: object, place: ArgumentPlace, report: A
 def group_shapes(
     type: GroupType, given: object, count: int, place: ArgumentPlace, report: ArgumentReport
 ) -> list[Shape | None] | None:
-    """The shape that is given for each of `count` members, None where none is; None after a problem was reported."""
+    """The given shape of each of `count` members, None for one without; None after a problem was reported."""
     if given is None:
         return [None] * count
     if isinstance(given, np.ndarray):
@@ -108,7 +108,7 @@ def part_of_member(
 ) -> NDArray[Any] | None:
     """The elements of a member that are its memref; None after a problem was reported.
 
-    Whether the strides are those of the type is left to whoever binds it.
+    The strides are not compared with those of the type; binding does that.
     """
     array = as_array(value, place, report)
     if array is None or not check_dtype(type, array, place, report):
@@ -127,20 +127,20 @@ def part_of_member(
         return None
     strides = _strides(type, array, known)
     span = _extent(known, strides)
-    held = _extent(array.shape, [stride // array.itemsize for stride in array.strides])
-    if offset + span > held:
+    extent = _extent(array.shape, [stride // array.itemsize for stride in array.strides])
+    if offset + span > extent:
         message = f"{type} of shape {numbers(known)} reaches over {span} elements from the offset {offset} on"
         hint = f"pass the array from which the offset counts, with at least {offset + span} elements"
-        report.add("bind.group_memory", place, f"{message}; got an array that reaches over {held}", hint)
+        report.add("bind.group_memory", place, f"{message}; got an array that reaches over {extent}", hint)
         return None
     try:
-        part = _part(array, held, offset, known, strides)
+        part = _part(array, extent, offset, known, strides)
     except ValueError:
-        # What stands beside a size 0 may be of any size.
+        # Beside a size of 0, the other sizes may be anything.
         message = f"NumPy has no array of shape {numbers(known)} for {type}"
         report.add("bind.group_shape", place, message)
         return None
-    if held != array.size and not _part(_elements(array, held), held, offset, known, strides).all():
+    if extent != array.size and not _part(_elements(array, extent), extent, offset, known, strides).all():
         message = f"{type} of shape {numbers(known)} has elements in gaps of the array, from the offset {offset} on"
         report.add("bind.group_memory", place, message, "pass the array that this one is a view of")
         return None
@@ -155,7 +155,7 @@ def _known_shape(
     place: ArgumentPlace,
     report: ArgumentReport,
 ) -> Shape | None:
-    """The shape of the memref: the one that is given, that of the type, or what the array has behind the offset."""
+    """The shape of the memref: the given one, that of the type, or that of the array's rest behind the offset."""
     static = tuple(size for size in type.shape if size is not None)
     if shape is not None or len(static) == type.order:
         return static if shape is None else shape
@@ -164,12 +164,12 @@ def _known_shape(
         report.add("bind.group_shape", place, f"with an offset, the shape of {type} must be said", hint)
         return None
     (stride,) = _strides(type, array, (array.size,))
-    held = _extent(array.shape, (stride,))
-    if offset > held:
-        message = f"the offset {offset} lies behind the end of the array, which reaches over {held} elements"
+    extent = _extent(array.shape, (stride,))
+    if offset > extent:
+        message = f"the offset {offset} lies behind the end of the array, which reaches over {extent} elements"
         report.add("bind.group_memory", place, message)
         return None
-    return (-(-(held - offset) // stride),)
+    return (-(-(extent - offset) // stride),)
 
 
 def _strides(type: MemRef, array: NDArray[Any], shape: Shape) -> Shape:
@@ -179,19 +179,19 @@ def _strides(type: MemRef, array: NDArray[Any], shape: Shape) -> Shape:
 
 
 def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements of memory there are from the first to the last."""
+    """The number of elements of memory from the first to the last, gaps included."""
     reach = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     return 0 if 0 in shape else 1 + reach
 
 
-def _part(array: NDArray[Any], held: int, offset: int, shape: Shape, strides: Shape) -> NDArray[Any]:
-    """Elements of the memory of an array that reaches over `held` of them."""
-    flat = as_strided(array, (held,), (array.itemsize,))
+def _part(array: NDArray[Any], extent: int, offset: int, shape: Shape, strides: Shape) -> NDArray[Any]:
+    """The elements of a memref in the memory of an array that reaches over `extent` elements."""
+    flat = as_strided(array, (extent,), (array.itemsize,))
     return elements_of(flat[offset:], shape, strides)
 
 
-def _elements(array: NDArray[Any], held: int) -> NDArray[np.bool_]:
-    """Which places of the memory of an array are elements of it."""
-    flags = np.zeros(held, np.bool_)
+def _elements(array: NDArray[Any], extent: int) -> NDArray[np.bool_]:
+    """The mask of an array's own elements among the `extent` elements of memory that it reaches over."""
+    flags = np.zeros(extent, np.bool_)
     as_strided(flags, array.shape, [stride // array.itemsize for stride in array.strides])[...] = True
     return flags

@@ -23,7 +23,7 @@ from girih.ir.types import Extent, MemRef, packed_strides
 def claim_array(
     type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, written: bool
 ) -> Claim | None:
-    """The array as the type addresses it; None where the type cannot address it. Everything wrong was reported."""
+    """The array as the type addresses it; None where it cannot, after everything that is wrong was reported."""
     array = as_array(value, place, report)
     if array is None:
         return None
@@ -52,13 +52,13 @@ def null_claim(type: MemRef, place: ArgumentPlace) -> Claim:
 
 
 def effective_strides(type: MemRef, array: NDArray[Any]) -> tuple[int, ...]:
-    """The strides in elements; where no two elements tell them, those of the type, or as if packed."""
+    """The strides in elements; those that no two elements show are those of the type, or as if packed."""
     known = {mode: array.strides[mode] // array.itemsize for mode in significant(array)}
     return strides_for(type, array.shape, known)
 
 
 def strides_for(type: MemRef, shape: Sequence[int], told: Mapping[int, int]) -> tuple[int, ...]:
-    """The strides of all modes for a shape: some are told, the others are those of the type, or as if packed."""
+    """The strides of all modes for a shape: those in `told`, and otherwise those of the type, or as if packed."""
     strides: list[int] = []
     packed = 1
     for mode, (size, static) in enumerate(zip(shape, type.strides, strict=True)):
@@ -74,7 +74,7 @@ def significant(array: NDArray[Any]) -> list[int]:
 
 
 def check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
-    """Whether an array has the element type of a memref; a problem is reported."""
+    """Whether an array has the element type of a memref; reports another type."""
     expected, given = DTYPES[type.element], array.dtype
     if given == expected:
         return True
@@ -148,7 +148,7 @@ def _expected_strides(type: MemRef, shape: Sequence[int]) -> tuple[Extent, ...]:
 
 
 def stride_flaw(mode: int, array: NDArray[Any]) -> str | None:
-    """What keeps the stride of an axis from being that of a mode, in words."""
+    """The reason, in words, why the stride of an axis cannot be that of a mode; None where it can."""
     stride = array.strides[mode]
     if stride == 0:
         return f"mode {mode} has stride 0, all its elements are the same one (a broadcast view)"
@@ -171,7 +171,7 @@ def _overlap(shape: Sequence[int], strides: dict[int, int]) -> str:
 
 
 def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str:
-    """A way out that also brings results back."""
+    """A way to pass the array that also brings results back, in words."""
     modes = significant(array)
     dtype = _dtype_name(DTYPES[type.element])
     shape = tuple(given if size is None else size for size, given in zip(type.shape, array.shape, strict=True))
@@ -189,7 +189,7 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
 
 
 def _describe(array: NDArray[Any]) -> str:
-    """Dtype, shape and strides in elements, as messages give them."""
+    """The dtype, the shape and the strides in elements of an array, as messages give them."""
     size = array.itemsize or 1
     whole = all(stride % size == 0 for stride in array.strides)
     strides = numbers(stride // size if whole else stride for stride in array.strides)

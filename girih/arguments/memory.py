@@ -20,21 +20,27 @@ Mask = NDArray[np.bool_]
 
 _PAIR = np.dtype([("low", np.uint64), ("high", np.uint64)])
 _MARKS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: _PAIR}
-"""By the size of an element: a number, or two, as wide as it."""
+"""The type of an element's marks by its size in bytes: a number, or two, as wide as the element."""
 
 _WHOLE: dict[int, Any] = {size: np.ones(size, np.bool_).view(wide).reshape(()) for size, wide in _MARKS.items()}
 """The mark of an element whose bytes were all written."""
 
 
 def elements_of(flat: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """Of entries in a row, one for each element of a memory, those of an array's elements; strides count elements."""
+    """The entries of an array's elements out of a row with one entry for each element of a memory.
+
+    Strides count elements.
+    """
     # A stride that leads to no second element may be larger than NumPy takes.
     steps = [stride * flat.itemsize if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
     return as_strided(flat, shape, steps)
 
 
 def bytes_of(flags: Mask, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> Mask:
-    """Of flags for bytes in a row, those of an array's elements of so many bytes; strides count elements."""
+    """The flags of an array's elements, of `size` bytes each, out of a row with a flag for each byte of a memory.
+
+    Strides count elements.
+    """
     return elements_of(flags, (*shape, size), (*(stride * size for stride in strides), 1))
 
 
@@ -43,8 +49,8 @@ class Memory:
     """A run of bytes: those of an array from its first to its last element, or those of an allocation.
 
     `bytes` has one dimension; it is read-only where the kernel does not write. `marks` is None where everything may be
-    read, else it says of each byte whether it was written. What shares memory shares its bytes and its marks.
-    `complete` says that all bytes are known to be written: marks never go.
+    read; otherwise it says of each byte whether it was written. Arrays that share memory share its bytes and marks.
+    `complete` says that all bytes are known to be written, which stays so: no mark is ever removed.
     """
 
     bytes: NDArray[np.uint8]
@@ -59,13 +65,13 @@ class Memory:
     def view(self, dtype: np.dtype[Any], first: int = 0) -> ElementView:
         """The memory as elements of a type, the first of which begins at byte `first`; views in use are shared."""
         key = (dtype, first)
-        found = self._views.get(key)
-        if found is None:
-            found = self._views[key] = self._viewed(dtype, first)
-        return found
+        known = self._views.get(key)
+        if known is None:
+            known = self._views[key] = self._viewed(dtype, first)
+        return known
 
     def count(self, marked: int) -> None:
-        """Note that so many bytes were marked, some of them perhaps again."""
+        """Note that `marked` bytes were marked, some of them perhaps again."""
         self._until_counted -= marked
         if self.marks is not None and self._until_counted <= 0:
             size = self.marks.size
@@ -102,7 +108,7 @@ class ElementView:
 
     @property
     def followed(self) -> Array | None:
-        """The marks, as long as some byte may not have been written."""
+        """The marks, as long as some byte may be unwritten; None after that."""
         return None if self.memory.complete else self.marks
 
     def mark(self, places: Any) -> None:
@@ -113,12 +119,12 @@ class ElementView:
             self.memory.count(np.size(places) * marks.itemsize)
 
     def unwritten(self, places: Any) -> Mask | None:
-        """Where of elements, picked by an index into `data`, some byte was never written; None where all were."""
+        """The mask of elements with unwritten bytes among those that an index into `data` picks; None for none."""
         marks = self.followed
         return None if marks is None else self.incomplete(marks[places])
 
     def incomplete(self, marks: Array) -> Mask | None:
-        """Where marks of elements are not whole; None where all are."""
+        """A mask of the marks of elements that are not whole; None where all are."""
         # Most often all are, which the bytes tell faster.
         if marks.flags.c_contiguous and marks.ndim and marks.view(np.bool_).all():
             return None

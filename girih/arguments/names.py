@@ -1,4 +1,4 @@
-"""Arguments by name: from what a call gives, by position and by name, to one argument for each parameter in order.
+"""Arguments by name: those of a call, by position and by name, as one argument for each parameter in order.
 
 The rules are Python's own: positional arguments come first, and each parameter gets one. Only names and counts are
 looked at here; the values are looked at when they are bound.
@@ -16,25 +16,25 @@ from girih.source import NOWHERE, Span
 
 
 class NamedParameter(Protocol):
-    """What must be known of a parameter here."""
+    """A parameter as far as counting arguments needs it."""
 
     @property
     def name(self) -> str:
-        """Its name without `%`."""
+        """The name of the parameter, without `%`."""
 
     @property
     def type(self) -> Type:
-        """Its type."""
+        """The type of the parameter."""
 
     @property
     def span(self) -> Span:
-        """Where the program declares it."""
+        """The place where the program declares the parameter."""
 
 
 def in_order(
     parameters: Sequence[Parameter], positional: Sequence[object], named: Mapping[str, object]
 ) -> tuple[object, ...] | None:
-    """One argument for each parameter, in their order; None where names and counts do not meet the parameters."""
+    """One argument for each parameter, in their order; None where names and counts do not match the parameters."""
     if len(positional) + len(named) != len(parameters):
         return None
     try:
@@ -59,7 +59,7 @@ def name_problems(
 
 
 def wrong_count(parameters: Sequence[NamedParameter], given: int) -> Diagnostic:
-    """What to say of a number of arguments that is not the number of parameters."""
+    """The diagnostic of a number of arguments that is not the number of parameters."""
     wanted = len(parameters)
     listed = ", ".join(f"%{p.name}: {p.type}" for p in parameters) or "none"
     span = parameters[min(given, wanted - 1)].span if parameters else NOWHERE
@@ -71,7 +71,7 @@ def wrong_count(parameters: Sequence[NamedParameter], given: int) -> Diagnostic:
 def _problems(
     function: Function, signature: str, count: int, named: Collection[str], options: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    """What is wrong with names, those of the call first; a parameter that was probably meant is not said to miss."""
+    """The diagnostics of wrong names, those of the call first; a parameter that was probably meant is left out."""
     parameters = function.parameters
     numbers = {p.name: number for number, p in enumerate(parameters)}
     open = [p.name for p in parameters[count:] if p.name not in named]

@@ -1,6 +1,6 @@
-"""What can be wrong with the arguments of a launch, and the list in which it is collected.
+"""The codes of everything that can be wrong with the arguments of a launch, and the list of what is wrong.
 
-Every code that binding uses stands in `BIND_CODES`; `Report.add` refuses any other. Nothing here needs NumPy.
+Every code that binding uses is in `BIND_CODES`; `ArgumentReport.add` refuses any other. Nothing here needs NumPy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BIND_CODES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ArgumentPlace:
-    """The argument that is spoken of: its name without `%` (a member of a group is `G[3]`), counted from 1."""
+    """The place of an argument: its number from 1, and its name without `%`; a member of a group is `G[3]`."""
 
     name: str
     position: int
@@ -65,17 +65,17 @@ class ArgumentReport:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def add(self, code: str, place: ArgumentPlace, message: str, hint: str | None = None) -> None:
-        """Record one problem of one argument."""
+        """Record one problem of one argument. Raises `InternalError` for a code outside `BIND_CODES`."""
         self.add_at(code, place.span, f"{place}: {message}", hint)
 
     def add_at(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
-        """Record one problem of the launch as a whole."""
+        """Record one problem at a place of the program. Raises `InternalError` for a code outside `BIND_CODES`."""
         if code not in BIND_CODES:
             raise InternalError(f"binding has no code {code}")
         self.diagnostics.append(Diagnostic(code, message, span, hint=hint))
 
 
 def numbers(values: Iterable[int | None]) -> str:
-    """Sizes or strides as a tuple is written; None is `?`."""
+    """The sizes or strides in words, as Python writes a tuple; None is `?`."""
     shown = ["?" if value is None else str(value) for value in values]
     return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"

@@ -1,7 +1,7 @@
 """Scalar arguments: a value that fits the type exactly as the rules say, or a diagnostic; never a silent change.
 
 Integers take whole numbers in range, floating types also integers (rounded to the nearest value), complex types real
-numbers too. Booleans are no numbers. A finite value that would become infinite is refused.
+numbers too. Booleans are not numbers. A finite value that would become infinite is refused.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def bind_scalar(
 
 
 def _python_number(value: object) -> PythonNumber | None:
-    """The value as a plain Python number of the same kind; None where it is no number of a known precision."""
+    """The value as a plain Python number of the same kind; None where it is not a number of a known precision."""
     if isinstance(value, np.ma.MaskedArray):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -132,7 +132,7 @@ def _hint(family: str, number: PythonNumber | None) -> str | None:
 
 
 def _shown(number: object) -> str:
-    """A number as it is written; giant integers by their size, as Python refuses to print them."""
+    """The number in words; giant integers by their size, since Python refuses to print them."""
     if isinstance(number, int) and number.bit_length() > 128:
         return f"an integer of {number.bit_length()} bits"
     return str(number)

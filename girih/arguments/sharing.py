@@ -1,7 +1,7 @@
 """Members of groups that share memory which the kernel writes: such a launch is refused, on every target alike.
 
-What the language says of groups leaves open what a kernel would see then, and executors need not agree: the interpreter
-lays the members of a group side by side. Arrays that lie between each other's elements share nothing.
+The language leaves open what a kernel would see then, and executors need not agree: the interpreter lays the members of
+a group side by side. Arrays that lie between each other's elements share nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONFLICTS = {
     _READ_MEMBER: _WRITTEN | _WRITTEN_MEMBER,
     _WRITTEN_MEMBER: _READ | _WRITTEN | _READ_MEMBER | _WRITTEN_MEMBER,
 }
-"""With which other uses of a byte the use by an argument conflicts."""
+"""The uses of a byte that conflict with each use by an argument."""
 
 
 def refuse_shared_members(claims: Sequence[Claim], members: Collection[Claim], report: ArgumentReport) -> None:
@@ -37,7 +37,7 @@ def refuse_shared_members(claims: Sequence[Claim], members: Collection[Claim], r
 
 
 def _look_closely(cluster: Cluster, members: frozenset[Claim], report: ArgumentReport) -> None:
-    """Look at every byte of arrays whose ranges of addresses overlap."""
+    """Report the conflicts among arrays whose ranges of addresses overlap, byte by byte."""
     uses = np.zeros(cluster.end - cluster.start, np.uint8)
     seen: list[Claim] = []
     for claim in cluster.claims:
@@ -57,7 +57,7 @@ def _use(claim: Claim, members: frozenset[Claim]) -> int:
 
 
 def _bytes(flags: NDArray[Any], claim: Claim, cluster: Cluster) -> NDArray[Any]:
-    """Of flags for the bytes of a cluster, those of an array's elements."""
+    """The flags of an array's elements out of those for the bytes of a cluster."""
     return bytes_of(flags[claim.start - cluster.start :], claim.shape, claim.strides, claim.dtype.itemsize)
 
 

@@ -1,7 +1,7 @@
-"""Python objects as NumPy arrays over the same memory: what a kernel writes there, the caller's object shows.
+"""Python objects as NumPy arrays over the same memory: the caller's object shows what a kernel writes.
 
-Nothing is copied, with one exception that cannot lose a result: an object whose DLPack
-cannot be used but that has `__array__` is taken as a read-only array, which binding refuses where the kernel writes.
+Nothing is copied, with one exception that cannot lose a result: an object whose DLPack cannot be used but that has
+`__array__` is taken as a read-only array, which binding refuses where the kernel writes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _shared_array(exporter: Any) -> NDArray[Any]:
 
 
 def _brain_float_bits(exporter: Any) -> Any:
-    """A bf16 tensor of torch as 16-bit integers over the same memory, as NumPy's DLPack has no bf16; else None."""
+    """A bf16 tensor of torch as 16-bit integers over its memory, since NumPy's DLPack has no bf16; else None."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(exporter, torch.Tensor) or exporter.dtype != torch.bfloat16:
         return None
@@ -99,7 +99,7 @@ def _brain_float_bits(exporter: Any) -> Any:
 
 
 def _writable(exporter: Any, array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory, writeable where the exporter allows it.
+    """An array over the memory of `array`, writeable where the exporter allows it.
 
     NumPy takes DLPack without a version as read-only; `__array__` of the same object tells whether it is, provided
     that it is the same memory.

@@ -6,7 +6,7 @@ from girih.ir.types import BF16, F16, F32, Number
 
 
 def accumulator(type: Number) -> Number:
-    """The type of sums of a type: f32 for f16 and bf16, otherwise the type itself."""
+    """The type in which numbers of a type are summed: f32 for f16 and bf16, otherwise the type itself."""
     return F32 if type in (F16, BF16) else type
 
 

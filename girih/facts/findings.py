@@ -1,7 +1,7 @@
-"""The words of every `run.*` finding, so that all executors say the same of the same mistake.
+"""The words of every `run.*` finding, so that all executors report a mistake in the same words.
 
-A function for each mistake gives its code and message, and how the place is put into words; which argument, index and
-shape it is about, only an executor can tell.
+A function for each mistake gives the code and the message of its finding, and a template for its place; the executor
+adds the argument, the index and the shape.
 """
 
 from __future__ import annotations
@@ -39,52 +39,52 @@ RUN_CODES = {
     "run.emit": "the target has no such output",
     "run.target": "an instruction that the target cannot execute",
 }
-"""What a run can end with, by code."""
+"""The codes of the findings that a run can end with, each with its meaning."""
 
 TENSOR_ALIGNMENT = 16
-"""The base of a tensor is a multiple of so many bytes (001 8.X, Issue (1))."""
+"""The number of bytes of which the base of a tensor is a multiple (001 8.X, Issue (1))."""
 
 BlockedAccess = CooperativeMatrixLoadBlockedInterleaved | CooperativeMatrixStoreBlockedInterleaved
 
 
 @dataclass(frozen=True, slots=True)
 class FindingWords:
-    """The code and message of a finding; `place` puts index and shape into words, as `diagnostics.in_words` does."""
+    """The code and the message of a finding; `place` is a template that `diagnostics.in_words` fills."""
 
     code: str
     message: str
     place: str = "index ({}) of shape ({})"
 
     def at(self, index: Sequence[int], shape: Sequence[int]) -> str:
-        """The message with the place."""
+        """The message with the place of an index in a shape."""
         return f"{self.message}: {in_words(self.place, index, shape)}"
 
 
-# --- memory ----------------------------------------------------------------------------------
+# Memory.
 
 
 def refused(op: Op, target: str, reason: str) -> FindingWords:
-    """An instruction that a target has no way to execute."""
+    """The words for an instruction that a target cannot execute."""
     return FindingWords("run.target", f"the target {target} cannot execute `{op.spec.mnemonic}`: {reason}")
 
 
 def null(name: str) -> FindingWords:
-    """An access to a memref or group that is None."""
+    """The words for an access to a memref or group that is None."""
     return FindingWords("run.null", f"%{name} has no memory behind it")
 
 
 def lifetime_ended(name: str) -> FindingWords:
-    """An access to local memory after its end."""
+    """The words for an access to local memory after its end."""
     return FindingWords("run.lifetime", f"the lifetime of %{name} has ended")
 
 
 def unwritten(op: Op, name: str) -> FindingWords:
-    """A read of what nobody wrote."""
+    """The words for a read of an element that was never written."""
     return _unwritten(op.spec.mnemonic, name)
 
 
 def unwritten_blocks(op: BlockedAccess, name: str) -> FindingWords:
-    """A read of blocks of which nobody wrote some part."""
+    """The words for a read of blocks of which some part was never written."""
     return _unwritten(_blocked(op), name)
 
 
@@ -93,12 +93,12 @@ def _unwritten(instruction: str, name: str) -> FindingWords:
 
 
 def outside(op: Op, name: str) -> FindingWords:
-    """An index outside the shape of a memref or the size of a group."""
+    """The words for an index outside the shape of a memref or the size of a group."""
     return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside %{name}")
 
 
 def outside_blocks(op: BlockedAccess, count: int, name: str) -> FindingWords:
-    """Blocks of so many elements that do not lie in a memref."""
+    """The words for blocks of `count` elements in all that do not lie in a memref."""
     message = f"`{_blocked(op)}` of {count} elements outside %{name}"
     return FindingWords("run.out_of_bounds", message, "from element ({}) of ({})")
 
@@ -107,52 +107,52 @@ def _blocked(op: BlockedAccess) -> str:
     return f"{op.spec.word}.{op.order.value}"
 
 
-# --- views -----------------------------------------------------------------------------------
+# Views.
 
 
 def wrong_slice(number: int, name: str) -> FindingWords:
-    """A slice of `subview` that is negative, empty or outside."""
+    """The words for a slice of `subview` that is negative, empty or outside."""
     message = f"slice {number} of `subview` is not inside %{name}"
     return FindingWords("run.subview", message, "offset, size ({}) in a mode of size ({})")
 
 
 def wrong_sizes(mode: int, name: str) -> FindingWords:
-    """Sizes of `expand` that do not make the mode."""
+    """The words for sizes of `expand` whose product is not the size of the mode."""
     message = f"the sizes do not make mode {mode} of %{name}"
     return FindingWords("run.expand", message, "{product}, where the mode has {shape[0]}")
 
 
 def gap(mode: int, name: str) -> FindingWords:
-    """Modes of `fuse` with a gap between them."""
+    """The words for modes of `fuse` with a gap between them."""
     return FindingWords("run.fuse", f"modes {mode} and {mode + 1} of %{name} do not lie without a gap")
 
 
-# --- numbers and control ---------------------------------------------------------------------
+# Numbers and control.
 
 
 def division_by_zero() -> FindingWords:
-    """An integer divided by zero."""
+    """The words for an integer divided by zero."""
     return FindingWords("run.division_by_zero", "an integer is divided by zero")
 
 
 def shift(bits: int) -> FindingWords:
-    """A shift of an integer of so many bits by a negative amount or too far."""
+    """The words for a shift of an integer of `bits` bits by a negative amount or too far."""
     return FindingWords("run.shift", f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}")
 
 
 def step() -> FindingWords:
-    """A loop whose step is not positive."""
+    """The words for a loop whose step is not positive."""
     return FindingWords("run.step", "the step of a loop is not positive")
 
 
 def not_uniform(op: Op, operand: str, *, work_group: bool) -> FindingWords:
-    """An operand that the work-items of a subgroup or work-group must share, and do not."""
+    """The words for an operand that must be equal in a subgroup or work-group, and is not."""
     message = f"`{operand}` of `{op.spec.mnemonic}` differs between the work-items of a {_scope(work_group)}"
     return FindingWords("run.not_uniform", message)
 
 
 def divergent(op: Op, *, work_group: bool) -> FindingWords:
-    """An instruction that all work-items of a subgroup or work-group must meet."""
+    """The words for an instruction that not all work-items of a subgroup or work-group meet."""
     message = f"`{op.spec.mnemonic}` is met by some work-items of the {_scope(work_group)} only"
     return FindingWords("run.divergent", message)
 
@@ -162,17 +162,17 @@ def _scope(work_group: bool) -> str:
 
 
 def no_such_work_item() -> FindingWords:
-    """A broadcast from a lane that the subgroup has not."""
+    """The words for a broadcast from a lane that the subgroup does not have."""
     return FindingWords("run.out_of_bounds", "`subgroup_broadcast` from a work-item that does not exist")
 
 
 def budget(kernel: str, steps: int) -> FindingWords:
-    """A launch that executes more instructions than it may."""
+    """The words for a launch that executes more instructions than it may."""
     message = f"@{kernel} executed more than {steps} instructions; if it is meant to, launch it with a larger max_steps"
     return FindingWords("run.budget", message)
 
 
-# --- shapes of BLAS-like instructions --------------------------------------------------------
+# Shapes of BLAS-like instructions.
 
 A_AND_B = "a and b differ in shape"
 A_AND_C = "a and c differ in shape"
@@ -186,14 +186,14 @@ OUTER_PRODUCT_AND_C = "a b^T and c differ in shape"
 
 
 def shapes(op: Op, differ: str) -> FindingWords:
-    """Two shapes that must be equal; `differ` is one of the texts above."""
+    """The words for two shapes that must be equal; `differ` is a text such as `A_AND_B`."""
     return FindingWords("run.size", f"`{op.spec.mnemonic}`: {differ}", "({}) and ({})")
 
 
 def named_shapes(
     op: Op, differ: str, left: Sequence[int], right: Sequence[int], operands: Sequence[tuple[str, Sequence[int]]]
 ) -> FindingWords:
-    """Two shapes that must be equal, with the names and shapes of all operands."""
+    """The words for two shapes that must be equal, with the names and shapes of all operands."""
     listed = ", ".join(f"%{name} is {_by(shape)}" for name, shape in operands)
     message = f"`{op.spec.mnemonic}`: {differ}, {_by(left)} and {_by(right)}; {listed}"
     return FindingWords("run.size", message)
@@ -203,24 +203,23 @@ def _by(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "a scalar"
 
 
-# --- tensors ---------------------------------------------------------------------------------
-# What is wrong with the numbers of a layout or view, `girih.addressing` says of numbers that are known. The templates
-# below are its words for numbers that are known only at run time.
+# Tensors. `girih.addressing` says what is wrong with a layout or view of known numbers; the templates below are its
+# words for numbers that are known only at run time.
 
 
 def no_model(what: str, violations: Sequence[str]) -> FindingWords:
-    """A layout or view that there cannot be (`NO_LAYOUT`, `NO_VIEW`), and which rules it breaks."""
+    """The words for an illegal layout or view (`NO_LAYOUT`, `NO_VIEW`), with the rules that it breaks."""
     return FindingWords("run.tensor_layout", f"{what}: {'; '.join(violations)}")
 
 
 def number_outside(what: str, name: str, low: int, section: str) -> FindingWords:
-    """A number of a layout or view that is outside its range."""
+    """The words for a number of a layout or view that is outside its range."""
     place = f"{name} = {{}} is outside {low} .. {{}}; choose {name} in that range [{section}]"
     return FindingWords("run.tensor_layout", what, place)
 
 
 def stride_too_large(what: str, position: int, factors: int, fix: str, section: str) -> FindingWords:
-    """A stride of a dense array, a product of so many numbers, that is no unsigned number of 32 bits."""
+    """The words for a stride of a dense array, a product of `factors` numbers, that exceeds 32 bits."""
     most = 2**32 - 1
     listed = " * ".join(f"{{index[{number}]}}" for number in range(factors))
     place = f"stride[{position}] would be {listed} = {{shape[0]}}, over 2^32-1 = {most}; {fix} [{section}]"
@@ -228,7 +227,7 @@ def stride_too_large(what: str, position: int, factors: int, fix: str, section: 
 
 
 def stride_too_small(position: int, section: str) -> FindingWords:
-    """A stride that is less than what the next dimension takes."""
+    """The words for a stride that is less than what the next dimension takes."""
     following = f"stride[{position + 1}] * ceiling(dimension[{position + 1}] / block_size[{position + 1}])"
     numbers = "{index[1]} * ceiling({index[2]} / {index[3]}) = {shape[0]}"
     fix = f"make stride[{position}] at least {{shape[0]}}, or order dimensions by stride and permute in a view"
@@ -237,7 +236,7 @@ def stride_too_small(position: int, section: str) -> FindingWords:
 
 
 def offset_too_large(position: int, section: str) -> FindingWords:
-    """Offsets of slices whose sum is no signed number of 32 bits."""
+    """The words for offsets of slices whose sum is not a signed number of 32 bits."""
     place = (
         f"offset[{position}] = {{index[0]}} + {{index[1]}} = {{shape[0]}} is no signed 32-bit integer; "
         f"slice the tensor once, from its origin [{section}]"
@@ -246,36 +245,39 @@ def offset_too_large(position: int, section: str) -> FindingWords:
 
 
 def element_too_large() -> FindingWords:
-    """An element whose index is no unsigned number of 32 bits."""
+    """The words for an element whose index is not an unsigned number of 32 bits."""
     fix = "move the base (element_offset) near the region and make the layout smaller [001 8.X tensorCoordToLinear]"
     place = f"element [{{}}] has an index beyond 2^32-1 with strides ({{}}); {fix}"
     return FindingWords("run.tensor_layout", NO_LAYOUT, place)
 
 
 def layout_without_dimensions(dimension: str) -> str:
-    """The violation of a layout whose dimensions are as they were created, listed as a tuple is."""
+    """The violation by a layout whose dimensions were never set; `dimension` lists them as a tuple."""
     fix = "call set_dimension, and slice after it [000 OpCreateTensorLayoutNV]"
     return f"the dimensions of the layout were never set: they are ({dimension}); {fix}"
 
 
 def view_without_dimensions() -> str:
-    """The violation of a view whose dimensions are as they were created."""
+    """The violation by a view whose dimensions were never set."""
     return "the dimensions of the view were never set; call set_dimension [000 OpCreateTensorViewNV]"
 
 
 def misaligned(op: Op, name: str) -> FindingWords:
-    """A tensor whose base is not aligned."""
+    """The words for a tensor whose base is not aligned."""
     where = f"the base of `{op.spec.mnemonic}`, %{name} at the offset"
     return FindingWords("run.misaligned", f"{where}, is no multiple of {TENSOR_ALIGNMENT} bytes")
 
 
 def undefined(op: Op) -> FindingWords:
-    """A component outside a layout that says nothing of what is outside."""
+    """The words for a component outside a layout whose clamp mode leaves it undefined."""
     message = f"`{op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
     return FindingWords("run.undefined", message, "component ({}) of ({})")
 
 
 def aliasing(op: Op, count: int, name: str, component: tuple[int, int], shape: tuple[int, int]) -> FindingWords:
-    """So many elements of memory that several components of a matrix are stored to, the first of these components."""
+    """The words for `count` elements of memory to which several components of a matrix are stored.
+
+    `component` is the row and column of the first of these, in a matrix of `shape`.
+    """
     what = f"stores {plural(count, 'element')} of %{name} more than once"
     return FindingWords("run.aliasing", f"`{op.spec.mnemonic}` {what}, first component {component} of {shape}")

@@ -1,9 +1,9 @@
-"""ln 2 in turns, to as many bits as the exact angle of 2^(iy) takes for any y of f64."""
+"""The number ln 2 in turns (of 2 pi), with the bits that the exact angle of 2^(iy) needs for any y of f64."""
 
 from __future__ import annotations
 
 TURN_BITS = 1216
-"""The bits behind the point: those that the largest f64 pushes in front of it, and 245 more."""
+"""The number of bits behind the point: those that the largest f64 moves in front of it, and 245 more."""
 
 # floor(2^1216 ln 2 / (2 pi)), from Machin's series for pi and ln 2 in integers; `tests/facts` computes it again.
 LN2_IN_TURNS = int(

@@ -1,5 +1,5 @@
-"""What a rule row is, for whatever has rules: rows, the predicates they are made of, and how they are applied.
+"""Rules as rows of tables: the rows, the predicates that they are made of, and their application to a subject.
 
-A row knows neither the ir nor SPIR-V: what it is applied to is any object, and its vocabulary is extended by those who
-know that object (`girih.ir.terms`, `girih.ir.predicates`).
+A row knows neither the ir nor SPIR-V: a subject may be any object, and the modules that know the object extend the
+vocabulary (`girih.ir.terms`, `girih.ir.predicates`).
 """

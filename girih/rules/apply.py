@@ -16,12 +16,12 @@ from girih.source import Span
 Label = tuple[Span, str]
 
 Labels = Callable[[Row, Subject[Any]], tuple[Sequence[Label], Sequence[Label]]]
-"""From a row that fails to the guilty places, the first of which is the diagnostic's, and to further ones."""
+"""A function from a failing row to the guilty places, the first of which is the diagnostic's, and to further places."""
 
 
 def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span, labels: Labels) -> list[Diagnostic]:
-    """What the rows of an owner (a mnemonic) say about a subject; `span` is its place as a whole."""
-    found: list[Diagnostic] = []
+    """The diagnostics of the rows of an owner (a mnemonic) that a subject fails; `span` is the whole subject's."""
+    diagnostics: list[Diagnostic] = []
     wrong: frozenset[str] = frozenset()
     for row in rows:
         if wrong and not wrong.isdisjoint(row.blames.split()):
@@ -29,12 +29,12 @@ def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span,
         try:
             if row.holds.holds(subject):
                 continue
-            found.append(diagnose(owner, row, subject, span, labels))
+            diagnostics.append(diagnose(owner, row, subject, span, labels))
         except Undetermined:
             continue
         if row.severity == "error":
             wrong = wrong.union(row.blames.split())
-    return found
+    return diagnostics
 
 
 def diagnose(owner: str, row: Row, subject: Subject[Any], span: Span, labels: Labels) -> Diagnostic:

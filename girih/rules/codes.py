@@ -1,6 +1,6 @@
-"""Codes as they can be looked up: what each says and, where a row stands behind it, what that row asks and why.
+"""Codes as they can be looked up: the meaning of each and, for the code of a row, what the row demands and why.
 
-The generated reference and `girih explain` show the same.
+The generated reference and `girih explain` show these words.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from girih.rules.row import Row
 
 WIDTH = 100
-"""The width of what `girih explain` prints."""
+"""The characters of a line that `girih explain` prints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A code that a program, a launch or a run can be told."""
+    """A code of a diagnostic or a finding."""
 
     code: str
     severity: str
@@ -29,12 +29,12 @@ class Code:
 
     @property
     def owner(self) -> str:
-        """What has the rule: the code without the rule's id."""
+        """The owner of the rule, such as a mnemonic: the code without the rule's id."""
         return self.code.rpartition(".")[0]
 
     @property
     def id(self) -> str:
-        """The id of the rule, without what has it."""
+        """The id of the rule: the code without its owner."""
         return self.code.rpartition(".")[2]
 
 
@@ -49,24 +49,24 @@ def _code_of(owner: str, row: Row) -> Code:
 
 
 def explained(code: Code) -> list[str]:
-    """A code as lines of text."""
+    """The explanation of a code, as lines of text."""
     lines = [f"{code.code} ({code.severity})", "", *wrapped(code.says), ""]
     told = {"rule": code.rule, "blames": code.blames, "source": code.source, "needs": code.needs}
     return [*lines, *(line for title, text in told.items() if text for line in entry(title, text))]
 
 
 def listed(code: Code) -> list[str]:
-    """A code in a list of many."""
+    """The lines of a code in a list of many."""
     severity = "" if code.severity == "error" else f" ({code.severity})"
     return textwrap.wrap(f"{code.code}{severity}: {code.says}", WIDTH, initial_indent="  ", subsequent_indent=" " * 6)
 
 
 def wrapped(text: str) -> list[str]:
-    """A paragraph, indented."""
+    """The lines of an indented paragraph."""
     return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def entry(title: str, text: str) -> list[str]:
-    """A title of at most eight letters, and what belongs to it."""
+    """The lines of a text beside its title, which has at most eight letters."""
     return textwrap.wrap(text, WIDTH, initial_indent=f"  {title:<8}", subsequent_indent=" " * 10,
                          break_long_words=False)  # fmt: skip

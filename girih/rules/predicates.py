@@ -1,4 +1,4 @@
-"""Predicates over terms that need not know what the terms are about."""
+"""Predicates over terms, whatever the terms measure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from girih.rules.terms import Term, show
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equal(Predicate):
-    """Two terms have the same value; `mend` takes the two where they have not."""
+    """The predicate that two terms have equal values; `mend` makes a hint of two that are not equal."""
 
     left: Term
     right: Term
@@ -39,7 +39,7 @@ def _is(term: Term, subject: Subject[Any]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Satisfies(Predicate):
-    """A term passes a test that the other predicates cannot express; `words` say which."""
+    """The predicate that a term passes a test of its own; `words` say which."""
 
     term: Term
     words: str
@@ -57,18 +57,18 @@ class Satisfies(Predicate):
 
 
 def at_least(term: Term, least: int) -> Satisfies:
-    """A number is not smaller than a bound."""
+    """The predicate that a number is not smaller than a bound."""
     return Satisfies(term, f"≥ {least}", lambda v: v is None or v >= least)
 
 
 def each_at_least(term: Term, least: int) -> Satisfies:
-    """No entry of a list is smaller than a bound."""
+    """The predicate that no entry of a list is smaller than a bound."""
     return Satisfies(term, f"each ≥ {least}", lambda v: all(e is None or e >= least for e in v))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divides(Predicate):
-    """The first number divides the second."""
+    """The predicate that the first number divides the second."""
 
     divisor: Term
     term: Term
@@ -86,7 +86,7 @@ class Divides(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class When(Predicate):
-    """A predicate that counts only where a modifier is set."""
+    """A predicate that must hold only where a modifier is set."""
 
     modifier: str
     then: Predicate
@@ -107,7 +107,7 @@ class When(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holds(Predicate):
-    """A restriction that needs a function of its own; the words say what it asks, `found` what came."""
+    """A predicate with a function of its own; `words` say what it demands, `found` says what came."""
 
     words: str
     test: Callable[[Subject[Any]], bool]

@@ -1,9 +1,9 @@
-"""Rows, and what they are made of: a row holds a predicate to a subject, and says what is wrong where it fails.
+"""Rows and their parts: a row applies a predicate to a subject, and says what is wrong where it fails.
 
 Rows, predicates and terms are compared by identity: they hold functions, of which no two are equal.
 
-A term that has no value, because an operand has the wrong kind or an error before it, raises `Undetermined`: the row
-then says nothing, another one does.
+A term without a value, because an operand has the wrong kind or is itself in error, raises `Undetermined`: the row then
+says nothing, since another one does.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Facts = TypeVar("Facts")
 
 
 class Undetermined(Exception):
-    """A term has no value here."""
+    """A term has no value for this subject."""
 
 
 class Subject(NamedTuple, Generic[Facts]):
-    """What a row is applied to: an instruction (or a function, a parameter, a type) and what is known around it."""
+    """The subject of a row: an instruction (or a function, a parameter, a type), and the facts known around it."""
 
     op: Any
     facts: Facts
 
 
 class Predicate(ABC):
-    """Something that holds or not; it evaluates, prints itself, and says what came where it fails."""
+    """A statement that holds or not for a subject, with its words, and the words for what came where it fails."""
 
     __slots__ = ()
 
@@ -41,14 +41,14 @@ class Predicate(ABC):
 
     @abstractmethod
     def holds(self, subject: Subject[Any]) -> bool:
-        """Whether it holds; raises `Undetermined` where that cannot be said."""
+        """Whether the predicate holds. Raises `Undetermined` where that cannot be said."""
 
     @abstractmethod
     def came(self, subject: Subject[Any]) -> str:
-        """What was found instead."""
+        """The words for what came instead."""
 
     def hint(self, subject: Subject[Any]) -> str | None:
-        """A way to mend it, where the predicate knows one."""
+        """The fix in words, where the predicate knows one."""
         return None
 
 
@@ -56,7 +56,7 @@ class Predicate(ABC):
 class Row:
     """One restriction: its id, the operands it blames, the predicate, the words, and its source.
 
-    `needs` names the fact of a device that the row depends on; `at` finds the guilty place where that is no operand.
+    `needs` names the fact of a device that the row depends on; `at` finds a guilty place that is not an operand.
     """
 
     id: str

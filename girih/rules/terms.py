@@ -1,4 +1,4 @@
-"""Quantities of a subject, and how they are shown. A term knows the names of fields, not what they hold."""
+"""Quantities of a subject, and their texts. A term knows the names of fields, but not what the fields contain."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from girih.rules.row import Subject
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A quantity of an instruction."""
+    """A quantity of a subject, with its text."""
 
     text: str
     value: Callable[[Subject[Any]], Any]
 
 
 def count(name: str) -> Term:
-    """The length of a list."""
+    """The term for the length of the list in a field."""
     return Term(f"number of {name}", lambda s: len(getattr(s.op, name)))
 
 
 def held(name: str) -> Term:
-    """A constant that is part of the instruction."""
+    """The term for the constant in a field."""
     return Term(name, lambda s: getattr(s.op, name))
 
 
 def number(value: object) -> Term:
-    """A fixed quantity."""
+    """The term for a fixed number."""
     return Term(show(value), lambda _: value)
 
 
 def computed(text: str, value: Callable[[Subject[Any]], Any]) -> Term:
-    """A quantity that takes a few lines to work out."""
+    """The term for a quantity that a function works out."""
     return Term(text, value)
 
 
 def show(value: object) -> str:
-    """A quantity as the text of a language has it; what is known only at run time is `?`."""
+    """The value as the text of a language has it; `?` for one that is known only at run time."""
     match value:
         case None:
             return "?"
