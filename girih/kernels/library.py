@@ -1,12 +1,12 @@
-"""One function for each kernel of the library: it gives the kernel, loaded for a type and for sizes.
+"""One function for each kernel of the library: it returns the kernel, loaded for a type and for sizes.
 
 All functions take their options by name. They raise `ValueError`, in words and with the choices, for an option that is
-not offered, and for a target that does not exist. What a launch raises is said at `girih.Kernel`. Arrays are in the
+not offered, and for a target that does not exist. A launch raises what `girih.Kernel` raises. Arrays are in the
 layout of the language: the first mode is contiguous (`order="F"` in NumPy). Where a kernel has a `beta`, what it writes
 to is not read for `beta=0`.
 
-Matrices that do not fit together are found when the kernel touches what is not there, with one exception: cooperative
-matrices count what is outside as zero (003 "Cooperative matrix load").
+Matrices that do not fit together are found when the kernel accesses an element that does not exist, with one exception:
+cooperative matrices count elements outside as zero (003 "Cooperative matrix load").
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def gemm(
 
     op(A) is M x K, op(B) is K x N, C is M x N, of any size; op(X) is X or its transpose. A and B are of `type`, any
     number type; alpha, beta and C of `accumulator`, at least as wide (i32 for narrow integers and f32 for narrow
-    floating types if left out). Grid: ceil(M / 32) x ceil(N / 32). The sizes of A and B must fit C: what is missing
-    counts as zero. 003 "Cooperative matrix mul add".
+    floating types if left out). Grid: ceil(M / 32) x ceil(N / 32). The sizes of A and B must fit C: missing
+    elements count as zero. 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm", type, accumulator)
     return _kernel("gemm", target, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)
@@ -262,7 +262,7 @@ def histogram(*, bins: int = 256, type: str = "i32", target: str | None = None) 
 
 
 def scan(*, type: str = "f32", target: str | None = None) -> tuple[Kernel, Kernel]:
-    """Y[i] := X[0] + ... + X[i]: `totals[grid](X, T)`, then `scan[grid](X, T, Y)`; both kernels are returned.
+    """Y[i] := X[0] + ... + X[i] in two kernels: `totals[grid](X, T)`, then `scan[grid](X, T, Y)`.
 
     X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
     ceil(length / 1024).
@@ -336,7 +336,7 @@ def convolution(
 def blocked_interleaved(
     *, order: str = "row", stride: int = 1, type: str = "f32", target: str | None = None
 ) -> tuple[Kernel, Kernel]:
-    """A row-major matrix to interleaved blocks and back: `pack[grid](A, B)`, `unpack[grid](B, A)`; both are returned.
+    """A row-major matrix to interleaved blocks and back, two kernels: `pack[grid](A, B)` and `unpack[grid](B, A)`.
 
     A is N x M, M rows side by side, B has M N elements, of i8, i32 or a floating type. The blocks, of 4 rows of 16
     bytes, come by `order`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. In row order M is a

@@ -1,4 +1,4 @@
-"""Weights in blocks of 32 with a common scale, as `gemv_q4_0` and its relatives take them: from numbers and back.
+"""Weights in blocks of 32 with a common scale, as `gemv_q4_0` and its relatives take them: to blocks and back.
 
 A block starts with its scale d, of type f16. In q4_0 follow 16 bytes, 18 in all: byte k holds weight k in its low half
 and weight k + 16 in its high half, and a weight is (q - 8) d. In q8_0 follow 32 signed bytes, 34 in all, and a weight
@@ -26,19 +26,19 @@ _SCALE = 2
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a block holds its weights: its size in bytes, its scale, and its numbers from weights and back."""
+    """The form of a block: its size in bytes, and the functions for its scale and for its bytes, there and back."""
 
     size: int
     scale: Callable[[NDArray[np.float32]], NDArray[np.float32]]
-    """The scale of blocks [..., 32]: [..., 1]."""
+    """The function from blocks `[..., 32]` of weights to their scales `[..., 1]`."""
     pack: Callable[[NDArray[np.float32]], NDArray[np.uint8]]
-    """The bytes behind the scale, of weights that were divided by the scale."""
+    """The function from weights that were divided by the scale to the bytes behind the scale."""
     unpack: Callable[[NDArray[np.uint8]], NDArray[np.int8]]
-    """The numbers that scales are multiplied with."""
+    """The function from the bytes behind the scale to the integers by which the scale is multiplied."""
 
 
 def _scale_q4_0(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The weight of largest magnitude becomes -8, the end of the range that reaches farther."""
+    """The scale by which the weight of largest magnitude becomes -8, the end of the range that reaches farther."""
     import numpy as np
 
     at = np.abs(weights).argmax(axis=-1, keepdims=True)
@@ -87,11 +87,11 @@ FORMATS = {
 
 
 def quantize(weights: ArrayLike, format: str) -> NDArray[np.int8]:
-    """The blocks of a matrix M x K of numbers, rounded to nearest: an array bytes x K / 32 x M of int8.
+    """The blocks of a matrix M x K of numbers, rounded to nearest: an int8 array of bytes x K / 32 x M.
 
-    `format` is "q4_0" (18 bytes) or "q8_0" (34 bytes). Each block is divided by its scale before that is rounded to
-    f16. Raises `ValueError` for another format, what is no matrix of real numbers, a K that is no multiple of 32, and
-    weights that are not finite or whose scale exceeds f16.
+    `format` is "q4_0" (18 bytes) or "q8_0" (34 bytes). Each block is divided by its scale before the scale is rounded
+    to f16. Raises `ValueError` for another format, for `weights` that are not a matrix of real numbers, for a K that is
+    not a multiple of 32, and for weights that are not finite or whose scale exceeds f16.
     """
     import numpy as np
 
@@ -107,17 +107,17 @@ def quantize(weights: ArrayLike, format: str) -> NDArray[np.int8]:
     with np.errstate(over="ignore"):  # Infinity is refused below.
         blocks = matrix.astype(np.float32).reshape(matrix.shape[0], matrix.shape[1] // WEIGHTS, WEIGHTS)
     scale, divided = _divided(known, blocks)
-    held = np.empty((*blocks.shape[:2], known.size), np.uint8)
-    held[..., :_SCALE] = scale.view(np.uint8)
-    held[..., _SCALE:] = known.pack(divided)
-    return held.view(np.int8).T
+    content = np.empty((*blocks.shape[:2], known.size), np.uint8)
+    content[..., :_SCALE] = scale.view(np.uint8)
+    content[..., _SCALE:] = known.pack(divided)
+    return content.view(np.int8).T
 
 
 def dequantize(blocks: NDArray[Any], format: str) -> NDArray[np.float32]:
-    """The matrix M x K of numbers that blocks stand for, exactly: each is a product of a scale and a small integer.
+    """The float32 matrix M x K that blocks stand for, exactly: each number is a scale times a small integer.
 
-    `blocks` is an array bytes x K / 32 x M of int8 or uint8, as `quantize` gives it. Raises `ValueError` for another
-    format, another number of bytes, and what is no such array.
+    `blocks` is an array of bytes x K / 32 x M, int8 or uint8, as `quantize` gives it; `format` is "q4_0" or "q8_0".
+    Raises `ValueError` for another format, another number of bytes, and `blocks` that are not such an array.
     """
     import numpy as np
 
@@ -128,9 +128,9 @@ def dequantize(blocks: NDArray[Any], format: str) -> NDArray[np.float32]:
     if blocks.shape[0] != known.size:
         raise ValueError(f"dequantize: a block of {format} has {known.size} bytes; found {blocks.shape[0]} in the "
                          f"first dimension of {blocks.shape}")  # fmt: skip
-    held = np.ascontiguousarray(blocks.T).view(np.uint8)
-    scale = np.ascontiguousarray(held[..., :_SCALE]).view(np.float16).astype(np.float32)
-    numbers = known.unpack(held[..., _SCALE:]).astype(np.float32)
+    content = np.ascontiguousarray(blocks.T).view(np.uint8)
+    scale = np.ascontiguousarray(content[..., :_SCALE]).view(np.float16).astype(np.float32)
+    numbers = known.unpack(content[..., _SCALE:]).astype(np.float32)
     return (numbers * scale).reshape(blocks.shape[2], blocks.shape[1] * WEIGHTS)
 
 
@@ -141,7 +141,7 @@ def _format(format: str) -> Format:
 
 
 def _is_real(matrix: NDArray[Any]) -> bool:
-    """Whether numbers are floating, of NumPy or narrower ones that cast to f32, or integers."""
+    """Whether a matrix holds integers or floating-point numbers, of NumPy or narrower ones that cast to f32."""
     import numpy as np
 
     return matrix.dtype.kind in "fiu" or (matrix.dtype.kind == "V" and np.can_cast(matrix.dtype, np.float32))
@@ -159,6 +159,6 @@ def _divided(known: Format, blocks: NDArray[np.float32]) -> tuple[NDArray[np.flo
         raise ValueError(f"quantize: the scale of a block is a number of f16, up to {largest:g}; the largest weight is "
                          f"{np.abs(blocks).max():g}: scale the weights")  # fmt: skip
     scale = exact.astype(np.float16)
-    # A scale that is rounded to 0 makes zeros of all weights.
+    # A scale that is rounded to 0 turns all weights into zeros.
     inverse = np.divide(np.float32(1), exact, out=np.zeros_like(exact), where=scale != 0)
     return scale, blocks * inverse

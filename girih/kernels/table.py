@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import TypeGuard
 
 Choice = tuple[str, ...] | tuple[bool, ...] | tuple[int, ...] | range
-"""What a definition may be: one of some values, or a whole number from a range."""
+"""The values that a definition may have: some values, or the whole numbers of a range."""
 
 FLOATING = ("f16", "bf16", "f32", "f64")
 INTEGER = ("i8", "i16", "i32", "i64")
@@ -25,7 +25,7 @@ BLOCK_COLUMNS = {"i8": 16, "i32": 4, "f16": 8, "bf16": 8, "f32": 4, "f64": 2}
 """The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
 
 PADDING = {"zero": "constant", "edge": "clamp_to_edge", "mirror": "mirror_repeat"}
-"""What is outside of an image, and the clamp mode of a tensor layout that says so (001 4.1.X)."""
+"""The clamp mode of a tensor layout (001 4.1.X) by the word for what is outside of an image."""
 
 WIDER = {
     "i8": ("i32", "i64"),
@@ -44,12 +44,12 @@ WIDER = {
 
 @dataclass(frozen=True, slots=True)
 class LibraryEntry:
-    """A kernel: one line on it, what its definitions may be, how its grid follows from sizes, its functions."""
+    """A kernel: a line that describes it, the choices of its definitions, its grid, and its functions."""
 
     says: str
     definitions: Mapping[str, Choice]
     grid: tuple[tuple[str, int], ...]
-    """For each mode of the grid: of what there are how many to a work-group."""
+    """For each mode of the grid, the size that it follows from, and how much of that a work-group takes."""
     functions: tuple[str, ...] = ()
     """The functions of the text; empty stands for one with the name of the kernel."""
 
@@ -68,7 +68,7 @@ def _tiles(size: int) -> tuple[tuple[str, int], ...]:
 
 
 def _padded(dim: int) -> tuple[str, ...]:
-    """The types of layouts of so many dimensions that pad."""
+    """The types of tensor layouts of `dim` dimensions whose clamp modes pad."""
     return tuple(f"tensor_layout<{dim},{mode}>" for mode in PADDING.values())
 
 
@@ -206,14 +206,14 @@ TABLE: dict[str, LibraryEntry] = {
 
 
 def entry(name: str) -> LibraryEntry:
-    """The row of a kernel. Raises `KeyError` for a name that is not there."""
+    """The row of a kernel. Raises `KeyError` for a name that is not in the table."""
     if name not in TABLE:
         raise KeyError(f"there is no kernel {name!r}; there are {', '.join(TABLE)}")
     return TABLE[name]
 
 
 def choices(allowed: Choice) -> str:
-    """What a definition may be, in words."""
+    """The choices of a definition, in words."""
     if not isinstance(allowed, range):
         return "one of " + ", ".join(spelled(value) for value in allowed)
     if allowed == SIZE:
@@ -222,14 +222,14 @@ def choices(allowed: Choice) -> str:
 
 
 def spelled(value: object) -> str:
-    """A value as the language writes it."""
+    """The value as the language writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def checked(name: str, definitions: Mapping[str, object]) -> dict[str, object]:
-    """Definitions of a kernel that are allowed, as `girih.load` takes them; whole numbers of NumPy become Python's.
+    """The definitions of a kernel as `girih.load` takes them; whole numbers of NumPy become Python's.
 
-    Raises `ValueError` with the choices.
+    Raises `ValueError`, with the choices, for a value that is not allowed.
     """
     allowed = entry(name).definitions
     for key, value in definitions.items():
@@ -239,7 +239,7 @@ def checked(name: str, definitions: Mapping[str, object]) -> dict[str, object]:
 
 
 def is_whole(value: object) -> TypeGuard[Integral]:
-    """Whether a value is a whole number, of Python or of NumPy; truth values are none."""
+    """Whether a value is a whole number, of Python or of NumPy; a truth value is not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -250,9 +250,9 @@ def _is_allowed(value: object, allowed: Choice) -> bool:
 
 
 def accumulator_of(name: str, type_: str, accumulator: str | None) -> str:
-    """The type of sums: the given one where it suits the type of the products, else the preferred one.
+    """The type of sums of products of a type: the given one, or the preferred one where none is given.
 
-    Raises `ValueError` with the choices.
+    Raises `ValueError`, with the choices, for one that does not suit the products.
     """
     checked(name, {"type": type_})
     known = [t for t in WIDER[type_] if t in entry(name).definitions["accumulator"]]
@@ -265,7 +265,7 @@ def accumulator_of(name: str, type_: str, accumulator: str | None) -> str:
 
 
 def layout_of(name: str, dim: int, padding: str) -> str:
-    """The type of the layout of an image with so many dimensions. Raises `ValueError` with the choices."""
+    """The type of the layout of an image with `dim` dimensions. Raises `ValueError` for an unknown padding."""
     if padding not in PADDING:
         raise ValueError(f"{name}: padding is {padding!r}; it must be {choices(tuple(PADDING))}")
     return f"tensor_layout<{dim},{PADDING[padding]}>"

@@ -1,4 +1,4 @@
-"""Where the texts of the kernels are, what their definitions are by default, and on which grid they are launched."""
+"""The texts of the kernels, the defaults of their definitions, and the grids on which they are launched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def path(name: str) -> Path:
 
 
 def defaults(name: str) -> dict[str, str]:
-    """The definitions of a kernel that may be replaced, as its text gives them. Raises `KeyError` as `path` does."""
+    """The definitions of a kernel that may be replaced, as its text gives them. Raises `KeyError` for another name."""
     offered = entry(name).definitions
     text = path(name).read_text(encoding="utf-8")
     return {key: value for key, value in re.findall(r"^\$(\w+) = (.+)$", text, re.M) if key in offered}
@@ -32,7 +32,7 @@ def grid_for(name: str, *sizes: SupportsIndex) -> tuple[int, ...]:
     """The grid of a kernel for sizes, which its documentation names: `grid_for("gemm", M, N)`.
 
     Raises `KeyError` for a name that is not in `names()`, `ValueError` for the wrong number of sizes, or one that is
-    negative or no whole number.
+    negative or not a whole number.
     """
     modes = entry(name).grid
     whole = [int(size) for size in sizes if is_whole(size)]
