@@ -1,14 +1,14 @@
 """Compiled code on disk, so that the next process need not compile it again.
 
-The folder is `$GIRIH_CACHE_DIR`, or `girih` in `$XDG_CACHE_HOME` or `~/.cache`. Whoever writes to it brings it down to
-`$GIRIH_CACHE_SIZE` bytes (256 MiB); what was not used for longest goes first, and 0 means no cache. An entry that is
-larger by itself is neither written nor read; it stays for processes whose limit it suits. Any number of processes may
-use the folder.
+The folder is `$GIRIH_CACHE_DIR`, or `girih` in `$XDG_CACHE_HOME` or `~/.cache`. A process that writes to it brings it
+down to `$GIRIH_CACHE_SIZE` bytes (256 MiB); the entries that were not used for longest go first, and 0 means no cache.
+A single entry that exceeds the limit is neither written nor read; it stays for processes with a larger limit. Any
+number of processes may use the folder.
 
-What is read will be executed, so it is believed only if the folder and the file are ours, nobody else may write to
-them, and the checksum over everything agrees; other entries are removed with a `CacheWarning`, and so is what turns out
-to be of no use later (`Cache.drop`). A folder that cannot be written means that nothing is kept, with one warning.
-Systems without POSIX permissions have no cache.
+Entries will be executed, so an entry is believed only if the user owns the folder and the file, nobody else may write
+to them, and the checksum over everything agrees; other entries are removed with a `CacheWarning`, and so are entries
+that turn out to be of no use later (`Cache.drop`). Nothing is kept in a folder that cannot be written, after one
+warning. Systems without POSIX permissions have no cache.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DEFAULT_BYTES = 256 * 1024 * 1024
 _MAGIC = b"girih code 1\n"
 _CHECKSUM_BYTES = 32
 _START = len(_MAGIC) + _CHECKSUM_BYTES
-"""Where the code begins in an entry."""
+"""The byte of an entry at which the code begins."""
 _SUFFIX = ".code"
 _TEMPORARY = ".new-"
 _ABANDONED_SECONDS = 3600.0
@@ -44,16 +44,16 @@ _SUPPORTED = hasattr(os, "geteuid") and os.open in os.supports_dir_fd and hasatt
 
 
 class CacheWarning(UserWarning):
-    """Something is wrong with the cache of compiled code; programs run as without it."""
+    """A fault of the cache of compiled code, without which programs run as well."""
 
 
 class _EntryRefused(Exception):
-    """An entry, or the folder, is not to be believed."""
+    """An entry, or the folder, that must not be believed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A folder of compiled code by key, bounded in bytes. No method raises for what is wrong with the folder."""
+    """A folder of compiled code by key, of a bounded number of bytes. No method raises for a faulty folder."""
 
     folder: Path | None
     limit: int = DEFAULT_BYTES
@@ -65,7 +65,7 @@ class Cache:
         return Cache(_folder() if _SUPPORTED and limit else None, limit)
 
     def get(self, key: str) -> bytes | None:
-        """What was kept under a key; None where nothing is there that can be believed."""
+        """The code that was kept under a key; None where there is none that can be believed."""
         if self.folder is None:
             return None
         try:
@@ -98,7 +98,7 @@ class Cache:
             _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
 
     def _drop(self, folder: int, name: str, why: str) -> None:
-        """Remove an entry and say so; where it stays, it is said once."""
+        """Remove an entry, with a warning; with only one for an entry that cannot be removed."""
         place = self.folder and self.folder / name
         try:
             _remove(folder, name)
@@ -108,7 +108,7 @@ class Cache:
         _warn(f"the cached code {place} was dropped: {why}")
 
     def put(self, key: str, code: bytes) -> None:
-        """Keep code under a key; whoever reads meanwhile finds the old entry, the new one or none."""
+        """Keep code under a key; processes that read meanwhile see the old entry, the new one or none."""
         if self.folder is None or len(code) > self.limit:
             return
         try:
@@ -123,7 +123,7 @@ class Cache:
 
 
 def digest(*parts: str | bytes) -> str:
-    """A key for all of these parts together, each with its length."""
+    """The key of these parts together, each with its length."""
     whole = sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -150,10 +150,10 @@ _COMPILER = ("analysis", "back", "ir", "ops")
 
 @lru_cache(maxsize=1)
 def _compiler() -> str:
-    """Which compiler this is: a change of one of its files makes all that it compiled stale.
+    """The identity of this compiler: a change of one of its files makes stale all code that it compiled.
 
-    A file is taken to be the same where our version, its path, size and time of change are: reading all of them would
-    take longer than loading a kernel. The version stands in the first file of the package.
+    A file counts as unchanged where girih's version and the path, size and time of change are equal: reading all files
+    would take longer than loading a kernel. The version is in the first file of the package.
     """
     package = Path(__file__).parent.parent
     version = (package / "__init__.py").read_bytes()
@@ -161,7 +161,7 @@ def _compiler() -> str:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Path, size and time of change of each Python file in a folder, in some fixed order."""
+    """The path, size and time of change of each Python file in a folder, in a fixed order."""
     with os.scandir(folder) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -196,7 +196,7 @@ def _limit(asked: str) -> int:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    """The folder as a descriptor, verified: what is done through it cannot land in another folder."""
+    """The descriptor of the verified folder, through which nothing can land in another folder."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _refuse_foreign(os.fstat(descriptor))
@@ -215,7 +215,7 @@ def _refuse_foreign(status: os.stat_result) -> None:
 
 
 def _verified(folder: int, name: str, key: str, limit: int) -> bytes | None:
-    """The code of an entry, whose time of use becomes now; None where there is more of it than the limit."""
+    """The code of an entry, whose time of use becomes now; None for an entry that exceeds the limit."""
     # Nothing but a plain file may be opened: a pipe would block.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(name, flags, dir_fd=folder)
@@ -227,7 +227,7 @@ def _verified(folder: int, name: str, key: str, limit: int) -> bytes | None:
         if status.st_size > limit + _START:
             return None
         data = file.read(status.st_size)
-        # Where it cannot be noted that it was used, it is as good.
+        # An entry whose time of use cannot be noted is as good.
         with suppress(OSError):
             if os.utime in os.supports_fd:
                 os.utime(descriptor)
@@ -244,7 +244,7 @@ def _checksum(key: str, code: bytes) -> bytes:
 
 
 def _write(folder: int, key: str, code: bytes) -> None:
-    """A file of its own first, then the name: an entry is there as a whole or not at all."""
+    """Write an entry under another name, then give it its own: it is there as a whole or not at all."""
     temporary = f"{_TEMPORARY}{os.getpid()}-{token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
@@ -259,7 +259,7 @@ def _write(folder: int, key: str, code: bytes) -> None:
 
 
 def _shrink(folder: int, limit: int) -> None:
-    """Remove what was used least recently until nine tenths of the limit are left, and what writers left behind."""
+    """Remove the least recently used entries until nine tenths of the limit are left, and the remains of writers."""
     entries: list[tuple[float, int, str]] = []
     with os.scandir(folder) as found:
         for entry in found:
@@ -298,7 +298,7 @@ def _warn_once(message: str) -> None:
 
 
 def _warn(message: str) -> None:
-    """Warn of a line of the user's: the innermost one that is not in this package."""
+    """Warn at the user's line: the innermost one that is not in this package."""
     package = str(Path(__file__).parent.parent) + os.sep
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):

@@ -1,4 +1,4 @@
-"""What stands behind a target: the protocol that every target's own room fulfils. Imports nothing that is heavy."""
+"""The protocols of the device behind a target, which every target's own package fulfils. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class Executor(Protocol):
-    """What runs one kernel."""
+    """The way of running one kernel."""
 
     call: Callable[..., object]
-    """`call(grid, *arguments)` runs the kernel and waits for it; what it returns, if not None, goes to `settle`."""
+    """`call(grid, *arguments)` runs the kernel and waits for it; a result other than None must go to `settle`."""
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """What is left to do after a call that returned something: mostly to raise what is to be raised."""
+        """Finish a call that returned `result`, which is not None: mostly, raise its exception."""
 
     def with_options(self, options: Mapping[str, Any]) -> Executor:
         """The executor with these options of a launch in place of its own; the target's row has checked them."""
@@ -27,15 +27,15 @@ class Executor(Protocol):
 class TargetDevice(Protocol):
     """The processor or interpreter that a target's name stands for.
 
-    `settings` are those that the target's row has, as they were chosen, and `limits` are the row's: the kernel was
-    checked against them, and its sizes are chosen by them.
+    `settings` are the chosen words of the settings in the target's row, and `limits` are the row's: the kernel was
+    checked against them, and they bound the choice of its sizes.
     """
 
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> Executor:
-        """What runs a kernel. Raises `CompileError` for what the target refuses."""
+        """The executor of a kernel. Raises `CompileError` for a kernel that the target refuses."""
 
     def summary(self) -> ExecutionSummary:
-        """How the language is executed."""
+        """The summary of how the device executes the language."""
 
 
 @runtime_checkable
@@ -43,15 +43,15 @@ class EmittingDevice(TargetDevice, Protocol):
     """The device of a target whose row offers forms of the compiled kernel."""
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
-        """A kernel in a form that the target's row offers. Raises `CompileError` for what the target refuses."""
+        """The kernel in a form that the target's row offers. Raises `CompileError` for one that the target refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSummary:
-    """How a device executes the language, in words.
+    """The way in which a device executes the language, in words.
 
-    `facts` are about the device itself, by what they are; `types` has each scalar type, and `matrices` each scope of a
-    matrix, by its word in the language.
+    `facts` describe the device itself, by the name of the fact; `types` describes each scalar type, and `matrices` each
+    scope of a matrix, by its word in the language.
     """
 
     facts: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The interpreter as the device of a target: it makes executors, and says how it executes the language."""
+"""The interpreter as the device of a target: its executors, and the summary of how it executes the language."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class InterpreterDevice:
     __slots__ = ()
 
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> InterpreterExecutor:
-        """What interprets a kernel; there is one way of checking, so settings change nothing."""
+        """The interpreter's executor of a kernel; there is one way of checking, so settings change nothing."""
         return InterpreterExecutor(function, limits)
 
     def summary(self) -> ExecutionSummary:
-        """How the interpreter executes the language."""
+        """The summary of how the interpreter executes the language."""
         return ExecutionSummary(
             {"executed by": "NumPy on one thread, a batch of work-groups at a time"},
             {name: _of_type(type) for name, type in SCALARS.items()},
@@ -34,7 +34,7 @@ class InterpreterDevice:
 
 
 def _of_type(type: Number | Boolean) -> str:
-    """What NumPy computes with for a scalar type."""
-    # NumPy computes with these in float32; all others it computes as they are.
+    """The type in which NumPy computes for a scalar type, in words."""
+    # NumPy computes these in float32, and every other type as it is.
     rounded = isinstance(type, Number) and type.family != "integer" and type.size < F32.size
     return f"{dtype(type)} of NumPy" + (", rounded after every operation" if rounded else "")

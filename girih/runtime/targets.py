@@ -1,7 +1,7 @@
 """The targets: one row each, and the one place where the string that names a target is resolved.
 
-Everybody who speaks of targets reads `TARGETS`: loading, the command line, `girih targets`, error messages and the
-documentation. A new target is one row and its own rooms. Importing this module loads neither NumPy nor LLVM; the
+Everything that names targets reads `TARGETS`: loading, the command line, `girih targets`, error messages and the
+documentation. A new target is one row and its own packages. Importing this module loads neither NumPy nor LLVM; the
 functions in the rows do.
 """
 
@@ -24,7 +24,7 @@ ENVIRONMENT = "GIRIH_TARGET"
 """The environment variable that names the target where a program names none."""
 
 DEFAULT = "cpu"
-"""The target where nobody names one."""
+"""The target where neither the program nor the environment names one."""
 
 CHECKING = "interpreter"
 """The target that `girih run` takes where none is named: the one that checks most."""
@@ -32,13 +32,13 @@ CHECKING = "interpreter"
 
 @dataclass(frozen=True, slots=True)
 class EmittedForm:
-    """A form that a compiled kernel can be looked at in."""
+    """A form in which a compiled kernel can be looked at."""
 
     name: str
-    """What follows `girih emit --as`."""
+    """The word for it after `girih emit --as`."""
     says: str
     attribute: str
-    """The property of `girih.Kernel`."""
+    """The property of `girih.Kernel` that gives the form."""
 
 
 FORMS = {
@@ -50,10 +50,10 @@ FORMS = {
         EmittedForm("spirv", "SPIR-V", "spirv"),
     )
 }
-"""The forms by name; which target emits which is in its row."""
+"""The forms by name; the row of a target lists those that it emits."""
 
 PROGRAM_FORM = "ir"
-"""What `girih emit --as` writes without a target: the canonical text of the program."""
+"""The form that `girih emit --as` writes without a target: the canonical text of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Setting:
 class LaunchOption:
     """An option of a launch, given by `kernel.options`.
 
-    `accept` makes of a value what the executor gets, and raises `TypeError` or `ValueError` for a wrong one; `default`
+    `accept` turns a user's value into the executor's, and raises `TypeError` or `ValueError` for a wrong one; `default`
     is in words.
     """
 
@@ -85,7 +85,10 @@ class LaunchOption:
 
 @dataclass(frozen=True, slots=True)
 class TargetForm:
-    """A way to write a target: what it is, what it is for, and what the capitals in it stand for."""
+    """A way to write a target, such as `cpu:NAME`.
+
+    `says` is what it is, `use` what it is for, and `capitals` the meaning of the letters in capitals.
+    """
 
     text: str
     says: str
@@ -95,10 +98,10 @@ class TargetForm:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One row of the table.
+    """One row of the table of targets.
 
-    `open` makes the device from what stands behind the first colon, the empty text without one; it raises `ValueError`
-    for what names nothing.
+    `open` makes the device from the name behind the first colon, which is empty without a colon; it raises `ValueError`
+    for a name that names nothing.
     """
 
     name: str
@@ -111,16 +114,16 @@ class Target:
 
     @property
     def takes_more(self) -> bool:
-        """Whether something may stand behind a colon."""
+        """Whether a name may follow behind a colon."""
         return any(form.capitals for form in self.forms)
 
     def form(self, name: str) -> TargetForm:
-        """The way in which a target is written."""
+        """The form in which `name` writes the target."""
         return next(form for form in self.forms if bool(form.capitals) == (":" in name))
 
     def option(self, name: str) -> LaunchOption | None:
-        """The option of a launch of a name."""
-        return next((one for one in self.options if one.name == name), None)
+        """The option of a launch with this name; None where the target has none."""
+        return next((option for option in self.options if option.name == name), None)
 
 
 def _interpreter(name: str) -> TargetDevice:
@@ -169,7 +172,7 @@ def _default_steps() -> str:
 
 
 CHECKS = ("bounds", "off")
-"""How much compiled code checks: every access and what would end the process, or only the latter."""
+"""The modes of checks of compiled code: every access and whatever would end the process, or only the latter."""
 
 TARGETS: Mapping[str, Target] = {
     target.name: target
@@ -207,11 +210,11 @@ TARGETS: Mapping[str, Target] = {
         ),
     )
 }  # fmt: skip
-"""The rows by name."""
+"""The rows of the table by the name of the target."""
 
 
 class TargetError(ValueError):
-    """A target, a device or a setting that is not there; `blames` is `target`, or the name of the setting."""
+    """A target, a device or a setting that does not exist; `blames` is `target`, or the name of the setting."""
 
     def __init__(self, message: str, blames: str = "target") -> None:
         super().__init__(message)
@@ -220,7 +223,7 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTarget:
-    """A target by the name that was asked for, with its settings: what travels in place of the string."""
+    """A target under the name that was asked for, with its settings, passed on in place of the string."""
 
     row: Target
     name: str
@@ -228,20 +231,20 @@ class ResolvedTarget:
     device: TargetDevice = field(repr=False, compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Where it is read again, on another machine perhaps, `cpu` is the processor there.
+        # Unpickled, perhaps on another machine, `cpu` is the processor there.
         return _resolved_again, (self.name, dict(self.settings))
 
     def __str__(self) -> str:
         return self.name
 
     def executor(self, function: Function) -> Executor:
-        """What runs a kernel. Raises `CompileError` for what the target refuses."""
+        """The executor of a kernel. Raises `CompileError` for a kernel that the target refuses."""
         return self.device.executor(function, self.settings, self.row.limits)
 
     def emit(self, function: Function, form: str) -> str | bytes:
-        """A kernel in a form of the row's `emits`.
+        """The kernel in a form of the row's `emits`.
 
-        Raises `CompileError` for what the target refuses, and `InternalError` for another form.
+        Raises `CompileError` for a kernel that the target refuses, and `InternalError` for another form.
         """
         from girih.runtime.device import EmittingDevice
 
@@ -254,8 +257,8 @@ def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:
     """The target of a name, with settings such as `checks="off"`.
 
     None is the target that `GIRIH_TARGET` names, or the default; where such a target lacks a setting or a word of it,
-    it takes its own. Raises `TargetError`, a `ValueError`, for what is not there, and `TypeError` for what is not a
-    string and for a setting that no target has.
+    it takes its own. Raises `TargetError`, a `ValueError`, for a target, a device or a word that does not exist, and
+    `TypeError` for a name that is not a string and for a setting that no target has.
     """
     wanted = (named_by_environment() or DEFAULT) if name is None else name
     _check_settings(settings)
@@ -293,7 +296,7 @@ def _resolved_again(name: str, settings: Mapping[str, str]) -> ResolvedTarget:
 
 
 def _row_of(name: str) -> tuple[Target, str]:
-    """The row of a target, and what stands behind the colon."""
+    """The row of a target, and the name behind the colon. Raises `TargetError`."""
     head, colon, inner = name.partition(":")
     row = TARGETS.get(head)
     if row is not None and (not colon or (inner and row.takes_more)):
@@ -304,7 +307,7 @@ def _row_of(name: str) -> tuple[Target, str]:
 
 
 def listed_forms(rows: Iterable[Target]) -> str:
-    """Every way to write some targets, in words."""
+    """The ways to write these targets, in words."""
     forms = [form for row in rows for form in row.forms]
     return listed([f"{form.text} for {form.capitals}" if form.capitals else form.text for form in forms])
 
@@ -324,9 +327,10 @@ def _word(setting: Setting, value: str | None, *, lenient: bool) -> str:
 
 
 def launch_options(row: Target, given: Mapping[str, object]) -> dict[str, object]:
-    """The options of a launch that are given, as the executor gets them; None means the default.
+    """The given options of a launch, as the executor gets them; None means the default.
 
-    Raises `TypeError` for an option that the target lacks and for a value of another type, and `ValueError`.
+    Raises `TypeError` for an option that the target lacks and for a value of another type, and `ValueError` for a value
+    out of range.
     """
     chosen: dict[str, object] = {}
     for name, value in given.items():
@@ -339,29 +343,29 @@ def launch_options(row: Target, given: Mapping[str, object]) -> dict[str, object
 
 
 def targets_with(option: str) -> list[str]:
-    """The targets that have an option of a launch."""
+    """The names of the targets that have an option of a launch."""
     return [row.name for row in TARGETS.values() if row.option(option) is not None]
 
 
 def who_has_it(targets: Sequence[str]) -> str:
-    """That these targets have something, in words."""
+    """The sentence that these targets have something: `cpu has it`."""
     return f"{listed(targets)} {'has' if len(targets) == 1 else 'have'} it"
 
 
 def given_elsewhere(name: str) -> str | None:
-    """Where something is given that may be taken for an argument or an option of a launch."""
+    """The words for the right place of a name that may be taken for an argument or an option of a launch; or None."""
     if targets_with(name):
         return f"options are not arguments: kernel.options({name}=...)[grid](...)"
     if name == "grid":
         return "the grid stands in brackets: kernel[grid](...)"
-    settings = {one.name for row in TARGETS.values() for one in row.settings}
+    settings = {setting.name for row in TARGETS.values() for setting in row.settings}
     if name in {"target", "definitions", *settings}:
         return f"{name} is given to girih.load: girih.load(path, {name}=...)"
     return None
 
 
 def _no_option(row: Target, name: str) -> str:
-    """What to say of an option that a target lacks: who has it, or which there are."""
+    """The message for an option that a target lacks: the targets that have it, or the options that exist."""
     own = [one.name for one in row.options]
     others = targets_with(name)
     if others:
@@ -380,12 +384,12 @@ def _no_option(row: Target, name: str) -> str:
 
 
 def emitters(form: str) -> list[str]:
-    """The targets that emit a form."""
+    """The names of the targets that emit a form."""
     return [row.name for row in TARGETS.values() if form in row.emits]
 
 
 def no_form(target: str, form: str) -> str:
-    """What to say of a form that a target does not emit: who does, or else which forms there are."""
+    """The message for a form that a target does not emit: the targets that do, or the forms that exist."""
     others, says = emitters(form), FORMS[form].says
     if others:
         return f"the target {target!r} emits no {says}; {listed(others)} {'does' if len(others) == 1 else 'do'}"
@@ -395,7 +399,7 @@ def no_form(target: str, form: str) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as English lists them."""
+    """The words as English lists them: `a, b and c`."""
     if len(words) < 3:
         return " and ".join(words)
     return f"{', '.join(words[:-1])}, and {words[-1]}"

@@ -1,4 +1,4 @@
-"""A processor as the device of a target: it makes executors and emits code."""
+"""A processor as the device of a target: its executors, and its code as LLVM IR or assembly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CpuDevice:
         return assembled(function, self.cpu, settings["checks"], limits)
 
     def summary(self) -> ExecutionSummary:
-        """How the processor executes the language."""
+        """The summary of how the processor executes the language."""
         from girih.runtime.cpu.summary import summary_of
 
         return summary_of(self.cpu)

@@ -47,7 +47,7 @@ _DEFINITION_WORDS = 4
 _METH_FASTCALL = 0x0080
 
 _INTEGERS = (np.int64, np.int32, np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64)
-"""Integers of NumPy, in the order in which the machine code looks for them."""
+"""The integers of NumPy, in the order in which the machine code looks for them."""
 
 _DESCRIPTION = (
     *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(_DEFINITION_WORDS)),
@@ -81,7 +81,7 @@ NUMBERS = {
     "RANGE_BYTES": 24,
     "RECORD_BYTES": RECORD_BYTES,
 }
-"""What the texts in LLVM IR know by name: offsets of 8-byte fields in a description, and in an ndarray."""
+"""The numbers that the texts in LLVM IR use by name: offsets of 8-byte fields in a description, and in an ndarray."""
 
 _MOST_BYTES = 2**62
 
@@ -90,7 +90,7 @@ _MANTISSA_BITS = {F16: 10, BF16: 7}
 
 
 def slot_count(type: Type) -> int:
-    """How many slots a parameter takes."""
+    """The number of slots that a parameter takes."""
     if isinstance(type, MemRef):
         return 1 + _dynamic(type)
     if isinstance(type, GroupType):
@@ -99,7 +99,7 @@ def slot_count(type: Type) -> int:
 
 
 def table_bytes(type: MemRef) -> int:
-    """The size of a record in the table of a group."""
+    """The bytes of a record in the table of a group."""
     return 8 * (1 + _dynamic(type))
 
 
@@ -129,7 +129,7 @@ class KernelEntry:
     ) -> KernelEntry:
         """The functions for a kernel at an address in `code`, which stays as long as one of them.
 
-        `addresses` tells where the launcher's own functions are.
+        `addresses` gives the address of a function of the launcher by its name.
         """
         slots = FIRST_PARAMETER
         described: list[int] = []
@@ -155,28 +155,28 @@ def _members_must_lie_apart(parameters: Sequence[ParameterSpec]) -> bool:
 def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
     """Python functions of code at addresses; their `self` is a description in 8-byte words, and the code itself.
 
-    A function refers to its definition to its very end, so the definitions lie in `self` too, in front of the words:
-    bytes, whose memory neither moves nor goes before the last function has gone.
+    A function refers to its definition as long as it exists, so the definitions lie in `self` too, in front of the
+    words: in a bytes object, whose memory neither moves nor goes before the last function.
     """
     words_bytes = 8 * (_DEFINITION_WORDS * len(addresses) + len(words))
-    held = bytes(words_bytes + len(name) + 1)
-    place = _bytes_address(held)
+    memory = bytes(words_bytes + len(name) + 1)
+    place = _bytes_address(memory)
     definitions = [word for address in addresses for word in (place + words_bytes, address, _METH_FASTCALL, 0)]
     # Nobody else has seen these bytes yet.
     ctypes.memmove(place, struct.pack(f"={words_bytes // 8}q", *definitions, *words) + name, words_bytes + len(name))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    self = (held, code)
+    self = (memory, code)
     return [new(place + 8 * _DEFINITION_WORDS * k, self, None) for k in range(len(addresses))]
 
 
-def _bytes_address(held: bytes) -> int:
+def _bytes_address(content: bytes) -> int:
     """The address of the contents of a bytes object."""
     find = ctypes.pythonapi.PyBytes_AsString
     find.restype = ctypes.c_void_p
     find.argtypes = (ctypes.py_object,)
-    return int(find(held))
+    return int(find(content))
 
 
 @lru_cache(maxsize=1)

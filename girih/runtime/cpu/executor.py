@@ -1,6 +1,6 @@
-"""Machine code for a processor as a target: the way from a kernel to code that is linked, or that is only read.
+"""Machine code for a processor as a target: from a kernel to code that is linked, or that is only read.
 
-An executor is made when a program is loaded, so that what its target refuses is known before the first launch.
+An executor is made when a program is loaded, so that a target's refusal comes before the first launch.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def processor(name: str) -> Cpu:
 
 
 class CpuExecutor:
-    """Machine code for a processor; it can be launched where this machine has what the code needs.
+    """Machine code for a processor; it can be launched on a machine that has all features that the code needs.
 
-    `name` is what the processor was named by: another process reads it again.
+    `name` is the name that the processor was given, from which another process finds it again. Raises as `lowered`.
     """
 
     __slots__ = ("_checks", "_cpu", "_function", "_limits", "_name", "call", "settle")
@@ -53,13 +53,13 @@ class CpuExecutor:
         return _executor_here, (self._function, self._name, self._checks, self._limits)
 
     def _refuse(self, missing: tuple[str, ...], grid: tuple[int, int, int], arguments: Sequence[object]) -> NoReturn:
-        """Say that this machine cannot execute the code."""
+        """Raise `LaunchError`, because this machine cannot execute the code."""
         message = f"code for {self._cpu} cannot run on this machine: it needs {', '.join(missing)}"
         hint = "load the program with target='cpu' to run it here"
         raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
 
     def with_options(self, options: Mapping[str, Any]) -> CpuExecutor:
-        """The same: compiled code has no options of a launch."""
+        """This executor itself, since compiled code has no options of a launch."""
         return self
 
 
@@ -68,15 +68,15 @@ def _executor_here(function: Function, name: str, checks: str, limits: DeviceLim
 
 
 def assembled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
-    """A kernel as assembly. Raises what `lowered` does."""
+    """The kernel as assembly. Raises `CompileError` for a kernel that the target refuses."""
     made = lowered(function, cpu, checks, limits)
     return assembly(made.text, cpu, made.optimize)
 
 
 def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> Lowered:
-    """A kernel as LLVM IR.
+    """The kernel as LLVM IR, with what a launch must know of it.
 
-    Raises `CompileError` for what the target refuses, and `InternalError` for a fault of girih's own.
+    Raises `CompileError` for a kernel that the target refuses, and `InternalError` for a defect of girih.
     """
     from girih.back.llvm.cpu.compile import lower
     from girih.back.llvm.cpu.machine.target import CpuTarget
@@ -92,7 +92,7 @@ def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DE
 
 
 def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> CpuKernel:
-    """The kernel in memory, compiled now or before. Raises what `lowered` does."""
+    """The kernel in memory, compiled now or before. Raises `CompileError` for a kernel that the target refuses."""
     from girih.runtime.cache import Cache, kernel_key
     from girih.runtime.cpu.kernel import CpuKernel
 
@@ -108,7 +108,7 @@ def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEF
 
 
 def _kept(function: Function, cache: Cache, key: str) -> CpuKernel | None:
-    """The kernel from the cache; None where it is not there, and where its entry turns out to be of no use."""
+    """The kernel from the cache; None where it has no entry, or one that turns out to be of no use."""
     from girih.back.llvm.cpu.machine.abi import CompiledKernel
     from girih.runtime.cpu.jit import link
     from girih.runtime.cpu.kernel import CpuKernel

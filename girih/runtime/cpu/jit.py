@@ -1,6 +1,6 @@
-"""Object files become code of this process.
+"""Object files as code of this process.
 
-What is linked stays as long as its `Linked` is held. Linking resolves what the process exports: the C library and
+Linked code stays as long as its `Linked` object. Linking resolves what the process exports: the C library and
 CPython. Two variables of the environment help tools: with `GIRIH_PERF_MAP=1` the names of functions are written to
 `/tmp/perf-PID.map`, where `perf` finds them; with `GIRIH_DEBUGGER=1` code is registered with the JIT interface of GDB
 and LLDB, lines of the program included (linking is slower then).
@@ -22,7 +22,7 @@ from girih.diagnostics import InternalError
 __all__ = ["Linked", "is_exported", "keep_forever", "link"]
 
 _GONE: list[Any] = []
-"""Code that nobody needs any more, until the next thread that may use LLVM unloads it."""
+"""Code that is no longer needed, until the next thread that may use LLVM unloads it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,10 +33,10 @@ class Linked:
     tracker: Any
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At the end of the process everything goes, names of modules among the first.
+        # At the end of the process the globals of modules go before this object may.
         if finalizing():
             return
-        # Whoever uses LLVM now may wait for this thread, which must therefore not wait.
+        # A thread that uses LLVM now may wait for this one, which must therefore not wait.
         _GONE.append(self.tracker)
         if LLVM.acquire(blocking=False):
             _unload()
@@ -56,15 +56,15 @@ def _linkers() -> _Linkers:
 
 
 _MOST_LIBRARIES = 16
-"""How many libraries a linker gets. A new linker takes twice the time of a library, so more than a few share one."""
+"""The number of libraries that a linker gets. A new linker takes twice the time of a library, so several share one."""
 
 
 @dataclass(slots=True, eq=False)
 class _Linkers:
     """LLVM's linkers, one after the other.
 
-    A linker remembers something of each library that it ever linked, some KiB, and forgets it only when it goes itself.
-    So the next one takes over after a few libraries: it is let go of, and goes with the last of its libraries.
+    A linker keeps some KiB for each library that it ever linked, and frees them only when it goes itself. So another
+    one takes over after `_MOST_LIBRARIES`; the old linker goes with the last of its libraries.
     """
 
     debugger: bool
@@ -89,7 +89,7 @@ class _Linkers:
 def link(object: bytes, symbols: Iterable[str]) -> Linked:
     """The code of an object file and the addresses of some of its functions.
 
-    Raises `InternalError` where it needs what the process has not got.
+    Raises `InternalError` for an object that needs functions which the process does not have.
     """
     with LLVM:
         _unload()
@@ -112,23 +112,23 @@ def _linked(object: bytes, names: list[str]) -> Linked:
 
 
 def is_exported(name: str) -> bool:
-    """Whether this process offers a function or variable of a name to code that is linked into it."""
+    """Whether this process offers a function or variable of this name to code that is linked into it."""
     return hasattr(_process(), name)
 
 
 @lru_cache(maxsize=1)
 def _process() -> ctypes.CDLL:
-    """The libraries that are loaded, as one."""
+    """The libraries that this process has loaded, as one."""
     return ctypes.CDLL(None)
 
 
-def keep_forever(held: object) -> None:
-    """Keep something until the process ends, through the end of the interpreter too."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+def keep_forever(value: object) -> None:
+    """Keep an object until the process ends, also beyond the end of Python's interpreter."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 def _missing(object: bytes) -> str:
-    """The functions that an object file needs and this process has not got, in words."""
+    """The functions that an object file needs and this process does not have, in words."""
     needed = [symbol.name for symbol in _symbols(object) if symbol.name and symbol.section == 0]
     missing = [name for name in needed if not is_exported(name)]
     return f"this process has no {', '.join(missing)}" if missing else ""
@@ -149,7 +149,7 @@ def _write_perf_map(object: bytes, linked: Linked) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Symbol:
-    """An entry of a symbol table: its section is 0 for what others must define."""
+    """An entry of a symbol table; its section is 0 for a symbol that another library must define."""
 
     name: str
     section: int
@@ -162,7 +162,7 @@ def _symbols(object: bytes) -> list[_Symbol]:
         return []
     start, entry_bytes, number = _number(object, 40, 8), _number(object, 58, 2), _number(object, 60, 2)
     headers = [object[start + k * entry_bytes :][:entry_bytes] for k in range(number)]
-    found: list[_Symbol] = []
+    symbols: list[_Symbol] = []
     for header in headers:
         if _number(header, 4, 4) != _SYMBOL_TABLE:
             continue
@@ -171,8 +171,8 @@ def _symbols(object: bytes) -> list[_Symbol]:
         for place in range(at, at + size, _SYMBOL_BYTES):
             begin = names + _number(object, place, 4)
             name = object[begin : object.index(0, begin)].decode()
-            found.append(_Symbol(name, _number(object, place + 6, 2), _number(object, place + 16, 8)))
-    return found
+            symbols.append(_Symbol(name, _number(object, place + 6, 2), _number(object, place + 16, 8)))
+    return symbols
 
 
 # ELF-64 Object File Format, version 1.5: tables 8 (section types) and figure 6 (symbol table entry).

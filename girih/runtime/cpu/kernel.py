@@ -37,12 +37,12 @@ _NO_PLACE = ArgumentPlace("", 0, NOWHERE)
 
 
 class CpuKernel:
-    """A kernel that is linked and ready to be launched. Its code is unloaded when this goes.
+    """A kernel that is linked and ready to be launched. Its code is unloaded with this object.
 
-    `launch` does it all. Who is in a hurry asks `call(grid, *arguments)` first, and where that does not return None
-    passes what it returns to `settle`, with the grid and the arguments again. `code` is the kernel's object where it is
-    linked already. With `plain`, and where this process has no launcher, launches go through Python alone, on the
-    calling thread (`girih.runtime.cpu.plain`).
+    `launch` is the whole of a launch. `call(grid, *arguments)` is the fast way, for callers who pass a result other
+    than None to `settle`, with the grid and the arguments again. `code` is the kernel's code where it is linked
+    already. With `plain`, and where this process has no launcher, launches go through Python alone, on the calling
+    thread (`girih.runtime.cpu.plain`).
     Raises `InternalError` where the code cannot be linked, and `SettingError` for a wrong `GIRIH_NUM_THREADS`.
     """
 
@@ -61,7 +61,7 @@ class CpuKernel:
         self.call = self._entry.call or _unknown
 
     def _entry_of(self, launcher: Launcher | None) -> KernelEntry:
-        """The functions that launch this kernel, those of Python where there is no launcher."""
+        """The functions that launch this kernel, in Python where the process has no launcher."""
         compiled, kernel = self.compiled, self._linked.addresses[self.compiled.symbol]
         if launcher is None:
             return KernelEntry(None, PlainLaunch.make(compiled, kernel, self._linked).run)
@@ -81,7 +81,7 @@ class CpuKernel:
         """Run the kernel on a grid and wait for it; arrays are changed in place.
 
         `grid` has three sizes between 0 and 2^31 - 1; nothing runs where one is 0. Raises `LaunchError` for wrong
-        arguments, where there is no memory, and in a child that a signal handler forked meanwhile; `KernelError` for
+        arguments, for want of memory, and in a child that a signal handler forked meanwhile; `KernelError` for
         what a check of the kernel found; and what a signal handler raises, such as `KeyboardInterrupt`: then some
         work-groups have run and others have not.
         """
@@ -90,7 +90,7 @@ class CpuKernel:
             self.settle(result, grid, arguments)
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """Finish a launch whose `call(grid, *arguments)` did not return None; see `launch`."""
+        """Finish a launch whose `call(grid, *arguments)` returned `result`, which is not None. Raises as `launch`."""
         if result is Ellipsis:
             self._start_pool()
             return self.launch(grid, arguments)
@@ -108,7 +108,7 @@ class CpuKernel:
         return None
 
     def _run_usual(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
-        """Launch with what is unusual made usual, such as tensors of torch: the fast way, or else the slow one."""
+        """Launch with unusual arguments made usual, such as tensors of torch: the fast way, or else the slow one."""
         if len(arguments) == len(self._types):
             usual = [_usual(type, value) for type, value in zip(self._types, arguments, strict=True)]
             result = self.call(grid, *usual)
@@ -120,7 +120,7 @@ class CpuKernel:
         return self._run_bound(grid, arguments)
 
     def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
-        """Launch the slow way, which takes all kinds of arguments and says what is wrong with them."""
+        """Launch the slow way, which takes all kinds of arguments. Raises `LaunchError` with all that is wrong."""
         try:
             filled = slots.fill(self._types, arrays.accept(self._specs, arguments))
         except MemoryError:
@@ -151,12 +151,12 @@ class CpuKernel:
 
 
 def _unknown(*arguments: object) -> object:
-    """The fast way that leaves all arguments to the slow one, for kernels that have no other."""
+    """The fast way of kernels that have none: it leaves all arguments to the slow way."""
     return NotImplemented
 
 
 def _usual(type: Type, value: object) -> object:
-    """An array of NumPy over the same memory, or a number of Python; what cannot be made one as it is."""
+    """The value as an array of NumPy over its memory, or as a number of Python; unchanged where it cannot be either."""
     while isinstance(value, arrays.Uninitialized):
         value = value.array
     if isinstance(type, GroupType):
@@ -165,8 +165,8 @@ def _usual(type: Type, value: object) -> object:
         return value.item() if isinstance(value, np.generic) else value
     if value is None or value.__class__ is np.ndarray:
         return value
-    found = as_array(value, _NO_PLACE, ArgumentReport())
-    return value if found is None else found
+    array = as_array(value, _NO_PLACE, ArgumentReport())
+    return value if array is None else array
 
 
 def _finding_of(
@@ -201,6 +201,6 @@ def _finding_of(
 
 
 def _values(record: bytes, first: int, count: int) -> tuple[int, ...] | None:
-    """Some values of a record, None for no values; of very many only those that were kept."""
+    """The values of a record from `first` on, None for a count of 0; only those that were kept of very many."""
     kept = max(min(first + count, layout.RECORD_VALUES) - first, 0)
     return struct.unpack_from(f"={kept}q", record, layout.RECORD_FIRST_VALUE + 8 * first) if count else None

@@ -1,6 +1,6 @@
 """The code that launches kernels, compiled once for the processor and linked once per process.
 
-Its texts in LLVM IR lie beside this file; what differs between systems is filled in here.
+Its texts in LLVM IR are beside this file; the differences between systems are filled in here.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _CLOCKS = {"linux": 1, "darwin": 6}
 
 
 _EXTERNAL = re.compile(r"^(?:declare [^@]*)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
-"""A line that declares a function, or a variable, of others."""
+"""A line that declares a function, or a variable, of another library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The linked code: addresses of what Python calls, and the function that starts threads."""
+    """The linked code: the addresses of the functions that Python calls, and the function that starts threads."""
 
     linked: Linked
     start: Callable[[int, int], int]
@@ -55,7 +55,7 @@ class Launcher:
 def launcher() -> Launcher | None:
     """The code for this process, from the disk cache if that has it.
 
-    None where the process does not offer what the code calls, such as a Python that keeps its C functions to itself.
+    None where the process does not offer the functions that the code calls, as a Python that does not export its own.
     """
     cpu = Cpu.host()
     text = launcher_text(cpu)
@@ -88,7 +88,7 @@ def _linked(text: str, cpu: Cpu) -> Linked:
 
 
 def _offered(text: str) -> bool:
-    """Whether the process has all that a module in LLVM IR takes from it."""
+    """Whether the process has all functions and variables that a module in LLVM IR takes from it."""
     return all(map(is_exported, needed(text)))
 
 
@@ -115,7 +115,7 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
 
 
 def _declared_once(text: str) -> str:
-    """The text with each declaration once: every part declares what it needs, so that it can be read alone."""
+    """The text with each declaration once; every part has its own, so that it can be read alone."""
     seen: set[str] = set()
     kept = []
     for line in text.splitlines():

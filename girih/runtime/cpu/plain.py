@@ -1,8 +1,8 @@
-"""A launch in Python alone: what the functions in LLVM IR beside this file do, slowly and to be read.
+"""A launch in Python alone: a slow and readable form of the functions in LLVM IR beside this file.
 
 A compiled kernel is called through ctypes, on the calling thread, a few work-groups at a time. That is how kernels are
-launched where the process does not offer what those functions need (`launcher.launcher`), and what tests hold them
-against: results, findings and refusals must be the same. Python's lock is free while the kernel runs; signal handlers
+launched where the process does not offer what those functions need (`launcher.launcher`), and tests compare them with
+it: results, findings and refusals must be equal. Python's lock is free while the kernel runs; signal handlers
 run between two calls.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["PlainLaunch"]
 
 _MOST_GROUPS = 2**63 - 1
 _MOST_BYTES = 2**62
-"""More bytes than any address space has, and few enough for NumPy to ask for them."""
+"""A number of bytes that exceeds any address space, and that NumPy can still ask for."""
 
 _Execute = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 """The C type of a kernel: `girih.back.llvm.cpu.machine.abi`."""
@@ -32,7 +32,7 @@ _Execute = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainLaunch:
-    """A kernel at an address in `code`, which stays loaded as long as this."""
+    """A kernel at an address in `code`, which stays loaded as long as this object."""
 
     execute: Callable[[int, int, int, int], None]
     workspace_bytes: int
@@ -48,7 +48,7 @@ class PlainLaunch:
         """Execute the work-groups of a grid with the slots at an address, whose parameters are filled.
 
         Returns, as `KernelEntry.run` does, None where the kernel has run, the failure record where a check has failed,
-        False if there is no memory for the workspace, and NotImplemented for more work-groups than can be counted.
+        False for want of memory for the workspace, and NotImplemented for more work-groups than can be counted.
         Raises what a signal handler raises; the other work-groups are not executed then.
         """
         groups = prod(grid)

@@ -52,7 +52,7 @@ LAYOUT = {
 """Offsets in the memory of a pool, in bytes; a slot starts with the address of the pool."""
 
 RESULTS = {"FINISHED": 0, "NO_MEMORY": 1, "INTERRUPTED": 2, "NOT_STARTED": 3, "FORKED": 4}
-"""How a launch ends."""
+"""The ways in which a launch ends."""
 
 NUMBERS = {
     **LAYOUT,
@@ -64,7 +64,7 @@ NUMBERS = {
     "STOPPED": STOPPED,
     "PACE_WORDS": 5,
 }
-"""What the texts in LLVM IR know by name."""
+"""The numbers that the texts in LLVM IR use by name."""
 
 # Documentation/admin-guide/cgroup-v2.rst and Documentation/scheduler/sched-bwc.rst of Linux: quota and period.
 _QUOTA_FILES: Sequence[str] = ("cpu.max",)
@@ -88,13 +88,13 @@ class Pool:
 
     @property
     def workers(self) -> int:
-        """How many threads were started, `NOT_STARTED` before that."""
+        """The number of threads that were started, `NOT_STARTED` before that."""
         return self._word("WORKERS").value
 
     def start(self, start: Callable[[int, int], int]) -> int:
         """The number of threads, started by the function `girih_start` unless they run already.
 
-        Fewer than asked for may start if the system has no more, which is not an error.
+        If the system has no more, fewer than asked for start, which is not an error.
         """
         with self._lock:
             if self.workers == NOT_STARTED:
@@ -128,7 +128,7 @@ class Pool:
     def _forget(self) -> None:
         """Begin anew in a forked child, which has this thread only; workspaces, maybe in use, are left behind.
 
-        This thread may stand in the middle of a launch, in a signal handler; by `FORKS` it will know.
+        This thread may be in the middle of a launch, in a signal handler; `FORKS` tells it of the fork.
         """
         forks = self._word("FORKS").value
         self._lock = Lock()
@@ -138,7 +138,7 @@ class Pool:
 
 @lru_cache(maxsize=1)
 def process_pool() -> Pool:
-    """The pool of this process. Raises `SettingError` if `GIRIH_NUM_THREADS` is not a number of threads."""
+    """The pool of this process. Raises `SettingError` for a `GIRIH_NUM_THREADS` that is not a number of threads."""
     from girih.runtime.cpu.jit import keep_forever
 
     pool = Pool(thread_count())
@@ -147,7 +147,7 @@ def process_pool() -> Pool:
 
 
 def thread_count() -> int:
-    """How many threads a launch uses. Raises `SettingError` if `GIRIH_NUM_THREADS` is not a number of threads."""
+    """The threads of a launch, as a number. Raises `SettingError` for a `GIRIH_NUM_THREADS` that is not one."""
     asked = os.environ.get("GIRIH_NUM_THREADS", "").strip()
     if asked:
         if not asked.isdecimal() or not 1 <= int(asked) <= MOST_THREADS:
@@ -172,8 +172,8 @@ def _current_cpu() -> int:
 
 
 def _quota(root: Path) -> float | None:
-    """How many CPUs' worth of time the control groups allow the process; None for no limit."""
-    found: list[float] = []
+    """The CPU time per time that the control groups allow the process, in CPUs; None for no limit."""
+    quotas: list[float] = []
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -186,8 +186,8 @@ def _quota(root: Path) -> float | None:
         place = base / path.strip("/")
         # A group is bounded by those around it too; inside a container its own path may not be there.
         folders = [place, *(p for p in place.parents if p.is_relative_to(base))]
-        found += [limit for folder in folders if (limit := _limit(folder, names)) is not None]
-    return min(found, default=None)
+        quotas += [limit for folder in folders if (limit := _limit(folder, names)) is not None]
+    return min(quotas, default=None)
 
 
 def _limit(folder: Path, names: Sequence[str]) -> float | None:

@@ -21,7 +21,7 @@ _NARROW = (F16, BF16, F32)
 
 @dataclass(slots=True)
 class Slots:
-    """The slots of a launch, and the memory and arrays that they refer to, which must be held while it runs."""
+    """The slots of a launch, and the memory and arrays that they refer to, which must stay while it runs."""
 
     words: NDArray[np.int64]
     held: list[object] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Slots:
 
 
 def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
-    """The slots for arguments that suit parameters of these types; those before the first parameter stay empty."""
+    """The slots of arguments that suit parameters of these types; those before the first parameter stay empty."""
     words = [0] * FIRST_PARAMETER
     held: list[object] = [accepted]
     for type, item in zip(types, accepted, strict=True):
@@ -59,7 +59,7 @@ def _dynamic(declared: Iterable[int | None], given: Iterable[int]) -> list[int]:
 
 
 def _table(type: GroupType, group: GroupClaim) -> Any:
-    """The table of a group; that of a group without members has an address too, since it is not a null pointer."""
+    """The table of a group; a group without members has a table too, since it is not a null pointer."""
     words: list[int] = []
     for claim in group.members:
         words += [claim.start, *_extents(type.memref, claim)]

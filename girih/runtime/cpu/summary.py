@@ -1,4 +1,4 @@
-"""How a processor executes the language, read from the facts that its code is made by."""
+"""The summary of how a processor executes the language, from the facts by which its code is made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAIRS = "products of matrices by dot products of pairs"
 
 
 def summary_of(cpu: Cpu) -> ExecutionSummary:
-    """How code for a processor executes types and matrices, and what that processor is."""
+    """The summary of how code for a processor executes types and matrices, and of the processor itself."""
     facts, missing = CpuTarget.of(cpu), cpu.missing_on(Cpu.host())
     return ExecutionSummary(
         {
@@ -29,7 +29,7 @@ def summary_of(cpu: Cpu) -> ExecutionSummary:
 
 
 def _of_type(type: Number | Boolean, facts: CpuTarget) -> str:
-    """How a processor computes with a scalar type."""
+    """The way in which a processor computes with a scalar type, in words."""
     if isinstance(type, Boolean):
         return "one bit; one byte in memory"
     if type in PARTS:
