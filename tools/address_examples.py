@@ -1,9 +1,9 @@
-"""Write girih/data/address_rules.json: for `girih explain`, every rule of the address models with what it accepts and
-rejects.
+"""Write girih/data/address_rules.json: for `girih explain`, every rule of the address models with an accepted and a
+rejected example.
 
-The examples are those of the tests, which are calls of small helpers: with names that only note what is done with them
-in place of the models, a helper gives the call as a text. A text stands in the file only if it does what it is there
-to show when it is run. `python tools/draw_pictures.py` writes the file.
+The examples are those of the tests, which are calls of small helpers: with names that only record what is done with
+them in place of the models, a helper gives the call as a text. A text is in the file only if, when it is run, it is
+accepted or rejected as it should be. `python tools/draw_pictures.py` writes the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Use = Callable[[], object]
 
 
 class Noted:
-    """Stands for a value; calls, attributes, items and operators give another that says so: it is the text."""
+    """A stand-in for a value: calls, attributes, items and operators give another one, whose text records them."""
 
     def __init__(self, text: str) -> None:
         object.__setattr__(self, "_text", text)
@@ -65,7 +65,7 @@ def _text(value: object) -> str:
 
 @contextmanager
 def noting(module: ModuleType) -> Iterator[None]:
-    """Inside, the models and NumPy are names that note what is done with them, in the helpers of a module of tests."""
+    """A context in which the models and NumPy are stand-ins that record, for the helpers of a module of tests."""
     names = {name: Noted(name) for name in (*addressing.__all__, "np", "ml_dtypes", "plan_convolution")}
     names |= {name: Noted(shown) for name, shown in ARRAYS.items()}
     stand_ins: dict[str, Any] = {**names, "lints_of": lambda found: found}
@@ -80,7 +80,7 @@ def noting(module: ModuleType) -> Iterator[None]:
 
 
 def text_of(use: Use, module: ModuleType) -> str | None:
-    """What a use of the models is as one expression; None for one that is none."""
+    """The text of a use of the models as one expression; None for a use that is not one expression."""
     with noting(module):
         try:
             found = use()
@@ -90,7 +90,7 @@ def text_of(use: Use, module: ModuleType) -> str | None:
 
 
 def violations_of(text: str) -> Sequence[Violation] | None:
-    """What an example is told, lints included; None where it is no Python or fails otherwise."""
+    """The violations by an example, lints included; None where it is not Python or fails otherwise."""
     read_only = np.zeros(1 << 16, np.uint8)
     read_only.flags.writeable = False
     names = {name: getattr(addressing, name) for name in addressing.__all__}
@@ -106,7 +106,7 @@ def violations_of(text: str) -> Sequence[Violation] | None:
 
 
 def examples() -> dict[str, tuple[ModuleType, Use, Sequence[Use]]]:
-    """The module of the tests, what the rule accepts, and what it rejects, by its id."""
+    """The module of the tests, the use that the rule accepts, and the uses that it rejects, by the rule's id."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     access: Any = import_module("tests.addressing.test_access_rules")
@@ -117,7 +117,7 @@ def examples() -> dict[str, tuple[ModuleType, Use, Sequence[Use]]]:
 
 
 def entry(rule: Rule, page: str, module: ModuleType, good: Use, bad: Sequence[Use]) -> dict[str, str | None]:
-    """What is known of a rule: its words, `page` of the guide, and the first examples that can be shown."""
+    """The entry of a rule: its words, `page` of the guide, and the first examples that can be shown."""
     found: dict[str, str | None] = {"says": rule.says, "severity": rule.severity, "source": rule.source, "page": page}
     found |= dict.fromkeys(("accepted", "rejected", "told"))
     text = text_of(good, module)
@@ -138,7 +138,7 @@ def _errors(told: Sequence[Violation]) -> bool:
 
 
 def collect(pages: dict[str, str]) -> str:
-    """The text of the file; `pages` says by what ids begin with which page of the guide explains them."""
+    """The text of the file; `pages` maps the beginnings of ids to the pages of the guide that explain them."""
     known = examples()
     rules = {name: entry(RULES[name], pages[name.split(".")[0]], *known[name]) for name in sorted(RULES)}
     return json.dumps(rules, indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What of the guide to addressing is generated: its pictures, and all rules, as a page and for `girih explain`.
+"""The generated parts of the guide to addressing: its pictures, and all rules, as a page and for `girih explain`.
 
 A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image, a link to itself. The
 Python blocks of the page are run in order, so that names mean what they mean there. The page of rules is
@@ -28,7 +28,7 @@ PARTS = re.compile(
     r"^```python\n(?P<code>.*?)^```$|^<!-- (?P<call>picture\(.*?\)) -->\s*\[?!\[[^\]]*\]\((?P<file>[^)]+)\)",
     re.M | re.S,
 )
-"""What happens in a page, in order: a block is run, a picture is drawn."""
+"""The parts of a page that count, in order: a block that is run, a picture that is drawn."""
 
 
 MODELS = (
@@ -41,7 +41,7 @@ MODELS = (
     ("Conversion", "four-models.md", ("convert",)),
     ("All models", "index.md", ("access", "matrix", "operand")),
 )
-"""The headings of the page of rules, the pages that explain them, and what the ids begin with."""
+"""The headings of the page of rules, the pages that explain them, and the beginnings of their ids."""
 
 ABOUT_RULES = """\
 <!-- Written by tools/address_guide.py from girih.addressing.RULES; do not edit. -->
@@ -67,7 +67,7 @@ def generated() -> dict[str, str]:
 
 
 def rules_page() -> str:
-    """The page of all rules, by model. Raises `KeyError` for a rule that has no place there."""
+    """The page of all rules, by model. Raises `KeyError` for a rule that belongs under no heading."""
     for module in sorted(pkgutil.iter_modules(girih.addressing.__path__), key=lambda found: found.name):
         import_module(f"girih.addressing.{module.name}")
     place = {first: title for title, _, firsts in MODELS for first in firsts}
@@ -90,12 +90,12 @@ def explained_rules() -> str:
 
 
 def _plain(words: str) -> str:
-    """Words that Markdown takes as they are."""
+    """The words with their markup escaped, so that Markdown shows them as they are."""
     return re.sub(r"([*<>|])", r"\\\1", words)
 
 
 def pictures_of(page: Path, text: str) -> dict[str, str]:
-    """Run a page and draw what it asks for."""
+    """The pictures that a page asks for, by path; the page's blocks are run."""
     found: dict[str, str] = {}
     namespace: dict[str, object] = {"__name__": "__main__", "picture": draw.svg}
     for part in PARTS.finditer(text):

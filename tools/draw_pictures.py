@@ -1,6 +1,6 @@
 """Write the pictures of the documentation as SVG: work-groups, regions, masks, cooperative matrices and their
 states, a kernel, the accesses of the library's kernels (tools/kernel_pictures.py), the plots of what was
-measured (tools/speed_pictures.py), and what of the guide to addressing is generated (tools/address_guide.py).
+measured (tools/speed_pictures.py), and the generated parts of the guide to addressing (tools/address_guide.py).
 
 A picture draws its own panel and follows the colour scheme of the reader (`prefers-color-scheme`), so that it can be
 read on a light page and on a dark one. The distribution of a cooperative matrix is taken from the layout that the
@@ -66,7 +66,7 @@ REGION_LINES = (
     ("  gemm.n.n ...", "collective", "shared among all work-items, somehow"),
     ("  parallel {", "open", ""),
     ("    %x = load ...", "spmd", "SPMD region: each work-item, its own values"),
-    ("    barrier.local", "barrier", "nobody goes on before all have arrived"),
+    ("    barrier.local", "barrier", "nobody continues before all have arrived"),
     ("    store %x ...", "spmd", ""),
     ("  }", "close", "all have arrived, and see what was stored"),
     ("  axpby ...", "collective", "collective again"),
@@ -75,7 +75,7 @@ REGION_LINES = (
 
 
 def regions() -> Picture:
-    """What runs as one and what runs per work-item, over time."""
+    """The instructions that run as one, and those that run per work-item, over time."""
     p = Picture(820, 392, "A collective region, in it an SPMD region with a barrier")
     p.text(24, 32, "the text", look="bold")
     p.text(220, 32, "who executes it", look="bold")
@@ -119,7 +119,7 @@ MASK_VALUES: dict[int, Sequence[str]] = {
 
 
 def masks() -> Picture:
-    """Which work-items are active in the two branches of an `if`."""
+    """The active work-items in the two branches of an `if`."""
     p = Picture(820, 376, "Active work-items of a subgroup in the branches of an if")
     p.text(24, 32, "the text", look="bold")
     p.text(270, 32, "one subgroup, eight lanes", look="bold")
@@ -145,7 +145,7 @@ LANE_COLOURS = ("blue", "green", "amber", "rose")
 
 
 def coopmatrix() -> Picture:
-    """D := A B + C by one subgroup of four, and who holds which element."""
+    """D := A B + C by one subgroup of four, and the work-item that holds each element."""
     p = Picture(820, 300, "Cooperative matrices of a subgroup of four work-items, coloured by the lane that holds them")
     p.text(24, 34, "cooperative_matrix_mul_add %a, %b, %c", look="mono")
     p.text(
@@ -197,11 +197,11 @@ MATRIX_STATES = (
     ("Splat", 612, 139, "bluish", "blue", ("one number,", "equal to all components")),
     ("Columns", 612, 222, "bluish", "blue", ("all lines in registers:", "a small matrix")),
 )
-"""The classes of girih/back/llvm/cpu/matrix/states.py: name, place, colours and what they say of the numbers."""
+"""The classes of girih/back/llvm/cpu/matrix/states.py: name, place, colours and words on the numbers."""
 
 
 def matrix_states() -> Picture:
-    """Where the numbers of a cooperative matrix are while its kernel is compiled, and what moves them."""
+    """The places of a cooperative matrix's numbers while its kernel is compiled, and the functions that move them."""
     p = Picture(820, 424, "The states of a matrix in the code for a CPU, and the functions that move it between them")
     for words, left in (("still to be computed", 24), ("in memory", 316), ("in registers", 612)):
         p.text(left, 34, words, look="bold")
@@ -241,7 +241,7 @@ def _way(p: Picture, points: Sequence[tuple[float, float]], at: tuple[float, flo
 
 
 def shown() -> str:
-    """What `girih show` draws of the softmax of the tutorial."""
+    """The picture that `girih show` draws of the softmax of the tutorial."""
     page = (ROOT / "docs" / "tutorial" / "5-softmax.md").read_text(encoding="utf-8")
     text = page.split("```tl softmax.tl\n")[1].split("```")[0]
     return svg(girih.parse(text).functions, "softmax.tl")

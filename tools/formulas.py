@@ -1,4 +1,4 @@
-"""What instructions compute, as formulas for the language reference, where a formula says more than a sentence.
+"""The results of instructions as formulas for the language reference, where a formula says more than a sentence.
 
 The names are those of the operands. Indices count from 0 and sums run over the whole mode; op(a) is a, or its transpose
 with `.t`; a_p is the value of work-item p of a subgroup of S; `...` stands for the indices of the other modes. Source:

@@ -1,5 +1,5 @@
-"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; and what
-of the pages of kernels and of the page on speed is generated (tools/kernel_pages.py, tools/speed_pictures.py).
+"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; and the
+generated parts of the pages of kernels and of the page on speed (tools/kernel_pages.py, tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -47,11 +47,11 @@ TITLES = {
 """The families of instructions, each with a page of the language reference, in order."""
 
 FUNCTIONS = "functions"
-"""The page of what has rules without being an instruction."""
+"""The page of functions, parameters and types, which have rules without being instructions."""
 FUNCTIONS_TITLE = "Functions, parameters and types"
 
 SHORT = 600
-"""An example with fewer characters is short."""
+"""The number of characters below which an example is short."""
 
 WRITTEN = "<!-- Written by tools/generate_docs.py from the tables of the checker; do not edit. -->"
 
@@ -101,7 +101,7 @@ def anchor(title: str) -> str:
 
 
 def errors_page() -> str:
-    """docs/errors.md."""
+    """The text of docs/errors.md."""
     lines = ["# Every code", "", WRITTEN, "", *ABOUT_CODES.splitlines(), ""]
     stages = other_codes()
     titles = [*stages, FUNCTIONS_TITLE, "Instructions"]
@@ -126,7 +126,7 @@ def _codes_by_owner(names: Sequence[str]) -> list[str]:
 
 
 def _marked(code: Code, link: str) -> str:
-    """A code as a place that links lead to, itself a link."""
+    """A code as an anchor that links lead to, and itself a link."""
     return f'<a id="{code.code}"></a>[`{code.code}`]({link})'
 
 
@@ -135,7 +135,7 @@ def _example_id(code: Code) -> str:
 
 
 def _told(code: Code) -> list[str]:
-    """A program that is told a code."""
+    """The section of a program that is told a code."""
     program = examples()["rejected"].get(code.code)
     if program is None:
         return []
@@ -144,7 +144,7 @@ def _told(code: Code) -> list[str]:
 
 
 def _fenced(language: str, program: str) -> list[str]:
-    """A program in a fence, if it can be shown."""
+    """The lines of a program in a fence; none for a program that cannot be shown."""
     shown = program.rstrip("\n")
     if not shown.isprintable() and any(not c.isprintable() and c not in "\n\t" for c in shown):
         return ["A program with characters that cannot be shown.", ""]
@@ -152,7 +152,7 @@ def _fenced(language: str, program: str) -> list[str]:
 
 
 def rule_of(code: Code) -> str:
-    """Where the rule of a code stands, seen from docs/."""
+    """The link to the rule of a code, relative to docs/."""
     page = FUNCTIONS if code.owner in PSEUDO else group_of(LANGUAGE, code.owner)
     return f"language/{page}.md#{code.code}"
 
@@ -179,14 +179,14 @@ def language_pages() -> dict[str, str]:
 
 
 def _page(title: str, names: Sequence[str], sections: Iterable[Sequence[str]]) -> str:
-    """The page of a family: what stands on it, then section after section."""
+    """The page of a family: a list of its names, then section after section."""
     links = ", ".join(f"[`{name}`](#{anchor(name)})" for name in names)
     head = [f"# {title}", "", WRITTEN, "", f"{links}. [How to read this page](index.md#how-to-read-a-page).", ""]
     return "\n".join([*head, *(line for section in sections for line in section)]).rstrip() + "\n"
 
 
 def _pseudo(name: str) -> list[str]:
-    """The section of what has rules without being an instruction."""
+    """The section of functions, parameters or types, which have rules without being instructions."""
     restrictions = _restrictions(codes_of_rules(LANGUAGE, name))
     return [f"## {name}", "", PSEUDO[name], "", *restrictions, "", *_programs(name)]
 

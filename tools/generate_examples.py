@@ -61,11 +61,11 @@ def shortest(programs: Sequence[str]) -> str:
     return min(programs, key=lambda program: (len(program), program))
 
 
-# --- making programs smaller -----------------------------------------------------------------
+# Making programs smaller.
 
 
 def reduced(program: str, keeps: Callable[[str], bool]) -> str:
-    """A program without the lines, regions and parameters that are not needed to keep what it shows."""
+    """The program without the lines, regions and parameters that `keeps` does not need."""
     found = False
     while not found:
         found = True
@@ -157,7 +157,7 @@ def _only_first(program: str, code: str) -> str:
 
 
 def _smallest(programs: Sequence[str], code: str) -> str:
-    """The smallest program that is refused with the code, and with nothing that its comments do not announce."""
+    """The smallest program that is refused with the code, and with no code that its comments do not announce."""
     program = shortest(programs)
 
     def keeps(smaller: str) -> bool:
@@ -174,7 +174,7 @@ def announced(program: str) -> list[tuple[int, str]]:
 
 
 def found_by_running() -> dict[str, str]:
-    """For each code of a run the shortest program that ends with it and no other, below the call that does."""
+    """For each code of a run the shortest program that ends with it and no other, below the call that ends so."""
     by_code: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests" / "ops").glob("*/run.tl")):
         text = path.read_text(encoding="utf-8")

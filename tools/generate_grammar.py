@@ -33,7 +33,7 @@ _FLOATS = (
 
 
 def words(spellings: Iterable[str], end: str = _END) -> str:
-    """Any of some words, the longest first."""
+    """The regular expression for any of the spellings, the longest first."""
     listed = "|".join(re.escape(word) for word in sorted(set(spellings), key=lambda word: (-len(word), word)))
     return f"{_BEGIN}(?:{listed}){end}"
 

@@ -1,7 +1,7 @@
-"""What of the pages of kernels is generated: the text of the kernel, its picture, and its figures.
+"""The generated parts of the pages of kernels: the text of the kernel, its picture, and its figures.
 
-A page has pairs of comments, `<!-- access -->`, `<!-- figures -->` and `<!-- text -->`, each up to `<!-- end -->`. What
-stands between them is written here: the picture of tools/kernel_pictures.py, tables from benchmarks/results/, and
+A page has pairs of comments, `<!-- access -->`, `<!-- figures -->` and `<!-- text -->`, each up to `<!-- end -->`. The
+parts between them are written here: the picture of tools/kernel_pictures.py, tables from benchmarks/results/, and
 girih/kernels/NAME.tl, folded. tools/generate_docs.py writes the pages.
 """
 
@@ -71,14 +71,14 @@ def _part_of(name: str) -> Callable[[re.Match[str]], str]:
 
 
 def access(name: str) -> Iterator[str]:
-    """The picture, a link to its full size."""
+    """The lines of the picture, a link to its full size."""
     file = f"../pictures/kernels/{name}.svg"
     assert name in PICTURES, f"{name} has no picture"
     yield f"[![Which elements a work-group of {name} reads and writes]({file})]({file})"
 
 
 def text(name: str) -> Iterator[str]:
-    """The text of the kernel, folded."""
+    """The lines of the kernel's text, folded."""
     shown = (ROOT / "girih" / "kernels" / f"{name}.tl").read_text(encoding="utf-8").rstrip("\n")
     yield from ("<details>", f"<summary>{name}.tl, {shown.count(chr(10)) + 1} lines</summary>", "")
     yield from ("```tl", shown, "```", "", "</details>")
@@ -114,7 +114,7 @@ def machine(results: Measured, peers: list[str]) -> str:
 
 
 def in_words(seconds: float) -> str:
-    """A time with three digits."""
+    """The time in words, with three digits."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

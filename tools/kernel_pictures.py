@@ -1,7 +1,7 @@
-"""The pictures on the pages of kernels: what one work-group reads and writes of each operand.
+"""The pictures on the pages of kernels: the parts of each operand that one work-group reads and writes.
 
-Most are blocks of operands, drawn here; how much a work-group takes follows from the table of kernels, so that a
-picture says what the page says. Kernels that load through a tensor layout show the address model of one load instead,
+Most are blocks of operands, drawn here; the part of a work-group follows from the table of kernels, so that picture and
+page agree. Kernels that load through a tensor layout show the address model of one load instead,
 with small tiles. `tools/draw_pictures.py` writes the files.
 """
 
@@ -18,32 +18,32 @@ from tools.picture import Picture
 
 READ, STEP, WRITTEN = "read", "read in one turn of the loop", "written"
 COLOURS = {READ: ("bluish", "blue"), STEP: ("amberish", "amber"), WRITTEN: ("greenish", "green")}
-"""The fill and the edge of a block, by what happens to it."""
+"""The fill and the edge of a block that is read, read in steps, or written."""
 
 WHOLE, REST = 34, 10
-"""Pixels of a whole block, and of the rest at an edge."""
+"""The pixels of a whole block, and of the rest at an edge."""
 GAP, LEFT = 40, 24
 TOP = 108
-"""Where operands begin, below the title and their names."""
+"""The height at which operands begin, below the title and their names."""
 
 Places = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix in blocks: the pixels of their rows and columns, and what happens to which (row, column) of them."""
+    """A matrix in blocks: the pixels of their rows and columns, and the access to those at some (row, column)."""
 
     name: str
     rows: Sequence[int]
     columns: Sequence[int]
     marks: dict[str, Places]
     before: str = ""
-    """What stands before it, such as an operator."""
+    """The words before the operand, such as an operator."""
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 def blocks(whole: int, rest: bool = True) -> tuple[int, ...]:
-    """So many whole blocks, and one at the edge that is smaller."""
+    """The pixels of `whole` whole blocks, and of a smaller one at the edge if there is a rest."""
     return (WHOLE,) * whole + (REST,) * rest
 
 
@@ -70,7 +70,7 @@ def access(title: str, operands: Sequence[Operand], *words: str) -> str:
 
 
 def _width(operand: Operand) -> int:
-    """Pixels of an operand with its name, which may reach into the gap behind it."""
+    """The width in pixels of an operand with its name, which may reach into the gap behind it."""
     return max(sum(operand.columns), round(7.8 * len(operand.name)) - GAP // 2)
 
 
@@ -106,7 +106,7 @@ def _column(column: int, rows: Sequence[int]) -> Places:
 
 
 def _per_group(name: str) -> str:
-    """What a work-group takes, in words: `32 x 32`."""
+    """The sizes of a work-group's part, in words: `32 x 32`."""
     return " x ".join(str(many) for _, many in entry(name).grid)
 
 

@@ -14,7 +14,7 @@ DARK = {
     "blue": "#60a5fa", "green": "#34d399", "amber": "#fbbf24", "rose": "#fb7185", "violet": "#a78bfa",
     "bluish": "#1e3a5f", "greenish": "#134e40", "amberish": "#4a3a12", "violetish": "#3b2f63",
 }  # fmt: skip
-"""The colours of both schemes by what they are for."""
+"""The colours of both schemes by their use."""
 
 
 def style() -> str:
@@ -42,7 +42,7 @@ class Picture:
     def box(
         self, x: float, y: float, width: float, height: float, fill: str, stroke: str = "", radius: float = 4
     ) -> None:
-        """A rectangle."""
+        """Add a rectangle."""
         outline = f" s-{stroke}" if stroke else ""
         self.parts.append(
             f'<rect class="f-{fill}{outline}" x="{x:g}" y="{y:g}" '
@@ -50,21 +50,21 @@ class Picture:
         )
 
     def text(self, x: float, y: float, words: str, colour: str = "ink", look: str = "", anchor: str = "start") -> None:
-        """A line of text, its base line at y."""
+        """Add a line of text, its base line at y."""
         place = "" if anchor == "start" else f' text-anchor="{anchor}"'
         self.parts.append(
             f'<text class="f-{colour} {look}" x="{x:g}" y="{y:g}"{place} xml:space="preserve">{escape(words)}</text>'
         )
 
     def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = "soft", dash: str = "") -> None:
-        """A straight line."""
+        """Add a straight line."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(
             f'<line class="s-{colour}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke-width="1.5"{dashes}/>'
         )
 
     def arrow(self, x1: float, y1: float, x2: float, y2: float, colour: str = "soft") -> None:
-        """A horizontal or vertical line with a head at its end."""
+        """Add a horizontal or vertical line with a head at its end."""
         self.line(x1, y1, x2, y2, colour)
         along, across = (1 if x2 > x1 else -1 if x2 < x1 else 0), (1 if y2 > y1 else -1 if y2 < y1 else 0)
         left = f"{x2 - 7 * along + 4 * across:g},{y2 - 7 * across + 4 * along:g}"
@@ -72,7 +72,7 @@ class Picture:
         self.parts.append(f'<polygon class="f-{colour}" points="{x2:g},{y2:g} {left} {right}"/>')
 
     def dot(self, x: float, y: float, colour: str, shape: str = "circle") -> None:
-        """A mark of a plot: a circle, a diamond or a square."""
+        """Add a mark of a plot: a circle, a diamond or a square."""
         edge = 's-panel" stroke-width="1'
         if shape == "circle":
             self.parts.append(f'<circle class="f-{colour} {edge}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')

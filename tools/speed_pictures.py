@@ -34,7 +34,7 @@ GROUPS = {
     "attention": ("attention", "violet"),
     "vectors": ("vectors, matrix times vector", "rose"),
 }
-"""The groups under the roof: what they are about, and their colour."""
+"""The groups under the roof: their subject in words, and their colour."""
 
 SUMMARY = {
     "gemm": "large products, one instruction",
@@ -48,7 +48,7 @@ SUMMARY = {
 }
 WIDTH = 736
 SMALLEST, LARGEST = 0.25, 16.0
-"""The ratios at the ends of the axis; what is beyond stands at the end, with its number."""
+"""The ratios at the ends of the axis; marks beyond are drawn at the end, with their numbers."""
 
 
 def rows_of(*groups: str) -> list[Row]:
@@ -61,7 +61,7 @@ def _named(row: Row) -> str:
 
 
 def roofline() -> str:
-    """Rates against operations a byte, under the limits of the machine."""
+    """The plot of rates against operations a byte, under the limits of the machine."""
     p = Picture(WIDTH, 480, "Operations a second against operations for each byte, under the limits of the machine")
     machine = newest("cpu")["machine"]
     x = _log_scale(0.125, 1024, 64, 700)
@@ -92,12 +92,12 @@ def roofline() -> str:
 
 
 def _log_scale(low: float, high: float, begin: float, end: float) -> Scale:
-    """From values to pixels."""
+    """A logarithmic scale from values to pixels."""
     return lambda value: begin + (end - begin) * (log(value) - log(low)) / (log(high) - log(low))
 
 
 def ratios(title: str, *groups: str) -> str:
-    """How many times as fast as its peers each row is."""
+    """The plot of ratios: how many times as fast as its peers each row is."""
     lines: list[Row | str] = []
     for group in groups:
         lines += [SUMMARY[group], *(row for row in rows_of(group) if row["against"])]
@@ -117,7 +117,7 @@ def ratios(title: str, *groups: str) -> str:
 
 
 def _ratio_axis(p: Picture, left: float, top: float, bottom: float) -> Scale:
-    """The axis of ratios, and the key of peers; the scale."""
+    """The scale of the axis of ratios, drawn with the key of peers."""
     x = _log_scale(SMALLEST, LARGEST, left, WIDTH - 44)
     p.box(left, top - 6, x(1) - left, bottom - top + 6, "off", radius=0)
     for value in (0.25, 0.5, 1, 2, 4, 8, 16):
@@ -140,7 +140,7 @@ def _mark(p: Picture, x: Scale, y: float, peer: str, ratio: float) -> None:
 
 
 def shapes() -> str:
-    """All products of odd shapes, a line for each peer."""
+    """The plot of all products of odd shapes, a line for each peer."""
     title = "Products of odd shapes: a mark is a shape"
     p = Picture(WIDTH, 190, title)
     p.text(24, 32, title, look="bold")
@@ -156,7 +156,7 @@ def shapes() -> str:
 
 
 def growth() -> str:
-    """Compile time against the number of instructions."""
+    """The plot of compile time against the number of instructions."""
     title = "Compile time against instructions: the text read, checked, lowered, and LLVM"
     p = Picture(WIDTH, 330, title)
     p.text(24, 32, title, look="bold")
@@ -184,7 +184,7 @@ COST_PLACES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 
 
 def checks() -> str:
-    """What the checks of bounds cost, row by row."""
+    """The plot of the cost of checks of bounds, row by row."""
     title = "Time with checks of bounds over the time without, one thread"
     p = Picture(WIDTH, 190, title)
     p.text(24, 32, title, look="bold")
@@ -218,11 +218,11 @@ START_PARTS = (
     ("parse and check", "amber"), ("lower", "rose"), ("LLVM", "blue"), ("link", "green"), ("first call", "violet"),
     ("rest", "edge"),
 )  # fmt: skip
-"""What a fresh process does, in order, with a colour that its neighbours do not have."""
+"""The steps of a fresh process, in order, each in a colour that its neighbours do not have."""
 
 
 def start() -> str:
-    """Where the time of a fresh process goes."""
+    """The plot of the time that a fresh process spends in each step."""
     title = "A fresh Python process, until attention has run once"
     rows = rows_of("start")
     p = Picture(WIDTH, 70 + 92 * len(rows), title)
@@ -269,7 +269,7 @@ def pages() -> dict[str, str]:
 
 
 def _machine() -> Iterator[str]:
-    """What was measured on."""
+    """The lines on the machine and the date of the figures."""
     of = newest("cpu")["environment"]
     yield f"Measured on {of['date']}: one thread of an {of['cpu']} with {of['cpus']} cores, `{of['llvm_cpu']}` to LLVM;"
     yield f"{of['system'].split('-')[0]}, Python {of['python']}, girih {of['girih']} with LLVM {of['llvm']}."
@@ -291,7 +291,7 @@ def _summary() -> Iterator[str]:
 
 
 def _checks() -> Iterator[str]:
-    """What checks cost, in words."""
+    """The lines on the cost of checks."""
     found = sorted(cost for cost, _ in costs())
     small = sum(cost <= 1.05 for cost in found)
     yield f"Of {len(found)} measured programs, {small} take at most 5 % longer with checks than without. The median of"

@@ -17,7 +17,7 @@ _USES = {
     "string": (Token.Literal.String,),
     "quiet": (Token.Operator, Token.Generic.Output),
 }
-"""What each colour is for."""
+"""The tokens of each colour, by its use."""
 
 
 def _styles(**colours: str) -> dict[Any, str]:

@@ -6,11 +6,11 @@ import re
 
 CODE_SPAN = re.compile(r"(`+)(.+?)\1", re.S)
 SPECIAL = re.compile(r"[\\*|]|_(?!\w)")
-"""What reStructuredText would read as markup."""
+"""The characters that reStructuredText would read as markup."""
 
 
 def restructured(text: str) -> str:
-    """Code spans as literals and everything else as it stands; both languages agree on paragraphs and lists."""
+    """The text with code spans as literals and the rest escaped; both languages agree on paragraphs and lists."""
     parts = []
     end = 0
     for span in CODE_SPAN.finditer(text):
@@ -25,4 +25,4 @@ def restructured(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return SPECIAL.sub(lambda found: "\\" + found[0], text)
+    return SPECIAL.sub(lambda match: "\\" + match[0], text)

@@ -28,7 +28,7 @@ COLOURS = {
     "support": Token.Name.Builtin,
     "punctuation": Token.Punctuation,
 }
-"""The token of a scope, by how the scope begins."""
+"""The token of a scope, by the beginning of the scope's name."""
 
 
 def _token(scope: str) -> Any:
@@ -36,7 +36,7 @@ def _token(scope: str) -> Any:
 
 
 class GirihLexer(RegexLexer):
-    """The tensor language; what the grammar does not know is plain text."""
+    """The lexer of the tensor language; text that the grammar does not know is plain."""
 
     name = "Girih"
     flags = re.MULTILINE

@@ -1,4 +1,4 @@
-"""What is made of a page's Markdown before Sphinx reads it: captions above files, navigation, changes.
+"""The preparation of a page's Markdown before Sphinx reads it: captions above files, navigation, changes.
 
 Nothing here needs Sphinx. The Markdown in docs/ stays plain, so that a code host shows it well.
 """
@@ -37,7 +37,7 @@ def _captioned(fence: re.Match[str]) -> str:
 
 
 def navigation_below(page: str, navigation: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Captions and pages, named from the folder of `page`: for an index.md the pages of its folder."""
+    """The captions below a page, with pages named from its folder; for an index.md the pages of that folder."""
     if page == "index":
         yield from navigation.items()
     elif page.endswith("/index"):

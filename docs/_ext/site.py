@@ -1,6 +1,6 @@
 """The extension of Sphinx for these pages.
 
-- `<a id="gemm.k"></a>` is a place that links lead to, and a link to a place that is not there is an error;
+- `<a id="gemm.k"></a>` is a place that links lead to, and a link to a place that does not exist is an error;
 - a picture leads to itself in full size;
 - a page's Markdown is prepared by pages.py, docstrings, which are Markdown too, are translated by docstrings.py;
 - the tensor language has colours, from lexer.py.
@@ -23,21 +23,21 @@ from docs._ext.pages import prepared
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 
 WRAPPER = re.compile(r'<span class="(?:pre|w)">([^<?-]*|[^<]{40,})</span>')
-"""What Sphinx puts around words of literals and around spaces, up to a quarter of a page. Of use only for short words
-that browsers would break, such as `--to` and `f32x?x?`, which the style sheet keeps on a line."""
+"""The elements that Sphinx puts around words of literals and around spaces, up to a quarter of a page. They are of use
+only for short words that browsers would break, such as `--to` and `f32x?x?`, which the style sheet keeps on a line."""
 
 Element = TypeVar("Element")
 
 
 class NDArray(Generic[Element]):
-    """Stands for NumPy's while signatures are read: that one is shown as all that it abbreviates."""
+    """The stand-in for NumPy's `NDArray` while signatures are read: that one is shown as all that it abbreviates."""
 
 
 NDArray.__module__ = "numpy.typing"
 
 
 class Anchors(Transform):
-    """Every `<a id="...">` becomes a place of its page, for links from this page and from others."""
+    """The transform of every `<a id="...">` into a target for links from this page and from others."""
 
     default_priority = 250  # before MyST resolves the links of a page
 
@@ -96,7 +96,7 @@ def on_docstring(app: Any, what: str, name: str, documented: Any, options: Any, 
 def on_signature(
     app: Any, what: str, name: str, documented: Any, options: Any, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    """Leave out the constructor of a class whose objects users get and do not make."""
+    """The signature, without the constructor of a class whose objects users get and do not make."""
     return ("", None) if name in app.config.girih_made_for_users else (signature, result)
 
 
@@ -108,7 +108,7 @@ def on_page(app: Any, page: str, template: str, context: dict[str, Any], tree: A
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """The metadata of the extension, whose parts are registered with Sphinx."""
     import numpy.typing
 
     vars(numpy.typing)["NDArray"] = NDArray
