@@ -30,11 +30,11 @@ STANDARD = {
     "layernorm": ("rows", "layernorm "),
     "attention": ("attention", "attention "),
 }
-"""The groups of the standard set that measure a kernel of the library, and how the names of its rows begin."""
+"""The groups of the standard set that measure a kernel of the library, and the beginnings of their rows' names."""
 
 
 LIBRARY_NAMES = {"gemm": "tile gemm"}
-"""How the rows of benchmarks/library.py begin where that is not the name of the kernel."""
+"""The beginnings of the rows of benchmarks/library.py that are not the name of the kernel."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _table(results: Measured) -> Iterator[str]:
 
 
 def machine(results: Measured, peers: list[str]) -> str:
-    """What was measured on, and when."""
+    """The lines on the machine, the packages and the date of the figures."""
     environment = results.environment
     versions = ["girih " + environment["girih"], *(f"{PEERS[peer]} {environment[peer]}" for peer in peers)]
     return (
@@ -122,7 +122,7 @@ def in_words(seconds: float) -> str:
 
 
 def measured(name: str) -> Iterator[Measured]:
-    """What was measured of a kernel with one thread, machine by machine."""
+    """The figures of a kernel with one thread, machine by machine."""
     if name in STANDARD:
         group, begin = STANDARD[name]
         yield _of_suite("cpu", "off", lambda row: row["group"] == group and row["name"].startswith(begin), begin)
