@@ -14,14 +14,14 @@ from girih.diagnostics import nearest
 PREFIX = "GIRIH_"
 
 VARIABLES = {
-    "GIRIH_TARGET": "the target where none is named, see `girih targets`",
+    "GIRIH_TARGET": "the target where none is named, see `girih targets`; `girih run` does not read it",
     "GIRIH_NUM_THREADS": "how many threads a launch uses",
     "GIRIH_CACHE_DIR": "the folder where compiled code is kept",
     "GIRIH_CACHE_SIZE": "how many bytes of it are kept, 0 for none",
-    "GIRIH_PERF_MAP": "1: the profiler `perf` is told where kernels lie",
-    "GIRIH_DEBUGGER": "1: so are the debuggers GDB and LLDB",
+    "GIRIH_PERF_MAP": "1: the profiler `perf` learns where kernels are in memory",
+    "GIRIH_DEBUGGER": "1: the debuggers GDB and LLDB learn where kernels are in memory",
     "GIRIH_LIBXSMM": "the file of libxsmm, for `girih bench`",
-    "GIRIH_TRACEBACK": "1: an internal error of a command shows where",
+    "GIRIH_TRACEBACK": "1: an internal error of a command shows its Python traceback",
 }
 """The meaning of each variable. The pages and `girih --help` show this table."""
 
