@@ -1,6 +1,6 @@
-"""What one access of a matrix through a tensor layout shares: the memory, the numbers, and what is known of the tile.
+"""One access of a matrix through a tensor layout: its memory, its numbers, and the facts that are known of its tile.
 
-Where the layout allows, the tile is a window of the memory: so many bytes from row to row and from column to column.
+If the layout allows, the tile is a window of the memory, with one distance between rows and one between columns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class TensorAccess:
 
     @cached_property
     def index(self) -> TensorIndex:
-        """Where any component lies."""
+        """The index of the tensor, which gives the place of any component."""
         return TensorIndex(self.code, self.layout, self.view, self.type.shape, store=self.store)
 
     # --- what is known while the code is written -----------------------------------------
@@ -65,7 +65,7 @@ class TensorAccess:
 
     @cached_property
     def digits(self) -> tuple[Digits, ...] | None:
-        """The coordinates in the region that is accessed, where they are known to be sums of digits."""
+        """The coordinates in the accessed region if they are known to be sums of digits; None otherwise."""
         span, view = _ints(self.layout.span), self.view
         if span is None or self.clips:
             return None
@@ -113,7 +113,7 @@ class TensorAccess:
     # --- windows -------------------------------------------------------------------------
 
     def window(self) -> Window | None:
-        """The tile as a window of the memory, for where it is inside; None where it is none."""
+        """The tile as a window of the memory, valid if it lies inside the tensor; None if it is not a window."""
         strides = [self._stride(axis) for axis in (ROW, COLUMN)]
         if strides[0] is None or strides[1] is None:
             return None
@@ -139,7 +139,7 @@ class TensorAccess:
         return found if isinstance(found, int) else found.part
 
     def _stride(self, axis: int) -> Extent | None:
-        """The distance of neighbours along an axis, in elements; None where it is not the same everywhere."""
+        """The distance of neighbours along an axis, in elements; None if it is not the same everywhere."""
         if self.digits is None:
             return None
         items = [(position, d) for position, ds in enumerate(self.digits) for d in ds if d.axis == axis]
@@ -160,7 +160,7 @@ class TensorAccess:
 
 
 def tensor_of(code: CpuCode, op: TensorOp, type: CoopMatrix, unit: int) -> TensorAccess:
-    """What an instruction accesses."""
+    """The access of an instruction to a tensor."""
     together(code, op)
     memref = shared_memref(code, op, "memory", code.memref(op.memory))
     offset = shared_operand(code, op, "offset")[0]
@@ -174,7 +174,7 @@ def tensor_of(code: CpuCode, op: TensorOp, type: CoopMatrix, unit: int) -> Tenso
 
 
 def holds(w: Writer, predicate: str, a: Extent, b: Extent) -> Val:
-    """A condition that is looked at in front of the loops in which it does not change."""
+    """The condition of a comparison, which is tested before the loops in which it does not change."""
     x, y = as_scalar(a).part, as_scalar(b).part
     if x.literal is not None and y.literal is not None:
         return w.compare(predicate, x, y)
@@ -182,7 +182,7 @@ def holds(w: Writer, predicate: str, a: Extent, b: Extent) -> Val:
 
 
 def _ints(numbers: Sequence[Extent]) -> list[int] | None:
-    """Numbers that are all known."""
+    """The numbers if all are known; None otherwise."""
     found = [n for n in numbers if isinstance(n, int)]
     return found if len(found) == len(numbers) else None
 

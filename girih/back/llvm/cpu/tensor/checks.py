@@ -1,7 +1,7 @@
-"""What is found before a matrix is accessed through a tensor layout: the interpreter's findings, one of them.
+"""The checks before a matrix is accessed through a tensor layout: they give one of the interpreter's findings.
 
-A few comparisons tell that all is well: the whole tensor lies in the memref, and the tile in the tensor where it has
-to. Where they do not hold, every component is looked at; only what is wrong with one of them is an error.
+A few comparisons usually suffice: the whole tensor lies in the memref, and the tile in the tensor if it has to. If they
+do not hold, every component is checked, and only an error in one of them is a finding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from girih.ops.tile.tensor_layout import NO_LAYOUT
 
 
 def is_legal(tensor: TensorAccess) -> bool:
-    """Whether layout and view have what an access needs; a finding where not."""
+    """Whether layout and view have all numbers that an access needs; it is a finding if not."""
     wrong: list[str] = []
     layout, view = tensor.layout, tensor.view
     if not layout.has_dimensions:
@@ -40,7 +40,7 @@ def _listed(numbers: Sequence[Extent]) -> str:
 
 
 def check(tensor: TensorAccess) -> None:
-    """Find what is wrong with an access that `is_legal`."""
+    """Write the checks of an access that `is_legal`."""
     if tensor.code.checks:
         _Checks(tensor).write()
 
@@ -96,7 +96,7 @@ class _Checks:
         return self._in_memory(self.tensor.offset, w.mul(w.add(last, 1), self.step))
 
     def _last(self) -> Val:
-        """The number of the last element or block of the tensor, or a large one where it is no number of 32 bits."""
+        """The number of the last element or block of the tensor; a large one if it exceeds 32 bits."""
         r, layout = Reals(self.code.w, 1), self.tensor.layout
         found: Real = 0
         for size, block, stride in zip(layout.dimension, layout.block_size, layout.stride, strict=True):
@@ -108,7 +108,7 @@ class _Checks:
         return self.code.w.convert("fptosi", self.code.w.overloaded("minnum", found, limit), "i64")
 
     def _in_memory(self, position: Val, count: Val | int) -> Val:
-        """Whether so many elements of the memref from a position on are there."""
+        """The condition that the memref has `count` elements from a position on."""
         w = self.code.w
         # Nothing overflows: sizes are not negative, and what is taken from them is small.
         first, most = index(position), index(w.sub(self.size, count))
@@ -117,7 +117,7 @@ class _Checks:
     # --- one by one ----------------------------------------------------------------------
 
     def _search(self, look_at: Callable[[Reals, Element, Val, Val], None]) -> None:
-        """Look at every component, row by row; comes back where nothing is wrong."""
+        """Write a loop that checks every component, row by row; it ends if nothing is wrong."""
         w = self.code.w
         rows, columns = self.tensor.type.shape
         with w.loop(0, rows) as row, w.loop(0, columns) as column:

@@ -1,7 +1,7 @@
 """Loads and stores of cooperative matrices through tensor layouts and views (`girih.ops.tile.coopmatrix_tensor`).
 
-A tile that is a window of the memory and lies inside the tensor is loaded and stored as any other tile of a memref.
-Every other component goes its own way, which is that of the specification.
+A tile that is a window of the memory and lies inside the tensor is loaded and stored as any other tile of a memref. The
+components of other tiles are moved one by one, by the formulas of the specification.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OTHER_INSTRUCTIONS = (tensor_layout,)
 
 @LOWERINGS.of(CooperativeMatrixLoadTensor)
 def load(code: CpuCode, op: CooperativeMatrixLoadTensor) -> None:
-    """Components from memory, the clamp value, or those of `init`."""
+    """Lower a load: components come from memory, or are the clamp value, or those of `init`."""
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     before = operand(code, op.init)
@@ -54,18 +54,18 @@ def load(code: CpuCode, op: CooperativeMatrixLoadTensor) -> None:
 
 
 def _unit(op: CooperativeMatrixLoadTensor, type: CoopMatrix) -> int:
-    """The bytes of what is counted from the base on."""
+    """The bytes of a component, or of a block, in which distances from the base are counted."""
     return block_bytes(op.block_type) if isinstance(op.block_type, MemRef) else type.component.size
 
 
 def window_of(tensor: TensorAccess) -> Window | None:
-    """The tile as a window of the memory, with the way to take where it is not wholly inside; None where it is none."""
+    """The tile as a window of the memory, with the way for tiles not wholly inside; None if it is not a window."""
     window = tensor.window()
     return None if window is None else replace(window, elsewhere=Move(tensor))
 
 
 def copied(tensor: TensorAccess, before: Matrix) -> InMemory:
-    """The components one by one."""
+    """The matrix in the workspace, whose components are loaded one by one."""
     code = tensor.code
     initial = None
     if tensor.clips:
@@ -79,7 +79,7 @@ def copied(tensor: TensorAccess, before: Matrix) -> InMemory:
 
 @LOWERINGS.of(CooperativeMatrixStoreTensor)
 def store(code: CpuCode, op: CooperativeMatrixStoreTensor) -> None:
-    """Components to memory; those outside are dropped."""
+    """Lower a store: components go to memory, those outside the tensor are dropped."""
     m = operand(code, op.matrix)
     tensor = tensor_of(code, op, m.type, m.type.component.size)
     if not is_legal(tensor):

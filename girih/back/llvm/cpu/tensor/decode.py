@@ -1,8 +1,8 @@
 """Cooperative matrices that a region decodes from blocks of memory (001 8.X "coopMatLoadTensorNV").
 
-The components of a run are the lanes of the region, so that what belongs to their block is computed once for all of
-them. Runs go along the lines of a matrix, or across them, where the blocks do. A tile that is not inside the tensor, or
-does not begin where a block does, is decoded some components at a time, wherever they lie.
+The components of a run are the lanes of the region, so that values of their block are computed once for all of them.
+Runs go along the lines of a matrix, or across them, as the blocks do. A tile that is not inside the tensor, or does not
+begin at the beginning of a block, is decoded some components at a time, wherever they lie.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Decoder:
         return self.op.block_type
 
     def call(self, first: Scalar, coordinates: list[Scalar], number: Scalar, count: int, mask: Val | None) -> Parts:
-        """What the region yields for components whose blocks are so many from the base, where a mask holds."""
+        """The values that the region yields for components under a mask; `first` is the distance of their blocks."""
         code, op = self.code, self.op
         assert op.block is not None
         assert op.body is not None
@@ -109,7 +109,7 @@ class Decoder:
     # --- anywhere ------------------------------------------------------------------------
 
     def scattered(self, move: Move, tile: InMemory, initial: InMemory | None) -> None:
-        """All components, some at a time, to the workspace."""
+        """Decode all components, some at a time, to the workspace."""
         type = tile.type
         along_rows = turned(type) == move.turned
 
@@ -132,7 +132,7 @@ class Decoder:
 
 
 def load(code: CpuCode, op: CooperativeMatrixLoadTensor, tensor: TensorAccess, before: Matrix) -> None:
-    """A matrix of decoded components; what a view clips stays as it is."""
+    """Lower a load with decoding; components that the view clips stay."""
     type = tensor.type
     decoder = Decoder(code, op, tensor)
     if tensor.clips:
@@ -163,7 +163,7 @@ def _suits(tensor: TensorAccess, runs: Runs) -> Val:
 
 
 def _columns(decoder: Decoder, runs: Runs, suits: Val) -> list[Parts]:
-    """A small matrix in registers."""
+    """The decoded columns of a small matrix, in registers."""
     code, tensor, type = decoder.code, decoder.tensor, decoder.tensor.type
     pieces = [MatrixPiece(line, 0, length(type)) for line in range(line_count(type))]
 
@@ -181,7 +181,7 @@ def _columns(decoder: Decoder, runs: Runs, suits: Val) -> list[Parts]:
 
 
 def _by_runs(decoder: Decoder, runs: Runs, at: MatrixPiece) -> Parts:
-    """A piece of a line along which runs go."""
+    """The decoded components of a piece of a line along which runs go."""
     code, found = decoder.code, []
     along_rows = runs.axis == ROW
     for distance in range(0, at.count, runs.size):
@@ -194,7 +194,7 @@ def _by_runs(decoder: Decoder, runs: Runs, at: MatrixPiece) -> Parts:
 
 
 def _along_lines(code: CpuCode, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
-    """Decode what is needed when it is needed; where that cannot be done by runs, all at once."""
+    """Decode components when they are needed; if that cannot be done by runs, all at once."""
     tensor, type = decoder.tensor, decoder.tensor.type
     assert op.body is not None
     suits = _suits(tensor, runs)
@@ -224,7 +224,7 @@ def _along_lines(code: CpuCode, op: CooperativeMatrixLoadTensor, decoder: Decode
 
 
 def _across_lines(code: CpuCode, op: CooperativeMatrixLoadTensor, decoder: Decoder, runs: Runs) -> None:
-    """Decode the transpose."""
+    """Decode the transpose, of which runs go along the lines."""
     w, tensor, type = code.w, decoder.tensor, decoder.tensor.type
     other = CoopMatrix(type.component, type.columns, type.rows, type.use, type.scope)
     tile = new_tile(code, other)

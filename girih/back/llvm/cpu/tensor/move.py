@@ -1,4 +1,4 @@
-"""Components between memory and the workspace, one by one, for every tensor layout and view."""
+"""Moves of components between memory and the workspace, one by one, for every tensor layout and view."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Move:
     turned: bool = False
 
     def swapped(self) -> Move:
-        """The same for tiles with rows and columns swapped."""
+        """The move of tiles with rows and columns swapped."""
         return replace(self, turned=not self.turned)
 
     # --- pieces --------------------------------------------------------------------------
 
     def each_piece(self, type: CoopMatrix, body: Callable[[MatrixPiece, Val | None], None]) -> None:
-        """Go over all components, some neighbours at a time, with a mask of those that the tile has."""
+        """Write a loop over all components, some neighbours at a time, with a mask of those that the tile has."""
         w = self.tensor.code.w
         size = length(type)
         count = min(_MOST, max(2, 1 << (size - 1).bit_length()))
@@ -58,12 +58,12 @@ class Move:
             body(MatrixPiece(lines.index, starts.index, count), mask)
 
     def element(self, type: CoopMatrix, at: MatrixPiece) -> Element:
-        """Where the components of a piece of a tile lie."""
+        """The places of the components of a piece of a tile."""
         along_rows = turned(type) == self.turned
         return self.tensor.index.place(at.line, at.start, at.count, along_rows=along_rows)
 
     def there(self, found: Element, mask: Val | None, count: int) -> Val:
-        """Which components have an element in memory."""
+        """The mask of components that have an element in memory."""
         r = Reals(self.tensor.code.w, count)
         held = self.tensor.code.w.negated(found.clipped)
         if not self.tensor.index.moves:
@@ -81,7 +81,7 @@ class Move:
     # --- loads ---------------------------------------------------------------------------
 
     def copy_in(self, tile: InMemory, initial: InMemory | None = None) -> None:
-        """A matrix to the workspace; what is clipped stays as it is in `initial`."""
+        """Load a matrix to the workspace; components that are clipped are those of `initial`."""
 
         def read(found: Element, there: Val, at: MatrixPiece) -> Parts:
             return self._gathered(tile.type, found, there)
@@ -91,7 +91,7 @@ class Move:
     def fill(
         self, tile: InMemory, initial: InMemory | None, read: Callable[[Element, Val, MatrixPiece], Parts]
     ) -> None:
-        """A matrix whose components `read` gives where there are elements."""
+        """Write a matrix to the workspace whose components `read` gives if they have an element."""
 
         def piece(at: MatrixPiece, mask: Val | None) -> None:
             found = self.element(tile.type, at)
@@ -120,7 +120,7 @@ class Move:
         return tuple(held)
 
     def _filled(self, type: CoopMatrix, found: Element, parts: Parts, count: int) -> Parts:
-        """The clamp value where that is what lies outside."""
+        """The components, replaced by the clamp value outside the tensor if the clamp mode is constant."""
         if self.tensor.layout.mode is not ClampMode.CONSTANT or found.outside.literal == 0:
             return parts
         return self._selected(found.outside, clamp_value(self.tensor, type), parts, count)
@@ -128,7 +128,7 @@ class Move:
     # --- stores --------------------------------------------------------------------------
 
     def copy_out(self, tile: InMemory) -> None:
-        """A matrix from the workspace to memory."""
+        """Store a matrix from the workspace to memory."""
         code, type = self.tensor.code, tile.type
         one = part(type)
 
@@ -143,7 +143,7 @@ class Move:
 
 
 def _read(code: CpuCode, tile: InMemory, at: MatrixPiece) -> Parts:
-    """A piece of a tile, which is no longer than the tile's lines."""
+    """The components of a piece of a tile, at most as long as the tile's lines."""
     if length(tile.type) > 1:
         return read_tile(code, tile, at)
     return tuple(code.w.splat(p, at.count) for p in read_tile(code, tile, MatrixPiece(at.line, at.start, 1)))
@@ -157,7 +157,7 @@ def _write(code: CpuCode, tile: InMemory, at: MatrixPiece, parts: Parts) -> None
 
 
 def clamp_value(tensor: TensorAccess, type: CoopMatrix) -> Parts:
-    """The component whose bits are the low ones of the clamp value, with zeros in front."""
+    """The component whose bits are the low ones of the clamp value, with zeros above them."""
     code, one = tensor.code, part(type)
     real = _number(code, one, tensor.layout.clamp_value.part)
     return (real, *zero_parts(type, 1)[1:])

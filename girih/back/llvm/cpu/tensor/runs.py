@@ -1,4 +1,4 @@
-"""Neighbouring components that lie in one block of a tensor: what is the same for all of them, and what grows.
+"""Neighbouring components that lie in one block of a tensor, and the numbers that are equal or grow along them.
 
 A run is some components along a line, in a tile that lies inside the tensor. Where they lie in one block, the number of
 the block is one that all lanes share, and the places in it are known while the code is written, or grow by one.
@@ -42,7 +42,7 @@ class Numbers:
         return len(set(self.steps)) == 1
 
     def plus(self, w: Writer, other: Numbers) -> Numbers:
-        """The sum."""
+        """The sum of two numbers for each lane."""
         steps = tuple(a + b for a, b in zip(self.steps, other.steps, strict=True))
         return Numbers(addresses.add(w, self.base, other.base, 1), gcd(self.factor, other.factor), steps)
 
@@ -89,7 +89,7 @@ class Runs:
     # --- alignment -----------------------------------------------------------------------
 
     def aligned(self) -> Val:
-        """Whether the offsets are such that runs lie in blocks."""
+        """The condition that the offsets make each run lie in a block."""
         found = integer(1, "i1")
         for position, offset in enumerate(self.tensor.layout.offset):
             factor = self._factor(position)
@@ -102,7 +102,7 @@ class Runs:
         return found
 
     def _factor(self, position: int) -> int:
-        """What the offset in a dimension is, or has to be, a multiple of."""
+        """The number of which the offset in a dimension is, or has to be, a multiple."""
         layout = self.tensor.layout
         offset, block = layout.offset[position], layout.block_size[position]
         if isinstance(offset, int):
@@ -118,7 +118,7 @@ class Runs:
     # --- runs ----------------------------------------------------------------------------
 
     def at(self, line: Operand, start: Operand, count: int) -> TensorRun:
-        """The run that begins at a component; one that is known at run time only is a multiple of the size."""
+        """The run that begins at a component; a beginning known only at run time is a multiple of the size."""
         known = start if isinstance(start, int) else start.literal
         found = self._found(start if known is None else known, self.size if known is None else None, line, count)
         if found is None:
@@ -164,7 +164,7 @@ class Runs:
         return total
 
     def _divided(self, place: Numbers, block: Extent) -> tuple[Numbers, Numbers] | None:
-        """Number of the block and place in it; None where it is not known which lanes have which."""
+        """The number of the block and the place in it; None if it is not known which lanes have which."""
         w, steps = self.w, place.steps
         zeros = (0,) * len(steps)
         if block == 1:
