@@ -67,12 +67,12 @@ def serve(
         for case in members:
             yield {"event": "begin", "group": group, "name": case.name}
             try:
-                found = [replace(row, load=load()) for row in case.run(context)]
+                measured = [replace(row, load=load()) for row in case.run(context)]
             except (WrongResultError, GirihError, RuntimeError, MemoryError) as error:
                 yield {"event": "problem", "group": group, "name": case.name, "message": in_words(error)}
             else:
-                rows += found
-                yield from ({"event": "row", "row": row.to_json()} for row in found)
+                rows += measured
+                yield from ({"event": "row", "row": row.to_json()} for row in measured)
         for summary in summaries:
             yield from ({"event": "row", "row": row.to_json()} for row in summary.rows(rows))
     yield {"event": "end"}

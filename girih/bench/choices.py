@@ -11,8 +11,8 @@ def types_of(name: str) -> tuple[str, ...]:
     """The types that a kernel is measured in, the usual one first; a kernel for integers has `i32` only."""
     offered = TABLE[name].definitions["type"]
     floating = tuple(type for type in ("f32", *FLOATING) if isinstance(offered, tuple) and type in offered)
-    found = tuple(dict.fromkeys(floating)) or ("i32",)
-    return ("bf16", *(type for type in found if type != "bf16")) if name == "gemm_mixed" else found
+    types = tuple(dict.fromkeys(floating)) or ("i32",)
+    return ("bf16", *(type for type in types if type != "bf16")) if name == "gemm_mixed" else types
 
 
 def type_of(name: str, definitions: Mapping[str, object]) -> str:

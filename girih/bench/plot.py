@@ -110,8 +110,8 @@ def _roofline(axes: Any, machine: Mapping[str, Any], rows: Sequence[Measurement]
     axes.set_axisbelow(True)
     axes.set_xlabel("operations for each byte of the arguments")
     axes.set_ylabel("10$^9$ operations a second")
-    found = [intensity(row) for row in rows] or [1.0]
-    low, high = min(0.125, min(found) / 2), max(256.0, max(found) * 2)
+    intensities = [intensity(row) for row in rows] or [1.0]
+    low, high = min(0.125, min(intensities) / 2), max(256.0, max(intensities) * 2)
     bandwidth = float(machine["gigabytes_per_second"])
     top = max(float(value) for value in machine["gflops"].values())
     axes.plot([low, top / bandwidth], [bandwidth * low, top], color=FAINT, linewidth=1.4)

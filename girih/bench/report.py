@@ -121,8 +121,8 @@ def remark(row: Measurement) -> str:
 
 def cells(rows: Sequence[Measurement]) -> dict[str, list[str]]:
     """The contents of a table by column, without columns that are empty for all rows."""
-    found = {title: [cell(row) for row in rows] for title, cell in _COLUMNS.items()}
-    return {title: texts for title, texts in found.items() if any(texts)}
+    columns = {title: [cell(row) for row in rows] for title, cell in _COLUMNS.items()}
+    return {title: texts for title, texts in columns.items() if any(texts)}
 
 
 def head(results: Results) -> str:

@@ -324,10 +324,10 @@ def _function(details: Mapping[str, Any]) -> Function:
     from girih.program import compile_source
 
     module, _ = compile_source(read_program(details["file"]), details["definitions"])
-    found = module.function(details["function"])
-    if found is None:
+    function = module.function(details["function"])
+    if function is None:
         unknown("kernel", details["function"], [f.name for f in module.functions])
-    return found
+    return function
 
 
 def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]:

@@ -58,10 +58,10 @@ def _chosen(module: Module, name: str | None) -> Module:
     """The module with the named function only; without a name, the module."""
     if name is None:
         return module
-    found = module.function(name.removeprefix("@"))
-    if found is None:
+    function = module.function(name.removeprefix("@"))
+    if function is None:
         unknown("kernel", name.removeprefix("@"), [f.name for f in module.functions])
-    return Module((found,))
+    return Module((function,))
 
 
 def _target(request: EmitRequest) -> ResolvedTarget | None:

@@ -111,8 +111,8 @@ def _instruction(d: dict[str, Any]) -> str:
     return _page([*lines, *_examples(d)])
 
 
-def _family(found: list[dict[str, Any]]) -> str:
-    return "\n".join(f"{d['code']}: {d['says']}" for d in found)
+def _family(codes: list[dict[str, Any]]) -> str:
+    return "\n".join(f"{d['code']}: {d['says']}" for d in codes)
 
 
 def _page(lines: list[str]) -> str:

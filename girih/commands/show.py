@@ -42,10 +42,10 @@ def show_file(
         return 1
     functions = list(module.functions)
     if name is not None:
-        found = module.function(name.removeprefix("@"))
-        if found is None:
+        function = module.function(name.removeprefix("@"))
+        if function is None:
             unknown("kernel", name, [f.name for f in functions])
-        functions = [found]
+        functions = [function]
     with recursion_room():
         write_text(_shown(functions, path, format), output)
     return 0
@@ -132,9 +132,9 @@ def local_bytes(op: Op) -> int:
     """The bytes that an `alloca` takes from its first to its last element."""
     if op.spec.mnemonic != "alloca" or not isinstance(op.results[0].type, MemRef):
         return 0
-    found = op.results[0].type
-    steps = zip(found.shape, found.strides, strict=True)
-    return found.element.size * (1 + sum((size - 1) * stride for size, stride in steps if size and stride))
+    type_ = op.results[0].type
+    steps = zip(type_.shape, type_.strides, strict=True)
+    return type_.element.size * (1 + sum((size - 1) * stride for size, stride in steps if size and stride))
 
 
 # --- as text ---------------------------------------------------------------------------------

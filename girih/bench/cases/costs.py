@@ -49,12 +49,12 @@ def function_of(file: Path, name: str, definitions: dict[str, object]) -> Functi
 
 def milliseconds(call: Callable[[], object], runs: int) -> float:
     """The median processor time of a call, in milliseconds."""
-    found = []
+    times = []
     for _ in range(runs):
         start = time.thread_time()
         call()
-        found.append(time.thread_time() - start)
-    return 1e3 * median(found)
+        times.append(time.thread_time() - start)
+    return 1e3 * median(times)
 
 
 def compiling(

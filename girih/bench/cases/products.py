@@ -56,8 +56,8 @@ def torch_matrix(torch: Any, array: Array) -> Any:
 
 def torch_result(tensor: Any) -> Array:
     """The numbers of a torch tensor, in a type that NumPy has."""
-    found: Array = tensor.float().numpy() if tensor.element_size() < 4 else tensor.numpy()
-    return found
+    array: Array = tensor.float().numpy() if tensor.element_size() < 4 else tensor.numpy()
+    return array
 
 
 def product_peers(context: MeasuringContext, a: Array, b: Array, expected: Array) -> dict[str, Peer]:

@@ -73,14 +73,14 @@ def find_peers(wanted: Sequence[str], threads: int) -> dict[str, Any]:
 
     Raises `MissingPeerError` for a wanted one that is not installed, with what to install.
     """
-    found: dict[str, Any] = {}
+    peers: dict[str, Any] = {}
     for name in wanted or PEERS:
         peer = _FINDERS[name](threads)
         if peer is not None:
-            found[name] = peer
+            peers[name] = peer
         elif wanted:
             raise MissingPeerError(f"there is no {name} to compare with; {_REMEDIES[name]}")
-    return found
+    return peers
 
 
 def _torch(threads: int) -> Any:

@@ -114,10 +114,10 @@ def rate(amount: float | None, seconds: float | None) -> float | None:
 
 def geometric_mean(values: Iterable[float]) -> float:
     """The geometric mean of positive numbers. Raises `ValueError` if there are none."""
-    found = list(values)
-    if not found:
+    numbers = list(values)
+    if not numbers:
         raise ValueError("there is no mean of no values")
-    return exp(sum(log(value) for value in found) / len(found))
+    return exp(sum(log(value) for value in numbers) / len(numbers))
 
 
 @dataclass(frozen=True, slots=True)

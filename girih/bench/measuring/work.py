@@ -87,12 +87,12 @@ def measure(context: MeasuringContext, group: str, name: str, work: Work, note: 
 
 
 def _meters(work: Work) -> dict[str, Meter]:
-    found: dict[str, Meter] = {}
+    meters: dict[str, Meter] = {}
     if work.type is not None and work.flops is not None:
-        found[PEAK] = peak(work.type)
+        meters[PEAK] = peak(work.type)
     if work.streams and work.bytes is not None:
-        found[STREAM] = bandwidth()
-    return found
+        meters[STREAM] = bandwidth()
+    return meters
 
 
 def _figures(

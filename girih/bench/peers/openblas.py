@@ -42,8 +42,8 @@ def fastest_core(cpu_info: str) -> str | None:
     """
     if ENVIRONMENT in os.environ:
         return None
-    found = re.search(r"^flags\s*:(.*)$", cpu_info, re.M)
-    features = set(found[1].split()) if found else set()
+    flags = re.search(r"^flags\s*:(.*)$", cpu_info, re.M)
+    features = set(flags[1].split()) if flags else set()
     candidates: list[str | None] = [None, *(core for core, needed in _CORES.items() if needed <= features)]
     if len(candidates) == 1:
         return None

@@ -99,10 +99,10 @@ class CSource:
     def span(self, start: int, ends: str) -> int:
         """The end of the piece that begins at `start`: one of `ends` outside of brackets, or the end of the text."""
         stops = _STOPS[ends]
-        while found := stops.search(self.text, start):
-            if found[0] not in _OPEN:
-                return found.start()
-            start = self._behind[found.start()]
+        while stop := stops.search(self.text, start):
+            if stop[0] not in _OPEN:
+                return stop.start()
+            start = self._behind[stop.start()]
         return len(self.text)
 
     def arguments(self, start: int) -> list[tuple[str, int]] | None:
@@ -151,18 +151,18 @@ class CSource:
 
     def define_until(self, end: int) -> None:
         """Note the definitions of names up to a place; the last definition of a name counts."""
-        for found in _DEFINITION.finditer(self.text, 0, end):
-            if found["macro"]:
-                self._starts[found["macro"]] = (found.start("text"), "\n")
+        for match in _DEFINITION.finditer(self.text, 0, end):
+            if match["macro"]:
+                self._starts[match["macro"]] = (match.start("text"), "\n")
                 continue
-            start = found.start("sign") if found["sign"] == "{" else found.end()
+            start = match.start("sign") if match["sign"] == "{" else match.end()
             start += len(self.text[start : start + BLANKS]) - len(self.text[start : start + BLANKS].lstrip())
             is_list = self.text[start : start + 1] == "{"
-            number = re.fullmatch(r"\[\s*([0-9]{1,3})\s*\]\s*", found["index"])
+            number = re.fullmatch(r"\[\s*([0-9]{1,3})\s*\]\s*", match["index"])
             if number and not is_list:
-                self.entries.setdefault(found["name"], {})[int(number[1])] = start
+                self.entries.setdefault(match["name"], {})[int(number[1])] = start
             else:
-                self._starts[found["name"]] = (start, "" if is_list else ";,\n")
+                self._starts[match["name"]] = (start, "" if is_list else ";,\n")
 
     def defined(self, name: str) -> tuple[str, int] | None:
         """The text that a name stands for, and where that begins; None if the text does not define it."""
@@ -203,8 +203,8 @@ class CSource:
             ) from None
         return self._evaluated(tree, depth)
 
-    def _size(self, found: re.Match[str]) -> str:
-        name = found[1].split("::")[-1].strip()
+    def _size(self, match: re.Match[str]) -> str:
+        name = match[1].split("::")[-1].strip()
         for size, names in SIZES.items():
             if name in names:
                 return str(size)
@@ -321,20 +321,20 @@ class CSource:
             raise Unreadable(str(problem), problem.expected, problem.line or self.line(place)) from None
 
 
-def _plain_number(found: re.Match[str]) -> str:
+def _plain_number(match: re.Match[str]) -> str:
     """A literal of C as a decimal number, without suffix and separators."""
-    digits = found[1].replace("'", "")
+    digits = match[1].replace("'", "")
     return str(int(digits, 16 if digits[:2].lower() == "0x" else 10))
 
 
 def _split(text: str) -> list[str]:
     """The parts between commas that stand outside of brackets."""
     parts, start, depth = [], 0, 0
-    for found in _STOPS[","].finditer(text):
-        depth += (found[0] in _OPEN) - (found[0] in _CLOSE)
-        if found[0] == "," and depth == 0:
-            parts.append(text[start : found.start()])
-            start = found.end()
+    for match in _STOPS[","].finditer(text):
+        depth += (match[0] in _OPEN) - (match[0] in _CLOSE)
+        if match[0] == "," and depth == 0:
+            parts.append(text[start : match.start()])
+            start = match.end()
     return [*parts, text[start:]]
 
 
@@ -358,19 +358,19 @@ def _without_comments(text: str) -> str:
 def _inner(text: str) -> str | None:
     """The text between the first bracket that is closed and the last of its kind; None if there is none."""
     last = {opened: text.rfind(closed) for opened, closed in zip(_OPEN, _CLOSE, strict=True)}
-    for found in _LIST.finditer(text):
-        if found.start() < last[found[0]]:
-            return text[found.end() : last[found[0]]]
+    for match in _LIST.finditer(text):
+        if match.start() < last[match[0]]:
+            return text[match.end() : last[match[0]]]
     return None
 
 
 def _behind(text: str) -> dict[int, int]:
     """For each opening bracket the place behind the one that closes it, or the end of the text; any kind closes any."""
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     opened: list[int] = []
     for bracket in _BRACKET.finditer(text):
         if bracket[0] in _OPEN:
             opened.append(bracket.start())
         elif opened:
-            found[opened.pop()] = bracket.end()
-    return found | dict.fromkeys(opened, len(text))
+            ends[opened.pop()] = bracket.end()
+    return ends | dict.fromkeys(opened, len(text))

@@ -59,7 +59,7 @@ class Answer:
     @property
     def is_legal(self) -> bool:
         """Whether no rule is broken."""
-        return all(one.severity == "lint" for one in self.violations)
+        return all(violation.severity == "lint" for violation in self.violations)
 
     def attempt(self, make: Callable[[], T]) -> T | None:
         """The result of `make`; None if it raises, and then its violations are added."""
@@ -407,7 +407,7 @@ def describe(model: object) -> tuple[str, dict[str, object]]:
 
 def _described_layout(tile: LayoutTile) -> dict[str, object]:
     layout, view = tile.layout, tile.view
-    found: dict[str, object] = {
+    parameters: dict[str, object] = {
         "dimension": list(layout.dimension),
         "stride": list(layout.stride),
         "slice": [list(pair) for pair in zip(layout.offset, layout.span, strict=True)],
@@ -417,16 +417,16 @@ def _described_layout(tile: LayoutTile) -> dict[str, object]:
         "columns": tile.columns,
     }
     if any(size != 1 for size in layout.block_size):
-        found["block_size"] = list(layout.block_size)
+        parameters["block_size"] = list(layout.block_size)
     if layout.clamp_value:
-        found["clamp_value"] = layout.clamp_value
+        parameters["clamp_value"] = layout.clamp_value
     if view is not None:
-        found["permutation"] = list(view.order)
+        parameters["permutation"] = list(view.order)
         if view.has_dimensions:
-            found |= {"view_dimension": list(view.dimension), "view_stride": list(view.stride)}
+            parameters |= {"view_dimension": list(view.dimension), "view_stride": list(view.stride)}
         if view.clip != TensorView(view.dim).clip:
-            found["clip"] = [list(view.clip[:2]), list(view.clip[2:])]
-    return found
+            parameters["clip"] = [list(view.clip[:2]), list(view.clip[2:])]
+    return parameters
 
 
 def _plain(value: object) -> object:

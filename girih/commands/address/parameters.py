@@ -263,7 +263,7 @@ def _from_json(model: str, text: str, name: str) -> dict[str, object]:
         raise ParameterError(
             name, [Problem(0, f"it holds a {type(content).__name__}", 'an object such as {"rows": 4}')]
         )
-    known = {one.name: one for one in PARAMETERS[model]}
+    known = {parameter.name: parameter for parameter in PARAMETERS[model]}
     problems, values = [], {}
     for key, value in content.items():
         if key not in known:

@@ -98,7 +98,7 @@ def _to_json(call: AddressCall, given: Given, answer: Answer, equivalent: Equiva
         "model": call.model,
         "legal": answer.is_legal,
         "parameters": given.values,
-        "violations": [asdict(one) for one in answer.violations],
+        "violations": [asdict(violation) for violation in answer.violations],
         "numbers": answer.numbers,
         "kinds": access.counts() if access is not None else None,
         "fill": access.fill if access is not None and "filled" in access.counts() else None,
@@ -113,9 +113,9 @@ def _to_json(call: AddressCall, given: Given, answer: Answer, equivalent: Equiva
 
 
 def _print(call: AddressCall, answer: Answer, equivalent: Equivalent) -> None:
-    for one in answer.violations:
-        _echo(_violation(one) + "\n")
-    errors = sum(one.severity == "error" for one in answer.violations)
+    for violation in answer.violations:
+        _echo(_violation(violation) + "\n")
+    errors = sum(violation.severity == "error" for violation in answer.violations)
     lints = len(answer.violations) - errors
     counts = [plural(number, noun) for number, noun in ((errors, "error"), (lints, "warning")) if number]
     click.echo(f"{answer.title}: " + ", ".join(counts if errors else ["no errors", *counts]))
@@ -136,17 +136,17 @@ def _print(call: AddressCall, answer: Answer, equivalent: Equivalent) -> None:
 def _print_equivalent(equivalent: Equivalent) -> None:
     if equivalent.reasons:
         click.echo(f"\nno {equivalent.kind} says the same")
-        for one in equivalent.reasons:
-            _echo(_violation(one))
+        for reason in equivalent.reasons:
+            _echo(_violation(reason))
         return
     click.echo(f"\nthe same as {equivalent.kind}, element by element")
     for name, value in describe(equivalent.model)[1].items():
         click.echo(f"  {name:<24}{_in_words(value)}")
 
 
-def _violation(one: Violation) -> str:
-    severity = "error" if one.severity == "error" else "warning"
-    return f"{severity}[{one.rule}]: {one.message}\n  hint: {one.fix}\n  source: {one.source}"
+def _violation(violation: Violation) -> str:
+    severity = "error" if violation.severity == "error" else "warning"
+    return f"{severity}[{violation.rule}]: {violation.message}\n  hint: {violation.fix}\n  source: {violation.source}"
 
 
 def _rows(answer: Answer) -> list[tuple[str, str]]:

@@ -115,18 +115,18 @@ def _made(name: str, text: str) -> Made:
 
 
 def _members(name: str, text: str) -> Members:
-    found = re.fullmatch(r"\[([^\[\]]*)\](?:@(-?[0-9]{1,19}))?(?::\[([^\[\]]*)\])?", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"\[([^\[\]]*)\](?:@(-?[0-9]{1,19}))?(?::\[([^\[\]]*)\])?", text, re.ASCII)
+    if match is None:
         _refuse(name, text, "a group is written [A,B,...], with an offset [A,B,...]@3, with shapes [...]@3:[4x5,2x2]")
-    parts = _listed(found[1])
+    parts = _listed(match[1])
     items: list[FromFile | Made | None] = []
     for part in parts:
         item = None if part in ("null", "None") else _array(name, part)
         if item is None and part not in ("null", "None"):
             _refuse(name, part, "a member of a group is an array, from a file or made, or null")
         items.append(item)
-    shapes = None if found[3] is None else tuple(_member_shape(name, part) for part in _listed(found[3]))
-    return Members(tuple(items), int(found[2]) if found[2] else None, shapes)
+    shapes = None if match[3] is None else tuple(_member_shape(name, part) for part in _listed(match[3]))
+    return Members(tuple(items), int(match[2]) if match[2] else None, shapes)
 
 
 def _listed(text: str) -> list[str]:

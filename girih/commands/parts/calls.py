@@ -25,17 +25,17 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[0-9]+", re.ASCII)
 
 def definitions_of(texts: Iterable[str]) -> dict[str, str]:
     """The values of `NAME=VALUE`, also of `$NAME=VALUE`, by name."""
-    found: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip().removeprefix("$")
         if not equals or not _NAME.fullmatch(name) or not value.strip():
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-D")
-        if name in found:
+        if name in definitions:
             raise click.BadParameter(f"${name} is given twice", param_hint="-D")
         _refuse_bad_value(name, value)
-        found[name] = value.strip()
-    return found
+        definitions[name] = value.strip()
+    return definitions
 
 
 def _refuse_bad_value(name: str, value: str) -> None:

@@ -24,14 +24,14 @@ _LEVELS = {"error": "error", "warning": "warning"}
 
 def github(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
     """The workflow command for each diagnostic, which shows it beside the line in a pull request."""
-    for found in diagnostics:
-        span = found.span
-        properties = {"file": span.file, "line": span.line, "endLine": span.end_line, "title": found.code}
+    for diagnostic in diagnostics:
+        span = diagnostic.span
+        properties = {"file": span.file, "line": span.line, "endLine": span.end_line, "title": diagnostic.code}
         if span.line == span.end_line:
             # Columns are shown only where a message is about one line. The last one is the last character itself.
             properties |= {"col": span.column, "endColumn": max(span.column, span.end_column - 1)}
         listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-        yield f"::{_LEVELS[found.severity]} {listed}::{_data(_message(found))}"
+        yield f"::{_LEVELS[diagnostic.severity]} {listed}::{_data(_message(diagnostic))}"
 
 
 def _data(text: str) -> str:
@@ -42,17 +42,17 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _message(found: Diagnostic) -> str:
+def _message(diagnostic: Diagnostic) -> str:
     """The message, what its labels say, and the hint."""
-    labels = [f"line {span.line}: {text}" for span, text in found.labels if text]
-    hint = [f"hint: {found.hint}"] if found.hint else []
-    return "\n".join([found.message, *labels, *hint])
+    labels = [f"line {span.line}: {text}" for span, text in diagnostic.labels if text]
+    hint = [f"hint: {diagnostic.hint}"] if diagnostic.hint else []
+    return "\n".join([diagnostic.message, *labels, *hint])
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> dict[str, object]:
     """A SARIF log of one run: every rule that was broken with its help, every diagnostic as a result."""
     known = all_codes(TILE_LANGUAGE)
-    used = sorted({found.code for found in diagnostics})
+    used = sorted({diagnostic.code for diagnostic in diagnostics})
     numbers = {code: number for number, code in enumerate(used)}
     driver = {
         "name": "girih",
@@ -62,7 +62,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> dict[str, object]:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(found, numbers[found.code]) for found in diagnostics],
+        "results": [_result(diagnostic, numbers[diagnostic.code]) for diagnostic in diagnostics],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -89,15 +89,15 @@ def _help(code: Code, line: str, block: str) -> str:
     return "\n\n".join(parts)
 
 
-def _result(found: Diagnostic, rule: int) -> dict[str, object]:
-    related = [_location(span) | {"message": {"text": text or "see here"}} for span, text in found.labels]
-    hint = f"\nhint: {found.hint}" if found.hint else ""
+def _result(diagnostic: Diagnostic, rule: int) -> dict[str, object]:
+    related = [_location(span) | {"message": {"text": text or "see here"}} for span, text in diagnostic.labels]
+    hint = f"\nhint: {diagnostic.hint}" if diagnostic.hint else ""
     result: dict[str, object] = {
-        "ruleId": found.code,
+        "ruleId": diagnostic.code,
         "ruleIndex": rule,
-        "level": _LEVELS[found.severity],
-        "message": {"text": found.message + hint},
-        "locations": [_location(found.span)],
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": diagnostic.message + hint},
+        "locations": [_location(diagnostic.span)],
     }
     return result | {"relatedLocations": related} if related else result
 

@@ -73,9 +73,9 @@ def other_codes() -> dict[str, list[Code]]:
 
 def all_codes(language: Language) -> dict[str, Code]:
     """All codes that girih can report for programs of a language, by code."""
-    found = [code for mnemonic in language.rules for code in codes_of_rules(language, mnemonic)]
-    found += [code for codes in other_codes().values() for code in codes]
-    return {code.code: code for code in found}
+    listed = [code for mnemonic in language.rules for code in codes_of_rules(language, mnemonic)]
+    listed += [code for codes in other_codes().values() for code in codes]
+    return {code.code: code for code in listed}
 
 
 def group_of(language: Language, mnemonic: str) -> str:
