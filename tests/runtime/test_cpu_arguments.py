@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,6 +17,8 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 import girih
+from girih.arguments import arrays
+from girih.ir.types import NUMBERS
 from girih.runtime.cpu.entry import slot_count
 from girih.runtime.cpu.kernel import CpuKernel
 from tests.runtime.cpu_kernels import copies_slots, copies_table, whole
@@ -197,6 +200,50 @@ def test_orders(order: int) -> None:
     array = np.zeros(sizes, ml_dtypes.bfloat16, order="F")
     strides = [stride // 2 for stride in array.strides[1:]]
     assert (fast(kernel, array) or [])[: 2 * order] == [address(array), *sizes, *strides][: 2 * order]
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "i64"])
+def test_an_element_type_is_what_it_says_not_which_object_says_it(element: str) -> None:
+    kernel = slots(f"memref<{element}x3>")
+    array = np.zeros(3, arrays.DTYPES[NUMBERS[element]])
+    big = array.astype(array.dtype.newbyteorder(">")) if element != "bf16" else array
+    equal = [
+        pickle.loads(pickle.dumps(array)),
+        array.view(array.dtype.newbyteorder("=")),
+        big.astype(big.dtype.newbyteorder("=")),
+        array.view(np.dtype(array.dtype, metadata={"unit": "m"})),
+    ]
+    for one in equal:
+        assert (fast(kernel, one) or [])[:1] == [address(one)]
+    for other in (array.view(array.dtype.newbyteorder(">")), array.view(f"V{array.itemsize}")):
+        assert other.dtype == array.dtype or fast(kernel, other) is None
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("f32", np.array(1.5, np.float32)),
+        ("i64", np.array(3)),
+        ("bf16", np.array(2, ml_dtypes.bfloat16)),
+        ("memref<i64x3>", np.zeros(3, np.longlong)),
+        ("group<memref<f32x3>x?>", girih.Group([np.ones(3, np.float32)])),
+        ("group<memref<f32x3>x1>", girih.Group([np.ones(3, np.float32)], 0)),
+    ],
+)
+def test_what_is_made_usual_need_not_be_bound_in_python(
+    type: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, out = slots(type), np.full(64, -99, np.int64)
+    assert slow(kernel, value)
+    monkeypatch.setattr(arrays, "accept", None)
+    kernel.launch(GRID, (out, value))
+    assert out[0] != -99
+
+
+@pytest.mark.parametrize("value", [np.timedelta64(5, "ns"), np.array(5, "m8[ns]")])
+def test_a_time_is_no_number(value: object) -> None:
+    with pytest.raises(girih.LaunchError, match="takes an integer"):
+        slots("i64").launch(GRID, (np.zeros(64, np.int64), value))
 
 
 def test_other_owners_of_memory() -> None:

@@ -522,7 +522,7 @@ array:
   %strides_at = getelementptr i8, ptr %object, i64 ${A_STRIDES}
   %dtype_at = getelementptr i8, ptr %object, i64 ${A_DTYPE}
   %flags_at = getelementptr i8, ptr %object, i64 ${A_FLAGS}
-  %m_dtype_at = getelementptr i8, ptr %parameter, i64 ${M_DTYPE}
+  %m_element_at = getelementptr i8, ptr %parameter, i64 ${M_ELEMENT}
   %m_shift_at = getelementptr i8, ptr %parameter, i64 ${M_SHIFT}
   %m_alignment_at = getelementptr i8, ptr %parameter, i64 ${M_ALIGNMENT}
   %m_flags_at = getelementptr i8, ptr %parameter, i64 ${M_FLAGS}
@@ -534,21 +534,23 @@ array:
   %dims = load ptr, ptr %dims_at
   %strides = load ptr, ptr %strides_at
   %dtype = load ptr, ptr %dtype_at
+  %element_at = getelementptr i8, ptr %dtype, i64 ${E_WORD}
+  %element = load i64, ptr %element_at
   %flags = load i32, ptr %flags_at
-  %m_dtype = load ptr, ptr %m_dtype_at
+  %m_element = load i64, ptr %m_element_at
   %shift = load i64, ptr %m_shift_at
   %alignment = load i64, ptr %m_alignment_at
   %m_flags = load i32, ptr %m_flags_at
   %m_order = load i32, ptr %m_order_at
   %dynamic = load i64, ptr %m_dynamic_at
-  %same_dtype = icmp eq ptr %dtype, %m_dtype
+  %same_element = icmp eq i64 %element, %m_element
   %same_order = icmp eq i32 %order, %m_order
   %have = and i32 %flags, %m_flags
   %writeable = icmp eq i32 %have, %m_flags
   %address = ptrtoint ptr %data to i64
   %phase = urem i64 %address, %alignment
   %aligned = icmp eq i64 %phase, 0
-  %one = and i1 %same_dtype, %same_order
+  %one = and i1 %same_element, %same_order
   %two = and i1 %writeable, %aligned
   %fine = and i1 %one, %two
   br i1 %fine, label %begin, label %bad

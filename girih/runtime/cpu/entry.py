@@ -59,7 +59,7 @@ _PARAMETER = ("P_KIND", "P_SLOT", "P_BYTES")
 _SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST", "P_SHIFT")
 _MEMREF = (
     *_PARAMETER,
-    "M_TYPE", "M_DTYPE", "M_SHIFT", "M_ALIGNMENT", "M_FLAGS", "M_ORDER", "M_DYNAMIC_SIZES", "M_MODES",
+    "M_TYPE", "M_ELEMENT", "M_SHIFT", "M_ALIGNMENT", "M_FLAGS", "M_ORDER", "M_DYNAMIC_SIZES", "M_MODES",
 )  # fmt: skip
 _GROUP = (*_PARAMETER, "G_SIZE", "G_RECORD_BYTES", "G_MEMREF")
 
@@ -68,6 +68,10 @@ _GROUP = (*_PARAMETER, "G_SIZE", "G_RECORD_BYTES", "G_MEMREF")
 _ARRAY = {"A_DATA": 16, "A_ORDER": 24, "A_SIZES": 32, "A_STRIDES": 40, "A_DTYPE": 56, "A_FLAGS": 64}
 _WRITEABLE = 0x0400
 
+# numpy/core/include/numpy/ndarraytypes.h, `struct _PyArray_Descr`, in NumPy 1.26 and 2: kind, character, byte order and
+# flags, a byte each, and the number of the type in four; sizes, names and metadata are elsewhere.
+_ELEMENT_WORD = 24
+
 # numpy/core/include/numpy/arrayscalars.h: after the same two fields, the value of a scalar.
 _SCALAR_VALUE = 16
 
@@ -75,6 +79,7 @@ NUMBERS = {
     **_KINDS,
     **{name: 8 * k for fields in (_DESCRIPTION, _SCALAR, _MEMREF, _GROUP) for k, name in enumerate(fields)},
     **_ARRAY,
+    "E_WORD": _ELEMENT_WORD,
     "S_VALUE": _SCALAR_VALUE,
     "INTEGERS": len(_INTEGERS),
     "MODE_BYTES": 32,
@@ -198,7 +203,7 @@ def known_layout() -> bool:
     strides = (ctypes.c_int64 * 2).from_address(word(_ARRAY["A_STRIDES"]))
     if tuple(sizes) != probe.shape or tuple(strides) != probe.strides:
         return False
-    if not _known_scalars():
+    if not _known_scalars() or not _known_elements():
         return False
     before = ctypes.c_int32.from_address(address + _ARRAY["A_FLAGS"]).value
     probe.flags.writeable = False
@@ -210,6 +215,22 @@ def _known_scalars() -> bool:
     """Whether the scalars of NumPy lie in memory as the machine code expects them."""
     probes = [type(77) for type in (np.float32, np.float64, *_INTEGERS)]
     return all(ctypes.string_at(id(one) + _SCALAR_VALUE, one.nbytes) == one.tobytes() for one in probes)
+
+
+def _known_elements() -> bool:
+    """Whether the element types of NumPy lie in memory as the machine code expects them."""
+    for dtype in DTYPES.values():
+        kind, character, order, _, number = struct.unpack("=cccci", struct.pack("=q", _element(dtype)))
+        if (kind + character + order).decode("latin-1") != dtype.kind + dtype.char + dtype.byteorder:
+            return False
+        if number != dtype.num:
+            return False
+    return True
+
+
+def _element(dtype: np.dtype[Any]) -> int:
+    """What tells an element type from all others; the same in every object that is equal to it but for `longlong`."""
+    return ctypes.c_int64.from_address(id(dtype) + _ELEMENT_WORD).value
 
 
 def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
@@ -247,7 +268,7 @@ def _memref(spec: ParameterSpec, type: MemRef, slot: int) -> list[int]:
         modes += [_or_minus_one(size), _or_minus_one(stride), *divisors]
     fields = [
         id(np.ndarray),
-        id(dtype),
+        _element(dtype),
         dtype.itemsize.bit_length() - 1,
         lcm(dtype.alignment, spec.alignment or 1),
         _WRITEABLE if spec.written else 0,

@@ -160,13 +160,30 @@ def _usual(type: Type, value: object) -> object:
     while isinstance(value, arrays.Uninitialized):
         value = value.array
     if isinstance(type, GroupType):
-        return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
+        return _usual_group(type, value)
     if not isinstance(type, MemRef):
-        return value.item() if isinstance(value, np.generic) else value
-    if value is None or value.__class__ is np.ndarray:
+        return _usual_scalar(value)
+    if value is None:
         return value
     array = as_array(value, _NO_PLACE, ArgumentReport())
-    return value if array is None else array
+    if array is None:
+        return value
+    dtype = arrays.DTYPES[type.element]
+    return array.view(dtype) if array.dtype == dtype else array
+
+
+def _usual_scalar(value: object) -> object:
+    """A number of Python for a scalar of NumPy or an array without axes; times and dates are no numbers."""
+    if isinstance(value, np.generic) or (value.__class__ is np.ndarray and value.ndim == 0):
+        return value if value.dtype.kind in "mM" else value.item()
+    return value
+
+
+def _usual_group(type: GroupType, value: object) -> object:
+    """A list of usual arrays, where the memrefs are the members as they are."""
+    if isinstance(value, arrays.Group) and type.offset == 0 and value.offset in (None, 0) and value.shapes is None:
+        value = value.arrays
+    return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
 
 
 def _finding_of(
