@@ -36,7 +36,7 @@ def claim_array(
         return None
     _check_shape(type, array, place, report)
     if array.itemsize:
-        _check_strides(type, array, place, report)
+        check_strides(type, array, place, report)
     if not addressable or any(stride_flaw(mode, array) for mode in significant(array)):
         return None
     if array.size and address(array) % dtype.alignment:
@@ -79,12 +79,12 @@ def check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report:
     if given == expected:
         return True
     if given.newbyteorder() == expected:
-        hint = f"allocate it with dtype={_dtype_name(expected)}, in the byte order of this machine"
+        hint = f"allocate it with dtype={dtype_name(expected)}, in the byte order of this machine"
         report.add("bind.byte_order", place, f"{type} takes native {expected}; got swapped bytes ({given.str})", hint)
         return False
-    hint = f"allocate it with dtype={_dtype_name(expected)}"
+    hint = f"allocate it with dtype={dtype_name(expected)}"
     if given.kind == "u" and expected.kind == "i" and given.itemsize == expected.itemsize:
-        hint = f"pass {place.name}.view({_dtype_name(expected)}), the same memory as signed integers"
+        hint = f"pass {place.name}.view({dtype_name(expected)}), the same memory as signed integers"
     report.add("bind.dtype", place, f"{type} takes elements of dtype {expected}; got {_describe(array)}", hint)
     return False
 
@@ -110,12 +110,16 @@ def _check_shape(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
     report.add("bind.shape", place, f"{type} takes shape {numbers(type.shape)}; got {_describe(array)}: {wrong}", hint)
 
 
-def _check_strides(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> None:
+def check_strides(
+    type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport, hint: str | None = None
+) -> bool:
+    """Whether the strides of an array are those of a memref; a problem is reported, with the hint or one of its own."""
     problem = _stride_problem(type, array)
     if problem:
         code, needs, wrong = problem
         message = f"{type} {needs}; got {_describe(array)}: {wrong}"
-        report.add(code, place, message, _layout_hint(type, array, place))
+        report.add(code, place, message, hint or _layout_hint(type, array, place))
+    return problem is None
 
 
 def _stride_problem(type: MemRef, array: NDArray[Any]) -> tuple[str, str, str] | None:
@@ -173,9 +177,8 @@ def _overlap(shape: Sequence[int], strides: dict[int, int]) -> str:
 def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str:
     """A way to pass the array that also brings results back, in words."""
     modes = significant(array)
-    dtype = _dtype_name(DTYPES[type.element])
     shape = tuple(given if size is None else size for size, given in zip(type.shape, array.shape, strict=True))
-    fresh = f'allocate it with np.empty({shape}, {dtype}, order="F")'
+    fresh = f"allocate it with {_allocation(type, shape)}"
     if any(stride_flaw(mode, array) for mode in modes):
         return fresh
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
@@ -188,6 +191,21 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
     return fresh
 
 
+def _allocation(type: MemRef, shape: tuple[int, ...]) -> str:
+    """The Python expression for an array of a shape with the strides of a type, as if packed where they are open."""
+    dtype = DTYPES[type.element]
+    strides = strides_for(type, shape, {})
+    if strides == packed_strides(shape):
+        return f'np.empty({shape}, {dtype_name(dtype)}, order="F")'
+    steps = [stride if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
+    extent = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True) if size)
+    memory = f"np.empty({extent}, {dtype_name(dtype)})"
+    if type.order == 1:
+        return f"{memory}[::{strides[0]}]"
+    in_bytes = tuple(step * dtype.itemsize for step in steps)
+    return f"np.lib.stride_tricks.as_strided({memory}, {shape}, {in_bytes})"
+
+
 def _describe(array: NDArray[Any]) -> str:
     """The dtype, the shape and the strides in elements of an array, as messages give them."""
     size = array.itemsize or 1
@@ -197,5 +215,6 @@ def _describe(array: NDArray[Any]) -> str:
     return f"{array.dtype} array of shape {array.shape}, strides {strides}{unit}"
 
 
-def _dtype_name(dtype: np.dtype[Any]) -> str:
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """The dtype as Python code names it."""
     return "ml_dtypes.bfloat16" if dtype.name == "bfloat16" else f"np.{dtype.name}"

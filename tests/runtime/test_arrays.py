@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from girih.arguments import arrays
 from girih.arguments.arrays import BIND_CODES, Bound, BoundGroup, BoundMemRef, Group, ParameterSpec, bind, uninitialized
@@ -318,6 +320,25 @@ def test_a_step_is_explained() -> None:
     found = problem(VECTOR, np.zeros(8, np.float32)[::2])
     assert found.code == "bind.stride"
     assert (found.hint or "").endswith("or declare the parameter with strided<2>")
+
+
+@pytest.mark.parametrize(
+    ("type", "wrong", "expression", "same"),
+    [
+        (MemRef(F32, (None,), (2,)), np.zeros(5, np.float32),
+         "np.empty(9, np.float32)[::2]", lambda: np.empty(9, np.float32)[::2]),
+        (MemRef(F32, (4, None), (1, 8)), np.zeros((4, 5), np.float32),
+         "np.lib.stride_tricks.as_strided(np.empty(36, np.float32), (4, 5), (4, 32))",
+         lambda: as_strided(np.empty(36, np.float32), (4, 5), (4, 32))),
+        (MemRef(F32, (4, None), (1, None)), np.zeros((4, 5), np.float32),
+         'np.empty((4, 5), np.float32, order="F")', lambda: np.empty((4, 5), np.float32, order="F")),
+    ],
+)  # fmt: skip
+def test_the_array_that_a_hint_allocates_is_taken(
+    type: MemRef, wrong: NDArray[Any], expression: str, same: Callable[[], NDArray[Any]]
+) -> None:
+    assert (problem(type, wrong).hint or "").startswith(f"allocate it with {expression}, or ")
+    assert memref(type, same()).shape == wrong.shape
 
 
 def test_static_and_dynamic_strides() -> None:
