@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from girih.arguments.layout import check_dtype, significant, stride_flaw, strides_for
+from girih.arguments.layout import check_dtype, check_strides, dtype_name, significant, stride_flaw, strides_for
 from girih.arguments.memory import elements_of
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.views import as_array
@@ -35,11 +35,12 @@ class Group:
 
     `shapes` has the shape of each memref, or its size where it has one mode. Where none is given, a memref behind an
     offset has the shape that its type says, or one mode that reaches to the end of the array; without an offset it has
-    the shape of its array.
+    the shape of its array. The offset 0 is none.
 
-    An array has an axis for each mode, whose stride is the mode's, or one axis without gaps, on which the memref is
-    packed or has the strides of the type. A member may be None, a null pointer. A plain list of arrays is enough where
-    neither an offset nor shapes must be given. A launch checks all of this, and raises `LaunchError`.
+    An array has an axis for each mode, whose stride is the mode's, or, behind an offset or with a shape, one axis
+    without gaps, on which the memref is packed or has the strides of the type. A member may be None, a null pointer. A
+    plain list of arrays is enough where neither an offset nor shapes must be given. A launch checks all of this, and
+    raises `LaunchError`.
     """
 
     arrays: Sequence[object]
@@ -106,10 +107,7 @@ def _shape(type: MemRef, given: Any, place: ArgumentPlace, report: ArgumentRepor
 def part_of_member(
     type: MemRef, value: object, offset: int, shape: Shape | None, place: ArgumentPlace, report: ArgumentReport
 ) -> NDArray[Any] | None:
-    """The elements of a member that are its memref; None after a problem was reported.
-
-    The strides are not compared with those of the type; binding does that.
-    """
+    """The elements of a member that are its memref; None after a problem was reported."""
     array = as_array(value, place, report)
     if array is None or not check_dtype(type, array, place, report):
         return None
@@ -122,12 +120,12 @@ def part_of_member(
     if flaws:
         report.add("bind.layout", place, f"{type} needs positive strides of whole elements: {', '.join(flaws)}")
         return None
-    known = _known_shape(type, array, offset, shape, place, report)
+    extent = _extent(array.shape, [stride // array.itemsize for stride in array.strides])
+    known = _known_shape(type, array, extent, offset, shape, place, report)
     if known is None:
         return None
     strides = _strides(type, array, known)
     span = _extent(known, strides)
-    extent = _extent(array.shape, [stride // array.itemsize for stride in array.strides])
     if offset + span > extent:
         message = f"{type} of shape {numbers(known)} reaches over {span} elements from the offset {offset} on"
         hint = f"pass the array from which the offset counts, with at least {offset + span} elements"
@@ -142,20 +140,35 @@ def part_of_member(
         return None
     if extent != array.size and not _part(_elements(array, extent), extent, offset, known, strides).all():
         message = f"{type} of shape {numbers(known)} has elements in gaps of the array, from the offset {offset} on"
-        report.add("bind.group_memory", place, message, "pass the array that this one is a view of")
+        report.add("bind.group_memory", place, message, _without_gaps(type, array))
         return None
-    return part
+    needed = offset + _extent(known, strides_for(type, known, {}))
+    hint = f"allocate the member with one axis, np.empty({needed}, {dtype_name(array.dtype)})"
+    return part if check_strides(type, part, place, report, hint) else None
+
+
+def _without_gaps(type: MemRef, array: NDArray[Any]) -> str:
+    """The way out for a memref with elements in the gaps of an array."""
+    if array.ndim > 1:
+        return "pass the array that this one is a view of"
+    if type.strides == (None,):
+        return f"let the offset be a multiple of the stride {array.strides[0] // array.itemsize}"
+    return "pass the memory that this array is a view of as an array with one axis and without gaps"
 
 
 def _known_shape(
     type: MemRef,
     array: NDArray[Any],
+    extent: int,
     offset: int,
     shape: Shape | None,
     place: ArgumentPlace,
     report: ArgumentReport,
 ) -> Shape | None:
-    """The shape of the memref: the given one, that of the type, or that of the array's rest behind the offset."""
+    """The shape of the memref: the given one, that of the type, or that of the array's rest behind the offset.
+
+    `extent` is the number of elements that the array reaches over.
+    """
     static = tuple(size for size in type.shape if size is not None)
     if shape is not None or len(static) == type.order:
         return static if shape is None else shape
@@ -164,7 +177,6 @@ def _known_shape(
         report.add("bind.group_shape", place, f"with an offset, the shape of {type} must be said", hint)
         return None
     (stride,) = _strides(type, array, (array.size,))
-    extent = _extent(array.shape, (stride,))
     if offset > extent:
         message = f"the offset {offset} lies behind the end of the array, which reaches over {extent} elements"
         report.add("bind.group_memory", place, message)
@@ -173,8 +185,12 @@ def _known_shape(
 
 
 def _strides(type: MemRef, array: NDArray[Any], shape: Shape) -> Shape:
-    """The strides of the memref in elements: those of the axes of the array, where it has one for each mode."""
-    told = significant(array) if array.ndim == type.order else []
+    """The strides of the memref in elements: those of the axes of the array, where it has one for each mode.
+
+    One axis without gaps tells none: it is memory for the strides of the type.
+    """
+    gapless = array.ndim == 1 and array.strides == (array.itemsize,)
+    told = significant(array) if array.ndim == type.order and not gapless else []
     return strides_for(type, shape, {mode: array.strides[mode] // array.itemsize for mode in told})
 
 

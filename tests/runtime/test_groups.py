@@ -59,6 +59,11 @@ def arange(*shape: int) -> NDArray[np.float32]:
         # With strides: the offset counts elements of the memory.
         ("? ? ,strided<?>", lambda: arange(9)[::2], lambda a: Group([a], 4), [4, 6, 8]),
         ("? ? ,strided<2>", lambda: arange(9)[::2], lambda a: Group([a], 4, [2]), [4, 6]),
+        # In an array without gaps, the strides of the type.
+        ("? 1 ,strided<2>", lambda: arange(9), lambda a: Group([a]), [1, 3, 5, 7]),
+        ("? ? ,strided<2>", lambda: arange(10), lambda a: Group([a], 1), [1, 3, 5, 7, 9]),
+        ("? ? ,strided<2>", lambda: arange(9), lambda a: Group([a], 3, [2]), [3, 5]),
+        ("2x2 ? ,strided<1,3>", lambda: arange(9), lambda a: Group([a], 1), [[1, 4], [2, 5]]),
         # Two modes: the strides of the axes, or, of an array with one axis, packed ones.
         ("?x?", lambda: arange(4, 5), lambda a: Group([a], 5, [(3, 2)]), [[5, 9], [6, 10], [7, 11]]),
         ("?x?", lambda: arange(20), lambda a: Group([a], 5, [(3, 2)]), [[5, 8], [6, 9], [7, 10]]),
@@ -136,6 +141,31 @@ def test_what_is_refused(target: str, types: str, group: Callable[[], Any], code
     (found,) = caught.value.diagnostics
     assert found.code == code
     assert says in found.message
+
+
+@pytest.mark.parametrize(
+    ("types", "member", "offset", "hint"),
+    [
+        ("? ? ,strided<2>", lambda: arange(9)[::2], 1,
+         "pass the memory that this array is a view of as an array with one axis and without gaps"),
+        ("? ? ,strided<?>", lambda: arange(9)[::2], 1, "let the offset be a multiple of the stride 2"),
+        ("3x2", lambda: arange(6, 5)[:4], 3, "pass the array that this one is a view of"),
+        ("2x3", lambda: arange(2, 4).T, 1, "allocate the member with one axis, np.empty(7, np.float32)"),
+    ],
+)  # fmt: skip
+def test_hints_for_members(types: str, member: Callable[[], Any], offset: int, hint: str) -> None:
+    shape, *more = types.split()
+    out = np.zeros([1 if size == "?" else int(size) for size in shape.split("x")], np.float32, order="F")
+    with pytest.raises(girih.LaunchError) as caught:
+        kernel("interpreter", shape, *more)[1](Group([member()], offset), out)
+    assert caught.value.diagnostics[0].hint == hint
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_member_that_a_hint_allocates_is_taken(target: str) -> None:
+    out = np.ones((2, 3), np.float32, order="F")
+    kernel(target, "2x3")[1](Group([np.zeros(7, np.float32)], 1), out)
+    assert not out.any()
 
 
 @pytest.mark.parametrize("target", TARGETS)
