@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +23,12 @@ from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
 
 if TYPE_CHECKING:
     from girih.api import Kernel
+
+_GROUP_HINTS = {
+    "bind.group_offset": "write it behind the list, as in [...]@3",
+    "bind.group_shape": "write the shape of each memref behind the offset, as in [...]@3:[4x5,2x2]",
+}
+"""By code, what the command line writes where Python code passes a `girih.Group`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,10 @@ def run_kernel(request: RunRequest) -> int:
     """Run a kernel and print a summary; 1 if the program or an argument is wrong, or if the run has findings."""
     try:
         return _run(request)
-    except (CompileError, LaunchError) as error:
+    except CompileError as error:
         return _refused(request, error.diagnostics, [])
+    except LaunchError as error:
+        return _refused(request, [_in_words_of_the_command(d) for d in error.diagnostics], [])
     except KernelError as error:
         return _refused(request, [], error.findings)
     except ArrayInputError as error:
@@ -144,6 +152,12 @@ def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object])
 
     by_name = {p.name: value for p, value in zip(function.parameters, values, strict=True)}
     return [pair for save in saves for pair in zip(save.paths, arrays_of(by_name[save.name]), strict=True)]
+
+
+def _in_words_of_the_command(problem: Diagnostic) -> Diagnostic:
+    """A problem of the launch, whose hint names no Python where the command line has a notation of its own."""
+    in_python = (problem.hint or "").startswith("pass girih.Group(")
+    return replace(problem, hint=_GROUP_HINTS[problem.code]) if in_python else problem
 
 
 def _refused(

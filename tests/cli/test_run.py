@@ -124,6 +124,14 @@ def test_group_offsets(folder: Path) -> None:
     assert refused.status == 1 and "error[bind.group_memory]" in refused.output
     refused = run("moved", "G=[arange:i32:4,arange:i32:4]")
     assert refused.status == 1 and "error[bind.group_offset]" in refused.output
+    assert "hint: write it behind the list, as in [...]@3\n" in refused.output
+
+
+def test_the_shapes_of_a_group_are_asked_for_as_the_command_line_writes_them(folder: Path) -> None:
+    file = write(folder, "func @f(%G: group<memref<f32x?x?>x?,offset:?>) {\n}\n", "shapes.tl")
+    refused = girih("run", file, "f", "G=[zeros:f32:4x5]@3")
+    assert refused.status == 1
+    assert "hint: write the shape of each memref behind the offset, as in [...]@3:[4x5,2x2]\n" in refused.output
 
 
 def test_scalars(folder: Path) -> None:
