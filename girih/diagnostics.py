@@ -8,6 +8,9 @@ Codes are `mnemonic.rule-id`, or start with `syntax`, `name`, `type`, `definitio
 from __future__ import annotations
 
 import math
+import os
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -116,6 +119,15 @@ def _product(numbers: Sequence[int]) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """A number of things in words: `1 error`, `2 errors`; `nouns` is the plural where it is not `noun` with an s."""
     return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line: the innermost one that is not in this package."""
+    package = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

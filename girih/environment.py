@@ -6,10 +6,9 @@ The environment is looked at when the first program is loaded or a command start
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cache
 
-from girih.diagnostics import nearest
+from girih.diagnostics import nearest, warn_user
 
 PREFIX = "GIRIH_"
 
@@ -34,7 +33,7 @@ def warn_of_unknown_variables() -> None:
     """Warn, once in a process, of each `GIRIH_` variable that is set and that nothing reads."""
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in VARIABLES and name not in OF_TESTS:
-            warnings.warn(_unknown(name), stacklevel=2)
+            warn_user(_unknown(name))
 
 
 def _unknown(name: str) -> str:

@@ -37,8 +37,9 @@ def test_the_page_and_the_help_show_the_table() -> None:
 
 def test_a_misspelt_variable_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIRIH_THREADS", "3")
-    with pytest.warns(UserWarning, match=r"GIRIH_THREADS is set, .*; did you mean GIRIH_NUM_THREADS\?"):
+    with pytest.warns(UserWarning, match=r"GIRIH_THREADS is set, .*; did you mean GIRIH_NUM_THREADS\?") as caught:
         girih.loads("func @f() {\n}\n", target="interpreter")
+    assert [told.filename for told in caught] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         girih.loads("func @f() {\n}\n", target="interpreter")

@@ -71,7 +71,7 @@ ROOMS = {
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),
     "runtime.device": Room(("ir",)),
-    "runtime.cache": Room(("ir", "back.llvm.assemble")),
+    "runtime.cache": Room(("diagnostics", "ir", "back.llvm.assemble")),
     "runtime.cpu": Room((*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
     "runtime": Room(
         (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +25,7 @@ from secrets import token_hex
 from time import time
 
 from girih.back.llvm.assemble.assembler import llvm_version
+from girih.diagnostics import warn_user
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
@@ -298,9 +297,4 @@ def _warn_once(message: str) -> None:
 
 
 def _warn(message: str) -> None:
-    """Warn at the user's line: the innermost one that is not in this package."""
-    package = str(Path(__file__).parent.parent) + os.sep
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, CacheWarning, stacklevel=level)
+    warn_user(message, CacheWarning)
