@@ -103,7 +103,7 @@ _COLUMNS: Mapping[str, Cell] = {
     "\N{MULTIPLICATION SIGN} numpy": lambda row: _ratio(row.value("numpy")),
     "\N{MULTIPLICATION SIGN} torch": lambda row: _ratio(row.value("torch")),
     "\N{MULTIPLICATION SIGN} libxsmm": lambda row: _ratio(row.value("libxsmm")),
-    "cost of checks": lambda row: _ratio(row.value(CHECKS)),
+    "time with checks / without": lambda row: _ratio(row.value(CHECKS)),
 }
 """Titles and contents; a column that is empty in a group is left out."""
 
@@ -111,7 +111,8 @@ _COLUMNS: Mapping[str, Cell] = {
 def title(group: str, rows: Sequence[Measurement]) -> str:
     """The title of a group's table, with the checks that its kernels had."""
     checks = dict.fromkeys(row.checks for row in rows if row.seconds is not None)
-    return ", checks ".join([TITLES.get(group, group), *checks])
+    compared = ", compared with checks" if any(row.value(CHECKS) is not None for row in rows) else ""
+    return ", checks ".join([TITLES.get(group, group), *checks]) + compared
 
 
 def remark(row: Measurement) -> str:

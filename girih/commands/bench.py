@@ -260,7 +260,8 @@ def _console() -> Console:
 
 def _print_end(results: Results) -> None:
     for problem in results.problems:
-        click.echo(f"error: {problem['group']}: {problem['name']}: {problem['message']}")
+        group = "" if problem["group"] == "own" else f"{problem['group']}: "
+        click.echo(f"error: {group}{problem['name']}: {problem['message']}")
     if results.refusal is not None:
         click.echo(results.refusal[1])
     said = tail(results)

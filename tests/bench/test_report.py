@@ -43,6 +43,12 @@ def test_a_table_has_the_columns_that_say_something() -> None:
     assert title("gemm", ROWS[:2]) == "Large products, one instruction, one thread, checks off"
 
 
+def test_a_comparison_of_checks_has_a_direction() -> None:
+    row = Measurement("own", "@axpby on 1", 2e-3, figures={"checks": 1.25}, checks="off")
+    assert cells([row])["time with checks / without"] == ["1.25"]
+    assert title("own", [row]) == "Kernel, checks off, compared with checks"
+
+
 def test_other_processes_are_said_beside_the_row() -> None:
     busy = Measurement("calls", "call", 4e-7, figures={"us": 0.4}, note="a note", load=3.44)
     assert remark(busy) == "load 3.4, a note"

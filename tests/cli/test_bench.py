@@ -195,3 +195,5 @@ def test_a_wrong_result_is_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
     done = bench("--format", "json")
     assert done.status == 1
     assert json.loads(done.output)["problems"] == [{"group": "gemm", "name": "n=512", "message": message}]
+    pretend(monkeypatch, {"event": "problem", "group": "own", "name": "@axpby on 1", "message": message})
+    assert f"error: @axpby on 1: {message}" in bench("one.tl", *ARGUMENTS).output
