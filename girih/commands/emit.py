@@ -93,8 +93,8 @@ def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str:
 
 
 def write_text(text: str, output: str | None) -> None:
-    """Write a text to a file, or to standard output for None. Raises `click.ClickException` if that is impossible."""
-    if output is None:
+    """Write a text to a file, or to standard output for None and `-`. Raises `click.ClickException` on failure."""
+    if output in (None, "-"):
         click.echo(text, nl=False)
         return
     try:

@@ -36,7 +36,7 @@ def show_file(
     format = _format(given, output)
     module, problems = analyzed(path, definitions)
     if module is None or errors(problems):
-        apart = format != "text" or output is not None
+        apart = format != "text" or output not in (None, "-")
         print_items(problems, to_stderr=apart)
         click.echo(f"{path}: {counted(problems)}", err=apart)
         return 1
@@ -53,7 +53,7 @@ def show_file(
 
 def _format(given: str | None, output: str | None) -> str:
     """The format that was given, or else that of the output's name; without an output, text."""
-    if output is None:
+    if output in (None, "-"):
         return given or "text"
     shown, ending = click.format_filename(output), os.path.splitext(output)[1].lower()
     named = ENDINGS.get(ending)

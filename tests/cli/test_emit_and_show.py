@@ -212,6 +212,14 @@ def test_an_empty_file(tmp_path: Path) -> None:
     assert girih("show", path, "--format", "json").json == []
 
 
+def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, AXPBY)
+    for call in (("show", path), ("show", path, "--format", "svg"), ("emit", path, "--as", "ir")):
+        assert girih(*call, "-o", "-").output == girih(*call).output != ""
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
 def test_the_name_of_the_output_says_the_format(tmp_path: Path) -> None:
     path = write(tmp_path, AXPBY)
     begins = {"a.txt": "@axpby, line 1", "a.json": "[", "a.svg": "<svg ", "a.HTML": "<!DOCTYPE html>"}
