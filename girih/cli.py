@@ -290,7 +290,9 @@ def explain(ctx: click.Context, topic: str | None, list_all: bool, format: str) 
     from girih.commands.explain import explain_topic, list_topics
 
     as_json = format == "json"
-    if list_all == (topic is not None):
+    if list_all and topic is not None:
+        raise click.UsageError(f"--list lists everything: leave out {topic}, or --list to explain it")
+    if not list_all and topic is None:
         raise click.UsageError("give a code or an instruction, as in `girih explain axpby.shape`, or --list")
     ctx.exit(list_topics(as_json=as_json) if topic is None else explain_topic(topic, as_json=as_json))
 

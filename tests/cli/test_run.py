@@ -120,6 +120,9 @@ def test_group_offsets(folder: Path) -> None:
     assert done.status == 0
     assert np.load("b.npy").tolist() == [0, 1, 2, 2]
     assert run("moved", "G=[arange:i32:4,arange:i32:4]@2:[0,2]").status == 0
+    assert run("moved", "G=[arange:i32:4, arange:i32:4] @ 2 : [0, 2]").status == 0
+    refused = run("moved", f"G=[arange:i32:4,arange:i32:4]@{10**19}")
+    assert refused.status == 1 and f"the offset {10**19} lies behind the end of the array" in refused.output
     refused = run("moved", "G=[arange:i32:4,arange:i32:4]@2:[0,3]")
     assert refused.status == 1 and "error[bind.group_memory]" in refused.output
     refused = run("moved", "G=[arange:i32:4,arange:i32:4]")
@@ -273,6 +276,10 @@ AXPBY_CALL = ["alpha=1", "A=ones:f32:4", "beta=0", "B=ones:f32:4"]
         (["moved", "G=[zeros]:[2x]"], "G=2x: the shape of a memref is written as in 64x64, or null"),
         (["axpby", "A=[1,2]"], "A=1: a member of a group is an array, from a file or made, or null"),
         (["axpby", *AXPBY_CALL[:3], "B=zeros"], "B=zeros: its type memref<f32x?> leaves the shape open"),
+        (
+            ["moved", "G=[arange,ones]@3:[4,2]"],
+            "leaves the shape open; the shapes behind the list are those of the memrefs, not of the arrays; write it",
+        ),
         (["axpby", *AXPBY_CALL[:3], "B=1"], "B=1: memref<f32x?> takes an array, FILE.npy or zeros:f32:4x4"),
         (["axpby", *AXPBY_CALL[:3], "B=[zeros:f32:1]"], "B: a list is for a group; its type is memref<f32x?>"),
         (["axpby", *AXPBY_CALL[:3], "B=b.npz"], "b.npz: only .npy files are read, one array each"),

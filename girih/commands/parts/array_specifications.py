@@ -20,6 +20,7 @@ PythonNumber = bool | int | float | complex
 
 _SHAPE = re.compile(r"(?:[0-9]+(?:x[0-9]+)*)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?(?:[0-9]+|0[xX][0-9a-fA-F]+)", re.ASCII)
+_GROUP = re.compile(r"\[([^\[\]]*)\]\s*(?:@\s*(-?[0-9]{1,40})\s*)?(?::\s*\[([^\[\]]*)\])?", re.ASCII)
 _HELP = "a number, true, false, null, FILE.npy, [A,B,...], or " + ", ".join(MAKERS) + " as in zeros:f32:64x64"
 
 
@@ -115,7 +116,7 @@ def _made(name: str, text: str) -> Made:
 
 
 def _members(name: str, text: str) -> Members:
-    match = re.fullmatch(r"\[([^\[\]]*)\](?:@(-?[0-9]{1,19}))?(?::\[([^\[\]]*)\])?", text, re.ASCII)
+    match = _GROUP.fullmatch(text)
     if match is None:
         _refuse(name, text, "a group is written [A,B,...], with an offset [A,B,...]@3, with shapes [...]@3:[4x5,2x2]")
     parts = _listed(match[1])

@@ -106,10 +106,12 @@ class ArrayMaker:
             return None
         if not isinstance(given, Members):
             raise click.UsageError(f"{layout.name}: a group takes a list of arrays, as in {layout.name}=[a.npy,b.npy]")
-        arrays = [None if item is None else self._array(layout, item) for item in given.items]
+        shapes = given.shapes is not None
+        arrays = [None if item is None else self._array(layout, item, shapes=shapes) for item in given.items]
         return GroupArgument(arrays, given.offset, given.shapes)
 
-    def _array(self, layout: ArrayLayout, given: FromFile | Made) -> object:
+    def _array(self, layout: ArrayLayout, given: FromFile | Made, *, shapes: bool = False) -> object:
+        """An array; `shapes` says whether it is a member of a group whose memrefs have shapes of their own."""
         from girih.arguments.arrays import uninitialized
 
         if isinstance(given, FromFile):
@@ -118,8 +120,9 @@ class ArrayMaker:
         if shape is None:
             shape = tuple(size for size in layout.type.shape if size is not None)
             if len(shape) < layout.type.order:
-                raise click.UsageError(f"{layout.name}={given.maker}: its type {layout.type} leaves the shape open; "
-                                       f"write it, as in {given.maker}:{layout.type.element}:64x64")  # fmt: skip
+                behind = "; the shapes behind the list are those of the memrefs, not of the arrays" if shapes else ""
+                message = f"{layout.name}={given.maker}: its type {layout.type} leaves the shape open{behind}"
+                raise click.UsageError(f"{message}; write it, as in {given.maker}:{layout.type.element}:64x64")
         made = laid_out(layout, self._made(given.maker, given.element or layout.type.element, shape, layout.name))
         return uninitialized(made) if given.maker == "uninitialized" else made
 
