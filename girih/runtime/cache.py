@@ -108,7 +108,7 @@ class Cache:
 
     def put(self, key: str, code: bytes) -> None:
         """Keep code under a key; processes that read meanwhile see the old entry, the new one or none."""
-        if self.folder is None or len(code) > self.limit:
+        if self.folder is None or _START + len(code) > self.limit:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -223,7 +223,7 @@ def _verified(folder: int, name: str, key: str, limit: int) -> bytes | None:
         if not stat.S_ISREG(status.st_mode):
             raise _EntryRefused("it is no plain file")
         _refuse_foreign(status)
-        if status.st_size > limit + _START:
+        if status.st_size > limit:
             return None
         data = file.read(status.st_size)
         # An entry whose time of use cannot be noted is as good.
@@ -264,7 +264,7 @@ def _shrink(folder: int, limit: int) -> None:
         for entry in found:
             with suppress(FileNotFoundError):
                 status = entry.stat(follow_symlinks=False)
-                if entry.name.endswith(_SUFFIX):
+                if entry.name.endswith(_SUFFIX) and status.st_size <= limit:
                     entries.append((status.st_mtime, status.st_size, entry.name))
                 elif entry.name.startswith(_TEMPORARY) and status.st_mtime < time() - _ABANDONED_SECONDS:
                     os.unlink(entry.name, dir_fd=folder)

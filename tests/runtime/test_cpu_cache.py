@@ -242,9 +242,33 @@ def test_a_smaller_limit_passes_over_what_is_larger(tmp_path: Path) -> None:
     large.put(KEY, CODE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert Cache(tmp_path / "girih", limit=len(CODE) - 1).get(KEY) is None
-        assert Cache(tmp_path / "girih", limit=len(CODE)).get(KEY) == CODE
+        size = entry(large).stat().st_size
+        assert Cache(tmp_path / "girih", limit=size - 1).get(KEY) is None
+        assert Cache(tmp_path / "girih", limit=size).get(KEY) == CODE
     assert large.get(KEY) == CODE
+
+
+def test_a_smaller_limit_neither_counts_nor_removes_what_is_larger(tmp_path: Path) -> None:
+    large, small = Cache(tmp_path / "girih"), Cache(tmp_path / "girih", limit=1000)
+    others = [digest(str(k)) for k in range(9)]
+    large.put(KEY, CODE)
+    os.utime(entry(large), (1000, 1000))
+    for key in others[:3]:
+        small.put(key, b"little" * 40)
+    assert all(small.get(key) for key in others[:3])
+    for key in others[3:]:
+        small.put(key, b"little" * 40)
+    assert not all(small.get(key) for key in others)
+    assert large.get(KEY) == CODE
+
+
+@pytest.mark.parametrize("spare", [0, 44, 45, 46])
+def test_what_is_written_is_there(tmp_path: Path, spare: int) -> None:
+    """Whether an entry suits the limit is decided in one way, by its size with all that is in front of the code."""
+    store = Cache(tmp_path / "girih", limit=len(CODE) + spare)
+    store.put(KEY, CODE)
+    assert entry(store).exists() == (spare >= 45)
+    assert store.get(KEY) == (CODE if spare >= 45 else None)
 
 
 def test_what_is_larger_than_the_limit_is_left_as_it_is(store: Cache) -> None:
