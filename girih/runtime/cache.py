@@ -82,6 +82,10 @@ class Cache:
             return _verified(folder, name, key, self.limit)
         except FileNotFoundError:
             return None
+        except MemoryError:
+            place = self.folder and self.folder / name
+            _warn_once(f"the cached code {place} is not used: there is not enough memory to read it")
+            return None
         except (OSError, _EntryRefused) as error:
             self._drop(folder, name, _words(error))
             return None

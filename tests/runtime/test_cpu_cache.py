@@ -271,6 +271,21 @@ def test_what_is_written_is_there(tmp_path: Path, spare: int) -> None:
     assert store.get(KEY) == (CODE if spare >= 45 else None)
 
 
+def test_an_entry_that_no_memory_is_left_for(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(KEY, CODE)
+    real = os.fstat
+
+    def stretched(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
+        size = 2**62 if stat.S_ISREG(status.st_mode) else status.st_size
+        return os.stat_result([*status[: stat.ST_SIZE], size, *status[stat.ST_SIZE + 1 :]])
+
+    with monkeypatch.context() as patch, pytest.warns(CacheWarning, match="there is not enough memory to read it"):
+        patch.setattr(os, "fstat", stretched)
+        assert Cache(store.folder, limit=2**63).get(KEY) is None
+    assert store.get(KEY) == CODE
+
+
 def test_what_is_larger_than_the_limit_is_left_as_it_is(store: Cache) -> None:
     store.put(KEY, CODE)
     os.truncate(entry(store), 2**40)
