@@ -12,7 +12,9 @@ import pytest
 from girih import check, parse
 from girih.front.text import spelling
 from girih.front.text.constant_parser import ATTRIBUTE_NAMES
+from girih.ir.types import NUMBERS, SCALARS
 from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.arith import Comparison
 
 
 def constant(text: str, type: str = "f64") -> Any:
@@ -171,12 +173,12 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
 @pytest.mark.parametrize(
     ("instruction", "hint"),
     [
-        ("%v = cmp.lt %i, %i : bool", "today it is written `less_than`"),
-        ("%v = cmp.le %i, %i : bool", "today it is written `less_than_equal`"),
+        ("%v = cmp.lt %i, %i : bool", "did you mean `less_than`?"),
+        ("%v = cmp.le %i, %i : bool", "did you mean `less_than_equal`?"),
         ("%v = lt %i, %i : bool", "did you mean `less_than`?"),
-        ("%v = arith.add %i, %i : index", "today it is written `add`"),
-        ("%v = math.native_exp %a : f32", "today it is written `native_exp`"),
-        ("%v = builtin.group_id : index", "today it is written `group_id`"),
+        ("%v = arith.add %i, %i : index", "it is written %result = add %a, %b : type"),
+        ("%v = math.native_exp %a : f32", "it is written %result = native_exp"),
+        ("%v = builtin.group_id : index", "it is written %result = group_id"),
         ("%v = less_then %i, %i : bool", "did you mean `less_than`?"),
         ("%v = loda %A[%i,%i] : f32", "did you mean `load`?"),
         ("%v = neg %alhpa : f32", "did you mean %alpha?"),
@@ -234,7 +236,7 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
         ("%v = a + %a", "there are no operators between values: write `%v = add %a, %a : f32`"),
         ("%v = %a * 2.0", "`%x = constant 2.0 : f32` before, then write `%v = mul %a, %x : f32`"),
         ("%v = %alpha / 2", "`%x = constant 2.0 : f32` before, then write `%v = div %alpha, %x : f32`"),
-        ("%v = %A + %A", "write `%v = add %A, %A : type`"),
+        ("%v = %A + %A", "elements are read by `load`"),
         ("%v = %i < %i : bool", "write `%v = less_than %i, %i : bool`"),
         ("%v = %a ** %a", "`log2`, `mul`, `exp2`"),
         ("%v = %A @ %A", "there are no operators: write `gemm`"),
@@ -242,19 +244,49 @@ HEAD = "func @f(%i: index, %a: f32, %alpha: f32, %A: memref<f32x4x4>) {\n"
         ("if (%i) { }", "operands stand without parentheses"),
         ("if %i { } else if %i { }", "write `else { if %condition { ... } }`"),
         ("%v = exp(%a) : f32", "operands stand without parentheses"),
-        ("%v = -%a", "write `%v = neg %a : type`"),
+        ("%v = -%a", "write `%v = neg %a : f32`"),
         ("%v = 1.5", "write `%v = constant 1.5 : f32`"),
         ("%v = 15 : i64", "write `%v = constant 15 : i64`"),
         ("%v = %a", "a value has one name: write %a where it is used"),
-        ("%v = %A[%i, %i]", "write `%v = load %A[%i, %i] : type`"),
+        ("%v = %A[%i, %i]", "write `%v = load %A[%i, %i] : f32`"),
         ("%A[%i, %i] = %a", "write `store %a, %A[%i, %i]`"),
-        ("A[%i, %i] = 1.0", "write `store %x, %A[%i, %i]`"),
+        ("A[%i, %i] = 1.0", "`%x = constant 1.0 : f32` before, then write `store %x, %A[%i, %i]`"),
         ("v = add %a, %a : f32", "names of values begin with `%`: `%v = ...`"),
         ("%v = neg f32 %a", "the type stands at the end: `: f32`"),
         ("%v = neg %a : f32*", "there are no pointers"),
         ("%v = arith.addf %a, %a : f32", "did you mean `add`?"),
         ("%v = broadcast %a : f32", "did you mean `subgroup_broadcast`?"),
         ("/* no */", "a comment begins with `;` and ends with its line"),
+        ("%a = %a + %alpha", "write `%a1 = add %a, %alpha : f32`"),
+        ("%x = %a * 2.0", "`%x1 = constant 2.0 : f32` before, then write `%x = mul %a, %x1 : f32`"),
+        ("%v = %a + %a + %a", "each is an instruction of its own"),
+        ("%v = -1 * %a", "each is an instruction of its own"),
+        ("%v = %a // %a", "each is an instruction of its own"),
+        ("%v = %A[%i, %i] + %a", "elements are read by `load`"),
+        ("%v = %A[i, j]", "elements are read by `load`"),
+        ("%A[%i, %i] += %a", "`load` the element"),
+        ("%A[%i, %i] = %a + %a", "elements are read by `load`"),
+        ("%a += %a", "a value does not change"),
+        ("%v = %i + %a", "convert with `cast`"),
+        ("%v = %i * 2.5", "convert with `cast`"),
+        ("%v = %a && %a", "`and` takes no f32"),
+        ("%v = !%a", "`not` takes no f32"),
+        ("%v = (float)%i", "write `%v = cast %i : f32`"),
+        ("%v = %i ? %a : %a", "write `%r = if %condition"),
+        ("%v = %a if %i else %a", "write `%r = if %condition"),
+        ("__syncthreads();", "`barrier.global.local`"),
+        ("%v = __shfl_down_sync(%a, 1)", "`subgroup_broadcast` hands out the value of one work-item"),
+        ("atomicrmw %a", "`atomic_add`"),
+        ("barrier()", "operands stand without parentheses"),
+        ("tl.load %a", "it is written %result = load"),
+        ("%v = tl.program_id(0)", "did you mean `group_id`?"),
+        ("scf.for %k = %i to %i", "it is written %results = for %variable = %start, %stop"),
+        ("%v = memref.alloc()", "did you mean `alloca`?"),
+        ("linalg.matmul ins(%A)", "did you mean `gemm`?"),
+        ("%v = arith.cmpf olt, %a, %a", "compare with `equal`"),
+        ("%v = arith.constant 1.0 : f32", "it is written %result = constant value : type"),
+        ("for j in range(n):", "it is written %results = for %variable = %start, %stop"),
+        ("%v = ADD %a, %a : f32", "mnemonics are written in small letters: `add`"),
     ],
 )  # fmt: skip
 def test_hints(instruction: str, hint: str) -> None:
@@ -262,9 +294,43 @@ def test_hints(instruction: str, hint: str) -> None:
     assert hint in (found.hint or "")
 
 
+SIDES = [("%a", "%b"), ("%a", "2"), ("2", "%a"), ("%a", "2.5"), ("1e3", "%a")]
+
+
+@pytest.mark.parametrize("type", SCALARS)
+@pytest.mark.parametrize("operator", spelling.OPERATORS)
+def test_a_program_in_a_hint_is_right(operator: str, type: str) -> None:
+    """With spaces and without; the names are taken that a hint would choose first."""
+    head = f"func @f(%a: {type}, %b: {type}, %x: {type}, %c: {type}) {{\n"
+    for left, right in SIDES:
+        for space in ("", " "):
+            (found,) = check(f"{head}%v = {left}{space}{operator}{space}{right}\n}}\n")
+            lines = re.findall(r"`(%[^`]*)`", found.hint or "")
+            if lines and not lines[0].startswith(("%r", "%c = add")):
+                assert check(head + "\n".join(lines) + "\n}\n") == []
+                used = " ".join(lines)
+                assert all(side.replace("2.5", "2") in used for side in (left, right)) and "%v = " in used
+            else:
+                assert found.hint
+
+
+@pytest.mark.parametrize("type", SCALARS)
+def test_the_families_of_operands_are_those_of_the_rules(type: str) -> None:
+    family = "bool" if type == "bool" else NUMBERS[type].family
+    for mnemonic, families in spelling.OPERAND_FAMILIES.items():
+        operands = "%a" if mnemonic in ("neg", "not") else "%a, %a"
+        result = "bool" if issubclass(TILE_LANGUAGE.ops[mnemonic], Comparison) else type
+        text = f"func @f(%a: {type}) {{\n%v = {mnemonic} {operands} : {result}\n}}\n"
+        assert (check(text) == []) == (family in families), text
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
+        ("func.func @f() {\n}\n", "a kernel begins with `func`"),
+        ("module {\n}\n", "no module stands around functions"),
+        ("__global__ void f() {\n}\n", "a kernel begins with `func`"),
+        ("func @f(%v: f16x4) {\n}\n", "memory with a shape is a memref"),
         ("fnc @f() {\n}\n", "did you mean `func`?"),
         ("barrier\n", "instructions stand in the body of a function: func @name() { ... }"),
         ("func f() {\n}\n", "write `@f`"),

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from girih.diagnostics import nearest, plural
-from girih.front.text import hints
+from girih.front.text import expressions, hints
 from girih.front.text.cursor import SyntaxFault
 from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
 from girih.front.text.names import NameParser, canonical_name
-from girih.front.text.spelling import OLD_PREFIXES, today
+from girih.front.text.spelling import PREFIXES
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
 from girih.ir.define import (
     Annotation,
@@ -122,7 +122,16 @@ class InstructionParser(NameParser):
 
     def _statement_hint(self, start: int, names: list[Name]) -> str | None:
         """The hint for an expression from a position to the end of its line; None without one."""
-        return hints.for_statement(self.ops, self.visible, self._line_from(start), [name for name, _ in names])
+        return expressions.for_statement(self.ops, self.visible, self._line_from(start), [name for name, _ in names])
+
+    def _foreign_hint(self, names: list[Name]) -> str | None:
+        """The hint for what cannot begin an instruction: an expression, a name with `_` before it, or parentheses."""
+        lexer = self.lexer
+        if lexer.text.startswith("_"):
+            return hints.for_mnemonic(self.ops, lexer.word, "")
+        if self.at("(") and not names and not lexer.starts_line:
+            return hints.NO_PARENTHESES
+        return self._statement_hint(lexer.start, names)
 
     def _line_from(self, start: int) -> str:
         """The rest of a line from a position, cut to a length that people write."""
@@ -141,7 +150,7 @@ class InstructionParser(NameParser):
     def _mnemonic(self, names: list[Name]) -> Spec:
         lexer = self.lexer
         if lexer.kind != WORD:
-            self.expected("an instruction", self._statement_hint(lexer.start, names), begins=not names)
+            self.expected("an instruction", self._foreign_hint(names), begins=not names)
         declared = self.ops.get(lexer.text)
         if declared is not None and declared.spec.word == lexer.text:
             lexer.advance()
@@ -149,9 +158,8 @@ class InstructionParser(NameParser):
             return next((s for s in shared if lexer.text[1:] in s.modifiers[0].choices), declared.spec)
         word, span = lexer.text, lexer.span
         lexer.advance()
-        if word in OLD_PREFIXES and lexer.kind == MODIFIER:
-            now = today(word, lexer.text[1:])
-            hint = f"today it is written `{now}`" if now in self.ops else hints.for_mnemonic(self.ops, now or word, "")
+        if word in PREFIXES and lexer.kind == MODIFIER:
+            hint = hints.for_mnemonic(self.ops, lexer.text[1:], "")
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
         hint = self._statement_hint(span.start, names) or hints.for_mnemonic(self.ops, word, self._line_from(span.end))
@@ -229,6 +237,8 @@ class InstructionParser(NameParser):
             case Integer():
                 self._integers(draft, name, many=role.many)
             case Binding():
+                if self.lexer.kind != LOCAL:
+                    self.expected("a local value such as `%x`", f"it is written {template(draft.spec)}")
                 found = self._names() if role.many else [self._name()]
                 draft.bindings[name] = found
                 draft.uses[name] = tuple(span for _, span in found)

@@ -40,6 +40,7 @@ LOCAL, WORD, FLOAT, INTEGER, MODIFIER, PUNCTUATION, GLOBAL, DEFINITION, STRING, 
 )  # fmt: skip
 END, BAD = "end", "bad"
 
+_FOREIGN_WORD = re.compile(r"\w{1,80}", re.ASCII)
 _BAD_RUN = re.compile(r"[^\sA-Za-z0-9%@$;{}()\[\]<>,:=?.]+")
 
 
@@ -94,6 +95,12 @@ class Lexer:
     def since(self, start: int) -> Span:
         """The span from a position to the end of the last token that was taken."""
         return Span(self.source, start, max(start, self.previous_end))
+
+    @property
+    def word(self) -> str:
+        """The letters, digits and `_` from the current token on, as other languages read a word."""
+        match = _FOREIGN_WORD.match(self.string, self.start)
+        return match.group() if match else ""
 
     @property
     def starts_line(self) -> bool:

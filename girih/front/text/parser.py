@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from girih.diagnostics import Diagnostic, nearest
-from girih.front.text import hints
+from girih.front.text import expressions, hints
 from girih.front.text.constant_parser import given_definitions
 from girih.front.text.cursor import MOST_DIAGNOSTICS, SyntaxFault
 from girih.front.text.instruction_parser import InstructionParser
-from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, PUNCTUATION, WORD
+from girih.front.text.lexer import DEFINITION, END, GLOBAL, LOCAL, MODIFIER, PUNCTUATION, WORD
 from girih.front.text.spelling import INSTEAD
 from girih.ir.core import EMPTY, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.language import Language
@@ -55,8 +55,8 @@ class Parser(InstructionParser):
     def _no_function(self) -> NoReturn:
         lexer = self.lexer
         hint = None
-        if lexer.kind == WORD:
-            hint = hints.for_function(lexer.text)
+        if lexer.kind == WORD or lexer.text.startswith("_"):
+            hint = hints.for_function(lexer.word)
             if lexer.text in self.ops:
                 hint = "instructions stand in the body of a function: func @name() { ... }"
         elif lexer.kind == GLOBAL:
@@ -78,6 +78,8 @@ class Parser(InstructionParser):
         start = lexer.start
         self.expect("func")
         name_span = lexer.span
+        if lexer.kind == MODIFIER:
+            self.expected("a function name such as `@f`", hints.BEGINS_WITH_FUNC)
         if lexer.kind in (LOCAL, WORD):
             self.expected("a function name such as `@f`", f"write `@{lexer.text.lstrip('%')}`")
         name = self.take(GLOBAL)[1:]
@@ -137,7 +139,7 @@ class Parser(InstructionParser):
         start = lexer.start
         if lexer.kind != LOCAL:
             hint = f"a parameter is written `%{lexer.text}: type`" if lexer.kind == WORD else None
-            if hints.is_type(lexer.text):
+            if expressions.is_type(lexer.text):
                 hint = "the type of a parameter stands behind its name: `%a: f32`"
             self.expected("a parameter such as `%A: memref<f32x4x4>`", hint)
         (name, name_span) = self._name()
@@ -196,7 +198,7 @@ class Parser(InstructionParser):
             return
         try:
             value = lexer.string.rfind("%", 0, lexer.previous_end)
-            operation = hints.for_operator(self.ops, self.visible, lexer.string[max(value, 0) : lexer.end + 80])
+            operation = expressions.for_operator(self.ops, self.visible, lexer.string[max(value, 0) : lexer.end + 80])
             self.expected("`{`", INSTEAD["elif"] if self.at("if") else operation)
         except SyntaxFault:
             if not lexer.starts_line or lexer.kind not in (LOCAL, WORD) or self.at("func"):

@@ -10,8 +10,8 @@ COMPARISONS = {
     "lt": "less_than", "le": "less_than_equal",
 }  # fmt: skip
 
-OLD_PREFIXES = ("arith", "math", "cmp", "builtin")
-"""Families that mnemonics were once written with: `arith.add`, `math.exp`, `cmp.lt`."""
+PREFIXES = ("arith", "math", "cmp", "builtin", "scf", "memref", "linalg", "vector", "gpu", "tl")
+"""Families that mnemonics have in older texts, in MLIR and in Triton: `cmp.lt`, `arith.constant`, `tl.load`."""
 
 
 def _each(*rows: tuple[str, str]) -> dict[str, str]:
@@ -38,18 +38,20 @@ FOREIGN_INSTRUCTIONS = {
         ("coopMatTranspose CooperativeMatrixTranspose", "cooperative_matrix_transpose"),
     ).items()
 } | _each(
-    ("plus", "add"), ("minus subtract", "sub"), ("multiply times", "mul"), ("divide", "div"), ("negate", "neg"),
-    ("mod modulo fmod remainder srem", "rem"), ("sll", "shl"), ("sra ashr", "shr"), ("fmax maximum", "max"),
+    ("plus addi addf", "add"), ("minus subtract subi subf", "sub"), ("multiply times muli mulf", "mul"),
+    ("divide divf divsi", "div"), ("negate negf", "neg"),
+    ("mod modulo fmod remainder srem remsi remf", "rem"), ("sll shli", "shl"), ("sra ashr shrsi", "shr"),
+    ("andi", "and"), ("ori", "or"), ("xori", "xor"), ("fmax maximum", "max"),
     ("fmin minimum", "min"), ("ln", "log"), ("logical_not", "not"), ("not_eq neq", "not_equal"),
     ("less", "less_than"), ("greater", "greater_than"),
     ("const", "constant"), ("alloc malloc allocate shared", "alloca"), ("slice view", "subview"), ("len dim", "size"),
     ("shape", "size"), ("convert to astype sitofp fptosi sext trunci extf truncf", "cast"), ("reinterpret", "bitcast"),
-    ("forall parallel_for pfor", "foreach"), ("sync syncthreads syncwarp __syncthreads", "barrier"),
+    ("forall parallel_for pfor", "foreach"),
     ("matmul mm", "gemm"), ("mma", "cooperative_matrix_mul_add"),
     ("blockIdx block_id program_id get_group_id work_group_id workgroup_id", "group_id"),
     ("gridDim grid_dim num_programs num_workgroups", "num_groups"), ("warp_id", "subgroup_id"),
     ("lane_id laneid", "subgroup_local_id"), ("warpSize warp_size", "subgroup_size"),
-    ("shuffle shfl readlane", "subgroup_broadcast"), ("atomicAdd", "atomic_add"),
+    ("readlane", "subgroup_broadcast"), ("atomicAdd", "atomic_add"),
 )  # fmt: skip
 """Names that instructions have in GLSL (001), in SPIR-V without `Op` (000), and in languages that many know."""
 
@@ -76,12 +78,18 @@ INSTEAD = _each(
     ("inv rcp reciprocal", "divide 1 by it: `div`"),
     ("floor ceil round trunc rint", "to an integer type and back: `cast` to one truncates towards zero"),
     ("select where ternary", "write `%r = if %condition -> (f32) { yield (%a) } else { yield (%b) }`"),
-    ("cmp icmp fcmp compare", "compare with `equal`, `not_equal`, `less_than`, `greater_than` and the like"),
-    ("dot", "a product of vectors is a `gemm` with matrices of one row and one column, or a loop with `mul` and `add`"),
+    ("cmp icmp fcmp cmpf cmpi compare", "compare with `equal`, `not_equal`, `less_than`, `greater_than` and the like"),
+    ("dot", "a product of matrices is a `gemm`; that of vectors too, or a loop with `mul` and `add`"),
     ("reduce", "`sum` adds up the entries of a memref; `subgroup_reduce_add` those of a subgroup"),
     ("transpose", "instructions read a matrix transposed where they are told so, as in `gemm.t.n`; "
      "a cooperative matrix has `cooperative_matrix_transpose`"),
     ("copy memcpy", "to copy a memref, `axpby.n` with alpha 1.0 and beta 0.0; a single element, `load` and `store`"),
+    ("sync syncthreads __syncthreads syncwarp __syncwarp",
+     "a `barrier` waits for the work-group; `barrier.global.local` also makes what was written visible to it"),
+    ("shuffle shfl __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync",
+     "`subgroup_broadcast` hands out the value of one work-item, `subgroup_reduce_add` the sum of all; "
+     "other exchanges go through local memory"),
+    ("atomicrmw atomic_rmw", "each update is an instruction: `atomic_add`, `atomic_max`, `atomic_min`"),
     ("zeros ones fill memset", "write each element: `store` in a `foreach`"),
     ("threadIdx thread_id global_id local_id get_global_id get_local_id", _ITEM),
     ("blockDim", "sizes of work-groups are asked for with `subgroup_size` and `num_subgroups`"),
@@ -105,6 +113,15 @@ OPERATORS = _each(
 )  # fmt: skip
 """Operators between values, as instructions or words of the tables above."""
 
+OPERAND_FAMILIES = {
+    mnemonic: families.split() for mnemonic, families in _each(
+        ("add sub mul div neg equal not_equal", "integer floating complex"),
+        ("rem less_than less_than_equal greater_than greater_than_equal", "integer floating"),
+        ("shl shr", "integer"), ("and or xor not", "integer bool"),
+    ).items()
+}  # fmt: skip
+"""The families of types that the instructions of operators take, as their rules say."""
+
 FOREIGN_TYPES = {
     "half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
     "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c32", "complex128": "c64",
@@ -116,7 +133,7 @@ FOREIGN_TYPES = {
 MEMORY_TYPES = ("array", "buffer", "list", "pointer", "ptr", "tensor", "vector")
 """What memory with a shape is called elsewhere."""
 
-FUNCTION_WORDS = ("def", "fn", "function", "kernel", "proc", "void")
+FUNCTION_WORDS = ("def", "fn", "function", "kernel", "proc", "void", "__global__", "__kernel", "__device__", "module")
 """What functions begin with elsewhere."""
 
 FOREIGN_ATTRIBUTES = {
@@ -128,10 +145,3 @@ FOREIGN_ATTRIBUTES = {
     "warp_size": "subgroup_size",
 }
 """Names that attributes have in other texts."""
-
-
-def today(prefix: str, suffix: str) -> str | None:
-    """The present spelling of an older `prefix.suffix`; None if there is none."""
-    if prefix not in OLD_PREFIXES:
-        return None
-    return COMPARISONS.get(suffix, suffix) if prefix == "cmp" else suffix
