@@ -76,7 +76,11 @@ def _unknown(topic: str, known: list[str]) -> NoReturn:
     owner = topic.split(".")[0]
     own = [name for name in known if name.startswith(owner + ".")] if "." in topic else []
     pool = own or known
-    close = nearest(topic, pool) or nearest(topic.split(".")[-1], known)
+    # Codes of one owner are compared without it: `run.race` and `run.target` have no letters of a rule in common.
+    rules = {name.removeprefix(owner + "."): name for name in own}
+    close = rules.get(nearest(topic.partition(".")[2], rules) or "")
+    if not own:
+        close = nearest(topic, known) or nearest(topic.split(".")[-1], known) or nearest(topic.lower(), known)
     if close is None and pool is not known:
         listed = (
             f"its codes: {', '.join(pool)}" if len(pool) <= MOST_LISTED else f"`girih explain {owner}` lists its codes"

@@ -94,6 +94,8 @@ def test_a_family() -> None:
         ("axbpy", "did you mean 'axpby'?"),
         ("less_then", "did you mean 'less_than'?"),
         ("syntax.brase", "did you mean 'syntax.brace'?"),
+        ("AXPBY", "did you mean 'axpby'?"),
+        ("run.race", "run has no rule 'run.race'; its codes: run.out_of_bounds"),
         ("zzzzzz", "`girih explain --list` lists all of them"),
         ("gemm.qqqqqqqqqq", "its codes: gemm.region"),
         ("tensor_map.stride_multipel", "did you mean 'tensor_map.stride_multiple'?"),
