@@ -18,6 +18,7 @@ from girih import kernels
 from girih.cli import main
 from girih.kernels.table import EVERY, TABLE, checked
 from girih.kernels.texts import defaults
+from tests.cases import long
 
 NEEDED: dict[str, dict[str, int]] = {
     "ader_dg": {"order": 3},
@@ -26,6 +27,11 @@ NEEDED: dict[str, dict[str, int]] = {
     "gemm_tall_skinny": {"n": 4, "k": 5},
 }
 """The options that have no default."""
+
+
+FIRST_TYPES = [(name, TABLE[name].definitions["type"][0]) for name in TABLE]
+OTHER_TYPES = [(name, type_) for name in TABLE for type_ in TABLE[name].definitions["type"][1:]]
+"""What the kernels are offered for; the tests of each compute with all of them."""
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -61,7 +67,7 @@ def test_defaults_are_among_the_choices(name: str) -> None:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize(("name", "type_"), [(n, t) for n in TABLE for t in TABLE[n].definitions["type"]])
+@pytest.mark.parametrize(("name", "type_"), [*FIRST_TYPES, *long(OTHER_TYPES)])
 def test_every_type_that_is_offered_loads(name: str, type_: str) -> None:
     loaded = function(name)(type=type_, **NEEDED.get(name, {}))
     for kernel in loaded if isinstance(loaded, tuple) else (loaded,):

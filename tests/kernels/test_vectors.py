@@ -8,6 +8,7 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import EVERY
+from tests.cases import every_case
 from tests.kernels.arrays import Array, assert_product, assert_sum, number, random, wide, zeros
 
 LENGTHS = [0, 1, 7, 1023, 1024, 1025, 2500]
@@ -16,6 +17,7 @@ SIZES = [(1, 1), (64, 13), (65, 64), (131, 1), (1, 97), (130, 61), (67, 0), (0, 
 
 # Each size with two pairs of factors, one with and one without what was there before.
 MATRICES = [(size, factors) for i, size in enumerate(SIZES) for factors in (FACTORS[0], FACTORS[1 + i % 4])]
+VECTORS = [(length, FACTORS[i % 5]) for i, length in enumerate(LENGTHS)]
 
 
 def assert_elements(result: Array, x: Array, y: Array, alpha: float, beta: float, old: Array, type_: str) -> None:
@@ -25,24 +27,28 @@ def assert_elements(result: Array, x: Array, y: Array, alpha: float, beta: float
 
 
 @pytest.mark.parametrize("type_", EVERY)
-@pytest.mark.parametrize(("length", "factors"), [(n, FACTORS[i % 5]) for i, n in enumerate(LENGTHS)])
-def test_axpby(type_: str, length: int, factors: tuple[int, int]) -> None:
-    (alpha, beta), x, y = factors, random(type_, length), random(type_, length, seed=1)
-    old = y.copy()
-    kernel = kernels.axpby(type=type_)[kernels.grid_for("axpby", length)]
-    kernel(number(type_, alpha), x, number(type_, beta), y)
-    assert_elements(y, np.ones_like(x), x, alpha, beta, old, type_)
+def test_axpby(type_: str) -> None:
+    with every_case() as case:
+        for length, factors in VECTORS:
+            with case(f"{length} by {factors}"):
+                (alpha, beta), x, y = factors, random(type_, length), random(type_, length, seed=1)
+                old = y.copy()
+                kernel = kernels.axpby(type=type_)[kernels.grid_for("axpby", length)]
+                kernel(number(type_, alpha), x, number(type_, beta), y)
+                assert_elements(y, np.ones_like(x), x, alpha, beta, old, type_)
 
 
 @pytest.mark.parametrize("type_", EVERY)
-@pytest.mark.parametrize(("length", "factors"), [(n, FACTORS[i % 5]) for i, n in enumerate(LENGTHS)])
-def test_hadamard(type_: str, length: int, factors: tuple[int, int]) -> None:
-    alpha, beta = factors
-    x, y, z = random(type_, length), random(type_, length, seed=1), random(type_, length, seed=2)
-    old = z.copy()
-    kernel = kernels.hadamard(type=type_)[kernels.grid_for("hadamard", length)]
-    kernel(number(type_, alpha), x, y, number(type_, beta), z)
-    assert_elements(z, x, y, alpha, beta, old, type_)
+def test_hadamard(type_: str) -> None:
+    with every_case() as case:
+        for length, factors in VECTORS:
+            with case(f"{length} by {factors}"):
+                alpha, beta = factors
+                x, y, z = random(type_, length), random(type_, length, seed=1), random(type_, length, seed=2)
+                old = z.copy()
+                kernel = kernels.hadamard(type=type_)[kernels.grid_for("hadamard", length)]
+                kernel(number(type_, alpha), x, y, number(type_, beta), z)
+                assert_elements(z, x, y, alpha, beta, old, type_)
 
 
 def test_elements_may_lie_apart() -> None:
@@ -55,26 +61,30 @@ def test_elements_may_lie_apart() -> None:
 
 
 @pytest.mark.parametrize("type_", EVERY)
-@pytest.mark.parametrize(("size", "factors"), MATRICES)
-def test_ger(type_: str, size: tuple[int, int], factors: tuple[int, int]) -> None:
-    (m, n), (alpha, beta) = size, factors
-    x, y, c = random(type_, m), random(type_, n, seed=1), random(type_, m, n, seed=2)
-    old = c.copy()
-    kernel = kernels.ger(type=type_)[kernels.grid_for("ger", m, n)]
-    kernel(number(type_, alpha), x, y, number(type_, beta), c)
-    assert_product(c, x[:, None], y[None, :], alpha, beta, old, 1, type_)
+def test_ger(type_: str) -> None:
+    with every_case() as case:
+        for size, factors in MATRICES:
+            with case(f"{size} by {factors}"):
+                (m, n), (alpha, beta) = size, factors
+                x, y, c = random(type_, m), random(type_, n, seed=1), random(type_, m, n, seed=2)
+                old = c.copy()
+                kernel = kernels.ger(type=type_)[kernels.grid_for("ger", m, n)]
+                kernel(number(type_, alpha), x, y, number(type_, beta), c)
+                assert_product(c, x[:, None], y[None, :], alpha, beta, old, 1, type_)
 
 
 @pytest.mark.parametrize("type_", EVERY)
 @pytest.mark.parametrize("transpose", [False, True])
-@pytest.mark.parametrize(("size", "factors"), MATRICES)
-def test_gemv(type_: str, size: tuple[int, int], factors: tuple[int, int], transpose: bool) -> None:
-    (m, k), (alpha, beta) = size, factors
-    a, x, y = random(type_, m, k), random(type_, k, seed=1), random(type_, m, seed=2)
-    old = y.copy()
-    kernel = kernels.gemv(type=type_, transpose_a=transpose)[kernels.grid_for("gemv", m)]
-    kernel(number(type_, alpha), np.asfortranarray(a.T) if transpose else a, x, number(type_, beta), y)
-    assert_product(y, a, x, alpha, beta, old, k, type_)
+def test_gemv(type_: str, transpose: bool) -> None:
+    with every_case() as case:
+        for size, factors in MATRICES:
+            with case(f"{size} by {factors}"):
+                (m, k), (alpha, beta) = size, factors
+                a, x, y = random(type_, m, k), random(type_, k, seed=1), random(type_, m, seed=2)
+                old = y.copy()
+                kernel = kernels.gemv(type=type_, transpose_a=transpose)[kernels.grid_for("gemv", m)]
+                kernel(number(type_, alpha), np.asfortranarray(a.T) if transpose else a, x, number(type_, beta), y)
+                assert_product(y, a, x, alpha, beta, old, k, type_)
 
 
 @pytest.mark.parametrize("transpose", [False, True])

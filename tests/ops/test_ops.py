@@ -78,7 +78,7 @@ EXECUTORS: dict[str, Executor] = {
     "interpreter": interpreter(None),
     "interpreter-other-choices": interpreter(20, measured=False),
     "cpu": Executor(cpu("bounds"), unchecked=UNCHECKED, restores=False),
-    "cpu-unchecked": Executor(cpu("off"), finds=False),
+    "cpu-unchecked": Executor(cpu("off"), finds=False, measured=False),
 }
 """Who runs the vectors."""
 
