@@ -2,8 +2,8 @@
 
 The folder is `$GIRIH_CACHE_DIR`, or `girih` in `$XDG_CACHE_HOME` or `~/.cache`. A process that writes to it brings it
 down to `$GIRIH_CACHE_SIZE` bytes (256 MiB); the entries that were not used for longest go first, and 0 means no cache.
-A single entry that exceeds the limit is neither written nor read; it stays for processes with a larger limit. Any
-number of processes may use the folder.
+A single entry that exceeds the limit is neither written nor read nor counted; it stays for processes with a larger
+limit. Any number of processes may use the folder.
 
 Entries will be executed, so an entry is believed only if the user owns the folder and the file, nobody else may write
 to them, and the checksum over everything agrees; other entries are removed with a `CacheWarning`, and so are entries
@@ -262,7 +262,10 @@ def _write(folder: int, key: str, code: bytes) -> None:
 
 
 def _shrink(folder: int, limit: int) -> None:
-    """Remove the least recently used entries until nine tenths of the limit are left, and the remains of writers."""
+    """Remove the least recently used entries until nine tenths of the limit are left, and the remains of writers.
+
+    Entries that exceed the limit by themselves are neither counted nor removed.
+    """
     entries: list[tuple[float, int, str]] = []
     with os.scandir(folder) as found:
         for entry in found:

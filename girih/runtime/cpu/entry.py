@@ -229,7 +229,7 @@ def _known_elements() -> bool:
 
 
 def _element(dtype: np.dtype[Any]) -> int:
-    """What tells an element type from all others; the same in every object that is equal to it but for `longlong`."""
+    """The word that tells an element type from all others, in every dtype object that stands for it."""
     return ctypes.c_int64.from_address(id(dtype) + _ELEMENT_WORD).value
 
 

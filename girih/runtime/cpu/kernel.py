@@ -180,7 +180,7 @@ def _usual_scalar(value: object) -> object:
 
 
 def _usual_group(type: GroupType, value: object) -> object:
-    """A list of usual arrays, where the memrefs are the members as they are."""
+    """The usual arrays of a group as a list, if its memrefs are the whole members; any other group as it is."""
     if isinstance(value, arrays.Group) and type.offset == 0 and value.offset in (None, 0) and value.shapes is None:
         value = value.arrays
     return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
