@@ -75,24 +75,31 @@ def group_shapes(
     """The given shape of each of `count` members, None for one without; None after a problem was reported."""
     if given is None:
         return [None] * count
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
-    if not isinstance(given, list | tuple):
+    listed = _listed(given)
+    if not isinstance(listed, list):
         report.add("bind.group_shape", place, f"shapes is a list of shapes; got {given.__class__.__name__}")
         return None
-    if len(given) != count:
-        report.add("bind.group_shape", place, f"there is one shape for each member, {count}; got {len(given)}")
+    if len(listed) != count:
+        report.add("bind.group_shape", place, f"there is one shape for each member, {count}; got {len(listed)}")
         return None
     problems = len(report.diagnostics)
-    shapes = [_shape(type.memref, shape, place.member(number), report) for number, shape in enumerate(given)]
+    shapes = [_shape(type.memref, shape, place.member(number), report) for number, shape in enumerate(listed)]
     return shapes if len(report.diagnostics) == problems else None
+
+
+def _listed(given: Any) -> Any:
+    """A sequence or an array as a list; anything else as it is."""
+    if isinstance(given, np.ndarray):
+        return given.tolist()
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else given
 
 
 def _shape(type: MemRef, given: Any, place: ArgumentPlace, report: ArgumentReport) -> Shape | None:
     """The shape of a member's memref, if one is given and suits the type."""
     if given is None:
         return None
-    sizes = given if isinstance(given, list | tuple) else [given]
+    listed = _listed(given)
+    sizes = listed if isinstance(listed, list) else [listed]
     try:
         shape = tuple(index(size) for size in sizes if not isinstance(size, bool))
     except TypeError:
@@ -100,7 +107,7 @@ def _shape(type: MemRef, given: Any, place: ArgumentPlace, report: ArgumentRepor
     fits = len(shape) == len(sizes) == type.order and min(shape, default=0) >= 0
     if fits and all(known in (None, size) for known, size in zip(type.shape, shape, strict=True)):
         return shape
-    report.add("bind.group_shape", place, f"{type} has a shape {numbers(type.shape)}; got {given!r}")
+    report.add("bind.group_shape", place, f"{given!r} is not a shape of {type}")
     return None
 
 
