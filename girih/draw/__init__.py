@@ -1,9 +1,9 @@
 """Pictures of address models: the place in memory of each element of a tile, and what happens to those outside.
 
-Every model object of `girih.addressing` can be drawn without options; `Options` lists the choices. `svg`, `text` and
-files that end in `.svg` need nothing else; `figure` and `.png` need matplotlib, the extra `girih[draw]`. Equal models
-and options always give equal SVG and equal text. Of large tiles a part is drawn, and the picture says what
-is left out.
+Every model object of `girih.addressing` can be drawn without options; `DrawOptions` lists the choices. `svg`, `text`
+and files that end in `.svg` need nothing else; `figure` and `.png` need matplotlib, the extra `girih[draw]`. Equal
+models and options always give equal SVG and equal text. Of large tiles a part is drawn, and the picture says what is
+left out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from girih.draw.models import picture
-from girih.draw.options import PAPER_LIMITS, TERMINAL_LIMITS, DrawOptions, Options, whole
+from girih.draw.options import PAPER_LIMITS, TERMINAL_LIMITS, DrawOptions, whole
 from girih.draw.picture import DrawingError
 from girih.draw.terminal import NARROWEST, in_terminal
 from girih.draw.vector import svg as in_svg
 
-__all__ = ["DrawOptions", "DrawingError", "Options", "figure", "save", "svg", "text"]
+__all__ = ["DrawOptions", "DrawingError", "figure", "save", "svg", "text"]
 
 ENDINGS = (".svg", ".png")
 """The endings of files that `save` writes."""
@@ -28,7 +28,7 @@ ENDINGS = (".svg", ".png")
 def figure(model: object, **options: Unpack[DrawOptions]) -> Any:
     """The picture of a model of `girih.addressing` as a `matplotlib.figure.Figure`, as large as it needs to be.
 
-    `options` are the fields of `Options`. Raises `DrawingError` for a `model` of another type, for options that are
+    `options` are those of `DrawOptions`. Raises `DrawingError` for a `model` of another type, for options that are
     malformed or that the model does not have, and without matplotlib; `AddressingError` for operands that the model
     refuses.
     """
@@ -38,7 +38,7 @@ def figure(model: object, **options: Unpack[DrawOptions]) -> Any:
 def svg(model: object, **options: Unpack[DrawOptions]) -> str:
     """The picture of a model of `girih.addressing` as SVG, from `<svg` on; it follows the colour scheme of its reader.
 
-    Words are text, which can be searched. `options` are the fields of `Options`. Raises `DrawingError` for a `model` of
+    Words are text, which can be searched. `options` are those of `DrawOptions`. Raises `DrawingError` for a `model` of
     another type and for options that are malformed or that the model does not have; `AddressingError` for operands that
     the model refuses.
     """
@@ -48,7 +48,7 @@ def svg(model: object, **options: Unpack[DrawOptions]) -> str:
 def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> None:
     """Write the picture of a model of `girih.addressing` to a file that ends in `.svg` or `.png`.
 
-    `options` are the fields of `Options`. Raises `DrawingError` for a `model` of another type, for options that are
+    `options` are those of `DrawOptions`. Raises `DrawingError` for a `model` of another type, for options that are
     malformed or that the model does not have, for another ending, for a file that cannot be written, and for `.png`
     without matplotlib; `AddressingError` for operands that the model refuses.
     """
@@ -72,8 +72,8 @@ def save(model: object, path: str | Path, **options: Unpack[DrawOptions]) -> Non
 def text(model: object, *, width: int = 100, **options: Unpack[DrawOptions]) -> str:
     """The picture of a model of `girih.addressing` as text of at most `width` characters a line, the last line ended.
 
-    It is ASCII without colours; letters before the numbers tell the classes apart. `options` are the fields of
-    `Options`. Raises `DrawingError` for a `model` of another type, for options that are malformed or that the model
+    It is ASCII without colours; letters before the numbers tell the classes apart. `options` are those of
+    `DrawOptions`. Raises `DrawingError` for a `model` of another type, for options that are malformed or that the model
     does not have, and for a width under 30; `AddressingError` for operands that the model refuses.
     """
     if whole("width", width, 1) < NARROWEST:

@@ -20,7 +20,19 @@ MOST_LINES = 64
 
 
 class DrawOptions(TypedDict, total=False):
-    """The types of the keyword arguments of `figure`, `svg`, `save` and `text`; `Options` describes each."""
+    """The keyword arguments of `figure`, `svg`, `save` and `text`, each for the models that are named.
+
+    An option that is left out, or None, is chosen by the model.
+
+    - `rows`, `columns`, `view`: the matrix that a `TensorLayout` is accessed as, otherwise its span; `store`: whether a
+      store is drawn instead of a load (`TensorLayout`, `TensorMap`).
+    - `coordinates`, in elements, and `offsets`, both innermost first, and `shared_address`, in bytes: the operands of
+      the copy of a `TensorMap`.
+    - `row_bytes`: the bytes from row to row of the tile that is read through a `Swizzle`.
+    - `memory_columns`: the number of elements in a row of the memory.
+    - `window`: `((row, rows), (column, columns))`, the part of the tile that is drawn, outer axes counted as rows.
+    - `panels`: those of `tile`, `tensor`, `memory`, `shared` that are drawn, in this order.
+    """
 
     rows: int
     columns: int
@@ -37,17 +49,7 @@ class DrawOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The choices for one picture, each for the models that are named; None leaves the choice to the model.
-
-    - `rows`, `columns`, `view`: the matrix that a `TensorLayout` is accessed as, otherwise its span; `store`: whether a
-      store is drawn instead of a load (`TensorLayout`, `TensorMap`).
-    - `coordinates`, in elements, and `offsets`, both innermost first, and `shared_address`, in bytes: the operands of
-      the copy of a `TensorMap`.
-    - `row_bytes`: the bytes from row to row of the tile that is read through a `Swizzle`.
-    - `memory_columns`: the number of elements in a row of the memory.
-    - `window`: `((row, rows), (column, columns))`, the part of the tile that is drawn, outer axes counted as rows.
-    - `panels`: those of `tile`, `tensor`, `memory`, `shared` that are drawn, in this order.
-    """
+    """The choices for one picture, checked; `DrawOptions` describes each, None leaves it to the model."""
 
     rows: int | None = None
     columns: int | None = None

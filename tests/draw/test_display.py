@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import subprocess
 import sys
@@ -77,3 +78,9 @@ MAP = TensorMap.tiled(dtype="u8", global_dim=(16, 2), global_strides=(16,), box_
 def test_a_wrong_call_is_told_what_to_do(model: object, options: dict[str, Any], says: str) -> None:
     with pytest.raises(draw.DrawingError, match=says):
         picture(model, options, PAPER_LIMITS)
+
+
+def test_each_option_has_one_public_description() -> None:
+    assert [name for name in draw.__all__ if name.endswith("Options")] == ["DrawOptions"]
+    words = inspect.getdoc(draw.DrawOptions) or ""
+    assert [name for name in draw.DrawOptions.__annotations__ if f"`{name}`" not in words] == []
