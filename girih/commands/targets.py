@@ -18,6 +18,7 @@ from girih.runtime.targets import (
     DEFAULT,
     ENVIRONMENT,
     FORMS,
+    PLANNED,
     PROGRAM_FORM,
     TARGETS,
     ResolvedTarget,
@@ -34,7 +35,7 @@ _MATRICES = "cooperative_matrix"
 
 
 def list_targets(*, as_json: bool) -> int:
-    """Print every way to write a target with a line each, and which one is the default.
+    """Print every way to write a target with a line each, which one is the default, and what is planned.
 
     As JSON: an array of {name, forms, emits}.
     """
@@ -48,6 +49,7 @@ def list_targets(*, as_json: bool) -> int:
     if named is None:
         click.echo(f"The environment variable {ENVIRONMENT} names another.")
     click.echo("`girih targets NAME` says more of one.")
+    click.echo(f"{PLANNED}.")
     return 0
 
 

@@ -213,6 +213,13 @@ TARGETS: Mapping[str, Target] = {
 """The rows of the table by the name of the target."""
 
 
+PLANNED = "NVIDIA GPUs and SPIR-V for Vulkan are planned, not there yet"
+"""What `girih targets` says of targets to come, and what is said to who names one."""
+
+GPU_WORDS = ("gpu", "cuda", "nvidia", "nvptx", "ptx", "vulkan", "spirv", "spir-v", "opencl", "hip", "rocm", "metal")
+"""Names under which a target for GPUs is looked for."""
+
+
 class TargetError(ValueError):
     """A target, a device or a setting that does not exist; `blames` is `target`, or the name of the setting."""
 
@@ -303,7 +310,9 @@ def _row_of(name: str) -> tuple[Target, str]:
         return row, inner
     close = nearest(head.lower(), TARGETS, cutoff=0.75) if row is None else None
     meant = f" (did you mean {close!r}?)" if close else ""
-    raise TargetError(f"there is no target {name!r}{meant}; the targets are {listed_forms(TARGETS.values())}")
+    planned = f"; {PLANNED}" if head.lower() in GPU_WORDS else ""
+    there = listed_forms(TARGETS.values())
+    raise TargetError(f"there is no target {name!r}{meant}; the targets are {there}{planned}")
 
 
 def listed_forms(rows: Iterable[Target]) -> str:

@@ -11,7 +11,7 @@ from girih.commands.parts.reference import all_codes
 from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, MatrixScope
 from girih.ops.tile import TILE_LANGUAGE
-from girih.runtime.targets import FORMS, PROGRAM_FORM, TARGETS, EmittedForm
+from girih.runtime.targets import FORMS, PLANNED, PROGRAM_FORM, TARGETS, EmittedForm
 from tests.cli.helpers import AXPBY, girih, write
 
 NAMED = [*TARGETS, "cpu:haswell", "cpu:sapphirerapids", "cpu:neoverse-v1"]
@@ -31,6 +31,13 @@ def test_the_target_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     assert "The environment variable GIRIH_TARGET names another.\n" in shown
     monkeypatch.setenv("GIRIH_TARGET", "cpu:haswell")
     assert "no target is named, cpu:haswell, which GIRIH_TARGET names, is taken, and by" in girih("targets").output
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda", "CUDA:0", "ptx", "vulkan", "spirv", "opencl"])
+def test_what_is_planned(name: str) -> None:
+    assert girih("targets").output.endswith(f"\n{PLANNED}.\n")
+    assert girih("targets", name).message.endswith(f"; {PLANNED}")
+    assert PLANNED not in girih("targets", "abacus").message
 
 
 def test_the_interpreter_rounds_what_numpy_has_no_arithmetic_for() -> None:
