@@ -359,7 +359,7 @@ def lines_executed(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("pattern", ["a=(", "a={b={", "(a=", "[", "((", "{a:1,"])
+@pytest.mark.parametrize("pattern", ["a=(", "a={b={", "(a=", "[", "((", "{a:1,", "a=1;", "a=1\n"])
 def test_hostile_nesting_takes_a_few_steps_a_character(pattern: str) -> None:
     length = 1200
     assert lines_executed(pattern * (length // len(pattern))) < 24 * length

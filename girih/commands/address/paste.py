@@ -107,7 +107,10 @@ _KEYS = {
     "l2promotion": "l2_promotion", "oobfill": "oob_fill", "floatoobfill": "oob_fill",
     "tensormap": "tensor_map", "tmadescaddr": "tensor_map",
 }  # fmt: skip
+_LONG_KEYS = tuple(key for key in _KEYS if len(key) > 5)
 
+_NO_LETTER = re.compile(r"[\s_\"']")
+_WORD = re.compile(r"\w+")
 _CALL = re.compile(r"cuTensorMapEncode(Tiled|Im2colWide|Im2col)\w{0,64}+\s*\)?\s*\(")
 _PAIR = re.compile(
     r"^[{\s(]*(?P<name>[\w\s*:<>,.&\"']*?[\"']?)\s*(?:\[[^\]]*\]\s*)?(?:=|:(?!:))\s*(?P<value>.+)$", re.S
@@ -261,12 +264,14 @@ def _pair(text: str) -> tuple[str, str] | None:
 
 def _parameter(name: str) -> str | None:
     """The parameter that a name stands for, by all of it, its last word, or the end of that; None if there is none."""
-    plain = re.sub(r"[\s_\"']", "", name).lower()
-    last = re.sub(r"[_\"']", "", (re.findall(r"\w+", name) or [""])[-1]).lower()
+    plain = _NO_LETTER.sub("", name).lower()
+    last = _NO_LETTER.sub("", (_WORD.findall(name) or [""])[-1]).lower()
     if plain in _KEYS or last in _KEYS:
         return _KEYS.get(plain, _KEYS.get(last))
-    ends = [key for key in _KEYS if len(key) > 5 and last.endswith(key)]
-    return _KEYS[max(ends, key=len)] if ends else None
+    # One call that looks at all keys: a long text may have a name every few characters.
+    if not last.endswith(_LONG_KEYS):
+        return None
+    return _KEYS[max((key for key in _LONG_KEYS if last.endswith(key)), key=len)]
 
 
 # --- what follows from the rest -----------------------------------------------------------------
