@@ -82,7 +82,8 @@ def for_type(word: str) -> str | None:
     """The hint for a word that is not a type; None without one."""
     if word in FOREIGN_TYPES:
         return f"did you mean `{FOREIGN_TYPES[word]}`?"
-    shaped = word in MEMORY_TYPES or is_type(re.sub(r"x[0-9x]+$", "", word))
+    shape = re.search(r"x[0-9x]+$", word)
+    shaped = word in MEMORY_TYPES or (shape is not None and is_type(word[: shape.start()]))
     return "memory with a shape is a memref: memref<f32x?x?>" if shaped else None
 
 
