@@ -157,6 +157,20 @@ def test_a_number_for_each_work_item_in_a_collective_region() -> None:
     np.testing.assert_array_equal(b, np.arange(64) ** 2 + 1)
 
 
+def test_views_are_made_without_checks() -> None:
+    text = """
+    func @f(%A: memref<i32x?>, %n: index, %B: memref<i32>) {
+        %four = subview %A[%n : 4] : memref<i32x4>
+        %pairs = expand %four[0 -> 2 x %n] : memref<i32x2x?>
+        %x = load %pairs[1, 0] : i32
+        store %x, %B[]
+    }
+    """
+    found = np.zeros((), np.int32)
+    run(text, (1, 1, 1), np.arange(8, dtype=np.int32), 2, found, checks=False)
+    assert found == 3
+
+
 def test_a_kernel_runs_as_loaded() -> None:
     a = np.arange(33, dtype=np.int32)
     b = np.zeros(33, np.int8)

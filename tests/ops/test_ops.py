@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -97,10 +98,17 @@ def files_and_executors() -> list[object]:
     """Each file with vectors on each executor."""
     # The executor is the outer loop, so that processes which share the tests seldom compile the same file.
     return [
-        pytest.param(path, executor, id=f"{path.parent.name}-{name}",
-                     marks=() if executor.measured else (pytest.mark.unmeasured,))
-        for name, executor in EXECUTORS.items() for path in corpus.files("run.tl")
-    ]  # fmt: skip
+        pytest.param(path, executor, id=f"{path.parent.name}-{name}", marks=marks_of(path, executor))
+        for name, executor in EXECUTORS.items()
+        for path in corpus.files("run.tl")
+    ]
+
+
+def marks_of(path: Path, executor: Executor) -> list[pytest.MarkDecorator]:
+    """Without checks an instruction that finds nothing is as with them, but for the loads and stores around it."""
+    marks = [] if executor.measured else [pytest.mark.unmeasured]
+    finds = re.search("^;.* finds run[.]", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return marks if executor.finds or finds else [*marks, pytest.mark.long]
 
 
 @pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)
