@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import girih
 from girih import kernels
 from girih.interpreter.machine.choices import Choices
+from tests.cases import crossed
 
 Array = NDArray[Any]
 
@@ -56,9 +57,7 @@ def attend(type: str, causal: bool, arrays: list[Array], scale: float, choices: 
     return out
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("headdim", [32, 64, 128])
-@pytest.mark.parametrize("type", sorted(DTYPES))
+@pytest.mark.parametrize(("causal", "headdim", "type"), crossed([False, True], [32, 64, 128], sorted(DTYPES)))
 def test_attention(type: str, headdim: int, causal: bool, target: str) -> None:
     for length in LENGTHS:
         arrays = inputs(type, headdim, length, length, heads=2)
@@ -85,13 +84,12 @@ def test_large_scores_do_not_overflow() -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("type", sorted(DTYPES))
-def test_attention_under_twenty_seeds(type: str) -> None:
+@pytest.mark.parametrize(("type", "seed"), crossed(sorted(DTYPES), range(20)))
+def test_attention_under_twenty_seeds(type: str, seed: int) -> None:
     arrays = inputs(type, 32, 77, 77, heads=2)
     expected = reference(arrays, 0.2, True)
-    for seed in range(20):
-        found = attend(type, True, arrays, 0.2, Choices(seed)).astype(np.float64)
-        np.testing.assert_allclose(found, expected, rtol=TOLERANCES[type], atol=TOLERANCES[type])
+    found = attend(type, True, arrays, 0.2, Choices(seed)).astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=TOLERANCES[type], atol=TOLERANCES[type])
 
 
 def test_no_queries() -> None:

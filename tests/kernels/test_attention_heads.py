@@ -7,6 +7,7 @@ import pytest
 
 import girih
 from girih import kernels
+from tests.cases import crossed
 from tests.kernels.arrays import EPSILON, Array, random, wide, zeros
 
 
@@ -22,15 +23,16 @@ def attention(q: Array, k: Array, v: Array, scale: float, causal: bool) -> Array
     return np.asarray(np.einsum("hqk,dkh->dqh", weights, v))
 
 
-@pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
-@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
-    ("headdim", "queries", "keys", "heads", "key_heads"),
-    [(16, 33, 65, 4, 2), (64, 32, 32, 3, 1), (17, 1, 97, 2, 2), (1, 71, 1, 6, 3)],
+    ("causal", "sizes", "type_"),
+    crossed(
+        [False, True],
+        [(16, 33, 65, 4, 2), (64, 32, 32, 3, 1), (17, 1, 97, 2, 2), (1, 71, 1, 6, 3)],
+        ["f16", "bf16", "f32"],
+    ),
 )
-def test_shared_heads(
-    type_: str, causal: bool, headdim: int, queries: int, keys: int, heads: int, key_heads: int
-) -> None:
+def test_shared_heads(causal: bool, sizes: tuple[int, int, int, int, int], type_: str) -> None:
+    headdim, queries, keys, heads, key_heads = sizes
     q, o = random(type_, headdim, queries, heads), zeros(type_, headdim, queries, heads)
     k, v = (random(type_, headdim, keys, key_heads, seed=seed) for seed in (1, 2))
     kernel = kernels.attention(type=type_, headdim=headdim, causal=causal)

@@ -8,6 +8,7 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import FLOATING, INTEGER
+from tests.cases import crossed, long
 from tests.kernels.arrays import DTYPES, EPSILON, Array, random, wide, zeros
 
 # One element, around a subgroup, primes, and longer than the largest work-group.
@@ -32,8 +33,7 @@ def softmax(a: Array) -> Array:
         return np.asarray(np.nan_to_num(weights / weights.sum(axis=0)))
 
 
-@pytest.mark.parametrize("type_", FLOATING)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "type_"), crossed(SHAPES, FLOATING))
 def test_softmax(type_: str, shape: tuple[int, int]) -> None:
     a = random(type_, *shape)
     a[:: shape[0] // 3 + 1, 0] = -np.inf
@@ -46,8 +46,7 @@ def test_softmax(type_: str, shape: tuple[int, int]) -> None:
     )
 
 
-@pytest.mark.parametrize("type_", FLOATING)
-@pytest.mark.parametrize("length", [1, 5, 32, 1500])
+@pytest.mark.parametrize(("length", "type_"), crossed([1, 5, 32, 1500], FLOATING))
 def test_softmax_of_masked_columns_is_zero(type_: str, length: int) -> None:
     a, b = random(type_, length, 3), random(type_, length, 3)
     a[:, 1] = -np.inf
@@ -77,8 +76,7 @@ def test_softmax_of_no_number_is_no_number(value: float) -> None:
     assert np.isnan(b[7, 1])
 
 
-@pytest.mark.parametrize("type_", FLOATING)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "type_"), crossed(SHAPES, FLOATING))
 def test_layernorm(type_: str, shape: tuple[int, int]) -> None:
     x, gamma, beta = random(type_, *shape), random(type_, shape[0], seed=1), random(type_, shape[0], seed=2)
     y = zeros(type_, *shape)
@@ -99,8 +97,7 @@ def test_layernorm_far_from_zero() -> None:
     np.testing.assert_allclose(y, normal, atol=21 * 2.0**-14)
 
 
-@pytest.mark.parametrize("type_", FLOATING)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "type_"), crossed(SHAPES, FLOATING))
 def test_rms_norm(type_: str, shape: tuple[int, int]) -> None:
     x, gamma = random(type_, *shape), random(type_, shape[0], seed=1)
     y = zeros(type_, *shape)
@@ -134,8 +131,7 @@ def test_nothing_to_normalize(shape: tuple[int, int]) -> None:
     assert y.shape == shape
 
 
-@pytest.mark.parametrize("type_", [*INTEGER, *FLOATING])
-@pytest.mark.parametrize("shape", [*SHAPES, (5, 0)])
+@pytest.mark.parametrize(("shape", "type_"), crossed([*SHAPES, (5, 0)], [*INTEGER, *FLOATING]))
 def test_argmax(type_: str, shape: tuple[int, int]) -> None:
     a, found = random(type_, *shape), np.full(shape[1], 7, np.int64)
     kernels.argmax(type=type_)[kernels.grid_for("argmax", shape[1])](a, found)
@@ -171,7 +167,7 @@ def test_argmax_of_the_smallest_integers(type_: str) -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *long([2, 3])])
 def test_whatever_an_implementation_chooses(seed: int) -> None:
     """Results are only written, so that what stood there may be anything."""
     choices = girih.Choices(seed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import girih
 from girih import kernels
 from girih.interpreter.machine.choices import Choices
+from tests.cases import crossed, long
 
 Array = NDArray[Any]
 
@@ -19,6 +20,7 @@ SHAPES = [
     (32, 32, 32), (64, 32, 96), (37, 41, 43), (1, 50, 1), (1, 1, 1), (97, 1, 2), (31, 33, 65), (3, 128, 5),
     (0, 4, 5), (4, 0, 5), (4, 5, 0), (0, 0, 0),
 ]  # fmt: skip
+FACTORS = [(1.0, 0.0), (2.5, -1.0), (0.0, 1.0), (-1.0, 0.5)]
 DTYPES: dict[str, np.dtype[Any]] = {
     "i8": np.dtype(np.int8), "i16": np.dtype(np.int16), "i32": np.dtype(np.int32), "i64": np.dtype(np.int64),
     "bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16), "f32": np.dtype(np.float32),
@@ -45,9 +47,9 @@ def multiply(
     return result
 
 
-@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
-@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (2.5, -1.0), (0.0, 1.0), (-1.0, 0.5)])
-def test_shapes_and_factors(m: int, k: int, n: int, alpha: float, beta: float) -> None:
+@pytest.mark.parametrize(("shape", "factors"), crossed(SHAPES, FACTORS))
+def test_shapes_and_factors(shape: tuple[int, int, int], factors: tuple[float, float]) -> None:
+    (m, k, n), (alpha, beta) = shape, factors
     rng = np.random.default_rng(m + k + n)
     f32 = DTYPES["f32"]
     a, b, c = random(rng, f32, m, k), random(rng, f32, k, n), random(rng, f32, m, n)
@@ -104,15 +106,15 @@ def test_strided_views() -> None:
 
 @pytest.mark.interpreter
 @pytest.mark.parametrize(("type", "accumulator"), [("f32", "f32"), ("f16", "f32"), ("i8", "i32")])
-def test_the_product_under_twenty_seeds(type: str, accumulator: str) -> None:
+@pytest.mark.parametrize("seed", [0, 1, *long(range(2, 20))])
+def test_the_product_under_twenty_seeds(type: str, accumulator: str, seed: int) -> None:
     rng = np.random.default_rng(4)
     a, b = random(rng, DTYPES[type], 70, 90), random(rng, DTYPES[type], 90, 65)
     c = np.zeros((70, 65), DTYPES[accumulator], order="F")
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    for seed in range(20):
-        one = 1 if accumulator[0] == "i" else 1.0
-        found = multiply(type, accumulator, one, a, b, one, c, Choices(seed))
-        np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-4)
+    one = 1 if accumulator[0] == "i" else 1.0
+    found = multiply(type, accumulator, one, a, b, one, c, Choices(seed))
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-4)
 
 
 def test_sizes_that_do_not_fit_are_found(target: str) -> None:

@@ -8,14 +8,17 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import EVERY, FLOATING, INTEGER
+from tests.cases import crossed, long
 from tests.kernels.arrays import DTYPES, EPSILON, Array, random, wide, zeros
 
 LENGTHS = [1, 31, 32, 1023, 1024, 1025, 5003]
 
 
-@pytest.mark.parametrize("type_", EVERY)
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 37), (41, 1), (32, 64), (33, 31), (67, 97), (0, 3), (3, 0)])
-def test_transpose(type_: str, m: int, n: int) -> None:
+@pytest.mark.parametrize(
+    ("type_", "size"), crossed(EVERY, [(1, 1), (1, 37), (41, 1), (32, 64), (33, 31), (67, 97), (0, 3), (3, 0)])
+)
+def test_transpose(type_: str, size: tuple[int, int]) -> None:
+    m, n = size
     a, b = random(type_, m, n), zeros(type_, n, m)
     kernels.transpose(type=type_)[kernels.grid_for("transpose", m, n)](a, b)
     np.testing.assert_array_equal(b, a.T)
@@ -45,8 +48,10 @@ def stencil(weights: Array, u: Array) -> Array:
     return np.asarray(total)
 
 
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-@pytest.mark.parametrize("shape", [(1, 1, 1), (32, 8, 2), (33, 9, 3), (7, 1, 5), (67, 13, 2), (0, 3, 2), (3, 2, 0)])
+@pytest.mark.parametrize(
+    ("shape", "type_"),
+    crossed([(1, 1, 1), (32, 8, 2), (33, 9, 3), (7, 1, 5), (67, 13, 2), (0, 3, 2), (3, 2, 0)], ["f32", "f64"]),
+)
 def test_stencil(type_: str, shape: tuple[int, int, int]) -> None:
     w, u, v = WEIGHTS.astype(DTYPES[type_]), random(type_, *(n + 8 for n in shape)), zeros(type_, *shape)
     kernels.stencil(type=type_)[kernels.grid_for("stencil", *shape)](w, u, v)
@@ -72,9 +77,11 @@ def test_a_stencil_without_its_rim_is_found(target: str) -> None:
     assert target == "cpu" or not v.any(), "the interpreter leaves arrays as they were"
 
 
-@pytest.mark.parametrize("type_", INTEGER)
-@pytest.mark.parametrize(("length", "bins"), [(0, 3), (1, 1), (1000, 100), (4096, 7), (4097, 19), (9001, 128)])
-def test_histogram(type_: str, length: int, bins: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "type_"), crossed([(0, 3), (1, 1), (1000, 100), (4096, 7), (4097, 19), (9001, 128)], INTEGER)
+)
+def test_histogram(size: tuple[int, int], type_: str) -> None:
+    length, bins = size
     x = np.random.default_rng(length).integers(-20, 127, length).astype(DTYPES[type_])
     h = np.arange(bins, dtype=np.int32)
     kernels.histogram(type=type_, bins=bins)[kernels.grid_for("histogram", length)](x, h)
@@ -83,7 +90,7 @@ def test_histogram(type_: str, length: int, bins: int) -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *long([2, 3])])
 def test_histogram_whatever_an_implementation_chooses(seed: int) -> None:
     x, h = np.arange(10_000, dtype=np.int32) % 50, np.zeros(50, np.int32)
     kernels.histogram(bins=50).options(choices=girih.Choices(seed))[3](x, h)
@@ -100,15 +107,13 @@ def scan(x: Array, type_: str, choices: girih.Choices | None = None) -> Array:
     return y
 
 
-@pytest.mark.parametrize("type_", INTEGER)
-@pytest.mark.parametrize("length", [0, *LENGTHS])
+@pytest.mark.parametrize(("length", "type_"), crossed([0, *LENGTHS], INTEGER))
 def test_scan_of_integers(type_: str, length: int) -> None:
     x = random(type_, length)
     np.testing.assert_array_equal(scan(x, type_), x.astype(np.int64).cumsum().astype(DTYPES[type_]))
 
 
-@pytest.mark.parametrize("type_", FLOATING)
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("length", "type_"), crossed(LENGTHS, FLOATING))
 def test_scan_of_numbers(type_: str, length: int) -> None:
     x = random(type_, length)
     # A sum has gone through one rounding for each row of its block, for each 32nd block and element of a block before,
@@ -119,7 +124,7 @@ def test_scan_of_numbers(type_: str, length: int) -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *long([2, 3])])
 def test_scan_whatever_an_implementation_chooses(seed: int) -> None:
     x = random("i64", 2500)
     np.testing.assert_array_equal(scan(x, "i64", girih.Choices(seed)), x.cumsum())
@@ -132,7 +137,7 @@ def test_scan_with_many_blocks() -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *long([2, 3])])
 def test_transpose_and_stencil_whatever_an_implementation_chooses(seed: int) -> None:
     """Results are only written, so that what stood there may be anything."""
     choices = girih.Choices(seed)

@@ -10,6 +10,7 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import EVERY, WIDER
+from tests.cases import crossed, long
 from tests.kernels.arrays import Array, assert_product, number, random, zeros
 
 # Rows, columns and depth: primes, one, tiles, and one more than a tile in one mode only.
@@ -26,16 +27,18 @@ def turned(array: Array, transpose: bool) -> Array:
     return np.asfortranarray(array.T) if transpose else array
 
 
-# Each size with two of the transposes and two pairs of factors.
-CASES = [
-    (size, TRANSPOSED[(position + 2 * again) % 4], FACTORS[(position + again) % 4])
-    for position, size in enumerate(SIZES)
+# Each size with two of the transposes and two pairs of factors, of which `make test` takes one.
+CASES, AGAIN = (
+    [
+        (size, TRANSPOSED[(position + 2 * again) % 4], FACTORS[(position + again) % 4])
+        for position, size in enumerate(SIZES)
+    ]
     for again in range(2)
-]
+)
 
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_collective"])
-@pytest.mark.parametrize(("size", "transpose", "factors"), CASES)
+@pytest.mark.parametrize(("size", "transpose", "factors"), [*CASES, *long(AGAIN)])
 def test_sizes(
     name: str, size: tuple[int, int, int], transpose: tuple[bool, bool], factors: tuple[float, float]
 ) -> None:
@@ -48,8 +51,7 @@ def test_sizes(
     assert_product(c, a, b, alpha, beta, old, k, "f32")
 
 
-@pytest.mark.parametrize("transpose", TRANSPOSED)
-@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(("type_", "transpose"), crossed(EVERY, TRANSPOSED))
 def test_types_of_collective_gemm(type_: str, transpose: tuple[bool, bool]) -> None:
     m, n, k = 67, 65, 13
     a, b, c = random(type_, m, k), random(type_, k, n, seed=1), random(type_, m, n, seed=2)
@@ -61,7 +63,10 @@ def test_types_of_collective_gemm(type_: str, transpose: tuple[bool, bool]) -> N
     assert_product(c, a, b, 2, -1, old, k, type_)
 
 
-@pytest.mark.parametrize(("type_", "accumulator"), [(t, wider) for t in EVERY for wider in WIDER[t]])
+@pytest.mark.parametrize(
+    ("type_", "accumulator"),
+    [*((t, WIDER[t][0]) for t in EVERY), *long((t, wider) for t in EVERY for wider in WIDER[t][1:])],
+)
 def test_types_of_gemm(type_: str, accumulator: str) -> None:
     m, n, k = 33, 29, 37
     transpose = TRANSPOSED[len(type_ + accumulator) % 4]
@@ -93,8 +98,7 @@ def test_empty_results(name: str, m: int, n: int, k: int) -> None:
     assert c.shape == (m, n)
 
 
-@pytest.mark.parametrize("transpose", TRANSPOSED)
-@pytest.mark.parametrize("beta", [0.0, 3.0])
+@pytest.mark.parametrize(("transpose", "beta"), crossed(TRANSPOSED, [0.0, 3.0]))
 @pytest.mark.parametrize("name", ["gemm", "gemm_collective"])
 def test_empty_sums(name: str, beta: float, transpose: tuple[bool, bool]) -> None:
     """With nothing to add, C is multiplied by beta."""
@@ -147,8 +151,7 @@ def test_matrices_that_do_not_fit_are_found(target: str) -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("transpose", TRANSPOSED)
+@pytest.mark.parametrize(("transpose", "seed"), crossed(TRANSPOSED, [1, 2, 3]))
 def test_whatever_an_implementation_chooses(transpose: tuple[bool, bool], seed: int) -> None:
     m, n, k = 70, 67, 35
     a, b = random("f32", m, k), random("f32", k, n, seed=1)
@@ -161,9 +164,15 @@ def test_whatever_an_implementation_chooses(transpose: tuple[bool, bool], seed: 
         assert_product(c, a, b, 1.5, 0.5, old, k, "f32")
 
 
-@pytest.mark.parametrize(("type_", "accumulator"), [("i8", "i32"), ("i16", "i64"), ("f16", "f32"), ("bf16", "f32")])
-@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (32, 64, 32), (37, 41, 67), (5, 33, 0)])
-def test_mixed_precision(type_: str, accumulator: str, m: int, n: int, k: int) -> None:
+@pytest.mark.parametrize(
+    ("types", "size"),
+    crossed(
+        [("i8", "i32"), ("i16", "i64"), ("f16", "f32"), ("bf16", "f32")],
+        [(1, 1, 1), (32, 64, 32), (37, 41, 67), (5, 33, 0)],
+    ),
+)
+def test_mixed_precision(types: tuple[str, str], size: tuple[int, int, int]) -> None:
+    (type_, accumulator), (m, n, k) = types, size
     a, b = random(type_, m, k), random(type_, k, n, seed=1)
     c = random(accumulator, m, n)
     kernels.gemm_mixed(type=type_, accumulator=accumulator)[kernels.grid_for("gemm_mixed", m, n)](a, b, c)
@@ -178,8 +187,7 @@ def test_mixed_precision_does_not_wrap_early() -> None:
     assert (c == 40 * 128 * 128).all()
 
 
-@pytest.mark.parametrize("transpose", TRANSPOSED)
-@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(("type_", "transpose"), crossed(EVERY, TRANSPOSED))
 def test_batches_along_a_mode(type_: str, transpose: tuple[bool, bool]) -> None:
     m, n, k, count = 7, 1, 5, 6
     kernel = kernels.gemm_batched(m=m, n=n, k=k, type=type_, transpose_a=transpose[0], transpose_b=transpose[1])
@@ -196,8 +204,7 @@ def test_batches_along_a_mode(type_: str, transpose: tuple[bool, bool]) -> None:
         assert_product(c[:, :, index], a_now, b_now, 3, -1, old[:, :, index], k, type_)
 
 
-@pytest.mark.parametrize("transpose", TRANSPOSED)
-@pytest.mark.parametrize("type_", EVERY)
+@pytest.mark.parametrize(("type_", "transpose"), crossed(EVERY, TRANSPOSED))
 def test_batches_of_a_group(type_: str, transpose: tuple[bool, bool]) -> None:
     sizes = [(1, 1, 1), (7, 13, 5), (33, 2, 40), (1, 37, 3), (4, 4, 0), (0, 3, 2)]
     a = [random(type_, m, k) for m, _, k in sizes]
@@ -211,13 +218,14 @@ def test_batches_of_a_group(type_: str, transpose: tuple[bool, bool]) -> None:
         assert_product(c[index], a[index], b[index], 2, -1, old[index], k, type_)
 
 
-@pytest.mark.parametrize("type_", EVERY)
 @pytest.mark.parametrize(
-    ("m", "alpha", "beta"),
-    [(1, 2, 0), (127, 2, 1), (128, 2, 0), (128, 2, 3), (257, 2, 0), (311, 2, 3), (129, 0, 1), (0, 1, 0)],
+    ("type_", "case"),
+    crossed(
+        EVERY, [(1, 2, 0), (127, 2, 1), (128, 2, 0), (128, 2, 3), (257, 2, 0), (311, 2, 3), (129, 0, 1), (0, 1, 0)]
+    ),
 )
-def test_tall_and_skinny(type_: str, m: int, alpha: int, beta: int) -> None:
-    n, k = 5, 3
+def test_tall_and_skinny(type_: str, case: tuple[int, int, int]) -> None:
+    (m, alpha, beta), n, k = case, 5, 3
     a, b, c = random(type_, m, k), random(type_, k, n, seed=1), random(type_, m, n, seed=2)
     old = c.copy()
     kernel = kernels.gemm_tall_skinny(n=n, k=k, type=type_)

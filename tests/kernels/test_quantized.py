@@ -11,6 +11,7 @@ import pytest
 
 import girih
 from girih import kernels
+from tests.cases import crossed, long
 from tests.kernels.arrays import Array, random
 
 FORMATS = ["q4_0", "q8_0"]
@@ -52,8 +53,7 @@ def assert_close(found: Array, weights: Array, x: Array) -> None:
 # --- products -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("type_", ["f32", "bf16"])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("format", "type_"), crossed(FORMATS, ["f32", "bf16"]))
 def test_gemv(format: str, type_: str) -> None:
     name = f"gemv_{format}"
     kernel = getattr(kernels, name)(type=type_)
@@ -63,8 +63,7 @@ def test_gemv(format: str, type_: str) -> None:
         assert_close(y, decoded(w, format), x)
 
 
-@pytest.mark.parametrize("type_", ["f32", "bf16"])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("format", "type_"), crossed(FORMATS, ["f32", "bf16"]))
 def test_gemm(format: str, type_: str) -> None:
     name = f"gemm_{format}"
     kernel = getattr(kernels, name)(type=type_)
@@ -76,7 +75,7 @@ def test_gemm(format: str, type_: str) -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *long([2])])
 def test_products_whatever_an_implementation_chooses(seed: int) -> None:
     for format in FORMATS:
         w, x, y = random_blocks(format, 20, 3), random("f32", 96), np.zeros(20, np.float32)
@@ -115,9 +114,10 @@ TENSORS = {
 }
 
 
+@pytest.mark.parametrize("count", [1_600, *long([10_000])])
 @pytest.mark.parametrize("format", FORMATS)
-def test_decoding_is_exact(format: str) -> None:
-    """10,000 blocks of random bytes, scales of every kind among them, through the region of the kernels."""
+def test_decoding_is_exact(format: str, count: int) -> None:
+    """Blocks of random bytes, scales of every kind among them, through the region of the kernels."""
     regions = [
         found
         for name in (f"gemv_{format}", f"gemm_{format}")
@@ -128,9 +128,9 @@ def test_decoding_is_exact(format: str) -> None:
     text = DECODE.replace("BYTES", str(BYTES[format]))
     for word, value in TENSORS[format].items():
         text = text.replace(word, value)
-    held = np.random.default_rng(5).integers(0, 256, (10_000, BYTES[format]), dtype=np.uint8).view(np.int8)
-    out = np.full((32, 10_000), np.nan, np.float32, order="F")
-    girih.loads(text.replace("REGION", regions[0]))["decode"][625](held.T, out)
+    held = np.random.default_rng(5).integers(0, 256, (count, BYTES[format]), dtype=np.uint8).view(np.int8)
+    out = np.full((32, count), np.nan, np.float32, order="F")
+    girih.loads(text.replace("REGION", regions[0]))["decode"][count // 16](held.T, out)
     expected = decoded(held[:, None].T, format).T
     exact = ~np.isnan(expected)
     np.testing.assert_array_equal(np.isnan(out), ~exact)
@@ -183,8 +183,7 @@ def test_types_that_do_not_fit_are_refused(format: str) -> None:
 # --- blocks ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("type_", ["f64", "f32", "f16", "bf16"])
+@pytest.mark.parametrize(("type_", "format"), crossed(["f64", "f32", "f16", "bf16"], FORMATS))
 def test_weights_are_rounded_to_nearest(format: str, type_: str) -> None:
     weights = random(type_, 40, 96)
     blocks = kernels.quantize(weights, format)

@@ -11,6 +11,7 @@ import girih
 from girih import kernels
 from girih.addressing import BlockedInterleaved
 from girih.kernels.table import BLOCK_COLUMNS, EVERY
+from tests.cases import crossed, long
 from tests.kernels.arrays import DTYPES, EPSILON, Array, number, random, wide, zeros
 
 PADDING: dict[str, Literal["constant", "edge", "reflect"]] = {"zero": "constant", "edge": "edge", "mirror": "reflect"}
@@ -32,9 +33,9 @@ def test_transposed_load(type_: str, m: int, n: int) -> None:
 # --- pixels ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("type_", ["i8", "bf16", "f64"])
-@pytest.mark.parametrize(("channels", "width", "height"), [(1, 1, 1), (3, 17, 5), (16, 32, 1)])
-def test_space_to_depth(type_: str, channels: int, width: int, height: int) -> None:
+@pytest.mark.parametrize(("type_", "size"), crossed(["i8", "bf16", "f64"], [(1, 1, 1), (3, 17, 5), (16, 32, 1)]))
+def test_space_to_depth(type_: str, size: tuple[int, int, int]) -> None:
+    channels, width, height = size
     a, b = random(type_, channels, 2 * width, 2 * height), zeros(type_, 4 * channels, width, height)
     kernels.space_to_depth(channels=channels, type=type_)[kernels.grid_for("space_to_depth", height)](a, b)
     squares = a.T.reshape(height, 2, width, 2, channels).transpose(0, 2, 1, 3, 4)
@@ -62,12 +63,11 @@ def cut(a: Array, size: int, padding: str) -> Array:
     return np.asarray(squares.reshape(down * across, size, size, channels))
 
 
-@pytest.mark.parametrize("padding", PADDING)
 @pytest.mark.parametrize(
-    ("channels", "width", "height", "size"),
-    [(3, 24, 16, 8), (3, 21, 19, 8), (1, 9, 6, 5)],
+    ("image", "padding"), crossed([(3, 24, 16, 8), (3, 21, 19, 8), (1, 9, 6, 5)], list(PADDING), first=2)
 )
-def test_patches(channels: int, width: int, height: int, size: int, padding: str) -> None:
+def test_patches(image: tuple[int, int, int, int], padding: str) -> None:
+    channels, width, height, size = image
     a = random("f32", channels, width, height)
     expected = cut(a.T, size, padding)
     found = np.full(expected.shape[::-1], np.nan, np.float32, order="F")
@@ -137,9 +137,9 @@ def check_convolution(
     assert (abs(wide(y).T - exact) <= rounding * magnitude).all()
 
 
-@pytest.mark.parametrize("padding", PADDING)
-@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (3, 2)])
-def test_convolution(padding: str, stride: int, dilation: int) -> None:
+@pytest.mark.parametrize(("padding", "steps"), crossed(list(PADDING), [(1, 1), (2, 1), (3, 2)]))
+def test_convolution(padding: str, steps: tuple[int, int]) -> None:
+    stride, dilation = steps
     check_convolution((5, 11, 9, 2), (7, 3, 3), 2, padding=padding, stride=stride, dilation=dilation)
 
 
@@ -196,9 +196,12 @@ def test_sizes_of_convolutions_that_do_not_fit(f: tuple[int, ...], y: tuple[int,
 # --- interleaved blocks ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("type_", "stride"), [("i8", 1), ("i8", 4), ("bf16", 2), ("f32", 1), ("f32", 4), ("f64", 2)])
-@pytest.mark.parametrize("order", ["row", "column"])
-def test_blocked_interleaved(type_: str, order: str, stride: int) -> None:
+@pytest.mark.parametrize(
+    ("case", "order"),
+    crossed([("i8", 1), ("i8", 4), ("bf16", 2), ("f32", 1), ("f32", 4), ("f64", 2)], ["row", "column"]),
+)
+def test_blocked_interleaved(case: tuple[str, int], order: str) -> None:
+    type_, stride = case
     block = BLOCK_COLUMNS[type_]
     rows, columns = (20, 3 * block * stride) if order == "row" else (20 * stride, 3 * block)
     a = np.ascontiguousarray(random(type_, rows, columns))
@@ -233,7 +236,7 @@ def test_blocks_that_are_not_whole_are_found(rows: int, columns: int, order: str
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *long([2])])
 def test_results_whatever_an_implementation_chooses(seed: int) -> None:
     choices = girih.Choices(seed)
     a, b = random("f32", 40, 33), zeros("f32", 33, 40)
