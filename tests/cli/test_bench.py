@@ -41,6 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a measuring process: for calls that end before anything is measured."""
+    monkeypatch.setattr(session, "measure", lambda request, _child: serve_own(request))
+
+
 def bench(*arguments: str) -> Done:
     return girih("bench", *arguments)
 
@@ -64,12 +70,13 @@ def test_a_finding_ends_it_before_anything_is_timed() -> None:
     assert "kernel.tl:7" in done.output
 
 
-def test_a_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "measure", lambda request, _child: serve_own(request))
+@pytest.mark.usefixtures("in_process")
+def test_a_file_that_cannot_be_read() -> None:
     done = bench("missing.tl", "axpby", *ARGUMENTS)
     assert (done.status, done.output) == (1, "error: missing.tl: there is no such file\n")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_program_in_error() -> None:
     Path("bad.tl").write_text("func @f() { nonsense }", encoding="utf-8")
     done = bench("bad.tl", "f")
@@ -77,6 +84,7 @@ def test_a_program_in_error() -> None:
     assert "error[" in done.output
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
