@@ -15,6 +15,7 @@ from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.cpu.launcher import launcher_text
+from tests.cases import crossed
 from tests.conftest import Command
 
 PROCESSORS = ["x86-64", "haswell", "znver4", "neoverse-v1", "cortex-a53"]
@@ -308,8 +309,7 @@ def test_coroutines_need_the_optimiser() -> None:
         assert "f.resume" in assembly(COROUTINE, Cpu.named(processor), optimize=True)
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+@pytest.mark.parametrize(("processor", "platform"), crossed(PROCESSORS, ["linux", "darwin", "win32"]))
 def test_the_launcher_can_be_compiled_for_others(processor: str, platform: str) -> None:
     cpu = Cpu.named(processor)
     assert len(assemble(launcher_text(cpu, platform), cpu, optimize=True)) > 1000
