@@ -7,15 +7,15 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from girih import check
+from girih.diagnostics import errors
 from girih.front.text.format import COMMENT, format_source, tokens_of
 from girih.front.text.parser import parse_text
 from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source
-from tests.cases import every_case
+from tests.cases import every_case, long
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -42,6 +42,14 @@ PATHS = sorted(
 )
 
 
+REPEATED = frozenset(
+    path
+    for path in PATHS
+    if path.startswith("tests/ops/") and path.endswith(("/bad.tl", "/run.tl")) and f"{path[:-7]}/ok.tl" in PATHS
+)
+"""What has the instruction of another program: formatted in `make test-long`."""
+
+
 def read(path: str) -> str:
     """A program of the tests, or a kernel."""
     return (ROOT / path).read_text(encoding="utf-8", errors="replace")
@@ -49,10 +57,11 @@ def read(path: str) -> str:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("folder", sorted({path.rpartition("/")[0] for path in PATHS}))
-def test_programs_mean_the_same_and_are_formatted_once(folder: str) -> None:
+@pytest.mark.parametrize("repeated", [False, *long([True])])
+def test_programs_mean_the_same_and_are_formatted_once(folder: str, repeated: bool) -> None:
     with every_case() as case:
         for path in PATHS:
-            if path.rpartition("/")[0] == folder:
+            if path.rpartition("/")[0] == folder and (path in REPEATED) is repeated:
                 with case(path):
                     means_the_same_and_is_formatted_once(read(path))
 
@@ -75,7 +84,7 @@ def means_the_same_and_is_formatted_once(before: str) -> None:
 def short_programs() -> list[str]:
     """Programs of which the parser skips nothing: what it skips depends on where lines begin."""
     texts = [text for path in PATHS if len(text := read(path)) < 2000]
-    return [t for t in texts if not any(d.code.startswith(("definition.", "syntax.", "type.")) for d in check(t))]
+    return [text for text in texts if not errors(parse_text(Source(text, "a.tl"), TILE_LANGUAGE)[1])]
 
 
 @st.composite
@@ -91,8 +100,13 @@ def spaced_anew(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @pytest.mark.unmeasured
-@given(spaced_anew())
-def test_white_space_means_nothing(pair: tuple[str, str]) -> None:
+@pytest.mark.parametrize("examples", [30, *long([200])])
+def test_white_space_means_nothing(examples: int) -> None:
+    settings(max_examples=examples)(given(spaced_anew())(is_formatted_alike))()
+
+
+def is_formatted_alike(pair: tuple[str, str]) -> None:
+    """What is spaced anew is formatted as the program."""
     before, spaced = pair
     after = formatted(spaced)
     assert kept(after) == kept(before)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from girih import check, parse
 from girih.diagnostics import Diagnostic, errors, render_all
+from tests.cases import long
 
 VALID = """$n = 16
 func @f(%alpha: f32, %A: memref<f32x$n x?> {alignment=64}, %G: group<memref<f32x4>x?, offset: 2>)
@@ -41,39 +42,38 @@ def diagnosed(text: str) -> list[Diagnostic]:
     return found
 
 
-DEEP = 10_000
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{" * DEEP,
-        "func @f() " + "{" * DEEP,
-        "func @f() {" + "parallel {" * DEEP,
-        "func @f() {" + "parallel {" * DEEP + "}" * (DEEP + 1),
-        "func @f(%n: index) {\n" + "".join(f"for %i{k}=%n,%n {{\n" for k in range(DEEP)) + "}" * (DEEP + 1),
-        "func @f(%n: bool) {\n" + "if %n { } else " * DEEP,
-        "$a = " + "[" * DEEP,
-        "$a = " + "{x=" * DEEP,
-        "func @f(%a: " + "group<" * DEEP,
-        "func @f(%a: memref<f32" + "x4" * 100_000 + ">) {\n}\n",
-        "func @f() {\n%x = constant " + "9" * 1_000_000 + " : i64\n}\n",
-        "func @f() {\n%x = constant " + "9" * 1_000_000 + ".0 : f64\n}\n",
-        "func @f() {\nstore %" + "9" * 1_000_000 + "\n}\n",
-        "$a = !calc(" + "9 " * DEEP + "^ " * (DEEP - 1) + ")",
-        "\0" * 100_000,
-        "\ud800" * 1000,
+def hostile(times: int) -> list[str]:
+    """Texts that nest, repeat or go on for as many thousands as it takes to hurt, each so many times as long."""
+    deep = 2000 * times
+    return [
+        "{" * deep,
+        "func @f() " + "{" * deep,
+        "func @f() {" + "parallel {" * deep,
+        "func @f() {" + "parallel {" * deep + "}" * (deep + 1),
+        "func @f(%n: index) {\n" + "".join(f"for %i{k}=%n,%n {{\n" for k in range(deep)) + "}" * (deep + 1),
+        "func @f(%n: bool) {\n" + "if %n { } else " * deep,
+        "$a = " + "[" * deep,
+        "$a = " + "{x=" * deep,
+        "func @f(%a: " + "group<" * deep,
+        "func @f(%a: memref<f32" + "x4" * 20_000 * times + ">) {\n}\n",
+        "func @f() {\n%x = constant " + "9" * 200_000 * times + " : i64\n}\n",
+        "func @f() {\n%x = constant " + "9" * 200_000 * times + ".0 : f64\n}\n",
+        "func @f() {\nstore %" + "9" * 200_000 * times + "\n}\n",
+        "$a = !calc(" + "9 " * deep + "^ " * (deep - 1) + ")",
+        "\0" * 20_000 * times,
+        "\ud800" * 200 * times,
         "func @f() {\n\0\ud800\uffff\n}\n",
-        "%" * 100_000,
-        "@ " * 100_000,
-        '"' * 100_000,
-        "func @f(){}\n" * 20_000,
-        "x\n" * 200_000,
-        "func " * 100_000,
-        "; comment \n" * 100_000 + "!",
-    ],
-    ids=lambda text: ascii(text[:30]),
-)
+        "%" * 20_000 * times,
+        "@ " * 20_000 * times,
+        '"' * 20_000 * times,
+        "func @f(){}\n" * 4000 * times,
+        "x\n" * 40_000 * times,
+        "func " * 20_000 * times,
+        "; comment \n" * 20_000 * times + "!",
+    ]
+
+
+@pytest.mark.parametrize("text", [*hostile(1), *long(hostile(5))], ids=lambda text: ascii(text[:30]))
 def test_hostile_texts(text: str) -> None:
     assert len(diagnosed(text)) <= 1100
 
@@ -121,7 +121,7 @@ def test_tokens_in_any_order(tokens: list[str]) -> None:
 
 
 @pytest.mark.unmeasured
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, len(VALID) - 1), st.integers(0, 12), st.text(max_size=4))
 def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> None:
     for diagnostic in check(VALID[:start] + replacement + VALID[start + length :]):
@@ -136,8 +136,9 @@ def test_any_text(text: str) -> None:
         diagnostic.render()
 
 
-def test_every_prefix_of_a_program() -> None:
-    for end in range(len(VALID)):
+@pytest.mark.parametrize("step", [3, *long([1])])
+def test_every_prefix_of_a_program(step: int) -> None:
+    for end in range(0, len(VALID), step):
         for diagnostic in check(VALID[:end]):
             assert 0 <= diagnostic.span.start <= diagnostic.span.end <= end
 

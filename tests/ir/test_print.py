@@ -11,14 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from girih import parse
 from girih.ir.core import Module
 from girih.ops.tile import TILE_LANGUAGE
+from tests.cases import long
 from tests.ir.modules import modules
 
 HERE = Path(__file__).resolve().parent
-CORPUS = [path for pattern in ("ok.tl", "run.tl") for path in sorted(HERE.parent.glob(f"ops/*/{pattern}"))]
+RUN, ACCEPTED = (sorted(HERE.parent.glob(f"ops/*/{name}")) for name in ("run.tl", "ok.tl"))
 KERNELS = sorted((HERE.parents[1] / "girih" / "kernels").glob("*.tl"))
 
 
-@pytest.mark.parametrize("path", [*CORPUS, *KERNELS], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("path", [*RUN, *KERNELS, *long(ACCEPTED)], ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_program_reads_back(path: Path) -> None:
     module = parse(path.read_text(encoding="utf-8"))
     text = str(module)
@@ -27,9 +29,15 @@ def test_a_program_reads_back(path: Path) -> None:
     assert str(again) == text
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(modules(TILE_LANGUAGE))
-def test_a_made_module_reads_back(module: Module) -> None:
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("examples", [30, *long([200])])
+def test_made_modules_read_back(examples: int) -> None:
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings(max_examples=examples, suppress_health_check=checks)(given(modules(TILE_LANGUAGE))(reads_back))()
+
+
+def reads_back(module: Module) -> None:
+    """A module is printed so that it can be read, in one way."""
     text = str(module)
     again = parse(text)
     assert again == module
