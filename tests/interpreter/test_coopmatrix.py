@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from girih.interpreter.machine.choices import Choices
+from tests.cases import crossed
 from tests.interpreter.launching import Array, findings, fortran, kernel, spmd, zeros
 
 ROWS, COLUMNS = 8, 4
@@ -38,10 +39,9 @@ def reach(position: tuple[int, int], shape: tuple[int, ...], transpose: bool, ch
     return places, wrong
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("check", sorted(CHECKS))
-@pytest.mark.parametrize("transpose", [False, True])
-@pytest.mark.parametrize("atomic", ["", "atomic_"])
+@pytest.mark.parametrize(
+    ("position", "transpose", "atomic", "check"), crossed(POSITIONS, [False, True], ["", "atomic_"], sorted(CHECKS))
+)
 def test_loads_and_stores(atomic: str, transpose: bool, check: str, position: tuple[int, int]) -> None:
     flags = (".t" if transpose else ".n") + check
     a = (np.arange(130, dtype=np.float32).reshape(13, 10, order="F") + 1)[:11, ::2]
@@ -119,8 +119,7 @@ DTYPES: dict[str, Any] = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64"
                           "f16": np.float16, "f32": np.float32, "f64": np.float64, "c32": np.complex64}  # fmt: skip
 
 
-@pytest.mark.parametrize("type", sorted(DTYPES))
-@pytest.mark.parametrize("mode", ["row", "column"])
+@pytest.mark.parametrize(("type", "mode"), crossed(sorted(DTYPES), ["row", "column"]))
 def test_reductions(type: str, mode: str) -> None:
     rng = np.random.default_rng(5)
     a: Array = np.asfortranarray((rng.standard_normal((8, 20)) * 30).astype(DTYPES[type]))
@@ -156,9 +155,14 @@ def test_a_number_wins_over_nan(type: str) -> None:
     assert np.isnan(b.astype(float).ravel()[1::2]).all()
 
 
-@pytest.mark.parametrize("operation", ["add", "max", "min"])
-@pytest.mark.parametrize("type", [t for t in sorted(DTYPES) if t != "c32"])
-@pytest.mark.parametrize("shape", ["reduce", "inclusive_scan", "exclusive_scan"])
+@pytest.mark.parametrize(
+    ("shape", "type", "operation"),
+    crossed(
+        ["reduce", "inclusive_scan", "exclusive_scan"],
+        [type for type in sorted(DTYPES) if type != "c32"],
+        ["add", "max", "min"],
+    ),
+)
 def test_subgroup_operations_round_at_each_step(shape: str, type: str, operation: str) -> None:
     dtype = np.dtype(DTYPES[type])
     rng = np.random.default_rng(6)

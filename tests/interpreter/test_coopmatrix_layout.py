@@ -84,9 +84,7 @@ def test_layout_is_as_defined(component: Number, use: Use, size: int) -> None:
         assert {place: layout.position(*place) for place in places} == expected
 
 
-@pytest.mark.parametrize("size", SUBGROUP_SIZES)
-@pytest.mark.parametrize("use", Use, ids=lambda use: use.value)
-@pytest.mark.parametrize("component", (I8, F16), ids=str)
+@pytest.mark.parametrize(("component", "use", "size"), crossed((I8, F16), list(Use), SUBGROUP_SIZES))
 def test_layout_is_a_bijection(component: Number, use: Use, size: int) -> None:
     for rows, columns in product(row_counts(size), COLUMNS):
         layout = layout_of(CoopMatrix(component, rows, columns, use), size)
@@ -188,8 +186,7 @@ func @f({", ".join(part.parameters for part in parts)}) attributes{{subgroup_siz
 """
 
 
-@pytest.mark.parametrize("size", SUBGROUP_SIZES)
-@pytest.mark.parametrize("type", DTYPES)
+@pytest.mark.parametrize(("type", "size"), crossed(list(DTYPES), SUBGROUP_SIZES))
 def test_extract_and_insert(type: str, size: int) -> None:
     each = product(Use, shapes(size))
     parts = [Part(n, type, rows, columns, use, size) for n, (use, (rows, columns)) in enumerate(each)]

@@ -17,7 +17,7 @@ import pytest
 from girih.diagnostics import InternalError
 from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, NUMBERS, SCALARS, Number
-from tests.cases import long
+from tests.cases import crossed, long
 
 Array = npt.NDArray[Any]
 
@@ -239,8 +239,7 @@ def edge_floats(type: Number) -> Array:
     return usable
 
 
-@pytest.mark.parametrize("type", FLOATS, ids=str)
-@pytest.mark.parametrize("name", FLOAT_MEANING)
+@pytest.mark.parametrize(("name", "type"), crossed(list(FLOAT_MEANING), FLOATS))
 def test_floating_operations_round_once_after_every_operation(name: str, type: Number) -> None:
     values = edge_floats(type)
     result = numbers.BINARY[name](values[:, None], values[None, :], type)
@@ -409,8 +408,7 @@ def halfway_integers(type: Number) -> list[int]:
     return [value for value in found if low <= value <= high]
 
 
-@pytest.mark.parametrize("target", FLOATS, ids=str)
-@pytest.mark.parametrize("source", INTEGERS, ids=str)
+@pytest.mark.parametrize(("source", "target"), crossed(INTEGERS, FLOATS))
 def test_integers_to_floats_round_once(source: Number, target: Number) -> None:
     values = halfway_integers(source)
     result = numbers.cast(array(values, source), source, target)
@@ -456,7 +454,7 @@ def test_f64_to_bf16_does_not_round_to_f32_first() -> None:
     assert result.tolist() == [1 + 2.0**-7, 1 + 2.0**-7, -1 - 2.0**-7, -1 - 2.0**-7]
 
 
-@pytest.mark.parametrize("step", [7, *long([1])])
+@pytest.mark.parametrize("step", [19, *long([1])])
 def test_two_byte_floats_to_other_floats(step: int) -> None:
     for source, target in ((BF16, F16), (F16, BF16)):
         values = finite(source)[::step]
