@@ -121,7 +121,7 @@ def test_tokens_in_any_order(tokens: list[str]) -> None:
 
 
 @pytest.mark.unmeasured
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, len(VALID) - 1), st.integers(0, 12), st.text(max_size=4))
 def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> None:
     for diagnostic in check(VALID[:start] + replacement + VALID[start + length :]):

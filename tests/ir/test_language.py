@@ -164,7 +164,7 @@ def test_what_is_printed_reads_back() -> None:
 
 
 @pytest.mark.unmeasured
-@settings(max_examples=10)
+@settings(max_examples=30)
 @given(modules(TINY))
 def test_a_made_module_reads_back(module: Module) -> None:
     again, problems = read(str(module))

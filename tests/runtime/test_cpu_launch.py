@@ -577,9 +577,9 @@ def test_nothing_stays_of_code_that_was_unloaded() -> None:
     link(code, ["kernel"])
     gc.collect()
     before = tell().sizes[7]
-    for _ in range(80):
+    for _ in range(320):
         link(code, ["kernel"])
-    assert tell().sizes[7] - before < 80 * 1024
+    assert tell().sizes[7] - before < 320 * 1024
 
 
 # --- quotas --------------------------------------------------------------------------------
