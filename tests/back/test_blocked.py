@@ -12,6 +12,7 @@ import girih
 from girih.addressing import BlockedInterleaved
 from tests.back.harness import Failed, compare, compiled, copy_of, run
 from tests.back.test_coopmatrix import DTYPES, ONE, kernel, matrix, memref, numbers
+from tests.cases import crossed
 
 Array = NDArray[Any]
 
@@ -21,8 +22,7 @@ def row(type: str, count: int, seed: int) -> Array:
     return numbers(type, count, 1, seed).reshape(-1).copy()
 
 
-@pytest.mark.parametrize("stride", [1, 2, 4, 3, 5])
-@pytest.mark.parametrize("type", ["i8", "bf16", "f32", "f64", "c32"])
+@pytest.mark.parametrize(("type", "stride"), crossed(["i8", "bf16", "f32", "f64", "c32"], [1, 2, 4, 3, 5], first=1))
 def test_both_orders_in_both_directions(type: str, stride: int) -> None:
     """A matrix in registers or few bytes, and a large one, at elements that are not aligned to blocks."""
     width = 16 // np.dtype(DTYPES[type]).itemsize

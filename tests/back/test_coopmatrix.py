@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.back.harness import Compiled, Failed, compare, compiled, copy_of, same
-from tests.cases import crossed
+from tests.cases import crossed, long
 
 Array = NDArray[Any]
 
@@ -75,10 +76,13 @@ def agree(text: str, *arguments: Any, places: list[tuple[int, int]], type: str =
 SWAPPED = {".rows_checked": ".cols_checked", ".cols_checked": ".rows_checked"}
 
 
-@pytest.mark.parametrize(
-    ("shape", "transpose", "type"), crossed(SHAPES, ["", ".t"], ["i8", "f16", "f32", "f64", "c32"], first=4)
-)
-def test_checked_loads_and_stores_leave_out_what_is_outside(type: str, shape: tuple[int, int], transpose: str) -> None:
+TYPED_WAYS = [("i8", ""), ("f16", ".t"), ("f32", ""), ("f64", ".t"), ("c32", ""), ("i8", ".t"), ("f32", ".t"),
+              ("f16", ""), ("f64", ""), ("c32", ".t")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "typed"), crossed(SHAPES, TYPED_WAYS))
+def test_checked_loads_and_stores_leave_out_what_is_outside(shape: tuple[int, int], typed: tuple[str, str]) -> None:
+    type, transpose = typed
     body = f"""
       %a = cooperative_matrix_load{transpose}.both_checked %A[%i,%j] : {matrix(type, shape)}
       cooperative_matrix_store{transpose} %a, %B[%z,%z]
@@ -93,7 +97,11 @@ def test_checked_loads_and_stores_leave_out_what_is_outside(type: str, shape: tu
     agree(text, a, b, c, places=places, type=type)
 
 
-@pytest.mark.parametrize("type", list(DTYPES))
+SOME_TYPES = ["i16", "bf16", "f64", "c32", "c64"]
+TYPES = [*SOME_TYPES, *long(type for type in DTYPES if type not in SOME_TYPES)]
+
+
+@pytest.mark.parametrize("type", TYPES)
 def test_a_flag_checks_one_mode(type: str) -> None:
     shape = (8, 6)
     lines = []
@@ -125,20 +133,21 @@ def test_strides_that_are_not_one() -> None:
     compare(text, ONE, a, b)
 
 
-@pytest.mark.parametrize(
-    ("place", "flag", "index"),
-    [
-        ((3, 0), "", [9, 0]),
-        ((-1, 0), "", [-1, 0]),
-        ((0, 4), "", [0, 9]),
-        ((0, -2), ".rows_checked", [0, -2]),
-        ((2, 3), ".rows_checked", [2, 9]),
-        ((4, 0), ".cols_checked", [9, 0]),
-    ],
-)
-@pytest.mark.parametrize("transpose", ["", ".t"])
-def test_a_tile_outside_is_found(place: tuple[int, int], flag: str, index: list[int], transpose: str) -> None:
+OUTSIDE = [
+    ((3, 0), "", [9, 0]),
+    ((0, 4), "", [0, 9]),
+    ((-1, 0), "", [-1, 0]),
+    ((0, -2), ".rows_checked", [0, -2]),
+    ((2, 3), ".rows_checked", [2, 9]),
+    ((4, 0), ".cols_checked", [9, 0]),
+]
+"""Where a tile begins, what it checks, and the index that is found."""
+
+
+@pytest.mark.parametrize(("outside", "transpose"), crossed(OUTSIDE, ["", ".t"]))
+def test_a_tile_outside_is_found(outside: tuple[tuple[int, int], str, list[int]], transpose: str) -> None:
     shape = (8, 8)
+    place, flag, index = outside
     body = f"%a = cooperative_matrix_load{transpose}{flag} %A[%i,%j] : {matrix('f32', shape)}\n" + (
         "cooperative_matrix_store %a, %A[%z,%z]"
     )
@@ -194,7 +203,7 @@ def test_arithmetic(type: str, shape: tuple[int, int]) -> None:
     compare(text, ONE, a, b, c, factor, tolerance=TOLERANCES.get(type, 0.0))
 
 
-@pytest.mark.parametrize("type", list(DTYPES))
+@pytest.mark.parametrize("type", TYPES)
 def test_casts_and_parts(type: str) -> None:
     shape = (16, 20)
     lines = [f"%a = cooperative_matrix_load %A[%z,%z] : {matrix(type, shape)}"]
@@ -230,7 +239,7 @@ def test_a_wrong_second_operand_is_found(operation: str) -> None:
     assert found.value.code == ("run.shift" if operation == "shl" else "run.division_by_zero")
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [(3, 5), (32, 32), (300, 2), *long([((1, 7),), ((7, 1),), ((8, 8),), ((20, 70),)])])
 def test_apply(shape: tuple[int, int]) -> None:
     type = matrix("f32", shape)
     body = f"""
@@ -322,16 +331,19 @@ def test_a_load_is_not_put_off_beyond_a_store() -> None:
 # --- products and reductions -------------------------------------------------------------------
 
 PRODUCTS = [
-    ("f32", "f32", "f32", "f32"), ("f64", "f64", "f64", "f64"), ("f32", "f32", "f32", "f64"),
-    ("f32", "f64", "f64", "f64"), ("bf16", "bf16", "f32", "f32"), ("bf16", "bf16", "bf16", "bf16"),
-    ("f16", "f16", "f16", "f16"), ("f16", "f32", "f32", "f16"), ("i8", "i8", "i32", "i32"),
-    ("i8", "i8", "i8", "i8"), ("i16", "i32", "i32", "i64"), ("i64", "i64", "i64", "i64"),
-    ("i8", "f32", "f32", "f32"), ("i32", "i32", "i32", "f64"), ("c32", "c32", "c32", "c32"),
-    ("f32", "c64", "c64", "c64"), ("f32", "f32", "c32", "c32"), ("i8", "i8", "f32", "f32"),
+    ("f32", "f32", "f32", "f32"), ("f64", "f64", "f64", "f64"), ("bf16", "bf16", "f32", "f32"),
+    ("bf16", "bf16", "bf16", "bf16"), ("f16", "f32", "f32", "f16"), ("i8", "i8", "i32", "i32"),
+    ("i16", "i32", "i32", "i64"), ("c32", "c32", "c32", "c32"), ("f32", "c64", "c64", "c64"),
 ]  # fmt: skip
+MORE_PRODUCTS = [
+    ("f32", "f32", "f32", "f64"), ("f32", "f64", "f64", "f64"), ("f16", "f16", "f16", "f16"),
+    ("i8", "i8", "i8", "i8"), ("i64", "i64", "i64", "i64"), ("i8", "f32", "f32", "f32"),
+    ("i32", "i32", "i32", "f64"), ("f32", "f32", "c32", "c32"), ("i8", "i8", "f32", "f32"),
+]  # fmt: skip
+SIZES = [(8, 8, 8), (32, 32, 32), (64, 33, 9)]
 
 
-@pytest.mark.parametrize(("types", "sizes"), crossed(PRODUCTS, [(8, 8, 8), (32, 32, 32), (64, 33, 9)], first=2))
+@pytest.mark.parametrize(("types", "sizes"), [*crossed(PRODUCTS, SIZES, first=2), *long(product(MORE_PRODUCTS, SIZES))])
 def test_products(types: tuple[str, str, str, str], sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
     ta, tb, tc, td = types
@@ -413,9 +425,8 @@ def test_matrices_go_through_loops(shape: tuple[int, int]) -> None:
     compare(text, ONE, numbers("f32", *shape), numbers("f32", *shape, 1), tolerance=1e-3)
 
 
-@pytest.mark.parametrize("shape", [(8, 4), (32, 32)])
-@pytest.mark.parametrize("use", ["acc", "a", "b"])
-def test_matrices_come_out_of_branches(shape: tuple[int, int], use: str) -> None:
+@pytest.mark.parametrize(("use", "shape"), crossed(["acc", "a", "b"], [(8, 4), (32, 32)]))
+def test_matrices_come_out_of_branches(use: str, shape: tuple[int, int]) -> None:
     type = matrix("f32", shape, use)
     body = f"""
       %first = greater_than %i, %z : bool
@@ -478,9 +489,12 @@ def test_factors_that_branches_find_in_memory(transpose: str) -> None:
 # --- single components and atomic accesses -----------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(8, 4), (4, 6), (3, 5), (1, 20), (16, 6), (32, 40)])
-@pytest.mark.parametrize(("type", "use"), [("f32", "acc"), ("i8", "b"), ("c32", "a")])
-def test_extract_and_insert(type: str, use: str, shape: tuple[int, int]) -> None:
+HELD = [(8, 4), (4, 6), (3, 5), (1, 20), (16, 6), (32, 40)]
+
+
+@pytest.mark.parametrize(("shape", "typed"), crossed(HELD, [("f32", "acc"), ("i8", "b"), ("c32", "a")]))
+def test_extract_and_insert(shape: tuple[int, int], typed: tuple[str, str]) -> None:
+    type, use = typed
     from girih.ir.types import NUMBERS, CoopMatrix, Use
     from girih.ops.tile.coopmatrix_layout import layout_of
 
@@ -505,8 +519,7 @@ def test_extract_and_insert(type: str, use: str, shape: tuple[int, int]) -> None
     compare(text, ONE, numbers(type, *shape), numbers(type, 8, 12))
 
 
-@pytest.mark.parametrize("scope", ["", ".device"])
-@pytest.mark.parametrize("type", list(DTYPES))
+@pytest.mark.parametrize(("type", "scope"), crossed(list(DTYPES), ["", ".device"]))
 def test_atomic_accesses(type: str, scope: str) -> None:
     shape = (8, 6)
     kind = matrix(type, shape)

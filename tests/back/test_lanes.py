@@ -7,6 +7,7 @@ import pytest
 
 import girih
 from tests.back.harness import Failed, compare, run
+from tests.cases import crossed
 
 NARROWED = """
 func @f(%A: memref<i32x{n}>, %B: memref<i8x{n}>) attributes {{subgroup_size={lanes}, work_group_size=[{items}, 1]}} {{
@@ -24,10 +25,13 @@ func @f(%A: memref<i32x{n}>, %B: memref<i8x{n}>) attributes {{subgroup_size={lan
 """
 
 
-@pytest.mark.parametrize("subgroups", [1, 2])
-@pytest.mark.parametrize("lanes", [8, 16, 32])
-@pytest.mark.parametrize("n", [1, 9, 17, 31, 32, 33, 65])
-def test_a_remainder_of_narrow_numbers_stays_in_its_array(n: int, lanes: int, subgroups: int) -> None:
+WORK_GROUPS = [(8, 1), (16, 2), (32, 1), (8, 2), (16, 1), (32, 2)]
+"""Lanes and subgroups."""
+
+
+@pytest.mark.parametrize(("n", "work_group"), crossed([1, 9, 17, 31, 32, 33, 65], WORK_GROUPS))
+def test_a_remainder_of_narrow_numbers_stays_in_its_array(n: int, work_group: tuple[int, int]) -> None:
+    lanes, subgroups = work_group
     a = np.arange(n, dtype=np.int32) + 0x01010101
     room = np.full(n + 64, 9, np.int8)
     run(NARROWED.format(n=n, lanes=lanes, items=lanes * subgroups), (1, 1, 1), a, room[:n])

@@ -14,7 +14,7 @@ import girih
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.numbers.rounding import Features
 from tests.back.harness import Compiled, Failed, compare, compiled
-from tests.cases import crossed
+from tests.cases import crossed, long
 
 Array = NDArray[Any]
 
@@ -89,20 +89,23 @@ def check_gemm(m: int, n: int, k: int, types: tuple[str, str, str], dynamic: boo
         agrees(found, expected, k)
 
 
-@pytest.mark.parametrize(("types", "dynamic"), crossed(PRODUCTS, [False, True]))
-def test_gemm_of_every_type(types: tuple[str, str, str], dynamic: bool) -> None:
-    if not dynamic:
-        check_gemm(33, 18, 19, types, dynamic)
-    check_gemm(37, 41, 1603 if dynamic else 783, types, dynamic)
+SHALLOW_OR_DEEP = [((33, 18, 19), False), ((37, 41, 783), False), ((37, 41, 1603), True)]
+"""Sizes of products, and whether they show at launch only."""
+
+
+@pytest.mark.parametrize(("types", "sized"), crossed(PRODUCTS, SHALLOW_OR_DEEP))
+def test_gemm_of_every_type(types: tuple[str, str, str], sized: tuple[tuple[int, int, int], bool]) -> None:
+    size, dynamic = sized
+    check_gemm(*size, types, dynamic)
 
 
 SIZES = [
-    (1, 1, 1), (8, 8, 8), (9, 7, 5), (13, 13, 13), (56, 56, 9), (64, 64, 64), (100, 130, 70), (0, 3, 2), (2, 0, 2),
-    (3, 2, 0), (131, 140, 500), (270, 15, 17),
+    (9, 7, 5), (0, 3, 2), (3, 2, 0), (131, 140, 500), (1, 1, 1), (8, 8, 8), (13, 13, 13), (56, 56, 9), (64, 64, 64),
+    (100, 130, 70), (2, 0, 2), (270, 15, 17),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", [*SIZES[:4], *long([(size,) for size in SIZES[4:]])], ids=str)
 def test_gemm_of_known_sizes(size: tuple[int, int, int]) -> None:
     check_gemm(*size, ("f32", "f32", "f32"), dynamic=False)
 
@@ -121,21 +124,18 @@ def test_gemm_of_unknown_sizes() -> None:
 LINES = [(1, 50, 9000), (50, 1, 70), (1, 1, 5), (200, 1, 33), (1, 3, 0)]
 
 
-@pytest.mark.parametrize("size", LINES, ids=str)
-def test_gemm_of_one_row_or_column(size: tuple[int, int, int]) -> None:
-    check_gemm(*size, ("f64", "f64", "f64"), dynamic=False)
-    check_gemm(*size, ("f32", "f32", "f32"), dynamic=True)
-    check_gemm(*size, ("c32", "c32", "c32"), dynamic=False)
+@pytest.mark.parametrize(("size", "typed"), crossed(LINES, [("f64", False), ("f32", True), ("c32", False)]), ids=str)
+def test_gemm_of_one_row_or_column(size: tuple[int, int, int], typed: tuple[str, bool]) -> None:
+    type, dynamic = typed
+    check_gemm(*size, (type, type, type), dynamic)
 
 
-@pytest.mark.parametrize("columns", range(15, 26))
-def test_gemm_of_columns_that_remain(columns: int) -> None:
-    check_gemm(53, columns, 20, ("f32", "f32", "f32"), dynamic=True)
-    check_gemm(24, columns, 24, ("f32", "f32", "f32"), dynamic=False)
+@pytest.mark.parametrize(("columns", "dynamic"), crossed(range(15, 26), [True, True, False, True, True]))
+def test_gemm_of_columns_that_remain(columns: int, dynamic: bool) -> None:
+    check_gemm(53 if dynamic else 24, columns, 20 if dynamic else 24, ("f32", "f32", "f32"), dynamic)
 
 
-@pytest.mark.parametrize("rows", [3, 31, 63, 64, 65, 130])
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(("rows", "known"), crossed([3, 31, 63, 64, 65, 130], [False, True]))
 def test_gemv_of_few_and_many_rows(rows: int, known: bool) -> None:
     shapes = (rows, 21) if known else ("?", "?")
     types = f"%A: memref<f32x{shapes[0]}x{shapes[1]}>, %x: memref<f32x{shapes[1]}>, %y: memref<f32x{shapes[0]}>"
@@ -171,10 +171,9 @@ def test_gemm_of_any_strides(size: tuple[int, int, int]) -> None:
 ATOMIC = [*product(["f32", "c32"], [(9, 7, 5), (130, 110, 90)]), ("f16", (3, 5, 7)), ("i8", (70, 50, 40))]
 
 
-@pytest.mark.parametrize(("type", "size"), ATOMIC)
-@pytest.mark.parametrize("beta", [0, 1])
-def test_atomic_gemm(type: str, size: tuple[int, int, int], beta: int) -> None:
-    m, n, k = size
+@pytest.mark.parametrize(("typed", "beta"), crossed(ATOMIC, [0, 1]))
+def test_atomic_gemm(typed: tuple[str, tuple[int, int, int]], beta: int) -> None:
+    type, (m, n, k) = typed
     value = {"c": f"[{beta}.0,0.0]", "i": str(beta)}.get(type[0], f"{beta}.0")
     a, b, c = random(type, m, k), random(type, k, n), random(type, m, n)
     shapes = ", ".join(f"%{x}: {memref(type, *y.shape, dynamic=False)}" for x, y in zip("ABC", (a, b, c), strict=True))
@@ -222,8 +221,7 @@ def elementwise(m: int, n: int, source: str, target: str, dynamic: bool) -> str:
     return f"func @f(%alpha: {source}, %beta: {target}, {listed}) {{{body}}}"
 
 
-@pytest.mark.parametrize("types", ELEMENTWISE, ids=" ".join)
-@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(("types", "dynamic"), crossed(ELEMENTWISE, [False, True]))
 def test_everything_but_gemm(types: tuple[str, str], dynamic: bool) -> None:
     source, target = types
     kernel = compiled(elementwise(1, 1, source, target, dynamic)) if dynamic else None
@@ -264,7 +262,7 @@ def test_running_sums_of_three_modes() -> None:
         agrees(found, expected, 19)
 
 
-@pytest.mark.parametrize("type", ["f32", "f64", "bf16", "f16", "c64", "i8", "i64"])
+@pytest.mark.parametrize("type", ["f32", "f16", "c64", "i8", *long(["f64", "bf16", "i64"])])
 def test_atomic_updates(type: str) -> None:
     """In global memory one by one, in local memory plainly; both lose nothing."""
     one, zero = {"c": ("[1.0,0.0]", "[0.0,0.0]"), "i": ("1", "0")}.get(type[0], ("1.0", "0.0"))
@@ -294,7 +292,7 @@ def test_a_source_that_is_the_target() -> None:
     agrees(a, expected)
 
 
-@pytest.mark.parametrize("type", ["i8", "i16", "i64"])
+@pytest.mark.parametrize("type", ["i8", *long(["i16", "i64"])])
 def test_integers_wrap_around_as_in_the_interpreter(type: str) -> None:
     limits = np.iinfo(DTYPES[type])
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.back.harness import compare
+from tests.cases import crossed
 
 Arguments = Callable[[], list[Any]]
 
@@ -258,8 +259,7 @@ KERNELS: dict[str, tuple[str, str, Arguments]] = {
 """What a kernel is about: its parameters, its body behind `START`, and its arguments."""
 
 
-@pytest.mark.parametrize("subgroups", [1, 2, 4])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize(("name", "subgroups"), crossed(list(KERNELS), [1, 2, 4], first=2))
 def test_mixed_instructions(name: str, subgroups: int) -> None:
     parameters, body, arguments = KERNELS[name]
     sizes = f"subgroup_size=8, work_group_size=[{8 * subgroups},1]"

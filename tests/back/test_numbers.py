@@ -36,6 +36,7 @@ from girih.ir.types import (
     Number,
 )
 from tests.back.jit import HARDWARE, SOFTWARE, Compiled, Machine, Piece
+from tests.cases import crossed
 from tests.turns import turned
 
 Array = NDArray[Any]
@@ -156,8 +157,7 @@ REAL_BINARY = ("add", "sub", "mul", "div", "rem", "max", "min")
 BITWISE = ("and", "or", "xor")
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", [*INTEGERS, *FLOATS], ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed([*INTEGERS, *FLOATS], LANES), ids=str)
 def test_binary_operations(type: Number, lanes: int) -> None:
     mnemonics = (*REAL_BINARY, "shl", "shr", *BITWISE) if type in INTEGERS else REAL_BINARY
     compiled = Machine().compile({name: binary_piece(name, type, HARDWARE) for name in mnemonics}, lanes)
@@ -202,8 +202,7 @@ def test_operations_on_bool(lanes: int) -> None:
     assert_same(compiled["not"](a), ~a, a)
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", [*INTEGERS, *FLOATS], ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed([*INTEGERS, *FLOATS], LANES), ids=str)
 def test_unary_operations_and_comparisons(type: Number, lanes: int) -> None:
     names = ("abs", "neg", "not") if type in INTEGERS else ("abs", "neg")
     pieces = {name: unary_piece(name, type) for name in names}
@@ -216,8 +215,7 @@ def test_unary_operations_and_comparisons(type: Number, lanes: int) -> None:
         assert_same(compiled[name](a, b), function(a, b), a, b)
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", COMPLEX, ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed(COMPLEX, LANES), ids=str)
 def test_complex_operations(type: Number, lanes: int) -> None:
     binary, unary = ("add", "sub", "mul", "div"), ("abs", "neg", "conj", "im", "re")
     pieces = {name: binary_piece(name, type, HARDWARE) for name in binary}
@@ -237,8 +235,7 @@ def test_complex_operations(type: Number, lanes: int) -> None:
         assert_same(compiled[name](x, y), numbers.COMPARE[name](x, y), x, y)
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", COMPLEX, ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed(COMPLEX, LANES), ids=str)
 def test_complex_absolute_value(type: Number, lanes: int) -> None:
     compiled = Machine().compile({"abs": unary_piece("abs", type)}, lanes)["abs"]
     random = np.random.default_rng(6).uniform(0.25, 4, (2, 5000))
@@ -308,8 +305,7 @@ def cast_arguments(source: Number) -> Array:
     return np.concatenate([some, numbers.cast(wide, F64, source)])
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("source", NUMBERS.values(), ids=str)
+@pytest.mark.parametrize(("source", "lanes"), crossed(list(NUMBERS.values()), LANES), ids=str)
 def test_casts(source: Number, lanes: int) -> None:
     targets = [t for t in NUMBERS.values() if source.family != "complex" or t.family == "complex"]
     compiled = Machine().compile({str(t): cast_piece(source, t, HARDWARE) for t in targets}, lanes)
@@ -377,8 +373,7 @@ def compiled_functions(type: Number, lanes: int) -> dict[str, Compiled]:
 
 
 @needs_more_than_f64
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", FLOATS, ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed(FLOATS, LANES, first=1), ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_functions_are_within_their_bounds(name: str, type: Number, lanes: int) -> None:
     values = arguments(name, type)
@@ -394,8 +389,7 @@ def test_functions_are_within_their_bounds(name: str, type: Number, lanes: int) 
 
 
 @needs_more_than_f64
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("type", FLOATS, ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed(FLOATS, LANES, first=1), ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_native_functions(name: str, type: Number, lanes: int) -> None:
     values = arguments(name, type)
@@ -420,8 +414,7 @@ def test_exponentials_at_the_ends(name: str) -> None:
 
 
 @needs_more_than_f64
-@pytest.mark.parametrize("lanes", (1, 8))
-@pytest.mark.parametrize("type", COMPLEX, ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed(COMPLEX, (1, 8)), ids=str)
 @pytest.mark.parametrize("name", ["exp", "exp2", "native_exp", "native_exp2"])
 def test_complex_exponentials(name: str, type: Number, lanes: int) -> None:
     compiled = Machine().compile({name: function_piece(name, type)}, lanes)[name]
@@ -442,8 +435,7 @@ def test_complex_exponentials(name: str, type: Number, lanes: int) -> None:
             assert float((np.abs(part[clear] - exact) / np.abs(exact)).max()) < 2.0**-10
 
 
-@pytest.mark.parametrize("lanes", (1, 8))
-@pytest.mark.parametrize("type", COMPLEX, ids=str)
+@pytest.mark.parametrize(("type", "lanes"), crossed(COMPLEX, (1, 8)), ids=str)
 def test_complex_exp2_of_any_imaginary_part(type: Number, lanes: int) -> None:
     part = numbers.dtype(PARTS[type])
     largest = float(np.finfo(part).max)

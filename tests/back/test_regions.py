@@ -12,6 +12,7 @@ import girih
 from girih.back.llvm.cpu.compile import lower
 from tests.back.harness import TARGET, Failed, compare, run
 from tests.back.test_coopmatrix import DTYPES, ONE, TOLERANCES, kernel, matrix, memref, numbers
+from tests.cases import crossed, long
 
 Array = NDArray[Any]
 
@@ -114,8 +115,7 @@ def test_transposes(source: str, target: str) -> None:
     compare(kernel(", ".join(parameters), "".join(body)), ONE, *arrays)
 
 
-@pytest.mark.parametrize("type", ["f32", "bf16", "c32"])
-@pytest.mark.parametrize("shape", [(8, 8, 8), (64, 32, 48)])
+@pytest.mark.parametrize(("type", "shape"), crossed(["f32", "bf16", "c32"], [(8, 8, 8), (64, 32, 48)]))
 def test_a_transpose_is_the_factor_of_a_product(type: str, shape: tuple[int, int, int]) -> None:
     """Its source is overwritten afterwards, where it may be in the same place."""
     m, n, k = shape
@@ -162,10 +162,13 @@ def shapes_after(along: str, m: int, n: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("type", "function", "shape"),
     [
-        *(("f32", SUM, shape) for shape in [(1, 7), (7, 1), (2, 10), (8, 8), (20, 70), (300, 4), (1, 300)]),
-        *(("i8", LARGEST, shape) for shape in [(1, 7), (7, 1), (6, 10), (300, 2)]),
-        *(("bf16", LONG, shape) for shape in [(8, 8), (34, 6)]),
-        *(("c64", SUM, shape) for shape in [(5, 1), (20, 18)]),
+        *(("f32", SUM, shape) for shape in [(1, 7), (8, 8), (20, 70)]),
+        *(("i8", LARGEST, shape) for shape in [(7, 1), (300, 2)]),
+        ("bf16", LONG, (34, 6)),
+        ("c64", SUM, (20, 18)),
+        *long(("f32", SUM, shape) for shape in [(7, 1), (2, 10), (300, 4), (1, 300)]),
+        *long(("i8", LARGEST, shape) for shape in [(1, 7), (6, 10)]),
+        *long([("bf16", LONG, (8, 8)), ("c64", SUM, (5, 1))]),
     ],
 )
 def test_combinations(type: str, function: str, shape: tuple[int, int]) -> None:
@@ -230,8 +233,9 @@ def test_what_a_region_finds_stops_the_launch() -> None:
 # --- apply -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(1, 12), (8, 4), (16, 16), (72, 90)])
-@pytest.mark.parametrize("type", ["f32", "i16", "c32", "f16"])
+@pytest.mark.parametrize(
+    ("type", "shape"), crossed(["f32", "i16", "c32", "f16"], [(1, 12), (8, 4), (16, 16), (72, 90)])
+)
 def test_functions_of_several_matrices(type: str, shape: tuple[int, int]) -> None:
     """Matrices that are loaded, constant, put off, used twice, and not used any more."""
     held = matrix(type, shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 import girih
 from girih.back.llvm.cpu.compile import lower
 from tests.back.harness import TARGET, Compiled, Failed, compiled, copy_of
+from tests.cases import crossed
 
 Array = NDArray[Any]
 
@@ -119,17 +121,14 @@ FILL = "%fill = constant 1078530011 : i32\n"
 TURNED = view("2,false,1,0")
 
 
-@pytest.mark.parametrize("type", DTYPES)
-def test_components_of_every_type(type: str) -> None:
-    for steps in (INSIDE, BEYOND):
-        text = FILL + layout("constant", *steps)
-        for body in (LOAD, STORE):
-            agree(kernel(type, (6, 8), text + "\n" + body.format(view="")), numbers(type, 180), tile(type, 6, 8, 3),
-                  tile(type, 6, 8))  # fmt: skip
+@pytest.mark.parametrize(("type", "way"), crossed(list(DTYPES), list(product((INSIDE, BEYOND), (LOAD, STORE)))))
+def test_components_of_every_type(type: str, way: tuple[tuple[str, ...], str]) -> None:
+    steps, body = way
+    text = FILL + layout("constant", *steps) + "\n" + body.format(view="")
+    agree(kernel(type, (6, 8), text), numbers(type, 180), tile(type, 6, 8, 3), tile(type, 6, 8))
 
 
-@pytest.mark.parametrize("mode", MODES[1:])
-@pytest.mark.parametrize("shape", [(1, 9), (9, 1), (3, 5), (16, 40)])
+@pytest.mark.parametrize(("shape", "mode"), crossed([(1, 9), (9, 1), (3, 5), (16, 40)], MODES[1:]))
 def test_every_clamp_mode_outside(mode: str, shape: tuple[int, int]) -> None:
     steps = ("set_dimension [%m,%n]", "set_clamp_value , %fill", f"slice [%i:{shape[0]},%j:{shape[1]}]")
     text = kernel("i32", shape, FILL + layout(mode, *steps) + "\n" + LOAD.format(view=""),
@@ -333,8 +332,9 @@ def blocks(rows: int) -> Array:
     return aligned(found.reshape(-1).view(np.int8))
 
 
-@pytest.mark.parametrize("seen", ["", TURNED], ids=["across", "along"])
-@pytest.mark.parametrize("shape", [(32, 8), (64, 4), (8, 96), (32, 64), (1, 32), (24, 5), (96, 96)])
+@pytest.mark.parametrize(
+    ("shape", "seen"), crossed([(32, 8), (64, 4), (8, 96), (32, 64), (1, 32), (24, 5), (96, 96)], ["", TURNED])
+)
 def test_decoding(shape: tuple[int, int], seen: str) -> None:
     text = decoding(shape, "constant", seen)
     program = girih.loads(text, target="interpreter")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import girih
 from tests.back.harness import Compiled, Failed, compare, compiled, copy_of
 from tests.back.test_coopmatrix import ONE, TOLERANCES, numbers
+from tests.cases import crossed
 
 Array = NDArray[Any]
 
@@ -32,8 +33,7 @@ def held(type: str, shape: tuple[int, int], use: str = "acc", scope: str = ",wor
     return f"coopmatrix<{type}x{shape[0]}x{shape[1]},matrix_{use}{scope}>"
 
 
-@pytest.mark.parametrize("subgroups", SUBGROUPS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "subgroups"), crossed(SHAPES, SUBGROUPS))
 def test_what_all_read_is_not_written_before(shape: tuple[int, int], subgroups: int) -> None:
     """Again and again, in branches and loops that carry the matrix, and next to one of each subgroup's own."""
     whole, own = held("f32", shape), held("f32", shape, scope="")
@@ -72,8 +72,7 @@ def test_what_all_read_is_not_written_before(shape: tuple[int, int], subgroups: 
     compare(kernel(parameters, body, subgroups), ONE, *arrays)
 
 
-@pytest.mark.parametrize("subgroups", SUBGROUPS)
-@pytest.mark.parametrize("type", ["f32", "bf16"])
+@pytest.mark.parametrize(("type", "subgroups"), crossed(["f32", "bf16"], SUBGROUPS, first=1))
 def test_all_that_computes(type: str, subgroups: int) -> None:
     """A product in place, its transpose, sums, combinations and functions; rows are no multiple of the subgroup."""
     total = "f32"
@@ -110,8 +109,7 @@ def test_all_that_computes(type: str, subgroups: int) -> None:
     compare(text, ONE, *arrays, np.zeros((12, 1), order="F"), tolerance=TOLERANCES[type])
 
 
-@pytest.mark.parametrize("subgroups", SUBGROUPS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "subgroups"), crossed(SHAPES, SUBGROUPS, first=2))
 def test_a_region_is_called_once_for_each_component(shape: tuple[int, int], subgroups: int) -> None:
     """However many subgroups hold the matrix: what it adds up is added once."""
     whole = held("f32", shape)
@@ -195,10 +193,10 @@ def test_only_kernels_that_write_together_wait() -> None:
     assert workspace("cooperative_matrix_store %a, %A[%z,%z]") > 2 * workspace("cooperative_matrix_store %s, %A[%z,%z]")
 
 
-@pytest.mark.parametrize("operator", ["add", "max", "min"])
-@pytest.mark.parametrize(("way", "left"), [("row", 1), ("column", 70)])
-def test_reductions_of_one_row(operator: str, way: str, left: int) -> None:
+@pytest.mark.parametrize(("operator", "way"), crossed(["add", "max", "min"], ["row", "column"]))
+def test_reductions_of_one_row(operator: str, way: str) -> None:
     """Only the work-group may hold a single row of which there are sums."""
+    left = 1 if way == "row" else 70
     text = f"""
     func @f(%A: memref<i32x1x70>, %B: memref<i32x1x{left}>) attributes{{subgroup_size=8,work_group_size=[16,1]}} {{
       parallel {{
@@ -216,10 +214,12 @@ def test_reductions_of_one_row(operator: str, way: str, left: int) -> None:
     np.testing.assert_array_equal(b, wanted.reshape(1, left))
 
 
-@pytest.mark.parametrize("type", ["f32", "f64", "f16", "bf16", "i8", "c32"])
-@pytest.mark.parametrize(("columns", "depth"), [(1, 5), (2, 2), (7, 16), (70, 3)])
-def test_products_of_one_row(type: str, columns: int, depth: int) -> None:
+@pytest.mark.parametrize(
+    ("type", "size"), crossed(["f32", "f64", "f16", "bf16", "i8", "c32"], [(1, 5), (2, 2), (7, 16), (70, 3)])
+)
+def test_products_of_one_row(type: str, size: tuple[int, int]) -> None:
     """Only the work-group may hold a single row of which there are products."""
+    columns, depth = size
     total = {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type, type)
     left, right = f"coopmatrix<{type}x1x{depth},matrix_a,work_group>", f"{type}x{depth}x{columns}"
     sums = f"coopmatrix<{total}x1x{columns},matrix_acc,work_group>"
