@@ -93,7 +93,7 @@ SHALLOW_OR_DEEP = [((33, 18, 19), False), ((37, 41, 783), False), ((37, 41, 1603
 """Sizes of products, and whether they show at launch only."""
 
 
-@pytest.mark.parametrize(("types", "sized"), crossed(PRODUCTS, SHALLOW_OR_DEEP))
+@pytest.mark.parametrize(("types", "sized"), crossed(PRODUCTS, SHALLOW_OR_DEEP, first=2))
 def test_gemm_of_every_type(types: tuple[str, str, str], sized: tuple[tuple[int, int, int], bool]) -> None:
     size, dynamic = sized
     check_gemm(*size, types, dynamic)

@@ -162,11 +162,11 @@ def shapes_after(along: str, m: int, n: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("type", "function", "shape"),
     [
-        *(("f32", SUM, shape) for shape in [(1, 7), (8, 8), (20, 70)]),
+        *(("f32", SUM, shape) for shape in [(1, 7), (2, 10), (8, 8), (20, 70)]),
         *(("i8", LARGEST, shape) for shape in [(7, 1), (300, 2)]),
         ("bf16", LONG, (34, 6)),
         ("c64", SUM, (20, 18)),
-        *long(("f32", SUM, shape) for shape in [(7, 1), (2, 10), (300, 4), (1, 300)]),
+        *long(("f32", SUM, shape) for shape in [(7, 1), (300, 4), (1, 300)]),
         *long(("i8", LARGEST, shape) for shape in [(1, 7), (6, 10)]),
         *long([("bf16", LONG, (8, 8)), ("c64", SUM, (5, 1))]),
     ],

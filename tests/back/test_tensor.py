@@ -281,6 +281,18 @@ def test_sizes_that_do_not_make_a_mode(target: str, sizes: tuple[int, int], word
     assert found.value.findings[0].message == words
 
 
+def test_sizes_of_a_mode_without_checks() -> None:
+    text = """func @f(%A: memref<f32x?>, %m: index, %n: index, %B: memref<f32>) {
+        %one = constant 1 : index
+        %e = expand %A[0 -> %m x %n] : memref<f32x?x?>
+        %x = load %e[%one, %one] : f32
+        store %x, %B[]
+    }"""
+    found = np.zeros((), np.float32)
+    compiled(text, checks=False)(ONE, np.arange(6, dtype=np.float32), 2, 3, found)
+    assert found == 3
+
+
 # --- decoding ----------------------------------------------------------------------------------
 
 Q4 = """decode (%b: memref<i8x18>, %row, %block, %in_row, %p) {
