@@ -216,6 +216,17 @@ class Function:
             return None
         return (rows, columns) if isinstance(rows, int) and isinstance(columns, int) else None
 
+    @property
+    def permissions(self) -> frozenset[str]:
+        """What the attributes permit: names of `girih.ir.hints.PERMISSIONS`."""
+        allowed = self.attributes.get("allow")
+        return frozenset(p for p in allowed if isinstance(p, str)) if isinstance(allowed, tuple) else frozenset()
+
+    def hints(self, machine: str) -> Mapping[str, object]:
+        """The hints of the attributes for a machine, by key (`girih.ir.hints.MACHINE_HINTS`); {} without any."""
+        given = self.attributes.get(machine)
+        return {e.key: e.value for e in given.entries if not e.quoted} if isinstance(given, Dictionary) else {}
+
     def walk(self) -> Iterator[Op]:
         """All instructions, outer before inner, in program order."""
         stack = list(reversed(self.body.ops))

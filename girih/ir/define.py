@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from girih.ir.core import EMPTY, Entry, Op, RegionKind
+from girih.ir.core import EMPTY, Dictionary, Entry, Op, RegionKind
+from girih.ir.hints import Hint
 from girih.ir.kinds import TypeKind
 from girih.ir.language import LanguageBuilder
 from girih.ir.predicates import InRegion, IsKind
@@ -92,7 +93,14 @@ class Expect(Enum):
 
     INTEGER = "an integer"
     INTEGERS = "an array of integers"
+    STRINGS = "an array of strings"
+    DICTIONARY = "a dictionary"
     BOOLEAN_OR_INTEGER = "true, false or an integer"
+
+    @property
+    def words(self) -> str:
+        """The kind with its article."""
+        return self.value
 
     def accepts(self, value: object) -> bool:
         integer = isinstance(value, int) and not isinstance(value, bool)
@@ -101,6 +109,10 @@ class Expect(Enum):
                 return integer
             case Expect.INTEGERS:
                 return isinstance(value, tuple) and all(Expect.INTEGER.accepts(v) for v in value)
+            case Expect.STRINGS:
+                return isinstance(value, tuple) and all(isinstance(v, str) for v in value)
+            case Expect.DICTIONARY:
+                return isinstance(value, Dictionary)
             case Expect.BOOLEAN_OR_INTEGER:
                 return integer or isinstance(value, bool)
 
@@ -109,7 +121,7 @@ class Expect(Enum):
 class Attributes(Role):
     """A dictionary of named attributes and the keys that mean something here."""
 
-    known: Mapping[str, Expect] = field(default_factory=dict)
+    known: Mapping[str, Expect | Hint] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +193,7 @@ def literal(doc: str = "") -> Any:
     return _field(Literal(doc=doc))
 
 
-def attributes(known: Mapping[str, Expect], doc: str = "") -> Any:
+def attributes(known: Mapping[str, Expect | Hint], doc: str = "") -> Any:
     """The field for a dictionary attribute; `known` has the keys with a meaning and what each holds."""
     return _field(Attributes(doc=doc, known=known), default=EMPTY)
 
@@ -414,8 +426,8 @@ def attributes_row(name: str, role: Attributes, section: str) -> Row:
         entry = wrong(subject)[0]
         if entry.key not in role.known:
             return f"`{entry.key}` means nothing here"
-        return f"`{entry.key}` is not {role.known[entry.key].value}"
+        return f"`{entry.key}` is not {role.known[entry.key].words}"
 
-    known = ", ".join(f"{key} ({expect.value})" for key, expect in role.known.items())
+    known = ", ".join(f"{key} ({expect.words})" for key, expect in role.known.items())
     return Row(name, name, Holds(f"the attributes are {known}", lambda s: not wrong(s), came),
                f"the attributes are {known}", section, at=lambda s: wrong(s)[0].span)  # fmt: skip

@@ -129,7 +129,7 @@ def _kind(role: Role) -> str:
         case Integer(many=many):
             return "integer constants" if many else "an integer constant"
         case Attributes(known=known):
-            return "attributes: " + ", ".join(f"{key} ({expect.value})" for key, expect in known.items())
+            return "attributes: " + ", ".join(f"{key} ({expect.words})" for key, expect in known.items())
         case Slices():
             return "offset : size (a list)"
         case Literal():

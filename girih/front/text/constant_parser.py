@@ -14,13 +14,23 @@ from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL,
 from girih.front.text.spelling import FOREIGN_ATTRIBUTES
 from girih.front.text.type_parser import TypeParser
 from girih.ir.core import Dictionary, Entry
+from girih.ir.hints import HINT_NAMES, MACHINE_HINTS
 from girih.ir.language import Language
 from girih.ir.types import Type
 from girih.recursion import NESTING_LIMIT, recursion_room
 from girih.source import Source, Span
 
-ATTRIBUTE_NAMES = ("alignment", "shape_gcd", "stride_gcd", "subgroup_size", "unroll", "work_group_size")
-"""The attribute names that stand without quotes (003 "Attributes")."""
+ATTRIBUTE_NAMES = (
+    "alignment",
+    "allow",
+    "shape_gcd",
+    "stride_gcd",
+    "subgroup_size",
+    "unroll",
+    "work_group_size",
+    *sorted(HINT_NAMES),
+)
+"""The attribute names that stand without quotes (003 "Attributes"), wherever they mean something."""
 
 _PARTS = "the parts of a complex number are floating-point constants"
 
@@ -182,9 +192,7 @@ class ConstantParser(TypeParser):
         value = self.attribute(depth)
         earlier = entries.get((key, quoted))
         if not quoted and key not in ATTRIBUTE_NAMES:
-            close = _known_attribute(key)
-            hint = f"did you mean `{close}`?" if close else f'a name of your own is written in quotes: "{key}"'
-            self.report("syntax.attribute", f"there is no attribute `{key}`", span, hint)
+            self.report("syntax.attribute", *_unknown_attribute(key, value, span))
         elif earlier is not None:
             labels = ((span, "given again"), (earlier.span, "first given here"))
             self.report("syntax.duplicate_attribute", f"attribute `{key}` is given twice", span, labels=labels)
@@ -283,6 +291,17 @@ class ConstantParser(TypeParser):
 def _known_attribute(name: str) -> str | None:
     """The name of an attribute that a misspelled one is likely to mean; None if there is none."""
     return FOREIGN_ATTRIBUTES.get(name) or nearest(name, ATTRIBUTE_NAMES)
+
+
+def _unknown_attribute(key: str, value: AttributeValue, span: Span) -> tuple[str, Span, str]:
+    """The message, place and hint for an attribute whose name is unknown; a dictionary is meant for a machine."""
+    if isinstance(value, Dictionary):
+        machine = nearest(key, MACHINE_HINTS)
+        known = f"did you mean `{machine}`?" if machine else f"hints are for {', '.join(MACHINE_HINTS)}"
+        return f"there is no machine `{key}` to give hints to", span, known
+    close = _known_attribute(key)
+    hint = f"did you mean `{close}`?" if close else f'a name of your own is written in quotes: "{key}"'
+    return f"there is no attribute `{key}`", span, hint
 
 
 def parse_definition(language: Language, name: str, value: object) -> Definition:

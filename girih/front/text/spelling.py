@@ -143,5 +143,10 @@ FOREIGN_ATTRIBUTES = {
     "local_size": "work_group_size",
     "sub_group_size": "subgroup_size",
     "warp_size": "subgroup_size",
+    "allow_tf32": "allow",
+    "fastmath": "allow",
+    "fp_contract": "allow",
+    "cluster_dims": "cluster",
+    "num_stages": "stages",
 }
 """Names that attributes have in other texts."""

@@ -19,6 +19,7 @@ from girih.ir.define import (
     operands,
     results,
 )
+from girih.ir.hints import LOOP_HINTS
 from girih.ir.kinds import BOOLEAN, CARRIED, INTEGER
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
@@ -171,7 +172,9 @@ class For(Op):
     results: tuple[Value, ...] = results(CARRIED, "their last values")
     body: Region = body(doc="one iteration")
     step: Value | None = operand(INTEGER, "distance from one iteration to the next, 1 if left out", optional=True)
-    hints: Dictionary = attributes({"unroll": Expect.BOOLEAN_OR_INTEGER}, "unroll: a hint")
+    hints: Dictionary = attributes(
+        {"unroll": Expect.BOOLEAN_OR_INTEGER, **LOOP_HINTS}, "advice to targets, which changes no result"
+    )
 
 
 def _one_type(s: Subject) -> bool:

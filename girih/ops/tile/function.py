@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from girih.diagnostics import plural
-from girih.ir.core import Parameter, Region
+from girih.diagnostics import nearest, plural
+from girih.ir.core import Dictionary, Entry, Parameter, Region
 from girih.ir.define import Attributes, Expect, attributes_row
+from girih.ir.hints import MACHINE_HINTS, PERMISSIONS, Hint
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.predicates import WithinLimit
+from girih.ir.print import show_attribute
 from girih.ir.surroundings import Subject
 from girih.ir.terms import limit
 from girih.ir.types import AddressSpace, CoopMatrix, Extent, GroupType, MemRef, packed_strides
@@ -88,7 +90,74 @@ def _who_has(local_memory_bytes: int) -> str:
     return "a usual device" if local_memory_bytes == DEFAULT_LIMITS.local_memory_bytes else "the target"
 
 
-_KNOWN = Attributes(known={"subgroup_size": Expect.INTEGER, "work_group_size": Expect.INTEGERS})
+_PERMISSIONS = ", ".join(f'"{name}"' for name in PERMISSIONS)
+
+
+def _allowed(s: Subject) -> tuple[str, ...]:
+    allowed = s.op.attributes.get("allow")
+    if not isinstance(allowed, tuple) or not Expect.STRINGS.accepts(allowed):
+        raise Undetermined
+    return tuple(str(name) for name in allowed)
+
+
+def _unknown_permission(s: Subject) -> str | None:
+    return next((name for name in _allowed(s) if name not in PERMISSIONS), None)
+
+
+def _meant_permission(s: Subject) -> str:
+    close = nearest(str(_unknown_permission(s)), PERMISSIONS)
+    return f'did you mean "{close}"?' if close else f"permissions are {_PERMISSIONS}"
+
+
+def _repeated_permission(s: Subject) -> str | None:
+    allowed = _allowed(s)
+    return next((name for number, name in enumerate(allowed) if name in allowed[:number]), None)
+
+
+def _given(s: Subject, machine: str) -> Dictionary:
+    given = s.op.attributes.get(machine)
+    if not isinstance(given, Dictionary):
+        raise Undetermined
+    return given
+
+
+def _hint_rows(machine: str) -> tuple[Row, ...]:
+    """The rules of the hints for a machine: one for its keys, and one for the values of each."""
+    known = MACHINE_HINTS[machine]
+
+    def unknown(s: Subject) -> list[Entry]:
+        return [entry for entry in _given(s, machine).entries if not entry.quoted and entry.key not in known]
+
+    keys = Row(machine, "", Holds(f"the hints for {machine} are {', '.join(known)}", lambda s: not unknown(s),
+               lambda s: f"`{unknown(s)[0].key}`"),
+               f"the hints for {machine} are {', '.join(known)}", ADDED, at=lambda s: unknown(s)[0].span)  # fmt: skip
+    return (keys, *(_hint_row(machine, key, hint) for key, hint in known.items()))
+
+
+def _hint_row(machine: str, key: str, hint: Hint) -> Row:
+    def accepted(s: Subject) -> bool:
+        entry = _given(s, machine).entry(key)
+        return entry is None or hint.accepts(entry.value)
+
+    def came(s: Subject) -> str:
+        return show_attribute(_given(s, machine).get(key))
+
+    def place(s: Subject) -> Span | None:
+        entry = _given(s, machine).entry(key)
+        return entry.span if entry else None
+
+    return Row(f"{machine}_{key}", "", Holds(f"{key} is {hint.words}", accepted, came),
+               f"`{key}`, {hint.doc}, is {hint.words}", ADDED, at=place)  # fmt: skip
+
+
+ADDED = 'girih "Permissions and hints"'
+
+_KNOWN = Attributes(known={
+    "subgroup_size": Expect.INTEGER,
+    "work_group_size": Expect.INTEGERS,
+    "allow": Expect.STRINGS,
+    **dict.fromkeys(MACHINE_HINTS, Expect.DICTIONARY),
+})  # fmt: skip
 
 TILE.rules(
     "func",
@@ -112,6 +181,13 @@ TILE.rules(
         lambda s, items, most: f"{items} work-items, the target has {most}"),
         "a work-group has no more work-items than the target allows", FUNCTIONS, needs="work_group_items",
         at=lambda s: s.op.attributes.entry("work_group_size").span),
+    Row("permission", "", Holds(f"each entry of allow is one of {_PERMISSIONS}",
+        lambda s: _unknown_permission(s) is None, lambda s: f'"{_unknown_permission(s)}"', _meant_permission),
+        f"allow permits {_PERMISSIONS}", ADDED, at=lambda s: s.op.attributes.entry("allow").span),
+    Row("permission_once", "", Holds("no entry of allow is given twice",
+        lambda s: _repeated_permission(s) is None, lambda s: f'"{_repeated_permission(s)}" is there again'),
+        "allow has each permission once", ADDED, at=lambda s: s.op.attributes.entry("allow").span),
+    *(row for machine in MACHINE_HINTS for row in _hint_rows(machine)),
     Row("local_memory", "", WithinLimit(
         computed("local memory", lambda s: _peak(s.op.body)), limit("local_memory_bytes"),
         lambda s, size, most: f"{size} bytes are alive at a time, {_who_has(most)} has {most}", " bytes"),
