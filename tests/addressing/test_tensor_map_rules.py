@@ -261,6 +261,9 @@ EXAMPLES: dict[str, tuple[Try, Try]] = {
         lambda: TensorMap.of(array_of(16, 8, 4).transpose(1, 0, 2), (4, 8, 4)),
         lambda: TensorMap.of(array_of(8, 16).T, (8, 4)),
     ),
+    "tensor_map.code_language": (lambda: tiled().code("ptx"), lambda: tiled().code("glsl")),
+    "tensor_map.code_name": (lambda: tiled().code("c", name="tile_a"), lambda: tiled().code("c", name="tile-a")),
+    "tensor_map.copy": (lambda: tiled().code("ptx", "reduce.add"), lambda: tiled().code("ptx", "reduce")),
     "tensor_map.element_index": (
         lambda: packed().access((0, 0)),
         lambda: packed(global_strides=(224,)).access((0, 1)),

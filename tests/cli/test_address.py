@@ -92,6 +92,23 @@ def test_a_reduction_is_a_store() -> None:
     assert answer["elements"] == stored["elements"]
 
 
+def test_a_map_as_code() -> None:
+    for copy in ((), ("--store",), ("--reduce", "add")):
+        done = address(*MAP, *copy, "--as", "ptx")
+        assert (done.status, done.errors) == (0, "")
+        assert done.output.startswith("// Tensor map of f16") and done.output.endswith("ret;\n}\n")
+    assert "reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%map, {%c0, %c1}]" in done.output
+    four = address(*FOUR, "--gather4", "5,0,2,9", "--as", "c")
+    assert "[box], [map, {column, row0, row1, row2, row3}], [mbarrier];" in four.output
+    assert found(*FOUR, "--scatter4", "5,0,2,9", "--as", "c")["code"].count("scatter4.bulk_group") == 2
+    refused = address(*MAP, "--gather4", "5,0,2,9", "--as", "ptx")
+    assert (refused.status, refused.output) == (1, "") and "error[tensor_map.gather_box]" in refused.errors
+    doubtful = address(*MAP, "--element-strides", "1,2", "--as", "python")
+    assert doubtful.status == 0 and doubtful.output.startswith("# Tensor map")
+    assert "warning[tensor_map.transaction_bytes]" in doubtful.errors
+    assert found(*MAP, "--box-dim", "64,300", "--as", "c")["code"] is None
+
+
 def test_a_map_in_words() -> None:
     done = address(*MAP, "--swizzle", "128B", "--coordinates", "0,96", "--no-picture")
     assert done.status == 0

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from girih.addressing.tensor_map.driver import TYPES
 from girih.commands.address.c_source import CSource, Unreadable
-from girih.commands.address.paste import TYPES, Pasted, read
+from girih.commands.address.paste import Pasted, read
 from tests.cli.helpers import girih
 
 CALL = """\

@@ -19,6 +19,7 @@ from girih.addressing.access import Access, Kind
 from girih.addressing.display import Drawn
 from girih.addressing.errors import AddressingError, RuleReport, Violation, rule, what_it_is
 from girih.addressing.tensor_map import operands
+from girih.addressing.tensor_map.code import written
 from girih.addressing.tensor_map.copies import (
     ADDRESS_LIMIT,
     Rows,
@@ -220,6 +221,17 @@ class TensorMap(Drawn, MapParameters):
         report.done()
         padding = operands.padding_lints(self, start[0]) if store else ()
         return (*map_lints(self), *operands.address_lints(self, address), *padding)
+
+    def code(self, language: str, copy: str = "load", *, name: str = "tensor") -> str:
+        """The map and one copy through it as code that is ready to use, in the language `c`, `ptx` or `python`.
+
+        `copy` is `load`, `gather4`, `store`, `scatter4`, or a reduction such as `reduce.add`. The C and the Python text
+        encode the map with the driver's call, and C starts the copy on the device; the PTX text is a kernel around the
+        copy. All show the instruction with its operands in order (PTX ISA, cp.async.bulk.tensor), and the bytes that a
+        load adds to its mbarrier. Functions and constants are called after `name`. Raises `AddressingError` for another
+        language, and for a copy that the map does not have (004 5.5.3.4, 5.5.1.1.1, PTX ISA).
+        """
+        return written(self, language, copy, name)
 
     def load(
         self,

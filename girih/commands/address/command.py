@@ -53,6 +53,8 @@ def _command(model: str) -> click.Command:
                                 "standard input."))  # fmt: skip
         own.append(click.Option(["-D", "--define", "symbols"], multiple=True, metavar="NAME=NUMBER", callback=_symbols,
                                 help="With --paste: what a name in the dump stands for. May be repeated."))  # fmt: skip
+        own.append(click.Option(["--as", "language"], type=click.Choice(["c", "ptx", "python"]),
+                                help="Write the map and the copy as code instead of the answer."))  # fmt: skip
     if model != "convolution":
         own.append(click.Option(["--to"], type=click.Choice([name for name in PARAMETERS if name != "convolution"]),
                                 help="Find the model of this kind that says the same."))  # fmt: skip
@@ -80,7 +82,8 @@ def _callback(model: str) -> Callable[..., None]:
         from girih.commands.address.report import address as run
 
         paste, symbols, to = given.pop("paste", None), given.pop("symbols", None), given.pop("to", None)
-        made = AddressCall(model, given, file, paste, symbols or {}, to, draw, picture, json or format == "json")
+        language, as_json = given.pop("language", None), json or format == "json"
+        made = AddressCall(model, given, file, paste, symbols or {}, to, draw, picture, as_json, language)
         click.get_current_context().exit(run(made))
 
     return call

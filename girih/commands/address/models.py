@@ -45,6 +45,7 @@ class Answer:
     - `violations`: the rules that it breaks, errors first, then lints.
     - `numbers`: by name, as plain values; `access`: what its tile touches, if it is legal and not too large.
     - `model`: the model with its tile, for conversions; `drawn` and `options`: what `girih.draw` is given.
+    - `code`: what writes the model and its copy in a language, for tensor maps.
     """
 
     title: str
@@ -55,6 +56,7 @@ class Answer:
     model: object = None
     drawn: object = None
     options: dict[str, Any] = field(default_factory=dict)
+    code: Callable[[str], str] | None = None
 
     @property
     def is_legal(self) -> bool:
@@ -170,7 +172,17 @@ def tensor_map(values: Values) -> Answer:
         given = answer.attempt(lambda: TensorMap.tiled(**plain, box_dim=values.get("box_dim", ())))
     if given is not None and _one_instruction(answer, values):
         (_four_rows if "gather4" in values or "scatter4" in values else _copy)(answer, given, values)
+        answer.code = partial(given.code, copy=_copy_name(values))
     return answer
+
+
+def _copy_name(values: Values) -> str:
+    """The copy that the parameters describe, as `TensorMap.code` calls it."""
+    if "reduce" in values:
+        return f"reduce.{values['reduce']}"
+    return next(
+        (name for name in ("gather4", "scatter4") if name in values), "store" if values.get("store") else "load"
+    )
 
 
 def _one_instruction(answer: Answer, values: Values) -> bool:

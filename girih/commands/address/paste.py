@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from girih.addressing.errors import plural
+from girih.addressing.tensor_map.driver import CALLS, ENUMERATIONS, LISTS, NUMBERS, driver_name
 from girih.commands.address.c_source import LONGEST, CSource, Unreadable
 
 
@@ -49,17 +50,6 @@ class Pasted:
         self.problems.append(Problem(line, message, expected))
 
 
-# CUDA driver API 13.0, cuda.h: the enumerations of tensor maps, in the order of their numbers.
-TYPES = {
-    "UINT8": "u8", "UINT16": "u16", "UINT32": "u32", "INT32": "s32", "UINT64": "u64", "INT64": "s64", "FLOAT16": "f16",
-    "FLOAT32": "f32", "FLOAT64": "f64", "BFLOAT16": "bf16", "FLOAT32_FTZ": "f32_ftz", "TFLOAT32": "tf32",
-    "TFLOAT32_FTZ": "tf32_ftz", "16U4_ALIGN8B": "b4x16", "16U4_ALIGN16B": "b4x16_p64", "16U6_ALIGN16B": "b6x16_p32",
-}  # fmt: skip
-INTERLEAVES = {"NONE": "none", "16B": "16B", "32B": "32B"}
-SWIZZLES = {"NONE": "none", "32B": "32B", "64B": "64B", "128B": "128B", "128B_ATOM_32B": "128B_atom_32B",
-            "128B_ATOM_32B_FLIP_8B": "128B_atom_32B_flip_8B", "128B_ATOM_64B": "128B_atom_64B"}  # fmt: skip
-FILLS = {"NONE": "zero", "NAN_REQUEST_ZERO_FMA": "nan"}
-
 # Other spellings in use: NumPy's and torch's names of types, the bytes of a swizzle, the fills of this package.
 _ALSO = {
     "dtype": {"INT8": "u8", "BOOL": "u8", "INT16": "u16", "HALF": "f16", "FLOAT": "f32", "DOUBLE": "f64",
@@ -68,28 +58,7 @@ _ALSO = {
     "swizzle": {"32": "32B", "64": "64B", "128": "128B"},
     "oob_fill": {"ZERO": "zero", "ZEROS": "zero", "NAN": "nan"},
 }  # fmt: skip
-_ENUMERATIONS: dict[str, tuple[str, Mapping[str, str]]] = {
-    "dtype": ("CU_TENSOR_MAP_DATA_TYPE_", TYPES),
-    "interleave": ("CU_TENSOR_MAP_INTERLEAVE_", INTERLEAVES),
-    "swizzle": ("CU_TENSOR_MAP_SWIZZLE_", SWIZZLES),
-    "oob_fill": ("CU_TENSOR_MAP_FLOAT_OOB_FILL_", FILLS),
-}
-_LISTS = ("global_dim", "global_strides", "box_dim", "element_strides", "lower_corner", "upper_corner")
-_NUMBERS = ("rank", "channels_per_pixel", "pixels_per_column")
 _IGNORED = ("l2_promotion", "tensor_map")
-
-# The parameters of the two calls, in order (CUDA driver API 13.0).
-CALLS = {
-    "Tiled": ("tensor_map", "dtype", "rank", "global_address", "global_dim", "global_strides", "box_dim",
-              "element_strides", "interleave", "swizzle", "l2_promotion", "oob_fill"),
-    "Im2col": ("tensor_map", "dtype", "rank", "global_address", "global_dim", "global_strides", "lower_corner",
-               "upper_corner", "channels_per_pixel", "pixels_per_column", "element_strides", "interleave", "swizzle",
-               "l2_promotion", "oob_fill"),
-}  # fmt: skip
-_DRIVER_NAMES = {
-    "dtype": "tensorDataType", "rank": "tensorRank", "lower_corner": "pixelBoxLowerCorner",
-    "upper_corner": "pixelBoxUpperCorner",
-}  # fmt: skip
 
 # Names in dumps, without case and underscores: those of the driver, of CUTLASS, and of this package.
 _KEYS = {
@@ -120,12 +89,6 @@ _SIDE_BY_SIDE = re.compile(
     r"(?P<value>(?:[\[({][^\])}]*[\])}]|(?=[^\s,;|]))(?:::|[^\s,;|\[({=:])*)(?=[\s,;|]|$)"
 )
 _COLUMN = re.compile(r"^\s*(?P<name>\w+)\s+(?P<value>\S.*)$", re.S)
-
-
-def driver_name(parameter: str) -> str:
-    """The driver's name of a parameter, such as `globalDim`."""
-    words = parameter.split("_")
-    return _DRIVER_NAMES.get(parameter, words[0] + "".join(word.capitalize() for word in words[1:]))
 
 
 def read(text: str, symbols: Mapping[str, str]) -> Pasted:
@@ -197,9 +160,9 @@ def _take(source: CSource, found: Pasted, name: str, text: str, line: int) -> No
 
 
 def _value(source: CSource, name: str, text: str) -> object:
-    if name in _LISTS:
+    if name in LISTS:
         return source.integers(text)
-    if name in _NUMBERS:
+    if name in NUMBERS:
         return source.integer(text)
     if name == "global_address":
         return source.address(text)
@@ -208,7 +171,7 @@ def _value(source: CSource, name: str, text: str) -> object:
 
 def _word(source: CSource, name: str, text: str) -> str:
     """The package's name of an enumeration's value, which may be given as its name in CUDA or as its number."""
-    prefix, words = _ENUMERATIONS[name]
+    prefix, words = ENUMERATIONS[name].prefix, ENUMERATIONS[name].words
     text = source.resolved(text)
     known = {**words, **{value.upper(): value for value in words.values()}, **_ALSO[name]}
     scoped = re.search(r"CU_TENSOR_MAP_\w+", text)
@@ -284,10 +247,10 @@ def _complete(found: Pasted) -> None:
     names = CALLS["Im2col" if is_im2col else "Tiled"]
     rank = given.get("rank", len(given.get("global_dim", ())))
     for name in names:
-        if name in given or name in (*_IGNORED, "rank", "global_address", "element_strides", *_ENUMERATIONS):
+        if name in given or name in (*_IGNORED, "rank", "global_address", "element_strides", *ENUMERATIONS):
             continue
         if name != "global_strides" or rank != 1:
-            example = "64, 32" if name in _LISTS else "64"
+            example = "64, 32" if name in LISTS else "64"
             found.wrong(0, f"nothing says {driver_name(name)}", f"a line such as {driver_name(name)} = {example}")
     if "dtype" not in given:
         found.wrong(0, "nothing says tensorDataType", "a line such as dataType = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16")

@@ -36,6 +36,7 @@ class AddressCall:
     draw: str | None = None
     picture: bool = True
     as_json: bool = False
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,35 @@ def address(call: AddressCall) -> int:
     equivalent = Equivalent(call.to or "")
     if call.to and answer.is_legal:
         equivalent = Equivalent(call.to, *converted(answer, call.to, given.values))
+    code = _code(call, answer)
     if call.as_json:
-        print_json(_to_json(call, given, answer, equivalent))
+        print_json(_to_json(call, given, answer, equivalent) | ({"code": code} if call.language else {}))
+    elif call.language:
+        _print_code(answer, code)
     else:
         _print(call, answer, equivalent)
     if call.draw is not None and answer.is_legal:
         _save(answer, call)
     return int(not answer.is_legal or bool(equivalent.reasons))
+
+
+def _code(call: AddressCall, answer: Answer) -> str | None:
+    """The model and its copy in the language that was asked for; None without one, or if a rule is broken."""
+    write = answer.code
+    if call.language is None or write is None or not answer.is_legal:
+        return None
+    language = call.language
+    return answer.attempt(lambda: write(language))
+
+
+def _print_code(answer: Answer, code: str | None) -> None:
+    """Print code alone, so that it can go into a file; what is wrong or doubtful goes to standard error."""
+    for violation in answer.violations:
+        click.echo(_violation(violation) + "\n", err=True)
+    for note in answer.notes:
+        click.echo(f"note: {note}", err=True)
+    if code is not None:
+        click.echo(code, nl=False)
 
 
 def _print_problems(call: AddressCall, error: ParameterError) -> None:
