@@ -79,19 +79,20 @@ def device() -> Device:
 
 def copies() -> Iterator[tuple[TensorMap, str, list[int], list[int]]]:
     """Random maps of Hopper's, with a copy and its operands."""
-    for kind in ("tiled", "im2col", "store", "reduce"):
+    for kind in ("load", "store", "reduce", "im2col load", "im2col store"):
         for number in range(COUNT):
             random = np.random.default_rng([number, *kind.encode()])
             dtype = maps.chosen(random, maps.PLAIN)
+            stores = not kind.endswith("load")
             offsets: list[int] = []
-            if kind == "im2col":
-                given, start, offsets = maps.im2col(random, dtype, store=False)
+            if kind.startswith("im2col"):
+                given, start, offsets = maps.im2col(random, dtype, stores)
             else:
                 dtype = dtype if kind != "reduce" else maps.chosen(random, ("u32", "u64"))
-                given, start = maps.tiled(random, dtype, store=kind != "tiled")
+                given, start = maps.tiled(random, dtype, stores)
             if given.swizzle in ("none", "32B", "64B", "128B"):
-                copy = {"store": "store", "reduce": "reduce.add"}.get(kind, "load")
-                yield replace(given, architecture="sm_90a"), copy, start, offsets
+                copy = "reduce.add" if kind == "reduce" else kind.split()[-1]
+                yield replace(given, architecture="sm_90a"), copy, start, offsets if kind == "im2col load" else []
 
 
 def test_a_device_moves_the_bytes_of_the_model(device: Device) -> None:

@@ -71,7 +71,7 @@ def _arguments(given: MapParameters) -> tuple[str, tuple[str, ...]]:
 
 def _c(given: MapParameters, instruction: CopyInstruction, name: str, about: Sequence[str]) -> str:
     call, parameters = _arguments(given)
-    arrays = [_c_array(parameter, getattr(given, parameter)) for parameter in parameters if parameter in LISTS]
+    arrays = [_c_array(parameter, _entries(given, parameter)) for parameter in parameters if parameter in LISTS]
     values = ["tensor_map", *(_c_value(given, parameter) for parameter in parameters)]
     lines = [
         "/*",
@@ -96,10 +96,15 @@ def _c(given: MapParameters, instruction: CopyInstruction, name: str, about: Seq
     return "\n".join(lines) + "\n"
 
 
+def _entries(given: MapParameters, parameter: str) -> tuple[int, ...]:
+    """The entries of an array: at least one, as the driver refuses a null pointer for the strides of one dimension."""
+    values: tuple[int, ...] = getattr(given, parameter)
+    return values or (0,)
+
+
 def _c_array(parameter: str, values: Sequence[int]) -> str:
-    # An array of C has at least one entry; the driver does not read it where the tensor has one dimension.
-    entries = ", ".join(map(str, values or (0,)))
-    return f"const {LISTS[parameter]} {driver_name(parameter)}[{len(values or (0,))}] = {{{entries}}};"
+    entries = ", ".join(map(str, values))
+    return f"const {LISTS[parameter]} {driver_name(parameter)}[{len(values)}] = {{{entries}}};"
 
 
 def _c_value(given: MapParameters, parameter: str) -> str:
@@ -173,7 +178,7 @@ def _python_value(given: MapParameters, parameter: str) -> str:
         enumeration = ENUMERATIONS[parameter]
         return f"driver.{enumeration.name}.{enumeration.value_of(getattr(given, parameter, 'none'))}"
     if parameter in LISTS:
-        values = getattr(given, parameter)
+        values = _entries(given, parameter)
         if LISTS[parameter] == "int":
             return str(list(values))
         return f"[{', '.join(f'driver.{LISTS[parameter]}({value})' for value in values)}]"
