@@ -192,6 +192,7 @@ MATRIX_STATES = (
     ("Unloaded", 24, 56, "amberish", "amber", ("a tile of a memref,", "not read yet")),
     ("Deferred", 24, 222, "amberish", "amber", ("element-wise steps,", "not carried out yet")),
     ("Reference", 316, 56, "violetish", "violet", ("a pointer, and distances", "of rows and of columns")),
+    ("Repeated", 316, 139, "violetish", "violet", ("a tile of one row or column,", "operand of a Deferred")),
     ("InMemory", 316, 222, "violetish", "violet", ("a tile of the workspace,", "line after line")),
     ("SameColumns", 612, 56, "bluish", "blue", ("one line in registers,", "equal to all lines")),
     ("Splat", 612, 139, "bluish", "blue", ("one number,", "equal to all components")),
@@ -211,10 +212,11 @@ def matrix_states() -> Picture:
         for k, words in enumerate(lines):
             p.text(left + 12, top + 41 + 16 * k, words, "soft", "small")
     _way(p, ((208, 78), (314, 78)), (216, 70), "found")
-    _way(p, ((208, 108), (260, 108), (260, 240), (314, 240)), (216, 172), "found,", "copied")
+    _way(p, ((208, 108), (260, 108), (260, 240), (314, 240)), (214, 124), "found,", "copied")
     _way(p, ((208, 272), (314, 272)), (216, 264), "to_tile", "", "Walk.close")
-    _way(p, ((408, 124), (408, 220)), (416, 176), "to_tile")
-    _way(p, ((612, 90), (556, 90), (556, 236), (502, 236)), (500, 140), "to_tile")
+    _way(p, ((260, 173), (314, 173)), (202, 177), "repeated")
+    _way(p, ((612, 90), (556, 90), (556, 236), (502, 236)), (561, 228), "to_tile")
+    p.line(500, 90, 556, 90)
     p.line(612, 173, 556, 173)
     _way(p, ((500, 258), (610, 258)), (508, 252), "to_columns")
     _way(p, ((612, 276), (502, 276)), (530, 292), "to_tile")

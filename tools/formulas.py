@@ -32,7 +32,8 @@ FORMULAS: dict[str, str] = {
     "atomic_min": "result = tensor[indices]; tensor[indices] := min(result, value)",
     "axpby": "b[...] := alpha op(a)[...] + beta b[...]",
     "conj": "result = re(a) - i im(a)",
-    "cooperative_matrix_apply": "result[row, column] = body(row, column, matrices_1[row, column], ...)",
+    "cooperative_matrix_apply": "result[row, column] = body(row, column, matrices_1[row, column], ...); "
+    "of one column or row matrices_k[row, 0] or matrices_k[0, column]",
     "cooperative_matrix_atomic_add": _OLD.format("result[i, j] + matrix[i, j]"),
     "cooperative_matrix_atomic_load": _TILE,
     "cooperative_matrix_atomic_max": _OLD.format("max(result[i, j], matrix[i, j])"),

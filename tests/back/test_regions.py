@@ -269,6 +269,77 @@ def test_functions_of_several_matrices(type: str, shape: tuple[int, int]) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("type", "shape"),
+    crossed(["f32", "bf16", "i64", "c32"], [(8, 4), (1, 300), (500, 1), (72, 90), (2100, 3), (3, 2100)]),
+)
+def test_rows_and_columns_stand_for_matrices(type: str, shape: tuple[int, int]) -> None:
+    """Rows and columns that are loaded, computed, constant, sums, used again, and written over afterwards."""
+    rows, columns = shape
+    held, row, column = (matrix(type, at) for at in (shape, (1, columns), (rows, 1)))
+    one = {"c": "[1.0, 0.5]", "i": "3"}.get(type[0], "1.5")
+    body = f"""
+      %a = cooperative_matrix_load %A[%z,%z] : {held}
+      %r = cooperative_matrix_load %R[%z,%z] : {row}
+      %c = cooperative_matrix_load %C[%z,%z] : {column}
+      %k = constant {one} : {row}
+      %d = add %c, %c : {column}
+      %sum = cooperative_matrix_combine.column (%x,%y)=%a -> {row} {{
+        %both = add %x, %y : {type}
+        yield (%both)
+      }}
+      %p = cooperative_matrix_apply (%i,%j,%x,%y,%v,%w)=%r,%a,%d,%k -> {held} {{
+        %s = sub %y, %x : {type}
+        %t = sub %s, %v : {type}
+        %u = add %t, %w : {type}
+        yield (%u)
+      }}
+      %n = neg %d : {column}
+      %m = neg %r : {row}
+      %q = cooperative_matrix_apply (%i,%j,%x,%y,%v,%w)=%p,%n,%m,%sum -> {held} {{
+        %e = sub %x, %y : {type}
+        %f = sub %e, %v : {type}
+        %g = add %f, %w : {type}
+        yield (%g)
+      }}
+      %o = cooperative_matrix_apply (%i,%j,%x,%y)=%r,%p -> {held} {{
+        %e = sub %x, %y : {type}
+        yield (%e)
+      }}
+      cooperative_matrix_store %q, %A[%z,%z]
+      cooperative_matrix_store %m, %R[%z,%z]
+      cooperative_matrix_store %n, %C[%z,%z]
+      cooperative_matrix_store %o, %B[%z,%z]"""
+    arrays = [numbers(type, *at, seed=k) for k, at in enumerate((shape, (1, columns), (rows, 1), shape))]
+    compare(
+        kernel(", ".join(memref(name, type) for name in "ARCB"), body), ONE, *arrays,
+        tolerance=30 * TOLERANCES.get(type, 0.0),
+    )  # fmt: skip
+
+
+def test_a_row_of_a_function_that_writes() -> None:
+    """The work-group's first subgroup calls it; and a row of the result, component by component."""
+    for size, scope in (("[8, 1]", ""), ("[16, 1]", ", work_group")):
+        for rows in (1, 40):
+            held, row, column = (matrix("f32", at).replace(">", scope + ">") for at in ((rows, 33), (1, 33), (rows, 1)))
+            body = f"""
+              %a = cooperative_matrix_load %A[%z,%z] : {held}
+              %r = cooperative_matrix_load %A[%z,%z] : {row}
+              %c = cooperative_matrix_load %A[%z,%z] : {column}
+              %p = cooperative_matrix_apply (%i,%j,%x,%y,%v)=%a,%r,%c -> {held} {{
+                %row = cast %i : index
+                %column = cast %j : index
+                %s = add %x, %y : f32
+                %t = sub %s, %v : f32
+                store %t, %B[%row,%column]
+                yield (%t)
+              }}
+              cooperative_matrix_store %p, %A[%z,%z]"""
+            text = kernel(f"{memref('A', 'f32')}, {memref('B', 'f32')}", body)
+            text = text.replace("work_group_size=[8, 1]", f"work_group_size={size}")
+            compare(text, ONE, numbers("f32", rows, 33), numbers("f32", rows, 33, 1))
+
+
 def test_a_function_of_two_matrices_that_writes() -> None:
     held = matrix("f32", (40, 33))
     body = f"""

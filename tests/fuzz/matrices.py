@@ -364,7 +364,9 @@ def apply(g: Generator, scope: Scope) -> bool:
         return False
     matrix = any_matrix(g, scope)
     type = type_of(matrix)
-    matrices = [matrix, *(some_matrix(g, scope, type) for _ in range(g.source.choice((0, 0, 1, 2))))]
+    more = g.source.choice((0, 0, 1, 2))
+    matrices = [matrix, *(some_matrix(g, scope, _or_a_line_of(g, type)) for _ in range(more))]
+    g.source.shuffle(matrices)
     inner = scope.inner(RegionKind.SPMD)
     inner.inside_apply = True
     inner.matrices = []
@@ -387,6 +389,11 @@ def apply(g: Generator, scope: Scope) -> bool:
              body=inner.builder.region(), magnitude=made.magnitude, looseness=made.looseness,
              alike=max(Alike.SUBGROUP, outer))  # fmt: skip
     return True
+
+
+def _or_a_line_of(g: Generator, type: CoopMatrix) -> CoopMatrix:
+    """A type of matrix, or that of its rows or columns."""
+    return g.source.choice((type, replace(type, rows=1), replace(type, columns=1)))
 
 
 def closed(scope: Scope) -> Scope:

@@ -57,7 +57,8 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     machine.env[op.row] = numbers // np.int32(type_.columns)
     machine.env[op.column] = numbers % np.int32(type_.columns)
     for element, matrix in zip(op.elements, op.matrices, strict=True):
-        machine.env[element] = as_items(machine.array(matrix))
+        held = machine.array(matrix)
+        machine.env[element] = as_items(np.broadcast_to(held, (*held.shape[:2], *type_.shape)))
     with components(machine, count, type_.columns, of_work_group=type_.of_work_group):
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)

@@ -16,7 +16,7 @@ from girih.ir.kinds import COOPMATRIX, matrix
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import component
-from girih.ir.types import ERROR, I32, CoopMatrix, Type, Use, element_type
+from girih.ir.types import ERROR, I32, CoopMatrix, MatrixScope, Type, Use, element_type
 from girih.ir.uses import free_values
 from girih.ops.tile.control import inside_apply, yield_place
 from girih.ops.tile.coopmatrix import same_scope
@@ -154,35 +154,83 @@ def _apply_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict
 class CooperativeMatrixApply(Op):
     """A matrix whose components the region computes, each from its row, its column and the operands' components there.
 
-    The region is called for the components in any order.
+    A matrix of one column stands for one with that column everywhere, and a matrix of one row for one with that row
+    everywhere. The region is called for the components in any order.
     """
 
     row: Value = binding("row, from 0")
     column: Value = binding("column, from 0")
     elements: tuple[Value, ...] = binding("component of each matrix at that place", many=True)
-    matrices: tuple[Value, ...] = operands(COOPMATRIX, "matrices of one type")
-    result: Value = result(COOPMATRIX, "the matrix of what the region yields")
+    matrices: tuple[Value, ...] = operands(COOPMATRIX, "matrices M x N, M x 1 or 1 x N, at least one of them M x N")
+    result: Value = result(COOPMATRIX, "the matrix of what the region yields, M x N")
     body: Region = body(RegionKind.SPMD, "yields the new component")
 
 
-def _types_of_matrices(s: Subject) -> set[str]:
-    return {str(v.type) for v in s.op.matrices if v.type != ERROR}
+def _kind_of_components(type: CoopMatrix) -> tuple[Type, Use, MatrixScope]:
+    return type.component, type.use, type.scope
+
+
+def _matrix_types(s: Subject) -> list[CoopMatrix]:
+    return [v.type for v in s.op.matrices if isinstance(v.type, CoopMatrix)]
+
+
+def _result_matrix(s: Subject) -> CoopMatrix:
+    type_ = s.op.result.type
+    if not isinstance(type_, CoopMatrix):
+        raise Undetermined
+    return type_
+
+
+def _same_but_for_shapes(s: Subject) -> bool:
+    return len({_kind_of_components(type_) for type_ in _matrix_types(s)}) <= 1
 
 
 def _result_type_is(s: Subject) -> bool:
-    return all(v.type in (s.op.result.type, ERROR) for v in s.op.matrices[:1])
+    result = _kind_of_components(_result_matrix(s))
+    return all(_kind_of_components(type_) == result for type_ in _matrix_types(s)[:1])
+
+
+def _fits(type: CoopMatrix, result: CoopMatrix) -> bool:
+    return type.shape in (result.shape, (result.rows, 1), (1, result.columns))
+
+
+def _misfits(s: Subject) -> list[CoopMatrix]:
+    return [type_ for type_ in _matrix_types(s) if not _fits(type_, _result_matrix(s))]
+
+
+def _shape_words(type: CoopMatrix) -> str:
+    return f"{type.rows}x{type.columns}"
+
+
+def _misfit_words(s: Subject) -> str:
+    shapes = " and ".join(dict.fromkeys(map(_shape_words, _misfits(s))))
+    return f"the matrices have {shapes} components, the result {_shape_words(_result_matrix(s))}"
+
+
+def _is_decided(s: Subject) -> bool:
+    if _misfits(s) or len(_matrix_types(s)) < len(s.op.matrices):
+        raise Undetermined
+    return any(type_.shape == _result_matrix(s).shape for type_ in _matrix_types(s))
 
 
 TILE.rules(
     CooperativeMatrixApply,
     Row("count", "elements matrices", equal(count("elements"), count("matrices")),
         "there is one component for each matrix", '001 8.X "coopMatPerElementNV"'),
-    Row("same", "matrices", Holds("all matrices have one type", lambda s: len(_types_of_matrices(s)) <= 1,
-        lambda s: " and ".join(sorted(_types_of_matrices(s)))),
-        "the matrices have one type", '001 8.X "coopMatPerElementNV"'),
-    Row("result_type", "result matrices", Holds("type(result) = type(matrices[0])", _result_type_is,
-        lambda s: f"the result is {s.op.result.type}, the matrix {s.op.matrices[0].type}"),
-        "the result has the type of the matrices", APPLY),
+    Row("same", "matrices", Holds("all matrices have one component type, use and scope", _same_but_for_shapes,
+        lambda s: " and ".join(sorted({str(type_) for type_ in _matrix_types(s)}))),
+        "the matrices have one component type, use and scope", '001 8.X "coopMatPerElementNV"'),
+    Row("result_type", "result matrices", Holds("the result has component type, use and scope of matrices[0]",
+        _result_type_is, lambda s: f"the result is {s.op.result.type}, the matrix {s.op.matrices[0].type}"),
+        "the result has component type, use and scope of the matrices", APPLY),
+    Row("shape", "result matrices", Holds("each matrix is M x N, M x 1 or 1 x N, where the result is M x N",
+        lambda s: not _misfits(s), _misfit_words),
+        "each matrix has the shape of the result, or is one row or one column of it", APPLY),
+    Row("broadcast", "result matrices", Holds("a matrix has the shape of the result", _is_decided,
+        lambda s: "all matrices are single rows or columns: "
+        + ", ".join(map(_shape_words, _matrix_types(s))) + f" for {_shape_words(_result_matrix(s))}"),
+        "at least one matrix has the shape of the result", APPLY,
+        "begin with a `constant` of the result's type, as one more matrix"),
     *region_rows(APPLY),
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.work_group import waits
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.elementwise import put_off
-from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
+from girih.back.llvm.cpu.matrix.fused_pass import repeated, to_columns, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     Columns,
     Deferred,
@@ -49,7 +49,8 @@ def apply(code: CpuCode, op: CooperativeMatrixApply) -> None:
     shared = _shared_values(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
-    matrices = [operand(code, matrix) for matrix in op.matrices]
+    given = [operand(code, matrix) for matrix in op.matrices]
+    matrices = [m if m.type.shape == type.shape else repeated(code, m, type) for m in given]
     if code.common is not None and waits(op):
         code.set(op.result, _by_one_subgroup(code, op, type, matrices, shared, code.common(tile_bytes(type))))
         return

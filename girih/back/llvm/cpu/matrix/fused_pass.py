@@ -16,11 +16,13 @@ from girih.back.llvm.cpu.matrix.states import (
     MatrixPiece,
     Parts,
     Reference,
+    Repeated,
     SameColumns,
     Splat,
     Unloaded,
     constant_of,
     consume,
+    in_registers,
     joined,
     leaves,
     length,
@@ -113,6 +115,8 @@ class Walk:
                 return tuple(_part(self.code, p, constant_of(at.start), at.count) for p in held)
             case InMemory():
                 return read_tile(self.code, m, at)
+            case Repeated():
+                return tuple(w.splat(p, at.count) for p in read_tile(self.code, m.tile, m.source(at)))
             case Reference():
                 moved = self._moved.get(m)
                 return _read_reference(self.code, m, at) if moved is None else read_tile(self.code, moved, at)
@@ -253,6 +257,24 @@ def to_columns(code: CpuCode, m: Matrix) -> list[Parts]:
         columns.append(joined(code, pieces))
     walk.close()
     return columns
+
+
+def repeated(code: CpuCode, m: Matrix, type: CoopMatrix) -> Matrix:
+    """The matrix of a type whose rows or columns are all equal to `m`, a row or a column, which counts as read."""
+    w, form = code.w, settled(m)
+    if isinstance(form, Splat):
+        consume(m)
+        return Splat(type, form.parts)
+    small = in_registers(code, type)
+    if not in_registers(code, m.type) or (turned(m.type) and not small and length(m.type) > 1):
+        return Repeated(type, to_tile(code, m, new_tile(code, m.type)))
+    (line,) = to_columns(code, m)
+    if length(m.type) == 1:
+        return Splat(type, line)
+    if not turned(m.type):
+        return Columns(type, [line] * line_count(type)) if small else SameColumns(type, line)
+    spread = [tuple(w.splat(w.extract(p, k), length(type)) for p in line) for k in range(line_count(type))]
+    return Columns(type, spread)
 
 
 def _line_of(type: CoopMatrix) -> CoopMatrix:

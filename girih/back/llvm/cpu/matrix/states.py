@@ -8,7 +8,7 @@ the workspace, line after line, or are not computed yet: element-wise steps wait
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.uses import plan_of
@@ -165,6 +165,17 @@ class InMemory(Matrix):
     owned: bool = True
     slot: object | None = None
     offset: Val | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Repeated(Matrix):
+    """A matrix whose rows, or whose columns, all equal the one in `tile`, which is written once."""
+
+    tile: InMemory
+
+    def source(self, at: MatrixPiece) -> MatrixPiece:
+        """What stands for a piece of the matrix: the same piece of the column, or one component of the row."""
+        return MatrixPiece(0, at.line, 1) if turned(self.tile.type) else replace(at, line=0)
 
 
 @dataclass(eq=False, slots=True)
