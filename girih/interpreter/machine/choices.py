@@ -2,7 +2,8 @@
 
 Without a seed the choices are the fastest ones and always the same. With a seed they are drawn from it, so that a
 kernel that depends on one of them shows it: order and batches of work-groups, subgroup and work-group size where free,
-which work-item gets which point of a `foreach`, the order of atomic updates and of sums.
+which work-item gets which point of a `foreach`, the order of atomic updates and of sums, and whether use is made of a
+permission.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ class Choices:
     def pairs(self, most: int) -> int:
         """The number of pairs, at most `most`, that are combined before the combinations join the rest."""
         return most if self._random is None else int(self._random.integers(1, most + 1))
+
+    def use(self, ways: int = 1) -> int:
+        """Which of so many ways of making use of a permission is taken, from 1 on; 0 for none of them."""
+        return 0 if self._random is None else int(self._random.integers(0, ways + 1))
 
     def summands(self, count: int) -> Indices | None:
         """An order of the `count` terms of a sum; None for the natural order."""

@@ -84,6 +84,7 @@ class Machine:
         self.kind = RegionKind.COLLECTIVE
         self.component_columns: int | None = None
         """In a region over components, how many a row has, or 0 where combinations of components are meant."""
+        self.permissions = function.permissions
         self.steps_left = max_steps
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
 
@@ -142,6 +143,10 @@ class Machine:
         if self.mask is None:
             return np.ones(self.shape, np.bool_)
         return np.broadcast_to(self.mask, self.shape)
+
+    def makes_use_of(self, permission: str) -> bool:
+        """Whether an instruction makes use of a permission: if the function gives it, a choice."""
+        return permission in self.permissions and self.choices.use() > 0
 
     # --- uniformity and divergence -------------------------------------------------------
 

@@ -16,6 +16,7 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.permissions import factors
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.interpreter.tile.atomics import update
 from girih.interpreter.tile.linalg import multiply
@@ -261,7 +262,9 @@ def mul_add(machine: Machine, op: CooperativeMatrixMulAdd) -> None:
     machine.together(op, axes_of(matrix_type(op.result)))
     source, target = matrix_type(op.c).component, matrix_type(op.result).component
     accumulator = product_accumulator(source, target)
-    product = multiply(machine, machine.array(op.a), machine.array(op.b), accumulator)
+    types = matrix_type(op.a).component, matrix_type(op.b).component
+    a, b = factors(machine, (machine.array(op.a), machine.array(op.b)), types)
+    product = multiply(machine, a, b, accumulator)
     total = numbers.BINARY["add"](product, numbers.cast(machine.array(op.c), source, accumulator), accumulator)
     machine.set(op.result, numbers.cast(total, accumulator, target))
 

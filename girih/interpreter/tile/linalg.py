@@ -18,9 +18,10 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.permissions import factors
 from girih.interpreter.machine.values import Array, MemRefValue, Varying
 from girih.ir.core import Op, Value
-from girih.ir.types import MemRef, Number
+from girih.ir.types import MemRef, Number, element_type
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
 Ints = tuple[int, ...]
@@ -252,6 +253,12 @@ def sum_(machine: Machine, op: Sum) -> None:
     scaled(machine, op, ("a",), "b", check, product)
 
 
+def _factors(machine: Machine, op: Gemm | Gemv | Ger, sources: list[Array]) -> tuple[Array, ...]:
+    """The factors of a product as they are multiplied."""
+    types = [element_type(value.type) for value in (op.a, op.b)]
+    return factors(machine, sources, [type for type in types if isinstance(type, Number)])
+
+
 def multiply(machine: Machine, a: Array, b: Array, accumulator: Number) -> Array:
     """The product of two matrices; `Choices` may vary the order of its sums."""
     order = machine.choices.summands(a.shape[-1])
@@ -271,7 +278,8 @@ def gemm(machine: Machine, op: Gemm) -> None:
         )
 
     def product(s: list[Array], t: Number) -> Array:
-        return multiply(machine, _turn(s[0], op.transpose_a), _turn(s[1], op.transpose_b), t)
+        a, b = _factors(machine, op, s)
+        return multiply(machine, _turn(a, op.transpose_a), _turn(b, op.transpose_b), t)
 
     scaled(machine, op, ("a", "b"), "c", check, product)
 
@@ -287,7 +295,8 @@ def gemv(machine: Machine, op: Gemv) -> None:
         )
 
     def product(s: list[Array], t: Number) -> Array:
-        return multiply(machine, _turn(s[0], op.transpose), s[1][..., None], t)[..., 0]
+        a, b = _factors(machine, op, s)
+        return multiply(machine, _turn(a, op.transpose), b[..., None], t)[..., 0]
 
     scaled(machine, op, ("a", "b"), "c", check, product)
 
@@ -301,7 +310,8 @@ def ger(machine: Machine, op: Ger) -> None:
         return fits(machine, op, team, (*a, *b), c, findings.OUTER_PRODUCT_AND_C)
 
     def product(s: list[Array], t: Number) -> Array:
-        return _BINARY["mul"](_to(op.a, s[0], t)[..., :, None], _to(op.b, s[1], t)[..., None, :], t)
+        a, b = _factors(machine, op, s)
+        return _BINARY["mul"](_to(op.a, a, t)[..., :, None], _to(op.b, b, t)[..., None, :], t)
 
     scaled(machine, op, ("a", "b"), "c", check, product)
 

@@ -33,7 +33,8 @@ def binary(code: KernelCode, op: Binary) -> None:
     x, y = code.together(a, b)
     if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
         _check_second(code, op, y[0], mnemonic in ("div", "rem"))
-    code.set(op.result, _simplest(type, arith.binary(code.w, code.features, mnemonic, type, x, y)))
+    parts = arith.binary(code.w, code.features, mnemonic, type, x, y, contract=code.contract)
+    code.set(op.result, _simplest(type, parts))
 
 
 def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:

@@ -113,6 +113,11 @@ class KernelCode(Executing):
     env: dict[core.Value, Held] = field(default_factory=dict)
     sites: dict[Site, int] = field(default_factory=dict)
 
+    @property
+    def contract(self) -> bool:
+        """Whether a product may be rounded together with the sum that it goes into."""
+        return "contract" in self.function.permissions
+
     # --- regions -------------------------------------------------------------------------
 
     def body(self) -> None:

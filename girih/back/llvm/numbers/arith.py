@@ -3,7 +3,8 @@
 Guarantees:
 - A number is a tuple of parts, two for complex numbers; all parts are scalars, or all are vectors of one length.
 - Every operation on floats rounds once to its type; integers wrap around; nothing traps. Division by zero and shifts
-  by a negative or too large width give 0: finding them is the caller's work.
+  by a negative or too large width give 0: finding them is the caller's work. With `contract`, LLVM may round a product
+  together with the sum that it goes into, if that is marked, too.
 - Results are those of the interpreter, to the last bit; of NaN only that it is one.
 """
 
@@ -13,7 +14,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from girih.back.llvm.emit.text import Val, floating, integer, scalar
+from girih.back.llvm.emit.text import Val, bits, floating, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers import integers
 from girih.back.llvm.numbers.complexes import complex_abs, complex_divide, complex_multiply
@@ -26,14 +27,26 @@ Parts = tuple[Val, ...]
 """A number: one value, or real and imaginary part."""
 
 
-def binary(w: Writer, features: Features, mnemonic: str, type: Number | Boolean, a: Parts, b: Parts) -> Parts:
+def binary(
+    w: Writer,
+    features: Features,
+    mnemonic: str,
+    type: Number | Boolean,
+    a: Parts,
+    b: Parts,
+    *,
+    contract: bool = False,
+) -> Parts:
     """An operation of two numbers of one type (003 "Arithmetic (binary)"); on `bool` only `and`, `or`, `xor`."""
     if isinstance(type, Boolean) or type.family == "integer":
         return (integers.BINARY[mnemonic](w, a[0], b[0]),)
+    flag = " contract" if contract and mnemonic in ("add", "sub", "mul") else ""
     if type.family == "complex":
-        return _COMPLEX[mnemonic](w, a, b)
+        return _COMPLEX[mnemonic](w, a, b, flag)
     opcode = _ROUNDING.get(mnemonic)
     if opcode is not None:
+        # What is narrower than its register is rounded in between, which leaves nothing to round together.
+        opcode += flag if type.size * 8 == bits(register(type)) else ""
         return (round_to(w, features, type, w.binary(opcode, a[0], b[0])),)
     return (_EXACT[mnemonic](w, a[0], b[0]),)
 
@@ -160,18 +173,18 @@ _EXACT: dict[str, Callable[[Writer, Val, Val], Val]] = {
 }
 
 
-def _part_by_part(opcode: str) -> Callable[[Writer, Parts, Parts], Parts]:
-    def operation(w: Writer, a: Parts, b: Parts) -> Parts:
-        return tuple(w.binary(opcode, x, y) for x, y in zip(a, b, strict=True))
+def _part_by_part(opcode: str) -> Callable[[Writer, Parts, Parts, str], Parts]:
+    def operation(w: Writer, a: Parts, b: Parts, flag: str) -> Parts:
+        return tuple(w.binary(opcode + flag, x, y) for x, y in zip(a, b, strict=True))
 
     return operation
 
 
-_COMPLEX: dict[str, Callable[[Writer, Parts, Parts], Parts]] = {
+_COMPLEX: dict[str, Callable[[Writer, Parts, Parts, str], Parts]] = {
     "add": _part_by_part("fadd"),
     "sub": _part_by_part("fsub"),
     "mul": complex_multiply,
-    "div": complex_divide,
+    "div": lambda w, a, b, flag: complex_divide(w, a, b),
 }
 
 

@@ -14,10 +14,11 @@ from girih.back.llvm.numbers.floats import as_float, magnitude, negative, patter
 Parts = tuple[Val, ...]
 
 
-def complex_multiply(w: Writer, a: Parts, b: Parts) -> Parts:
-    """The product of two complex numbers."""
-    real = w.binary("fsub", w.binary("fmul", a[0], b[0]), w.binary("fmul", a[1], b[1]))
-    imaginary = w.binary("fadd", w.binary("fmul", a[0], b[1]), w.binary("fmul", a[1], b[0]))
+def complex_multiply(w: Writer, a: Parts, b: Parts, flag: str = "") -> Parts:
+    """The product of two complex numbers; the flag is that of its products and sums."""
+    add, subtract, multiply = (opcode + flag for opcode in ("fadd", "fsub", "fmul"))
+    real = w.binary(subtract, w.binary(multiply, a[0], b[0]), w.binary(multiply, a[1], b[1]))
+    imaginary = w.binary(add, w.binary(multiply, a[0], b[1]), w.binary(multiply, a[1], b[0]))
     return real, imaginary
 
 

@@ -87,6 +87,8 @@ class Elements:
     w: Writer
     target: CpuTarget
     compute: Number
+    contract: bool = False
+    """Whether products may be rounded together with the sums that they go into, outside of sums of many."""
 
     @property
     def part(self) -> str:
@@ -201,14 +203,21 @@ class Elements:
         return tuple(self._binary("add", x, y) for x, y in zip(a, b, strict=True))
 
     def multiply(self, a: Parts, b: Parts) -> Parts:
-        """a b."""
+        """a b; of complex numbers each product and sum is rounded, unless they may be contracted."""
         if len(a) == 1:
             return (self._binary("mul", a[0], b[0]),)
-        real = fused(self.w, a[0], b[0], self._negated(self._binary("mul", a[1], b[1])))
-        return real, fused(self.w, a[0], b[1], self._binary("mul", a[1], b[0]))
+        real, imaginary = self._binary("mul", a[1], b[1]), self._binary("mul", a[1], b[0])
+        if self.contract:
+            return fused(self.w, a[0], b[0], self._negated(real)), fused(self.w, a[0], b[1], imaginary)
+        first = self._binary("sub", self._binary("mul", a[0], b[0]), real)
+        return first, self._binary("add", self._binary("mul", a[0], b[1]), imaginary)
+
+    def multiply_add(self, a: Parts, b: Parts, c: Parts) -> Parts:
+        """a b + c; the product is rounded, unless it may be contracted."""
+        return self.fused(a, b, c) if self.contract else self.add(self.multiply(a, b), c)
 
     def fused(self, a: Parts, b: Parts, c: Parts) -> Parts:
-        """a b + c."""
+        """a b + c as a step of a sum of many products, in which these are not rounded."""
         w = self.w
         if len(a) == 1:
             return (fused(w, a[0], b[0], c[0]),)

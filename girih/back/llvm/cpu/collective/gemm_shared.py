@@ -50,7 +50,7 @@ def multiply(code: CpuCode, product: Product) -> None:
         name = f"girih.gemm.{len(code.products)}"
         listed = "".join(f", {held}" for held in parameters.values())
         w = Writer(code.module, f"define internal void @{name}(ptr noalias %workspace{listed}) {ATTRIBUTES}")
-        e, frame = Elements(w, p.e.target, p.e.compute), MemoryFrame()
+        e, frame = Elements(w, p.e.target, p.e.compute, p.e.contract), MemoryFrame()
         end = replace(p.end, elements=e, alpha=alpha, beta=beta)
         gemm.multiply(Product(e, end, a, b, target, frame, Val("%workspace", "ptr")))
         w.ret()

@@ -37,7 +37,7 @@ def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list
         check_null(code, op, held)
         views.append(view(code.w, held))
     target = views[-1]
-    e = Elements(code.w, code.target, computing(target.element))
+    e = Elements(code.w, code.target, computing(target.element), code.contract)
     alpha, beta = (_factor(code, op, name) for name in ("alpha", "beta"))
     return e, scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local), views
 

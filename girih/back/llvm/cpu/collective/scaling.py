@@ -62,7 +62,7 @@ class Scaling:
             old = e.load(self.element, pointer, count, mask)
             if self.atomic:
                 parts = e.widen(self.element, self._rounded(parts))
-            parts = e.add(parts, old) if self.beta is None else e.fused(old, e.spread(self.beta, count), parts)
+            parts = e.add(parts, old) if self.beta is None else e.multiply_add(old, e.spread(self.beta, count), parts)
         e.store(self.element, pointer, parts, mask)
 
     def _rounded(self, parts: Parts) -> Parts:

@@ -72,7 +72,7 @@ def binary(code: CpuCode, op: Binary) -> None:
     def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         if checked:
             _check_second(code, op, parts[1], at)
-        return arith.binary(code.w, code.target.features, mnemonic, type, parts[0], parts[1])
+        return arith.binary(code.w, code.target.features, mnemonic, type, parts[0], parts[1], contract=code.contract)
 
     elementwise(code, op.result, (operand(code, op.a), operand(code, op.b)), compute, _WEIGHTS.get(mnemonic, 1))
 
@@ -140,7 +140,7 @@ def scale(code: CpuCode, op: CooperativeMatrixScale) -> None:
     number: Matrix = Splat(op.result.type, shared_operand(code, op, "a"))
 
     def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
-        return arith.binary(code.w, code.target.features, "mul", type, parts[0], parts[1])
+        return arith.binary(code.w, code.target.features, "mul", type, parts[0], parts[1], contract=code.contract)
 
     elementwise(code, op.result, (number, operand(code, op.matrix)), compute)
 
