@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Module, Op, Region, Value
+from girih.ir.grid import grid_leaves
 from girih.ir.language import Language
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.surroundings import Surroundings
@@ -60,6 +61,9 @@ class _Checker:
             self._type(parameter.type, parameter.span, facts)
             self._rows("parameter", parameter, facts, parameter.span)
             visible.add(parameter.value)
+        for leaf in grid_leaves(function):
+            if leaf.parameter not in visible and not isinstance(leaf.parameter.type, ErrorType):
+                self._invisible(leaf.span, leaf.parameter)
         self._region(function.body, facts, visible)
 
     def _region(self, region: Region, facts: Surroundings, visible: set[Value]) -> None:
@@ -80,7 +84,7 @@ class _Checker:
     def _op(self, op: Op, facts: Surroundings, visible: set[Value]) -> None:
         for value in op.operands:
             if value not in visible and not isinstance(value.type, ErrorType):
-                self._invisible(op, value)
+                self._invisible(op.span, value)
         spec = op.spec
         if self.language.ops.get(spec.mnemonic) is type(op):
             self._instruction(op, facts)
@@ -130,10 +134,10 @@ class _Checker:
             self.problems.append(Diagnostic("type.language", message, span))
         return False
 
-    def _invisible(self, op: Op, value: Value) -> None:
+    def _invisible(self, span: Span, value: Value) -> None:
         message = f"%{value.name} is not visible here"
-        labels = ((op.span, "used here"), (value.span, "defined here"))
-        self.problems.append(Diagnostic("name.undefined", message, op.span, labels=labels))
+        labels = ((span, "used here"), (value.span, "defined here"))
+        self.problems.append(Diagnostic("name.undefined", message, span, labels=labels))
 
     def _rows(self, owner: str, subject: object, facts: Surroundings, span: Span) -> None:
         self.problems += failures(owner, self.language.rules[owner], Subject(subject, facts), span, _labels)

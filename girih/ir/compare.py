@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import fields
+from typing import Any
 
-from girih.ir.core import Function, Module, Op, Region, Slice, Value
+from girih.ir.core import Dictionary, Entry, Function, Module, Op, Region, Slice, Value
+from girih.ir.grid import GridExpression, with_parameters
 from girih.recursion import recursion_room
 
 _SKIPPED = ("span", "uses")
@@ -26,14 +28,26 @@ class _Comparison:
         self.partner: dict[Value, Value] = {}
 
     def functions(self, f: Function, g: Function) -> bool:
-        if (f.language, f.name, f.attributes) != (g.language, g.name, g.attributes):
-            return False
-        if len(f.parameters) != len(g.parameters):
+        if (f.language, f.name) != (g.language, g.name) or len(f.parameters) != len(g.parameters):
             return False
         for p, q in zip(f.parameters, g.parameters, strict=True):
             if p.attributes != q.attributes or not self._define(p.value, q.value):
                 return False
-        return self._regions(f.body, g.body)
+        return self._dictionary(f.attributes) == g.attributes and self._regions(f.body, g.body)
+
+    def _dictionary(self, dictionary: Dictionary) -> Dictionary:
+        """The dictionary with the values of the other function in place of those of this one."""
+        entries = (Entry(e.key, self._entry(e.value), e.quoted) for e in dictionary.entries)
+        return Dictionary(tuple(entries))
+
+    def _entry(self, value: Any) -> Any:
+        match value:
+            case tuple():
+                return tuple(map(self._entry, value))
+            case GridExpression():
+                return with_parameters(value, self.partner)
+            case _:
+                return value
 
     def _define(self, a: Value, b: Value) -> bool:
         self.partner[a] = b

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from girih.ir.core import EMPTY, Dictionary, Entry, Op, RegionKind
+from girih.ir.grid import GridExpression
 from girih.ir.hints import Hint
 from girih.ir.kinds import TypeKind
 from girih.ir.language import LanguageBuilder
@@ -96,6 +97,7 @@ class Expect(Enum):
     STRINGS = "an array of strings"
     DICTIONARY = "a dictionary"
     BOOLEAN_OR_INTEGER = "true, false or an integer"
+    GRID = "an array of expressions"
 
     @property
     def words(self) -> str:
@@ -115,6 +117,8 @@ class Expect(Enum):
                 return isinstance(value, Dictionary)
             case Expect.BOOLEAN_OR_INTEGER:
                 return integer or isinstance(value, bool)
+            case Expect.GRID:
+                return isinstance(value, tuple) and all(isinstance(v, GridExpression) for v in value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

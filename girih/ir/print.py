@@ -7,10 +7,12 @@ missing or already taken gets a fresh number.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from girih.ir.core import Dictionary, Function, Module, Op, Region, Slice, Value
 from girih.ir.define import Annotation, Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec
+from girih.ir.grid import GridExpression, show_grid
 from girih.recursion import recursion_room
 
 INDENT = "    "
@@ -45,7 +47,7 @@ class _Printer:
             f"{self._define(p.value)}: {p.type}" + (f" {show_dictionary(p.attributes)}" if p.attributes else "")
             for p in function.parameters
         )
-        attributes = f" attributes {show_dictionary(function.attributes)}" if function.attributes else ""
+        attributes = f" attributes {show_dictionary(function.attributes, self._value)}" if function.attributes else ""
         body = self._region(function.body, "")
         return f"func @{function.name}({shown}){attributes} {body}\n"
 
@@ -193,24 +195,30 @@ def join_words(words: list[str]) -> str:
     return text
 
 
-def show_dictionary(dictionary: Dictionary) -> str:
-    """The text of a dictionary attribute."""
-    entries = (f'"{e.key}"={show_attribute(e.value)}' if e.quoted else f"{e.key}={show_attribute(e.value)}"
+def _own_name(value: Value) -> str:
+    return f"%{value.name}"
+
+
+def show_dictionary(dictionary: Dictionary, name: Callable[[Value], str] = _own_name) -> str:
+    """The text of a dictionary attribute; `name` gives that of a parameter, where others than its own are needed."""
+    entries = (f'"{e.key}"={show_attribute(e.value, name)}' if e.quoted else f"{e.key}={show_attribute(e.value, name)}"
                for e in dictionary.entries)  # fmt: skip
     return "{" + ", ".join(entries) + "}"
 
 
-def show_attribute(attribute: object) -> str:
-    """The text of an attribute."""
+def show_attribute(attribute: object, name: Callable[[Value], str] = _own_name) -> str:
+    """The text of an attribute; `name` gives that of a parameter."""
     match attribute:
         case bool():
             return "true" if attribute else "false"
         case str():
             return f'"{attribute}"'
         case tuple():
-            return "[" + ", ".join(map(show_attribute, attribute)) + "]"
+            return "[" + ", ".join(show_attribute(entry, name) for entry in attribute) + "]"
         case Dictionary():
-            return show_dictionary(attribute)
+            return show_dictionary(attribute, name)
+        case GridExpression():
+            return show_grid(attribute, name)
         case _:
             return str(attribute)
 

@@ -159,3 +159,51 @@ def test_encoding(data: bytes, message: str, hint: str, tmp_path: Path) -> None:
     (found,) = error.value.diagnostics
     assert (found.code, found.message, found.hint) == ("syntax.encoding", message, hint)
     assert found.span.text == "\N{REPLACEMENT CHARACTER}"
+
+
+GRIDS = {
+    "3": ("syntax.expected", "3", "grid=[size(%A, 0)]"),
+    "[$size]": ("definition.kind", "$size", None),
+    "$size": ("definition.kind", "$size", None),
+    "[%x]": ("name.undefined", "%x", None),
+    "[%size + 1]": ("name.undefined", "%size", "did you mean %sizes?"),
+    "[1.5]": ("syntax.expected", "1.5", "numbers of a grid are whole"),
+    "[3 / 2]": ("syntax.expected", "/", "`floor(a, b)` divides and rounds down"),
+    "[(3 / 2)]": ("syntax.expected", "/", "`ceil(a, b)` up"),
+    "[min(3 / 2, 1)]": ("syntax.expected", "/", "`ceil(a, b)` up"),
+    "[cdiv(%n, 2)]": ("syntax.expected", "cdiv", "`ceil(a, b)`"),
+    "[cell(%n, 2)]": ("syntax.expected", "cell", "did you mean `ceil`?"),
+    "[n]": ("syntax.expected", "n", "%n"),
+    "[size(A, 0)]": ("syntax.expected", "A", "%A"),
+    "[size(%A, %n)]": ("syntax.expected", "%n", None),
+    "[ceil(3)]": ("syntax.expected", ")", "ceil(a, b)"),
+    "[min(1, 2, 3)]": ("syntax.expected", ",", "min(min(a, b), c)"),
+    "[9223372036854775808]": ("syntax.integer_range", "9223372036854775808", None),
+}
+
+
+def test_grids() -> None:
+    for text, (code, guilty, hint) in GRIDS.items():
+        head = "$size = 2.0\nfunc @f(%A: memref<f32x?>, %n: index, %sizes: index) attributes {grid="
+        (found,) = check(f"{head}{text}}} {{\n}}")
+        assert (found.code, found.span.text) == (code, guilty), text
+        assert hint is None or hint in str(found.hint), text
+    (found,) = check("$g = {grid=[%n]}\nfunc @f(%n: index) attributes {grid=[1]} {\n}")
+    assert (found.code, found.span.text) == ("name.undefined", "%n")
+    assert (
+        check("$g = {grid=[2, 3]}\n$h = [4]\nfunc @f() attributes $g {\n}\nfunc @g() attributes {grid=$h} {\n}") == []
+    )
+
+
+def test_nesting_of_grids() -> None:
+    def guilty(entry: str) -> list[tuple[str, int]]:
+        return [(d.code, len(d.span.text)) for d in check(f"func @f() attributes {{grid=[{entry}]}} {{\n}}")]
+
+    assert (
+        guilty("+".join("1" * 257))
+        == guilty("(" * 256 + "1" + ")" * 256)
+        == guilty("min(1," * 256 + "1" + ")" * 256)
+        == []
+    )
+    assert guilty("+".join("1" * 258)) == [("syntax.nesting", 2 * 258 - 1)]
+    assert guilty("(" * 257 + "1" + ")" * 257) == [("syntax.nesting", 1)]

@@ -16,6 +16,7 @@ from girih.diagnostics import Diagnostic
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, Function, Module, Op, Parameter, Region, RegionKind, Value
 from girih.ir.define import Binding, Body, Integer, Operand, Result
+from girih.ir.grid import GridNumber, GridOperation
 from girih.ir.surroundings import Subject, Surroundings
 from girih.ir.types import (
     I8,
@@ -394,7 +395,8 @@ _HEADERS = (
     Entry("subgroup_size", 7), Entry("subgroup_size", True), Entry("subgroup_size", 32), Entry("subgroup_size", 128),
     Entry("subgroup_size", -8), Entry("work_group_size", (64, 1)), Entry("work_group_size", (0, 1)),
     Entry("work_group_size", (64,)), Entry("work_group_size", (12, 1)), Entry("work_group_size", (1024, 2)),
-    Entry("work_group_size", 64), Entry("subgroup_size", (8,)),
+    Entry("work_group_size", 64), Entry("subgroup_size", (8,)), Entry("grid", (GridNumber(-1),)), Entry("grid", ()),
+    Entry("grid", (GridOperation("ceil", GridNumber(2), GridNumber(0)),)), Entry("grid", (GridNumber(2**31),)),
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ The modules are well formed, so that their text can be read, but keep no rule of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -27,6 +27,7 @@ from girih.ir.define import (
     Slices,
     Spec,
 )
+from girih.ir.grid import OPERATIONS, GridExpression, GridNumber, GridOperation, GridScalar, GridSize
 from girih.ir.language import Language
 from girih.ir.types import (
     BOOL,
@@ -87,11 +88,24 @@ def types_of(language: Language) -> st.SearchStrategy[Type]:
 
 
 @st.composite
-def dictionaries(draw: Draw) -> Dictionary:
+def grids(draw: Draw, parameters: Sequence[Value]) -> tuple[GridExpression, ...]:
+    """Expressions of a grid over any values; whether their types suit is left to the checker."""
+    leaf: st.SearchStrategy[GridExpression] = st.builds(GridNumber, INTEGERS)
+    if parameters:
+        named = st.sampled_from(list(parameters))
+        leaf |= st.builds(GridScalar, named) | st.builds(GridSize, named, st.none() | st.integers(-1, 4))
+    operations = st.sampled_from(list(OPERATIONS))
+    expression = st.recursive(leaf, lambda inner: st.builds(GridOperation, operations, inner, inner), max_leaves=6)
+    return tuple(draw(st.lists(expression, max_size=4)))
+
+
+@st.composite
+def dictionaries(draw: Draw, parameters: Sequence[Value] = ()) -> Dictionary:
     value = st.recursive(
         st.booleans() | INTEGERS | STRINGS, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=4
     )
-    plain = st.tuples(st.sampled_from(ATTRIBUTE_NAMES), value, st.just(False))
+    plain = st.tuples(st.sampled_from([name for name in ATTRIBUTE_NAMES if name != "grid"]), value, st.just(False))
+    plain |= st.tuples(st.just("grid"), grids(parameters), st.just(False))
     quoted = st.tuples(STRINGS, value, st.just(True))
     found = draw(st.lists(plain | quoted, max_size=3, unique_by=lambda entry: (entry[0], entry[2])))
     return Dictionary(tuple(Entry(key, held, is_quoted) for key, held, is_quoted in found))
@@ -208,7 +222,8 @@ def functions(draw: Draw, language: Language, name: str = "f") -> Function:
     types = [draw(maker.types) for _ in range(draw(st.integers(1, 3)))]
     parameters = tuple(Parameter(maker.value(t), draw(dictionaries())) for t in types)
     maker.visible += [p.value for p in parameters]
-    return Function(name, language, parameters, maker.region(language.body, 0, []), draw(dictionaries()))
+    attributes = draw(dictionaries([p.value for p in parameters]))
+    return Function(name, language, parameters, maker.region(language.body, 0, []), attributes)
 
 
 @st.composite

@@ -10,9 +10,9 @@ from typing import Any
 from girih.diagnostics import nearest
 from girih.front.text.cursor import SyntaxFault, brief, kind_of
 from girih.front.text.definitions import OPERATORS, CalculationError, Definition, apply
+from girih.front.text.grid_parser import GridParser
 from girih.front.text.lexer import CALC, DEFINITION, END, FLOAT, INTEGER, LOCAL, STRING, WORD
 from girih.front.text.spelling import FOREIGN_ATTRIBUTES
-from girih.front.text.type_parser import TypeParser
 from girih.ir.core import Dictionary, Entry
 from girih.ir.hints import HINT_NAMES, MACHINE_HINTS
 from girih.ir.language import Language
@@ -23,6 +23,7 @@ from girih.source import Source, Span
 ATTRIBUTE_NAMES = (
     "alignment",
     "allow",
+    "grid",
     "shape_gcd",
     "stride_gcd",
     "subgroup_size",
@@ -44,7 +45,7 @@ AttributeValue = bool | int | str | tuple[object, ...] | Dictionary
 Value = Scalar | str | tuple[object, ...] | Dictionary | Type
 
 
-class ConstantParser(TypeParser):
+class ConstantParser(GridParser):
     """The parser's part for constants, attributes and definitions."""
 
     def constant(self) -> Scalar:
@@ -189,7 +190,7 @@ class ConstantParser(TypeParser):
         key = lexer.text[1:-1] if quoted else lexer.text
         lexer.advance()
         self.expect("=")
-        value = self.attribute(depth)
+        value = self.grid(depth) if key == "grid" and not quoted else self.attribute(depth)
         earlier = entries.get((key, quoted))
         if not quoted and key not in ATTRIBUTE_NAMES:
             self.report("syntax.attribute", *_unknown_attribute(key, value, span))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from girih.diagnostics import Diagnostic, InternalError, errors
+from girih.front.text.grid_parser import GRID_WORDS
 from girih.front.text.lexer import (
     BAD,
     CALC,
@@ -116,9 +117,10 @@ def _words(source: Source) -> list[tuple[str, str]]:
 
 
 def tokens_of(source: Source) -> Iterator[Token]:
-    """The tokens and comments of a text; a word with a shape, such as `f32x4x8`, becomes several tokens."""
+    """The tokens and comments of a text; a word with a shape, such as `f32x4x8`, becomes several, as does `%n -1`."""
     lexer = Lexer(source)
     depth = 0
+    calculating = False
     last = _NOTHING
     while True:
         for comment in _COMMENT.finditer(source.text, lexer.previous_end, lexer.start):
@@ -127,7 +129,13 @@ def tokens_of(source: Source) -> Iterator[Token]:
             return
         token = Token(lexer.kind, lexer.text, _breaks(source, lexer.start), lexer.start)
         depth += token.at("<") - (depth > 0 and token.at(">"))
-        for part in _parts(token, last, in_type=depth > 0):
+        calculating = token.kind == CALC or (calculating and not token.at(")"))
+        follows = last.kind in (LOCAL, INTEGER, DEFINITION) or last.at(")")
+        if follows and not calculating and token.kind == INTEGER and token.text[0] in "+-":
+            parts = _signed(token)
+        else:
+            parts = _parts(token, last, in_type=depth > 0)
+        for part in parts:
             yield part
             last = part
         lexer.advance()
@@ -140,6 +148,12 @@ def _breaks(source: Source, start: int) -> int:
     while position > 0 and text[position - 1].isspace():
         position -= 1
     return text.count("\n", position, start)
+
+
+def _signed(token: Token) -> list[Token]:
+    """The tokens of `-4` behind a number: it is an operator, except between the numbers of a calculation."""
+    sign, number = token.text[0], token.text[1:]
+    return [Token(PUNCTUATION, sign, token.breaks, token.start), Token(INTEGER, number, 0, token.start + 1)]
 
 
 def _parts(token: Token, last: Token, *, in_type: bool) -> list[Token]:
@@ -366,7 +380,8 @@ class _Layout:
         if token.at("["):
             return "" if last.kind == LOCAL or (last.at("=") and context is FormatContext.DICTIONARY) else " "
         if token.at("("):
-            return "" if last.kind in (GLOBAL, CALC) else " "
+            called = last.at(*GRID_WORDS) and FormatContext.DICTIONARY in self.contexts
+            return "" if called or last.kind in (GLOBAL, CALC) else " "
         if context is FormatContext.DICTIONARY and (token.at("}", "=") or last.at("{", "=")):
             return ""
         if context is FormatContext.PAREN and (token.at("=") or last.at("=")):

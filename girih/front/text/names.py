@@ -55,6 +55,12 @@ class NameParser(ConstantParser):
         self.visible[name] = value
         return value
 
+    def parameter_value(self, name: Span) -> Value:
+        """The value that a parameter's name stands for; an unknown one is reported once and stands for an error."""
+        if not self.scopes:
+            return super().parameter_value(name)
+        return self.local(canonical_name(name.text), name)
+
     def local(self, name: str, span: Span) -> Value:
         """The value of a name; an unknown one is reported once and stands for an error."""
         value = self.visible.get(name)

@@ -156,6 +156,7 @@ _KNOWN = Attributes(known={
     "subgroup_size": Expect.INTEGER,
     "work_group_size": Expect.INTEGERS,
     "allow": Expect.STRINGS,
+    "grid": Expect.GRID,
     **dict.fromkeys(MACHINE_HINTS, Expect.DICTIONARY),
 })  # fmt: skip
 
