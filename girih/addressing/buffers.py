@@ -25,7 +25,7 @@ BUFFER = rule("load_store.buffer", "the buffer is a NumPy array, contiguous in m
 SAME_TYPE = rule(
     "load_store.component_type",
     "buffer and matrix have the same component type: an index counts components of the matrix",
-    "001 8.X matrixCoordToTensorElement, 002 3.X Cooperative Matrix Layout, 003 Memref type",
+    "002 3.X Cooperative Matrix Layout, 003 Memref type",
 )
 READ_ONLY = rule("load_store.read_only", "a buffer that is stored to is writable", "girih")
 ELEMENT_OFFSET = rule(
@@ -99,6 +99,13 @@ def check_buffer(report: RuleReport, buffer: object, store: bool) -> bool:
     return True
 
 
+def check_native(report: RuleReport, buffer: AnyArray) -> bool:
+    """Whether the bytes of a buffer are in the machine's order, as those of a matrix are; notes it otherwise."""
+    if not buffer.dtype.isnative:
+        check_component(report, buffer.dtype, "buffer")
+    return buffer.dtype.isnative
+
+
 def check_same_type(report: RuleReport, buffer: AnyArray, dtype: np.dtype[np.generic]) -> None:
     """Note a buffer whose elements are not the matrix's components."""
     if buffer.dtype != dtype:
@@ -131,6 +138,19 @@ def check_room(report: RuleReport, access: Access, offset: int, length: int, uni
             TOO_SMALL,
             f"element {list(map(int, place))} is {unit} {offset + highest} of a buffer of {length} {unit}s",
             f"pass a buffer of at least {offset + highest + 1} {unit}s, or a clamp mode and the true dimensions",
+        )
+
+
+def check_room_in_bytes(report: RuleReport, access: Access, offset: int, row: AnyArray, size: int) -> None:
+    """Note components of `size` bytes past the end of a buffer of another type, which is given as one row."""
+    highest = int(access.element.max())
+    end = offset * row.itemsize + (highest + 1) * size
+    if highest >= 0 and end > row.nbytes:
+        place = np.unravel_index(int(access.element.argmax()), access.shape)
+        report.add(
+            TOO_SMALL,
+            f"element {list(map(int, place))} begins at byte {end - size} of a buffer of {row.nbytes} bytes",
+            f"pass a buffer of at least {-(-end // row.itemsize)} elements, or a clamp mode and the true dimensions",
         )
 
 

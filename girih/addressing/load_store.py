@@ -1,6 +1,7 @@
 """Loading and storing matrices through a tensor layout and a view (001 8.X), checked before anything is written.
 
-The base is `element_offset` elements from the start of the buffer, which is read in the order of its memory.
+The base is `element_offset` elements from the start of the buffer, which is read in the order of its memory; from there
+on layouts count components of the matrix, whatever the elements of the buffer are.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from girih.addressing.buffers import (
     check_base,
     check_buffer,
     check_matrix,
+    check_native,
     check_room,
-    check_same_type,
+    check_room_in_bytes,
     component_of_bits,
     in_memory_order,
 )
@@ -55,10 +57,11 @@ def load_tensor(
 
     `matrix` gives its shape, its component type, and the elements that the load skips.
 
-    Without `decode`, `buffer` holds components of the matrix's type and `element_offset` counts them. With `decode`,
-    `buffer` is indexed by block along its first axis, `element_offset` counts blocks, and for the K elements that have
-    a block, `decode(blocks [K, ...], block_coord [K, dim], coord_in_block [K, dim])` returns K components, which are
-    rounded to the matrix's type. Elements outside with clamp mode "constant" get the clamp value and are not decoded.
+    Without `decode`, `element_offset` counts elements of `buffer`, which may be of any type, and the layout counts
+    components of the matrix's type, in the bytes from there on. With `decode`, `buffer` is indexed by block along its
+    first axis, `element_offset` counts blocks, and for the K elements that have a block,
+    `decode(blocks [K, ...], block_coord [K, dim], coord_in_block [K, dim])` returns K components, which are rounded to
+    the matrix's type. Elements outside with clamp mode "constant" get the clamp value and are not decoded.
 
     Raises `AddressingError` for arrays, offsets, layouts and views that break a rule of 000 or 001, all rules at once:
     among them a base that is not a multiple of 16 bytes, a buffer that is too small, and undefined accesses.
@@ -85,7 +88,8 @@ def store_tensor(
 ) -> None:
     """Store the matrix `[rows, columns]` into `buffer`, which changes in place (001 8.X coopMatStoreTensorNV).
 
-    `element_offset` counts components from the start of the buffer. Elements outside the layout are dropped unless the
+    `element_offset` counts elements of the buffer, which may be of any type, and the layout counts components of the
+    matrix's type, in the bytes from there on. Elements outside the layout are dropped unless the
     clamp mode is "undefined". Where several elements of the matrix fall on one memory element, one of them is stored.
     Raises `AddressingError` before anything is written, for arrays, offsets, layouts and views that break a rule of 000
     or 001, all rules at once, and for a read-only buffer.
@@ -125,8 +129,7 @@ def _plan(
     ]
     if decode is not None and not callable(decode):
         report.add(DECODED, f"decode is {what_it_is(decode)}", "pass a function, or None")
-    if good[1] and good[2] and decode is None:
-        check_same_type(report, buffer, matrix.dtype)
+    native = not good[2] or decode is not None or check_native(report, buffer)
     memory = np.zeros(0) if not good[2] else buffer if decode is not None else in_memory_order(buffer)
     unit = "block" if decode is not None else "element"
     size = memory[:1].nbytes if len(memory) else 16
@@ -139,11 +142,16 @@ def _plan(
         access = None
     if access is not None:
         _check_defined(report, access)
-        if good[2]:
+        if good[2] and (decode is not None or memory.dtype == matrix.dtype):
             check_room(report, access, offset, len(memory), unit)
+        elif good[2] and native:
+            check_room_in_bytes(report, access, offset, memory, matrix.itemsize)
     if access is None:
         raise AddressingError(what, report.violations)
     report.done()
+    if decode is None and memory.dtype != matrix.dtype:
+        raw = memory.view(np.uint8)[offset * memory.itemsize :]
+        memory, offset = raw[: len(raw) // matrix.itemsize * matrix.itemsize].view(matrix.dtype), 0
     return _TransferPlan(memory, offset, access)
 
 

@@ -20,7 +20,9 @@ from tests.addressing.random_layouts import layout_of, view_of
 SMALL = 1 << 15
 """Up to which element index a case is executed."""
 FIRST = 4
-"""The element at which the tensor begins: 16 bytes into the memory."""
+"""The component at which the tensor begins: 16 bytes into the memory."""
+ELEMENTS = {"i32": np.int32, "i8": np.int8, "i16": np.int16, "f32": np.float32, "i64": np.int64, "c64": np.complex128}
+"""Types of memory. Components are i32, so that some lie in several elements, and several in one."""
 STEP = 4
 """Elements of the memory that a decoded block has."""
 
@@ -53,6 +55,7 @@ class Program:
     columns: int
     store: bool
     decode: bool
+    element: str
 
 
 def _recorded_layout(dim: int, mode: Any) -> TensorLayout:
@@ -132,6 +135,7 @@ def program_of(draw: random.Random) -> Program:
     rows, columns = draw.randint(1, 12), draw.randint(1, 12)
     store = draw.random() < 0.3
     decode = not store and draw.random() < 0.4
+    element = "i32" if decode or draw.random() < 0.4 else draw.choice(tuple(ELEMENTS))
     writer = _Writer(dynamic=draw.random() < 0.5)
     mode = layout.clamp_mode
     held = writer.model(layout, "tensor_layout", f"tensor_layout<{layout.dim},{mode}>")
@@ -153,13 +157,14 @@ def program_of(draw: random.Random) -> Program:
         body.append("cooperative_matrix_store %loaded, %M[%zero,%zero]")
     parameters = "".join(f", %n{k}: index" for k in range(len(writer.numbers)))
     lines = "\n    ".join(body)
+    first = FIRST * np.dtype(np.int32).itemsize // np.dtype(ELEMENTS[element]).itemsize
     text = (
-        f"func @f(%A: memref<i32x?>, %M: memref<i32x{rows}x{columns}>{parameters}) "
+        f"func @f(%A: memref<{element}x?>, %M: memref<i32x{rows}x{columns}>{parameters}) "
         "attributes{subgroup_size=8,work_group_size=[8,1]} {\n"
-        f"  %zero = constant 0 : index\n  %first = constant {FIRST} : index\n  parallel {{\n    {lines}\n  }}\n}}\n"
+        f"  %zero = constant 0 : index\n  %first = constant {first} : index\n  parallel {{\n    {lines}\n  }}\n}}\n"
     )
     seen = None if view is None else view.model
-    return Program(text, tuple(writer.numbers), layout.model, seen, rows, columns, store, decode)
+    return Program(text, tuple(writer.numbers), layout.model, seen, rows, columns, store, decode, element)
 
 
 def check_program(program: Program, target: str) -> bool:
@@ -171,14 +176,15 @@ def check_program(program: Program, target: str) -> bool:
     if highest >= SMALL:
         return False
     step = STEP if p.decode else 1
-    memory = np.arange(1000, 1000 + FIRST + (highest + 2) * step, dtype=np.int32)
+    # Memory of 16-byte elements ends with a whole one.
+    memory = np.arange(1000, 1000 + (FIRST + (highest + 1) * step + 3) // 4 * 4, dtype=np.int32)
     matrix = np.asfortranarray(np.arange(1, p.rows * p.columns + 1, dtype=np.int32).reshape(p.rows, p.columns))
     before, old = memory.copy(), matrix.copy()
     undefined = any(one.kind == Kind.UNDEFINED for one in expected)
     stored = [one.element for one in expected if one.element >= 0] if p.store else []
     aliased = len(set(stored)) < len(stored)
     try:
-        kernel(memory, matrix, *p.numbers)
+        kernel(memory.view(ELEMENTS[p.element]), matrix, *p.numbers)
     except girih.KernelError as error:
         codes = {finding.code for finding in error.findings}
         assert codes <= {"run.undefined", "run.aliasing"}, (codes, p)

@@ -333,8 +333,7 @@ EXAMPLES = (
     ),
     example(
         "load_store.component_type",
-        lambda: store_tensor(f32(1, 4), f32(4), 0, plain(4)),
-        lambda: store_tensor(f32(1, 4), np.zeros(4), 0, plain(4)),
+        lambda: Strided((4,)).store(f32(4), f32(4)),
         lambda: blocked().store(np.zeros(128, np.int16), np.zeros((8, 16), np.uint16)),
         lambda: Strided((4,)).store(np.zeros(4), f32(4)),
     ),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from girih.addressing import AddressingError, Kind, TensorLayout, TensorView, load_tensor, store_tensor, tensor_index
+from tests.addressing.brute_force import answers
 from tests.addressing.random_layouts import case_of
 from tests.addressing.tensor_layout_long import check_case, run
 
@@ -138,6 +139,29 @@ def test_component_types_and_the_low_bits_of_the_clamp_value(dtype: Any) -> None
     assert loaded[0, 3:].view(f"u{size}")[0] == 0x7FC0BE57 & (2 ** (8 * size) - 1)
 
 
+@pytest.mark.parametrize("element", [np.int8, np.float16, np.float64, np.complex128, "i4,i4"])
+def test_a_buffer_of_any_type_is_the_bytes_from_the_offset_on(element: Any) -> None:
+    """A component is as many bytes as the matrix says, counted from the base by the loop."""
+    raw = (np.arange(384) % 251).astype(np.uint8)
+    base = 64
+    layout, view = plain(5, 8).slice((-1, 4), (3, 8)), TensorView(2, False, (1, 0))
+    for dtype in (np.int8, np.uint16, np.int32, np.float64):
+        size = np.dtype(dtype).itemsize
+        buffer = raw.view(element)
+        loaded = load_tensor(np.zeros((4, 5), dtype), buffer, base // buffer.itemsize, layout, view)
+        wanted = np.zeros((4, 5), dtype)
+        for i, line in enumerate(answers(layout, 4, 5, view)):
+            for j, one in enumerate(line):
+                if one.element >= 0:
+                    place = base + one.element * size
+                    wanted[i, j] = raw[place : place + size].view(dtype)[0]
+        assert np.array_equal(loaded, wanted)
+        target = np.zeros(384, np.uint8)
+        store_tensor(loaded, target.view(element), base // buffer.itemsize, layout, view)
+        changed = np.flatnonzero(target)
+        assert changed.size and np.array_equal(target[changed], raw[changed])
+
+
 def test_a_load_leaves_its_arguments_alone() -> None:
     matrix, buffer = np.full((4, 4), 7.0, np.float32), np.arange(16, dtype=np.float32)
     buffer.flags.writeable = False
@@ -232,12 +256,16 @@ def test_the_driver_fills_past_the_span_in_the_plain_case() -> None:
 
 
 def test_a_load_lists_what_is_wrong_with_all_its_arguments() -> None:
-    matrix, buffer = np.zeros((4, 4), np.float32), np.zeros(4, np.float64)
+    matrix, buffer = np.zeros((4, 4), np.float32), np.zeros(4, ">f8")
     layout = TensorLayout(2).set_dimension(4, 4).slice((2, 4), (0, 4))
     with pytest.raises(AddressingError) as caught:
         load_tensor(matrix, buffer, 3, layout, TensorView(3))
-    assert [one.rule.split(".")[1] for one in caught.value.violations] == ["component_type", "alignment", "layout_dim"]
+    assert [one.rule.split(".")[1] for one in caught.value.violations] == ["component", "alignment", "layout_dim"]
     with pytest.raises(AddressingError) as caught:
         load_tensor(matrix, buffer, 3, layout)
     found = [one.rule.split(".")[1] for one in caught.value.violations]
-    assert found == ["component_type", "alignment", "undefined", "buffer_too_small"]
+    assert found == ["component", "alignment", "undefined"]
+    with pytest.raises(AddressingError) as caught:
+        load_tensor(matrix, buffer.astype(np.float64), 3, layout)
+    assert [one.rule.split(".")[1] for one in caught.value.violations] == ["alignment", "undefined", "buffer_too_small"]
+    assert caught.value.violations[2].message == "element [1, 3] begins at byte 84 of a buffer of 32 bytes"

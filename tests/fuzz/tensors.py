@@ -220,6 +220,16 @@ def _memory(
     return found, offset
 
 
+def _memory_of_any_type(
+    g: Generator, scope: Scope, component: Number, count: int, alike: Alike, *, write: bool = False
+) -> tuple[Reference, int]:
+    """Memory of so many components, sometimes of integers of another size, in which any bits are a number."""
+    element = component
+    if g.chance(0.4) and (write or component.family == "integer"):
+        element = g.source.choice([t for t in (I8, I16, I32, I64) if t in ELEMENTS])
+    return _memory(g, scope, element, -(-count * component.size // element.size), alike, write=write)
+
+
 def _new_memory(g: Generator, element: Number, size: int, write: bool) -> Reference:
     """A parameter without gaps between its elements, whose parts for the work-groups are multiples of 16 bytes."""
     while True:
@@ -242,15 +252,18 @@ def load_tensor(g: Generator, scope: Scope) -> bool:
     fields: dict[str, Any] = {"layout": laid.value, "view": viewed.value if viewed else None, "init": init.value}
     if g.chance(0.4):
         return _decoded(g, scope, init, laid, fields)
-    memory, offset = _memory(g, scope, type.component, laid.extent, needed(type))
+    memory, offset = _memory_of_any_type(g, scope, type.component, laid.extent, needed(type))
     held = memory.memory
+    if held.element != type.component and (held.looseness or not held.known):
+        return False
     # The clamp value is any pattern of bits.
     clamped = laid.model.clamp_mode == "constant" and laid.model.clamp_value != 0
     unknown = clamped and type.component.family != "integer"
     g.number(
         scope, "cooperative_matrix_load_tensor", type, init, memory=memory.value,
         offset=g.exactly(scope, INDEX, offset).value, **fields,
-        alike=min(init.alike, laid.alike, memory.alike), magnitude=max(init.magnitude, held.magnitude),
+        alike=min(init.alike, laid.alike, memory.alike),
+        magnitude=max(init.magnitude, held.magnitude) if held.element == type.component else float("inf"),
         looseness=max(init.looseness, held.looseness), keep=held.known and not (unknown and held.looseness),
     )  # fmt: skip
     if unknown and scope.matrices and scope.matrices[-1].value.type == type:
@@ -316,12 +329,16 @@ def store_tensor(g: Generator, scope: Scope) -> bool:
     if through is None or through[0].alike is not Alike.WORK_GROUP:
         return False
     laid, viewed = through
-    memory, offset = _memory(g, scope, type.component, laid.extent, Alike.WORK_GROUP, write=True)
+    if matrix.looseness:
+        memory, offset = _memory(g, scope, type.component, laid.extent, Alike.WORK_GROUP, write=True)
+    else:
+        memory, offset = _memory_of_any_type(g, scope, type.component, laid.extent, Alike.WORK_GROUP, write=True)
     scope.builder.add(
         "cooperative_matrix_store_tensor", matrix=matrix.value, memory=memory.value, layout=laid.value,
         offset=g.exactly(scope, INDEX, offset).value, view=viewed.value if viewed else None,
     )  # fmt: skip
-    memory.memory.take(matrix.magnitude, matrix.looseness)
+    same = memory.memory.element == type.component
+    memory.memory.take(matrix.magnitude if same else float("inf"), matrix.looseness)
     return True
 
 

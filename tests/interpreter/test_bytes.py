@@ -66,6 +66,31 @@ def test_tiles_over_what_was_partly_written(other: str) -> None:
     assert (found.code, found.index) == ("run.uninitialized", (0, 0))
 
 
+def test_tensors_in_memory_of_another_type() -> None:
+    """Components of 2 bytes are stored to a memref of bytes, and components of 8 read where all were written."""
+    stores = """%m = constant 1 : coopmatrix<i16x4x4,matrix_acc>
+        %t = tensor_layout_create : tensor_layout<1>
+        %s = tensor_layout_set_dimension %t[20] : tensor_layout<1>
+        %l = tensor_layout_slice %s[0:16] : tensor_layout<1>
+        cooperative_matrix_store_tensor %m, %A[%c0], %l
+        %i = constant 0 : coopmatrix<i64x1x4,matrix_acc>
+        %u = tensor_layout_set_dimension %t[NUMBER] : tensor_layout<1>
+        %v = tensor_layout_slice %u[FIRST:4] : tensor_layout<1>
+        %r = cooperative_matrix_load_tensor %i, %B[%c0], %v : coopmatrix<i64x1x4,matrix_acc>
+        cooperative_matrix_store_tensor %r, %C[%c0], %v"""
+    parameters = "%A: memref<i8x?>, %B: memref<f32x?>, %C: memref<i32x?>"
+    attributes = "attributes {subgroup_size=16, work_group_size=[16, 1]}"
+    room, target = np.zeros(48, np.int8), np.zeros(12, np.int32)
+    launch = spmd(parameters, stores.replace("NUMBER", "5").replace("FIRST", "0"), attributes)
+    launch(girih.uninitialized(room), room.view(np.float32), target)
+    assert target.view(np.int64).tolist() == [0x0001000100010001] * 4 + [0] * 2
+    room[:] = 0
+    launch = spmd(parameters, stores.replace("NUMBER", "5").replace("FIRST", "1"), attributes)
+    (found,) = findings(launch, girih.uninitialized(room), room.view(np.float32), target)
+    assert (found.code, found.argument) == ("run.uninitialized", "B")
+    assert not room.any()
+
+
 def test_local_memory_with_gaps() -> None:
     """What lies between the elements of local memory counts neither as read nor as missing."""
     body = ("%m = alloca : memref<f32x3x3,strided<1,5>,local>\naxpby %one, %A, %zero, %m\n"

@@ -138,14 +138,14 @@ class TensorOperand:
         self.machine.find(words, self.op, groups, argument=self.memref.name, index=index, shape=shape, by_lane=False)
 
     def touched(self) -> tuple[Array, Mask]:
-        """The element of the memory at which each component or block begins, and the mask of those that are accessed.
+        """The element of the memory in which each component or block begins, and the mask of those that are accessed.
 
         Components outside of the memref are found.
         """
         wanted = (self.element >= 0) & (self.kind != Kind.UNDEFINED) & self.active
-        elements = self.memref.elements
-        step = self.unit // elements.data.itemsize
-        position = self.offset + self.element * step
+        size_of_element = self.memref.elements.data.itemsize
+        step = max(1, self.unit // size_of_element)
+        position = self.offset + self.element * self.unit // size_of_element
         size = self.memref.shape[0]
         good = (self.offset >= 0) & (position >= 0) & (position <= _wide(size) - step)
         flat = _wide(self.memref.offset) + position
@@ -155,11 +155,50 @@ class TensorOperand:
         usable = wanted & good
         return np.where(usable, flat, 0), usable
 
-    def check_written(self, flat: Array, usable: Mask) -> None:
-        """Find components that are loaded before they are written."""
-        missing = self.memref.elements.unwritten(flat) if self.memref.elements.data.size else None
+    # --- memory --------------------------------------------------------------------------
+
+    def read(self, flat: Array, usable: Mask, dtype: np.dtype[np.generic]) -> Array:
+        """The components that begin in the elements `flat`; those that are loaded before they are written are found."""
+        elements = self.memref.elements
+        if not usable.any():
+            return np.zeros(flat.shape, dtype)
+        missing: Mask | None = None
+        if elements.data.dtype == dtype:
+            missing, loaded = elements.unwritten(flat), elements.data[flat]
+        else:
+            spots = self._bytes(flat, usable)
+            loaded = elements.data.view(np.uint8)[spots].view(dtype)[..., 0]
+            if elements.followed is not None:
+                missing = np.logical_not(elements.followed.view(np.bool_)[spots].all(axis=-1))
         if missing is not None and (missing := missing & usable).any():
             self.find(missing, findings.unwritten(self.op, self.memref.name))
+        return loaded
+
+    def write(self, flat: Array, usable: Mask, values: Array) -> None:
+        """Store components to where they begin in the elements `flat`, in an order that is a choice."""
+        elements = self.memref.elements
+        shape = np.broadcast_shapes(flat.shape, usable.shape, values.shape)
+        usable, values = np.broadcast_to(usable, shape), np.broadcast_to(values, shape)[np.broadcast_to(usable, shape)]
+        same_type = elements.data.dtype == values.dtype
+        places = np.broadcast_to(flat, shape) if same_type else self._bytes(np.broadcast_to(flat, shape), usable)
+        places = places[usable]
+        order = self.machine.choices.points(len(places))
+        if order is not None:
+            places, values = places[order], values[order]
+        if same_type:
+            elements.data[places] = values
+            elements.mark(places)
+            return
+        elements.data.view(np.uint8)[places] = values.view(np.uint8).reshape(places.shape)
+        if elements.followed is not None:
+            elements.followed.view(np.bool_)[places] = True
+            elements.memory.count(places.size)
+
+    def _bytes(self, flat: Array, usable: Mask) -> Array:
+        """The place in the memory of each byte of each component: `[work_group, subgroup, row, column, byte]`."""
+        size = self.memref.elements.data.itemsize
+        first = np.where(usable, flat * size + self.element * self.unit % size, 0)
+        return first[..., None] + np.arange(self.unit)
 
     def fill(self, dtype: np.dtype[np.generic]) -> Array:
         """The clamp value of each subgroup's access."""
@@ -185,12 +224,10 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
         machine, op, type_, store=False, unit=dtype.itemsize if block is None else block_bytes(block)
     )
     flat, usable = tensor.touched()
-    data = tensor.memref.elements.data
     if block is not None:
         loaded = _decode(machine, op, tensor, block, flat, usable)
     else:
-        tensor.check_written(flat, usable)
-        loaded = data[flat] if data.size else np.zeros(flat.shape, dtype)
+        loaded = tensor.read(flat, usable, dtype)
     result = np.where(usable, loaded, np.zeros((), dtype))
     result = np.where((tensor.kind == Kind.FILLED) & tensor.active, tensor.fill(dtype), result)
     kept = (tensor.kind == Kind.SKIPPED) & ~tensor.illegal
@@ -204,15 +241,7 @@ def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
     tensor = TensorOperand(machine, op, type_, store=True, unit=type_.component.size)
     _check_aliasing(tensor)
     flat, usable = tensor.touched()
-    values = machine.array(op.matrix)
-    shape = np.broadcast_shapes(flat.shape, usable.shape, values.shape)
-    flat, usable, values = (np.broadcast_to(x, shape) for x in (flat, usable, values))
-    places, values = flat[usable], values[usable]
-    order = machine.choices.points(places.size)
-    if order is not None:
-        places, values = places[order], values[order]
-    tensor.memref.elements.data[places] = values
-    tensor.memref.elements.mark(places)
+    tensor.write(flat, usable, machine.array(op.matrix))
 
 
 def _check_aliasing(tensor: TensorOperand) -> None:

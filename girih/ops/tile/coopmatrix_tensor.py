@@ -31,7 +31,6 @@ from girih.ir.types import (
     AddressSpace,
     CoopMatrix,
     MemRef,
-    Number,
     TensorViewType,
     Type,
     element_type,
@@ -42,7 +41,6 @@ from girih.ops.tile.language import TILE
 from girih.ops.tile.tensor_layout import dim
 from girih.rules.predicates import Holds
 from girih.rules.row import Predicate, Row, Undetermined
-from girih.rules.terms import computed
 
 BUFFER = memref_of_order(1)
 
@@ -96,12 +94,13 @@ def _decode_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dic
 class CooperativeMatrixLoadTensor(Op):
     """Load a matrix through a tensor layout, and through a view if there is one; what the view clips is as in `init`.
 
-    The tensor begins at `&memory[offset]`, which is a multiple of 16 bytes. With a region, each component is decoded
-    from the block of memory that it lies in; how often the region is called, and in which order, is free.
+    The tensor begins at `&memory[offset]`, which is a multiple of 16 bytes. From there on the layout counts components,
+    whatever the element type of the memref is. With a region it counts blocks, and each component is decoded from the
+    block that it lies in; how often the region is called, and in which order, is free.
     """
 
     init: Value = operand(COOPMATRIX, "the matrix before; it gives the components that the view clips")
-    memory: Value = operand(BUFFER, "memory of the tensor; of blocks, in any element type, with decode", reads=True)
+    memory: Value = operand(BUFFER, "memory of the tensor, of any element type", reads=True)
     offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
     layout: Value = operand(TENSOR_LAYOUT, "the layout")
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
@@ -117,15 +116,6 @@ class CooperativeMatrixLoadTensor(Op):
 def _decoded(s: Subject) -> None:
     if s.op.body is None:
         raise Undetermined
-
-
-def _plain_component(s: Subject) -> Number:
-    if s.op.body is not None:
-        raise Undetermined
-    type_ = element("memory").value(s)
-    if not isinstance(type_, Number):
-        raise Undetermined
-    return type_
 
 
 def _block(s: Subject) -> MemRef:
@@ -173,9 +163,6 @@ TILE.rules(
     CooperativeMatrixLoadTensor,
     Row("result_type", "result init", equal(type_of("result"), type_of("init")),
         "the result has the type of `init`", LOAD),
-    Row("component_type", "result memory",
-        equal(component("result"), computed("element_type(memory)", _plain_component)),
-        "the components have the element type of the memref", LOAD, "decode them in a region, or `cast` the matrix"),
     _dense_row(LOAD),
     _view_row(LOAD),
     Row("block", "block_type", Holds("the block is a packed memref of static shape", _is_packed,
@@ -209,12 +196,13 @@ TILE.rules(
 class CooperativeMatrixStoreTensor(Op):
     """Store a matrix through a tensor layout, and through a view if there is one.
 
-    The tensor begins at `&memory[offset]`, which is a multiple of 16 bytes. Components that lie outside the layout, or
-    that the view clips, are dropped.
+    The tensor begins at `&memory[offset]`, which is a multiple of 16 bytes. From there on the layout counts components,
+    whatever the element type of the memref is. Components that lie outside the layout, or that the view clips, are
+    dropped.
     """
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
-    memory: Value = operand(BUFFER, "memory of the tensor", writes=True)
+    memory: Value = operand(BUFFER, "memory of the tensor, of any element type", writes=True)
     offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
     layout: Value = operand(TENSOR_LAYOUT, "the layout")
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
@@ -222,8 +210,6 @@ class CooperativeMatrixStoreTensor(Op):
 
 TILE.rules(
     CooperativeMatrixStoreTensor,
-    Row("component_type", "matrix memory", equal(component("matrix"), element("memory")),
-        "the components have the element type of the memref", STORE),
     _dense_row(STORE),
     _view_row(STORE),
 )  # fmt: skip

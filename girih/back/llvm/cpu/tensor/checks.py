@@ -46,10 +46,13 @@ def check(tensor: TensorAccess) -> None:
 
 
 class _Checks:
+    """The checks of one access; a component or block takes `step` elements of the memref, or `each` share one."""
+
     def __init__(self, tensor: TensorAccess) -> None:
         self.tensor, self.code, self.op = tensor, tensor.code, tensor.op
         self.name = tensor.memref.name
-        self.step = tensor.unit // tensor.memref.element.size
+        self.step = max(1, tensor.unit // tensor.memref.element.size)
+        self.each = max(1, tensor.memref.element.size // tensor.unit)
         self.size = as_scalar(tensor.memref.shape[0]).part
 
     def write(self) -> None:
@@ -93,7 +96,14 @@ class _Checks:
     def _is_all_there(self, last: Val) -> Val:
         """Whether the whole tensor lies in the memory."""
         w = self.code.w
-        return self._in_memory(self.tensor.offset, w.mul(w.add(last, 1), self.step))
+        return self._in_memory(self.tensor.offset, w.add(self._elements(last), self.step))
+
+    def _elements(self, number: Val) -> Val:
+        """The element of the memref, from the base, in which a component or block begins."""
+        if self.each == 1:
+            return self.code.w.mul(number, self.step)
+        # Numbers have sizes that are powers of two.
+        return self.code.w.binary("lshr", number, self.each.bit_length() - 1)
 
     def _last(self) -> Val:
         """The number of the last element or block of the tensor; a large one if it exceeds 32 bits."""
@@ -143,7 +153,7 @@ class _Checks:
             code.check(self.op, bad, findings.undefined(self.op), argument=self.name,
                        index=(index(row), index(column)), shape=self.tensor.type.shape, by_lane=False)  # fmt: skip
         there = self._there(r, found)
-        position = w.add(self.tensor.offset, w.mul(r.integers(found.element, there), self.step))
+        position = w.add(self.tensor.offset, self._elements(r.integers(found.element, there)))
         missing = r.both(there, w.negated(self._in_memory(position, self.step)))
         code.check(self.op, missing, findings.outside(self.op, self.name), argument=self.name,
                    index=(index(position),), shape=self.tensor.memref.shape, by_lane=False)  # fmt: skip
