@@ -281,20 +281,26 @@ def emit(
 
 
 @main.command()
-@click.argument("topic", metavar="CODE|MNEMONIC", required=False)
-@click.option("--list", "list_all", is_flag=True, help="List everything that can be explained, with a line each.")
+@click.argument("topic", metavar="CODE|MNEMONIC|NAME", required=False)
+@click.option("--list", "list_all", is_flag=True, help="List all codes, rules and instructions, with a line each.")
+@click.option("--names", "list_names", is_flag=True, help="List all names of the specifications, with a line each.")
 @_format
 @click.pass_context
-def explain(ctx: click.Context, topic: str | None, list_all: bool, format: str) -> None:
-    """Explain a code such as `axpby.shape`, an instruction such as `axpby`, or a rule such as `tensor_map.box_dim`."""
-    from girih.commands.explain import explain_topic, list_topics
+def explain(ctx: click.Context, topic: str | None, list_all: bool, list_names: bool, format: str) -> None:
+    """Explain a code such as `axpby.shape`, an instruction such as `axpby`, a rule such as `tensor_map.box_dim`, or a
+    name of the specifications such as `OpTensorLayoutSliceNV`."""
+    from girih.commands import explain as command
 
-    as_json = format == "json"
-    if list_all and topic is not None:
-        raise click.UsageError(f"--list lists everything: leave out {topic}, or --list to explain it")
-    if not list_all and topic is None:
-        raise click.UsageError("give a code or an instruction, as in `girih explain axpby.shape`, or --list")
-    ctx.exit(list_topics(as_json=as_json) if topic is None else explain_topic(topic, as_json=as_json))
+    as_json, option = format == "json", "--list" if list_all else "--names"
+    if topic is not None and (list_all or list_names):
+        raise click.UsageError(f"{option} lists everything: leave out {topic}, or {option} to explain it")
+    if list_all and list_names:
+        raise click.UsageError("--list and --names are two lists: give one of them")
+    if topic is not None:
+        ctx.exit(command.explain_topic(topic, as_json=as_json))
+    if not (list_all or list_names):
+        raise click.UsageError("give a code or an instruction, as in `girih explain axpby.shape`, --list or --names")
+    ctx.exit(command.list_topics(as_json=as_json) if list_all else command.list_names(as_json=as_json))
 
 
 @main.command()

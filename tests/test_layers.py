@@ -38,6 +38,7 @@ ROOMS = {
     "recursion": Room(),
     "environment": Room(("diagnostics",)),
     "rules": Room(("source", "diagnostics")),
+    "specifications": Room(),
     # Address models: the face loads what it names, the models stand below it.
     "addressing.*": Room((), ARRAYS),
     "addressing.tensor_map": Room(("addressing.*",), ARRAYS),

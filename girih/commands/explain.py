@@ -1,6 +1,8 @@
-"""`girih explain`: a rule in words, its source and examples; an instruction with its syntax, operands and rules.
+"""`girih explain`: a rule in words, its source and examples; an instruction with its syntax, operands and rules; a name
+of the specifications with its meaning and girih's spelling.
 
-`--list` names all of them. Rules of the address models are explained too, without loading them.
+`--list` names the rules and instructions, `--names` the names of the specifications. Rules of the address models are
+explained too, without loading them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import click
 
 from girih.commands.address.rules import address_rules
 from girih.commands.address.rules import explained as address_text
+from girih.commands.parts.names import described_name, name_text
 from girih.commands.parts.reference import (
     all_codes,
     codes_of_rules,
@@ -27,6 +30,7 @@ from girih.commands.parts.report import print_json
 from girih.diagnostics import nearest
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import WIDTH, Code, entry, explained, listed, wrapped
+from girih.specifications import SPECIFICATIONS, named
 
 MOST_LISTED = 60
 """Codes that an error message lists."""
@@ -49,7 +53,15 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
     elif family:
         text = _family(described := family)
     else:
-        _unknown(topic, [*LANGUAGE.rules, *codes, *address])
+        rows = named(topic)
+        if not rows:
+            known = [*LANGUAGE.rules, *codes, *address]
+            alike = next((name for name in known if name.lower() == topic.lower()), None)
+            if alike is not None:
+                return explain_topic(alike, as_json=as_json)
+            rows = named(topic, any_case=True) or _unknown(topic, known)
+        text = "\n\n".join(name_text(LANGUAGE, one, topic) for one in rows)
+        described = [described_name(LANGUAGE, one) for one in rows]
     if as_json:
         print_json(described)
     else:
@@ -69,10 +81,25 @@ def list_topics(*, as_json: bool) -> int:
     for stage, rows in groupby(listed, key=itemgetter(0)):
         click.echo("\n".join([stage, *(f"  {code}: {says}" for _, code, _, says in rows)]) + "\n")
     click.echo("\n".join(["Instructions", *wrapped(", ".join(LANGUAGE.ops))]))
+    click.echo("\n`girih explain --names` lists the names of the specifications.")
     return 0
 
 
-def _unknown(topic: str, known: list[str]) -> NoReturn:
+def list_names(*, as_json: bool) -> int:
+    """Print every name of the specifications with a line each, by section; as JSON: what `explain` says of each."""
+    if as_json:
+        print_json([described_name(LANGUAGE, one) for specification in SPECIFICATIONS for one in specification])
+        return 0
+    for specification in SPECIFICATIONS:
+        for section in specification.sections:
+            if section.names:
+                click.echo(f"{specification.number} {section.title}")
+                click.echo("\n".join(f"  {', '.join(one.names)}: {one.says}" for one in section.names) + "\n")
+    return 0
+
+
+def _unknown(topic: str, codes: list[str]) -> NoReturn:
+    known = [*codes, *(name for specification in SPECIFICATIONS for one in specification for name in one.names)]
     owner = topic.split(".")[0]
     own = [name for name in known if name.startswith(owner + ".")] if "." in topic else []
     pool = own or known
@@ -80,14 +107,15 @@ def _unknown(topic: str, known: list[str]) -> NoReturn:
     rules = {name.removeprefix(owner + "."): name for name in own}
     close = rules.get(nearest(topic.partition(".")[2], rules) or "")
     if not own:
-        close = nearest(topic, known) or nearest(topic.split(".")[-1], known) or nearest(topic.lower(), known)
+        lowered = {name.lower(): name for name in reversed(known)}
+        close = lowered.get(nearest(topic.lower(), lowered) or "") or nearest(topic.split(".")[-1], known)
     if close is None and pool is not known:
         listed = (
             f"its codes: {', '.join(pool)}" if len(pool) <= MOST_LISTED else f"`girih explain {owner}` lists its codes"
         )
         raise click.UsageError(f"{owner} has no rule {topic!r}; {listed}")
-    hint = f"did you mean {close!r}?" if close else "`girih explain --list` lists all of them"
-    raise click.UsageError(f"there is no code or instruction {topic!r}; {hint}")
+    hint = f"did you mean {close!r}?" if close else "`girih explain --list` and `--names` list all of them"
+    raise click.UsageError(f"there is no code, instruction or name {topic!r}; {hint}")
 
 
 def _code(code: Code, d: dict[str, Any]) -> str:

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from girih.commands.address.rules import address_rules
+from girih.commands.parts.names import name_text
 from girih.commands.parts.reference import all_codes
 from girih.ops.tile import TILE_LANGUAGE
+from girih.specifications import SPECIFICATIONS, named
 from tests.cases import long
 from tests.cli.helpers import girih
 
@@ -96,9 +98,11 @@ def test_a_family() -> None:
         ("axbpy", "did you mean 'axpby'?"),
         ("less_then", "did you mean 'less_than'?"),
         ("syntax.brase", "did you mean 'syntax.brace'?"),
-        ("AXPBY", "did you mean 'axpby'?"),
+        ("AXPBZ", "did you mean 'axpby'?"),
+        ("coopMatReduceN", "did you mean 'coopMatReduceNV'?"),
+        ("opcooperativematrixreducE", "did you mean 'OpCooperativeMatrixReduceNV'?"),
         ("run.race", "run has no rule 'run.race'; its codes: run.out_of_bounds"),
-        ("zzzzzz", "`girih explain --list` lists all of them"),
+        ("zzzzzz", "`girih explain --list` and `--names` list all of them"),
         ("gemm.qqqqqqqqqq", "its codes: gemm.region"),
         ("tensor_map.stride_multipel", "did you mean 'tensor_map.stride_multiple'?"),
         ("map_tile.qqqqqqqqqqqqq", "its codes: map_tile.element_offset, map_tile.map"),
@@ -154,6 +158,40 @@ def test_explanations_load_no_arrays(topic: str) -> None:
     assert (done.returncode, "did you mean 'tensor_map.box_dim'?" in done.stderr) == (
         (2, True) if topic.endswith("boxdim") else (0, False)
     )
+
+
+def test_a_name_of_the_specifications() -> None:
+    assert girih("explain", "OpTensorLayoutSliceNV").output.splitlines() == [
+        "OpTensorLayoutSliceNV (instruction)",
+        "",
+        "  Selects the region (5375): offsets add up, spans are replaced.",
+        "",
+        "  section 000 SPV_NV_tensor_addressing, 3.X Tensor Layout and View Instructions",
+        "  girih   tensor_layout_slice; girih.addressing.TensorLayout.slice",
+        "  planned SPIR-V modules",
+    ]
+    assert girih("explain", "gl_matrixusea").output.startswith("gl_MatrixUseA (constant)\n")
+    assert girih("explain", "Constant").output.startswith("Constant (enumerant)\n")
+    assert girih("explain", "CONSTANT").output.startswith("constant\n")
+    both = girih("explain", "clampmode", "--format", "json").json
+    assert [(row["name"], row["specification"]) for row in both] == [
+        ("clampMode", "000"), ("ClampMode", "000"), ("ClampMode", "001")
+    ]  # fmt: skip
+
+
+def test_every_name_of_the_specifications_is_explained() -> None:
+    listed = girih("explain", "--names", "--format", "json").json
+    shown = girih("explain", "--names").output
+    assert len(listed) == sum(len(list(one)) for one in SPECIFICATIONS)
+    for specification in SPECIFICATIONS:
+        for one in specification:
+            assert f"  {', '.join(one.names)}: {one.says}\n" in shown
+            for name in one.names:
+                assert one in named(name)
+                text = name_text(TILE_LANGUAGE, one, name)
+                assert text.startswith(f"{name} ({one.kind})\n\n  ") and f"\n  section {one.specification} " in text
+    both = girih("explain", "--list", "--names")
+    assert (both.status, both.message) == (2, "--list and --names are two lists: give one of them")
 
 
 def test_golden_pages(golden: Callable[[str, str], None]) -> None:

@@ -1,7 +1,8 @@
 """The PTX of one tensor copy: the instruction with its operands in order, and a whole kernel around it.
 
-Spellings are those of the PTX ISA 9.0, cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. Loads of both modes and
-tiled stores and reductions ran on an NVIDIA H200; the text of every other form says that it was not measured.
+Spellings are those of the PTX ISA 9.0, cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. Loads and stores of both
+modes and tiled sums ran on an NVIDIA H200 and moved the bytes of the model; the text of every other form says that it
+was not measured.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from girih.addressing.tensor_map import operands
 from girih.addressing.tensor_map.element_type import REDUCTIONS
 from girih.addressing.tensor_map.parameters import MapParameters
 from girih.addressing.tensor_map.rules import ARCHITECTURES
-from girih.addressing.tensor_map.swizzle import LINE, MODES
+from girih.addressing.tensor_map.swizzle import LINE
 
 COPY = rule(
     "tensor_map.copy", "a copy is load, gather4, store, scatter4, or reduce with its operation", "004 5.5, PTX ISA"
@@ -124,12 +125,10 @@ def _opcode(given: MapParameters, copy: str, direction: Direction) -> str:
 
 
 def _is_measured(given: MapParameters, copy: str) -> bool:
-    """Whether a form ran on an H200: no im2col or interleaved store did, nor what came with Blackwell."""
-    if ARCHITECTURES[given.architecture].capability >= 10 or given.element.family == "packed":
+    """Whether a form ran on an H200: loads and stores did, and tiled sums, of what came with Hopper."""
+    if ARCHITECTURES[given.architecture].capability >= 10:
         return False
-    if MODES[given.swizzle].blackwell:
-        return False
-    return copy == "load" or (given.mode == "tiled" and not given.slice_bytes)
+    return copy in ("load", "store") or (copy == "reduce.add" and given.mode == "tiled")
 
 
 def version_of(architecture: str) -> str:

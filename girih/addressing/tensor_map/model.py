@@ -283,8 +283,8 @@ class TensorMap(Drawn, MapParameters):
         `shared` holds the bytes from `shared_address` on, `memory` those from the map's address on; both are uint8.
         `coordinates` are in elements, innermost first. What lies outside is dropped, but dimension 0 is clipped at
         its extent rounded up to 16 bytes: row padding is overwritten (measured). The pixel box of an im2col store lies
-        inside the tensor, and there are no offsets (PTX ISA; not measured). Where rows overlap, the last in the box
-        wins. `lints(..., store=True)` lists what is doubtful. Raises `AddressingError` for illegal operands,
+        inside the tensor, and there are no offsets (PTX ISA). Where rows overlap, the last in the box wins.
+        `lints(..., store=True)` lists what is doubtful. Raises `AddressingError` for illegal operands,
         before `memory` changes.
         """
         report = RuleReport("TensorMap.store")
