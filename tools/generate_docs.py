@@ -1,5 +1,6 @@
-"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; and the
-generated parts of the pages of kernels and of the page on speed (tools/kernel_pages.py, tools/speed_pictures.py).
+"""Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; the page
+on the coverage of the specifications (tools/coverage.py); and the generated parts of the pages of kernels and of the
+page on speed (tools/kernel_pages.py, tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -26,7 +27,9 @@ from girih.commands.parts.reference import (
 from girih.ir.syntax import syntax
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
+from tools import coverage
 from tools.kernel_pages import pages as kernel_pages
+from tools.markdown import table
 from tools.speed_pictures import pages as speed_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,12 +90,6 @@ one that is refused. Each family of instructions has a page. `girih explain gemm
 ## Families
 
 """
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown."""
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    return lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
 
 
 def anchor(title: str) -> str:
@@ -264,7 +261,8 @@ def pages() -> dict[str, str]:
     """The text of every generated page by its path in the repository."""
     groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
     assert groups == set(TITLES), "every instruction stands under a heading"
-    return {"docs/errors.md": errors_page(), **language_pages(), **kernel_pages(), **speed_page()}
+    found = {"docs/errors.md": errors_page(), coverage.PAGE: coverage.page()}
+    return {**found, **language_pages(), **kernel_pages(), **speed_page()}
 
 
 if __name__ == "__main__":
