@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import girih
-from tests.back.harness import Failed, compare, run
+from tests.back.harness import Failed, compare, compiled, run
 from tests.cases import crossed
+from tests.kernels.arrays import DTYPES
 
 NARROWED = """
 func @f(%A: memref<i32x{n}>, %B: memref<i8x{n}>) attributes {{subgroup_size={lanes}, work_group_size=[{items}, 1]}} {{
@@ -180,3 +181,44 @@ def test_a_kernel_runs_as_loaded() -> None:
     b = np.zeros(33, np.int8)
     girih.loads(NARROWED.format(n=33, lanes=32, items=32), target="cpu")["f"](a, b)
     np.testing.assert_array_equal(a, b)
+
+
+SPACED = """
+func @f(%A: memref<{type}x?>, %B: memref<{type}x?>)
+    attributes {{subgroup_size={lanes}, work_group_size=[{lanes}, 1]}} {{
+  parallel {{
+    %lane = subgroup_local_id : i32
+    %first = cast %lane : index
+    %lanes = constant {lanes} : index
+    %n = size %A[0] : index
+    %space = constant {space} : index
+    %offset = constant 1 : index
+    %ahead = constant {ahead} : index
+    %sum = add %n, %ahead : index
+    %count = div %sum, %space : index
+    for %i = %first, %count, %lanes {{
+      %scaled = mul %i, %space : index
+      %j = add %scaled, %offset : index
+      %x = load %A[%j] : {type}
+      %y = add %x, %x : {type}
+      store %y, %B[%j]
+    }}
+  }}
+}}
+"""
+"""Every `space`th element of A, doubled."""
+
+
+@pytest.mark.parametrize(("space", "type_"), crossed([2, 3, 4, 5], ["i8", "bf16", "f32", "i64", "c32"]))
+def test_elements_a_few_apart_are_moved_alone(space: int, type_: str) -> None:
+    """All lanes with and without a rest, and arrays that end with the last lane's element."""
+    lanes = 8 if space % 2 else 32
+    kernel = compiled(SPACED.format(type=type_, lanes=lanes, space=space, ahead=space - 2))
+    for elements in (1, lanes, 2 * lanes + 3):
+        n = 1 + (elements - 1) * space + 1
+        a = np.arange(n).astype(DTYPES[type_])
+        room = np.full(n + 4 * lanes, 9, a.dtype)
+        kernel((1, 1, 1), a, room[:n])
+        expected = np.full_like(room, 9)
+        expected[1:n:space] = a[1:n:space] * 2
+        np.testing.assert_array_equal(room, expected)

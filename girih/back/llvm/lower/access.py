@@ -1,6 +1,7 @@
 """Access to elements of a memref: addresses, checks, loads and stores of one element per work-item.
 
-Elements that all work-items share are loaded once, neighbouring ones as a vector, others by the hardware's gathers.
+Elements that all work-items share are loaded once, neighbouring ones as a vector; those a few apart are picked from
+vectors, and others come by the hardware's gathers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from girih.ir import core
 from girih.ir.core import Op
 from girih.ir.types import PARTS, Number
 
+_WIDEST_SPACE = 4
+"""Elements of lanes that lie at most this far apart are picked from vectors, and not gathered."""
+
 
 @dataclass(frozen=True, slots=True)
 class ElementPlace:
@@ -37,6 +41,14 @@ class ElementPlace:
     def uniform(self) -> bool:
         """Whether all lanes have the same element."""
         return lanes(self.pointer.type) == 1 and self.offset.uniform
+
+    @property
+    def spaced(self) -> int | None:
+        """The few elements from the one of a lane to that of the next, where each lane is that far from the last."""
+        linear = self.offset.linear
+        if lanes(self.pointer.type) > 1 or linear is None or not 1 < linear.stride <= _WIDEST_SPACE:
+            return None
+        return linear.stride
 
     @property
     def contiguous(self) -> bool:
@@ -265,6 +277,8 @@ def read(code: KernelCode, place: ElementPlace) -> Scalar:
         loaded = _read_neighbours(code, place, type, size, count)
     elif place.near is not None and count == 1:
         loaded = [_read_near(code, place, type, size, *place.near)]
+    elif place.spaced is not None and count == 1:
+        loaded = [_read_spaced(code, place, type, size, place.spaced)]
     else:
         vector = wide(type, code.lanes)
         mask = full_mask(code)
@@ -296,6 +310,35 @@ def _read_near(code: KernelCode, place: ElementPlace, type: str, size: int, firs
     return w.shuffle(w.load(vector, w.at(place.pointer, w.mul(first, size)), size), None, steps)
 
 
+def _read_spaced(code: KernelCode, place: ElementPlace, type: str, size: int, space: int) -> Val:
+    """The elements of all lanes, each `space` elements after the last, picked from as many vectors."""
+    w, count = code.w, code.lanes
+    vector, first = wide(type, count), first_address(code, place)
+    picked: Val | None = None
+    for number in range(space):
+        # The last vector ends with the last lane's element: there may be no memory behind it.
+        start = min(number * count, (count - 1) * (space - 1))
+        pointer = w.at(first, start * size)
+        if code.mask is None:
+            piece = w.load(vector, pointer, size)
+        else:
+            mask = _spaced_mask(code, code.mask, start, space)
+            piece = w.masked_load(vector, pointer, mask, size, zero(vector))
+        # The vectors overlap; a lane keeps what the last one with its element has.
+        places = [count + space * k - start if space * k >= number * count else k for k in range(count)]
+        picked = w.shuffle(piece if picked is None else picked, piece, [min(p, 2 * count - 1) for p in places])
+    assert picked is not None
+    return picked
+
+
+def _spaced_mask(code: KernelCode, mask: Val, start: int, space: int) -> Val:
+    """The elements from `start` on that belong to an active lane, where every `space`th belongs to one."""
+    count = code.lanes
+    places = range(start, start + count)
+    picks = [p // space if p % space == 0 and p // space < count else count for p in places]
+    return code.w.shuffle(mask, zero(mask.type), picks)
+
+
 def write(code: KernelCode, place: ElementPlace, value: Scalar) -> None:
     """Store one element per active work-item; of several that store to one element, the last wins."""
     one = part_type(place.element)
@@ -311,9 +354,22 @@ def write(code: KernelCode, place: ElementPlace, value: Scalar) -> None:
     if place.contiguous and (count == 1 or code.mask is None):
         _write_neighbours(code, place, parts, one.size)
         return
+    if place.spaced is not None and count == 1:
+        _write_spaced(code, place, parts[0], one.size, place.spaced)
+        return
     mask = full_mask(code)
     for number, x in enumerate(parts):
         code.w.scatter(x, _pointers(code, place, number), mask, one.size)
+
+
+def _write_spaced(code: KernelCode, place: ElementPlace, value: Val, size: int, space: int) -> None:
+    """Store the elements of all lanes, each `space` elements after the last, as so many vectors with holes."""
+    w, count = code.w, code.lanes
+    first = first_address(code, place)
+    for number in range(space):
+        start = number * count
+        spread = w.shuffle(value, None, [(start + k) // space for k in range(count)])
+        w.masked_store(spread, w.at(first, start * size), _spaced_mask(code, full_mask(code), start, space), size)
 
 
 def _write_neighbours(code: KernelCode, place: ElementPlace, parts: list[Val], size: int) -> None:
