@@ -2,7 +2,8 @@
 
     python benchmarks/library.py                    each kernel of `girih kernels`, as `girih bench NAME` measures it
     python benchmarks/library.py gemm softmax       only these
-    python benchmarks/library.py --save             also write benchmarks/results/DATE-library.json
+    python benchmarks/library.py --save             also write benchmarks/results/DATE-library.json, or for some
+                                                    kernels DATE-KERNEL-...-library.json
 
 One thread, and the checks that `girih.load` has unless told otherwise; what they cost stands in the rows too. The pages
 of the kernels show what is saved. Nothing is asserted but that results are right.
@@ -59,7 +60,8 @@ def main(words: Sequence[str] | None = None) -> int:
     results = measured(arguments.names or tuple(TABLE), quick=arguments.quick)
     show(results)
     if arguments.save:
-        path = ROOT / "benchmarks" / "results" / f"{results.environment['date']}-library.json"
+        parts = [results.environment["date"], *arguments.names, "library"]
+        path = ROOT / "benchmarks" / "results" / f"{'-'.join(parts)}.json"
         path.write_text(json.dumps(results.to_json(), indent=1) + "\n", encoding="utf-8")
         print(f"written to {path.relative_to(ROOT)}")
     return results.status

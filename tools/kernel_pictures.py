@@ -322,6 +322,67 @@ def stencil() -> str:
     )
 
 
+def small_matrices(name: str, *others: str) -> str:
+    """One matrix of many, a row for each lane."""
+    p, rows = (36,) * 4, (20,) * 4
+    dealt = {(row, 0): str(row) for row in range(4)}
+    return access(
+        f"{name}: work-group 2 takes matrix 2",
+        (
+            Operand(f"{others[0]}, like A", (36,), p, {WRITTEN: [(0, 2)]}),
+            *(Operand(other, (22,), p, {WRITTEN: [(0, 2)]}) for other in others[1:]),
+            Operand("A, n x n x matrices", (36,), p, {READ: [(0, 2)]}, ":="),
+            Operand("matrix 2", rows, (80,), {READ: _column(0, rows)}, "", dealt),
+        ),
+        "The third mode counts matrices; a matrix is a block here.",
+        "The numbers are lanes: each has a row of the matrix.",
+    )
+
+
+def top_k() -> str:
+    """A column, and what was found in it."""
+    n = (18,) * 6
+    return access(
+        "top_k: work-group 3 takes column 3",
+        (
+            Operand("V, k x columns", (40,), n, {WRITTEN: [(0, 3)]}),
+            Operand("I, the same", (40,), n, {WRITTEN: [(0, 3)]}),
+            Operand("A, N x columns", (120,), n, {READ: [(0, 3)]}, ":="),
+            Operand("column 3, lying", (26,), (30,) * 8, {READ: _row(0, (30,) * 8), STEP: [(0, 2)]}),
+        ),
+        "A turn of the loop takes 32 elements, and keeps those that may be among the k largest.",
+    )
+
+
+def cross_entropy() -> str:
+    """A column of logits and its class."""
+    n = (18,) * 6
+    return access(
+        "cross_entropy: work-group 3 takes column 3",
+        (
+            Operand("L, one a column", (16,), n, {WRITTEN: [(0, 3)]}),
+            Operand("A, classes x columns", (120,), n, {READ: [(0, 3)]}, ":="),
+            Operand("T, one a column", (16,), n, {READ: [(0, 3)]}),
+        ),
+        "The gradient reads and writes the same column, and reads its factor.",
+    )
+
+
+def rotary() -> str:
+    """The halves of some vectors of a head."""
+    n = (46,) * 4
+    return access(
+        f"rotary: work-group (2, head) takes {entry('rotary').grid[0][1]} vectors",
+        (
+            Operand("Y, size x places", (40, 40), n, {WRITTEN: [(0, 2), (1, 2)]}),
+            Operand("X, the same", (40, 40), n, {READ: [(0, 2), (1, 2)]}, ":="),
+            Operand("C, S, size / 2 x places", (40,), n, {READ: [(0, 2)]}),
+        ),
+        "One head. An element of the upper half is turned with one of the lower half.",
+        "Interleaved, it is turned with its neighbour.",
+    )
+
+
 def transposed_load() -> str:
     """The load of a tile at the edge, through the view that swaps the dimensions."""
     layout = TensorLayout(2, "constant").set_dimension(5, 7).slice((4, 4), (4, 4))
@@ -365,6 +426,8 @@ PICTURES: dict[str, Callable[[], str]] = {
     "axpby": partial(vectors, "axpby", "y is also read, unless beta is 0.", "y", "x"),
     "hadamard": partial(vectors, "hadamard", "z is also read, unless beta is 0.", "z", "x", "y"),
     "softmax": partial(columns, "softmax", "B, N x columns", "A"),
+    "inverse": partial(small_matrices, "inverse", "B", "I"),
+    "lu": partial(small_matrices, "lu", "F", "P", "I"),
     "attention": attention,
     "blocked_interleaved": blocked_interleaved,
     "convolution": convolution,
@@ -372,12 +435,15 @@ PICTURES: dict[str, Callable[[], str]] = {
     "gemm_collective": gemm_collective,
     "gemm_tall_skinny": gemm_tall_skinny,
     "gemv": gemv,
+    "cross_entropy": cross_entropy,
     "ger": ger,
     "histogram": histogram,
     "patches": patches,
+    "rotary": rotary,
     "scan": scan,
     "space_to_depth": space_to_depth,
     "stencil": stencil,
+    "top_k": top_k,
     "transpose": transpose,
     "transposed_load": transposed_load,
 }

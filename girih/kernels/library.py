@@ -221,6 +221,62 @@ def argmax(*, type: str = "f32", target: str | None = None) -> Kernel:
     return _kernel("argmax", target, type=type)
 
 
+def top_k(*, k: int, type: str = "f32", target: str | None = None) -> Kernel:
+    """V[r, j] = A[I[r, j], j], the r-th largest element of A[:, j]: `kernel[grid](A, V, I)`.
+
+    A is N x columns, of an integer or floating type, V is k x columns of that type, and I k x columns of i64. Of equal
+    elements the one with the lowest index comes first. NaN is passed over; where a column has fewer than k numbers, the
+    rest of I is -1, and that of V -inf or the smallest integer. Grid: columns.
+    """
+    return _kernel("top_k", target, type=type, k=k)
+
+
+def cross_entropy(
+    *, type: str = "f32", index: str = "i64", ignore_index: int = -100, target: str | None = None
+) -> tuple[Kernel, Kernel]:
+    """L[j] = log(sum of exp(A[:, j])) - A[T[j], j] and its gradient: `loss[grid](A, T, L)`, `grad[grid](A, T, S, G)`.
+
+    A and G are classes x columns, of a floating type. T has the classes of the columns, of type `index`, L the losses,
+    and S what the gradient of each is multiplied by; L and S are f64 for f64, else f32. A column whose class is
+    `ignore_index` has a loss and a gradient of zero. G may be A. Grid: columns.
+    """
+    summed = accumulator_of("cross_entropy", type, None)
+    definitions: dict[str, object] = {"accumulator": summed, "index": index, "ignore_index": ignore_index}
+    program = _program("cross_entropy", target, {"type": type, **definitions})
+    return program["cross_entropy"], program["cross_entropy_gradient"]
+
+
+def rotary(*, type: str = "f32", interleaved: bool = False, target: str | None = None) -> Kernel:
+    """Y := X with pairs of elements turned by angles of their places: `kernel[grid](X, C, S, Y)`.
+
+    X and Y are size x places x heads, of a floating type, size being even; C and S are size / 2 x places, cosines and
+    sines, f64 for f64, else f32. Pair i is (X[i], X[i + size / 2]), or (X[2 i], X[2 i + 1]) where `interleaved`. Y may
+    be X. Grid: ceil(places / 16) x heads.
+    """
+    accumulator = accumulator_of("rotary", type, None)
+    return _kernel("rotary", target, type=type, accumulator=accumulator, interleaved=interleaved)
+
+
+def inverse(*, n: int, type: str = "f32", target: str | None = None) -> Kernel:
+    """B_m := A_m^-1 for all m, with partial pivoting: `kernel[grid](A, B, I)`.
+
+    A and B are n x n x matrices, of f32 or f64, n up to 64; B may be A. I has an i32 for each matrix: 0, or for a
+    singular one the number, counted from 1, of the first column without a pivot. Grid: matrices.
+    """
+    return _kernel("inverse", target, type=type, n=n)
+
+
+def lu(*, n: int, type: str = "f32", transpose: bool = False, target: str | None = None) -> Kernel:
+    """P_m A_m = L_m U_m for all m, with partial pivoting: `kernel[grid](A, F, P, I)`.
+
+    A and F are n x n x matrices, of f32 or f64, n up to 64; F may be A. U is on and above the diagonal of F, L without
+    its ones below it. P is n x matrices, of i32: step k swapped the rows k and P[k]. I has an i32 for each matrix: 0,
+    or the number, counted from 1, of the first pivot that is zero. With `transpose`, the transposes of A are
+    factorized, and F has the transposes of their factors. Grid: matrices.
+    """
+    return _kernel("lu", target, type=type, n=n, transpose=transpose)
+
+
 def attention(
     *, headdim: int, type: str = "f32", causal: bool = False, fast: bool = False, target: str | None = None
 ) -> Kernel:

@@ -20,6 +20,8 @@ EVERY = (*INTEGER, *FLOATING, *COMPLEX)
 PIXEL = ("i8", "i16", *FLOATING)
 TRUTH = (False, True)
 SIZE = range(1, 2**31)
+SMALL = range(1, 65)
+"""The rows of matrices that a work-group of one subgroup has, one for each work-item at most."""
 
 BLOCK_COLUMNS = {"i8": 16, "i32": 4, "f16": 8, "bf16": 8, "f32": 4, "f64": 2}
 """The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
@@ -60,6 +62,7 @@ _COLUMN = {"type": FLOATING, "accumulator": ("f32", "f64")}
 _TRANSPOSED = {"transpose_a": TRUTH, "transpose_b": TRUTH}
 _ACTIVATIONS = {"type": ("f32", "bf16")}
 _COLUMNS = (("columns", 1),)
+_MATRICES = (("matrices", 1),)
 _PRODUCTS = (("products", 1),)
 
 
@@ -106,6 +109,12 @@ TABLE: dict[str, LibraryEntry] = {
             "depth": range(1, 129),
         },
         (("output channels", 64), ("columns of the result", 28), ("rows of all results", 1)),
+    ),
+    "cross_entropy": LibraryEntry(
+        "the cross entropy of columns of logits and their classes, and its gradient",
+        {**_COLUMN, "index": ("i64", "i32"), "ignore_index": range(-(2**31), 2**31)},
+        _COLUMNS,
+        ("cross_entropy", "cross_entropy_gradient"),
     ),
     "gemm": LibraryEntry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
@@ -168,13 +177,28 @@ TABLE: dict[str, LibraryEntry] = {
         {"type": INTEGER, "bins": range(1, 16385)},
         (("elements", 4096),),
     ),
+    "inverse": LibraryEntry(
+        "the inverses of many small matrices, with partial pivoting",
+        {"type": ("f32", "f64"), "n": SMALL},
+        _MATRICES,
+    ),
     "layernorm": LibraryEntry("LayerNorm of each column", _COLUMN, _COLUMNS),
+    "lu": LibraryEntry(
+        "the LU factorizations of many small matrices, with partial pivoting",
+        {"type": ("f32", "f64"), "n": SMALL, "transpose": TRUTH},
+        _MATRICES,
+    ),
     "patches": LibraryEntry(
         "an image cut into square patches",
         {"type": PIXEL, "size": range(1, 33), "channels": range(1, 65), "layout": _padded(3)},
         (("rows of patches", 1),),
     ),
     "rms_norm": LibraryEntry("RMSNorm of each column", _COLUMN, _COLUMNS),
+    "rotary": LibraryEntry(
+        "rotary embedding: pairs of elements turned by angles of their places",
+        {**_COLUMN, "interleaved": TRUTH},
+        (("places", 16), ("heads", 1)),
+    ),
     "scan": LibraryEntry(
         "the inclusive scan of a long vector, in two launches",
         {"type": (*INTEGER, *FLOATING)},
@@ -191,6 +215,11 @@ TABLE: dict[str, LibraryEntry] = {
         "a star-shaped stencil in three dimensions, of order 8",
         {"type": ("f32", "f64")},
         (("elements along x", 32), ("elements along y", 8), ("elements along z", 1)),
+    ),
+    "top_k": LibraryEntry(
+        "the k largest elements of each column, in order, and where they are",
+        {"type": (*INTEGER, *FLOATING), "k": range(1, 1025)},
+        _COLUMNS,
     ),
     "transpose": LibraryEntry(
         "the transpose of a matrix through local memory",

@@ -7,9 +7,9 @@ import pytest
 
 import girih
 from girih import kernels
-from girih.kernels.table import EVERY
+from girih.kernels.table import EVERY, FLOATING
 from tests.cases import every_case
-from tests.kernels.arrays import Array, assert_product, assert_sum, number, random, wide, zeros
+from tests.kernels.arrays import DTYPES, EPSILON, Array, assert_product, assert_sum, number, random, wide, zeros
 
 LENGTHS = [0, 1, 7, 1023, 1024, 1025, 2500]
 FACTORS = [(2, 0), (2, 1), (-1, 3), (0, 1), (3, -2)]
@@ -124,3 +124,30 @@ def test_whatever_an_implementation_chooses(seed: int) -> None:
     c = a.copy("F")
     kernels.ger().options(choices=choices)[2, 2](1.0, y, x, 1.0, c)
     assert_product(c, y[:, None], x[None, :], 1, 1, a, 1, "f32")
+
+
+@pytest.mark.parametrize("type_", FLOATING)
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_rotary(type_: str, interleaved: bool) -> None:
+    """Pairs as complex numbers, times numbers on the unit circle; turned back, they are what they were."""
+    summed = "f64" if type_ == "f64" else "f32"
+    kernel = kernels.rotary(type=type_, interleaved=interleaved)
+    with every_case() as case:
+        for size, places, heads in [(2, 1, 1), (64, 16, 1), (66, 17, 2), (130, 33, 1), (8, 0, 2), (0, 3, 1)]:
+            with case(f"{size} x {places} x {heads}"):
+                x, y = random(type_, size, places, heads), zeros(type_, size, places, heads)
+                angles = np.arange(places) / 100.0 ** (np.arange(size // 2)[:, None] / max(size, 1))
+                c, s = (np.asfortranarray(turn(angles).astype(DTYPES[summed])) for turn in (np.cos, np.sin))
+                grid = kernels.grid_for("rotary", places, heads)
+                kernel[grid](x, c, s, y)
+                firsts, seconds = (slice(0, None, 2), slice(1, None, 2)) if interleaved else (
+                    slice(0, size // 2), slice(size // 2, None))  # fmt: skip
+                pairs = (wide(x)[firsts] + 1j * wide(x)[seconds]) * (wide(c) + 1j * wide(s))[:, :, None]
+                bound = (EPSILON[type_] + 4 * EPSILON[summed]) * abs(pairs)
+                assert (abs(wide(y)[firsts] - pairs.real) <= bound).all()
+                assert (abs(wide(y)[seconds] - pairs.imag) <= bound).all()
+                before = x.copy()
+                kernel[grid](x, c, s, x)
+                np.testing.assert_array_equal(x, y)
+                kernel[grid](x, c, -s, x)
+                np.testing.assert_allclose(wide(x), wide(before), atol=16 * EPSILON[type_])

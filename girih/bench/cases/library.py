@@ -8,7 +8,7 @@ from math import factorial
 
 import numpy as np
 
-from girih.bench.cases import columns, products, tensors
+from girih.bench.cases import choosing, columns, matrices, products, tensors
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, wide, zeros
 from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import Call
@@ -288,6 +288,7 @@ KERNELS: Mapping[str, Measured] = {
     "argmax": _argmax,
     "attention": _attention,
     "axpby": _axpby,
+    "cross_entropy": _single("cross_entropy")(choosing.cross_entropy),
     "gemm": _gemm,
     "gemm_batched": _gemm_batched,
     "gemm_batched_group": _gemm_batched_group,
@@ -298,11 +299,15 @@ KERNELS: Mapping[str, Measured] = {
     "ger": _ger,
     "hadamard": _hadamard,
     "histogram": _histogram,
+    "inverse": matrices.inverse,
     "layernorm": _layernorm,
+    "lu": matrices.lu,
     "rms_norm": _rms_norm,
+    "rotary": _single("rotary")(choosing.rotary),
     "scan": _scan,
     "softmax": _softmax,
     "stencil": _stencil,
+    "top_k": _single("top_k")(choosing.top_k),
     "transpose": _transpose,
     **{name: _single(name)(prepare) for name, prepare in tensors.PREPARED.items()},
 }
