@@ -1,12 +1,14 @@
 """Write docs/coverage.md: every name of specifications 000 to 004, what girih has for it, its tests, or why nothing.
 
 The names are those of girih.specifications; rules, targets and tests are looked up, so that the page says what there
-is. `make generate` calls it through tools/generate_docs.py.
+is. `make generate` calls it through tools/generate_docs.py. With the texts of the specifications,
+`python tools/coverage.py FILE...` says which of their names have no row.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from girih.back.llvm.cpu.table import CPU
 from girih.commands.address.rules import address_rules
-from girih.commands.parts.reference import codes_of_rules, group_of
+from girih.commands.parts.reference import PSEUDO, codes_of_rules, group_of
 from girih.interpreter.machine.machine import MEANINGS
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.specifications import SPECIFICATIONS
@@ -37,9 +39,32 @@ specifications, with what girih has for it and where that is tested, or the reas
 `girih explain NAME` says what a name means; `girih explain --names` lists all of them.
 
 The instructions of the tensor language that the tables name stand [at the end](#instructions), with their rules, tests
-and targets. *Planned* says what will have a name that has nothing yet, or something more.
+and targets; `func`, `parameter` and `type` there are what has rules without being an instruction. *Planned* says what
+will have a name that has nothing yet, or something more.
 
 """
+
+
+# --- names in a text ---------------------------------------------------------------------------
+
+PATTERNS = (
+    r"\bOp[A-Z]\w+",  # instructions of SPIR-V
+    r"\b(?:gl_|GL_|SPV_)\w+",  # constants of GLSL, extensions
+    r"\b\w+(?:NV|KHR|ARM|EXT)\b",  # what an extension adds
+    r"(?<!\w)\.(?:[a-z]{1,2}\d\w*|\w+::\w+(?:\.\w+)*)",  # types, state spaces and modes of PTX
+    r"^[a-z][\w-]+(?= *=/?)",  # rules of a grammar
+    r"(?<=\")\.?[a-z]\w+(?=\")",  # words in quotes in a grammar
+    r"\b[a-z]+(?:[A-Z]\w*)?(?=\()",  # functions
+)
+NOT_NAMES = {"clip", "discard", "lceil", "s", "sizeof", "tie", "tuple"}
+"""Words before a parenthesis that name nothing: of C++, of formulas, of the prose."""
+
+
+def missing_names(text: str) -> list[str]:
+    """The names in the text of a specification that have no row."""
+    known = {spelling for specification in SPECIFICATIONS for name in specification for spelling in name.names}
+    found = {name for pattern in PATTERNS for name in re.findall(pattern, text, re.M)}
+    return sorted(found - known - NOT_NAMES)
 
 
 # --- tests -------------------------------------------------------------------------------------
@@ -55,7 +80,7 @@ def texts() -> Mapping[str, str]:
 
 def evidence_of(name: SpecificationName) -> list[str]:
     """Tests of a name: folders of its instructions, files that use its functions, programs with its spelling."""
-    found = [f"tests/ops/{op}/" for op in name.ops if op in LANGUAGE.ops]
+    found = [f"tests/ops/{op}/" for op in name.ops if op in LANGUAGE.rules]
     for public in name.python:
         found += _using(*public.split("."))
     if name.spelling and not found:
@@ -102,7 +127,7 @@ def page() -> str:
 
 def state_of(name: SpecificationName) -> str:
     """Whether girih has a name, will have it, or has a reason not to."""
-    if any(op in LANGUAGE.ops for op in name.ops) or name.python or name.spelling or name.kind == "grammar":
+    if any(op in LANGUAGE.rules for op in name.ops) or name.python or name.spelling or name.kind == "grammar":
         return "in girih"
     return "planned" if name.planned or name.ops else "none"
 
@@ -114,12 +139,12 @@ def _counted(one: Specification) -> list[str]:
 
 
 def _row(name: SpecificationName) -> list[str]:
-    there = [f"[`{op}`](#op-{op})" for op in name.ops if op in LANGUAGE.ops]
+    there = [f"[`{op}`](#op-{op})" for op in name.ops if op in LANGUAGE.rules]
     there += [f"`{public}`" for public in name.python] + ([name.spelling] if name.spelling else [])
     there += [
         f"rule [`{rule}`](addressing/rules.md)" for public in name.python for rule in _rules_of(*public.split("."))
     ]
-    missing = [f"`{op}`" for op in name.ops if op not in LANGUAGE.ops]
+    missing = [f"`{op}`" for op in name.ops if op not in LANGUAGE.rules]
     later = [f"planned: {', '.join([*missing, *filter(None, [name.planned])])}"] if missing or name.planned else []
     words = ", ".join(f"`{one}`" for one in name.names)
     tests = ", ".join(f"`{test}`" for test in evidence_of(name))
@@ -135,16 +160,25 @@ def _rules_of(owner: str, *members: str) -> list[str]:
 def _instructions() -> list[str]:
     """The instructions with their rules, tests and targets; those that no specification names are marked."""
     named = {op for one in SPECIFICATIONS for name in one for op in name.ops}
-    rows = [_instruction(op, op in named) for op in sorted(LANGUAGE.ops)]
+    rows = [_instruction(op, op in named) for op in sorted(LANGUAGE.rules)]
     heads = ["instruction", "source", "rules", "tests", "targets"]
     words = "SPIR-V and NVIDIA GPUs are planned targets of all of them."
     return ["## Instructions", "", words, "", *table(heads, rows)]
 
 
 def _instruction(op: str, is_named: bool) -> list[str]:
+    rules = ", ".join(f"`{code.id}`" for code in codes_of_rules(LANGUAGE, op))
+    tests = f"`tests/ops/{op}/`"
+    if op in PSEUDO:
+        return [f'<a id="op-{op}"></a>[`{op}`](language/functions.md#{op})', "003", rules, tests, "the checker"]
     declared = LANGUAGE.ops[op]
     link = f'<a id="op-{op}"></a>[`{op}`](language/{group_of(LANGUAGE, op)}.md#{op})'
     targets = ["interpreter"] * (declared in MEANINGS) + ["cpu"] * bool(CPU.rules(declared))
-    rules = ", ".join(f"`{code.id}`" for code in codes_of_rules(LANGUAGE, op))
     source = declared.spec.section if is_named else f"{declared.spec.section}: girih's own"
-    return [link, source, rules, f"`tests/ops/{op}/`", ", ".join(targets)]
+    return [link, source, rules, tests, ", ".join(targets)]
+
+
+if __name__ == "__main__":
+    absent = {path: missing_names(Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:]}
+    print("\n".join(f"{path}: {', '.join(names) or 'every name has a row'}" for path, names in absent.items()))
+    sys.exit(any(absent.values()))

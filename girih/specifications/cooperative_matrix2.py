@@ -97,6 +97,7 @@ COOPERATIVE_MATRIX2 = specification(
     section(
         "Modifications to the OpenGL Shading Language Specification, Version 4.60",
         "How a shader switches the extension on.",
+        row("#extension", "directive", "The line of a shader that asks for an extension.", because=_GLSL),
     ),
     section(
         "5.4.X Cooperative Matrix Type Constructors",
@@ -254,6 +255,7 @@ COOPERATIVE_MATRIX2 = specification(
             "4: coordinates run back and forth; SPIR-V calls it RepeatMirrored.",
             spelling="`mirror_repeat`",
             python="TensorLayout.clamp_mode",
+            also="MirrorRepeat",
         ),
         row(
             "dim0",

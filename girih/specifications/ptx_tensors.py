@@ -312,6 +312,7 @@ PTX_TENSORS = specification(
             "parameter",
             "How many channels of each pixel a copy has.",
             python="TensorMap.channels_per_pixel",
+            also="channels-per-pixel",
         ),
         row(
             "im2col offsets",

@@ -34,7 +34,7 @@ def described_name(language: Language, name: SpecificationName) -> dict[str, obj
         "specification": name.specification,
         "section": name.section,
         "says": name.says,
-        "instructions": [op for op in name.ops if op in language.ops],
+        "instructions": [op for op in name.ops if op in language.rules],
         "functions": [f"girih.addressing.{one}" for one in name.python],
         "spelling": name.spelling.strip("`") or None,
         "planned": _planned(language, name),
@@ -44,7 +44,7 @@ def described_name(language: Language, name: SpecificationName) -> dict[str, obj
 
 def _spellings(language: Language, name: SpecificationName) -> list[str]:
     """The instructions, the form in a program, the functions."""
-    ops = [op for op in name.ops if op in language.ops]
+    ops = [op for op in name.ops if op in language.rules]
     return [
         *ops,
         *([name.spelling.strip("`")] if name.spelling else []),
@@ -54,4 +54,4 @@ def _spellings(language: Language, name: SpecificationName) -> list[str]:
 
 def _planned(language: Language, name: SpecificationName) -> list[str]:
     """What will have the name: instructions that are not there yet, and targets or front ends."""
-    return [*(op for op in name.ops if op not in language.ops), *filter(None, [name.planned])]
+    return [*(op for op in name.ops if op not in language.rules), *filter(None, [name.planned])]
