@@ -105,6 +105,7 @@ def test_coordinates_have_the_order_of_the_instruction() -> None:
     sliced = im2col(4, interleave="16B").code("ptx")
     assert "{%w, %h, %slice, %n}], [%barrier], {%offset_w, %offset_h};" in sliced
     four = tiled(box_dim=(32, 1), architecture=BLACKWELL)
+    assert "A copy moves four rows of 32." in four.code("c", "scatter4")
     assert "[%map, {%column, %row0, %row1, %row2, %row3}], [%barrier];" in four.code("ptx", "gather4")
     assert "scatter4.bulk_group [%map, {%column, %row0, %row1, %row2, %row3}], [%box];" in four.code("ptx", "scatter4")
     added = tiled(3, dtype="f32", box_dim=(16, 2, 2)).code("ptx", "reduce.add")
@@ -141,6 +142,7 @@ def test_what_did_not_run_on_a_device_says_so() -> None:
         (lambda: tiled().code("rust"), ["code_language"], "use c, ptx or python"),
         (lambda: tiled().code("c", name="2x"), ["code_name"], "choose one such as tensor"),
         (lambda: tiled().code("c", name="class"), ["code_name"], "choose one such as tensor"),
+        (lambda: tiled().code("ptx", name="_tile"), ["code_name"], "choose one such as tensor"),
         (lambda: tiled().code("c", "prefetch"), ["copy"], "use load, gather4, store, scatter4, reduce.add"),
         (lambda: tiled().code("c", "reduce"), ["copy"], "reduce.xor"),
         (lambda: tiled().code("ptx", "reduce.inc"), ["reduction_type"], "inc exists for u32"),

@@ -9,7 +9,7 @@ import keyword
 from collections.abc import Callable, Sequence
 
 from girih.addressing.errors import RuleReport, rule
-from girih.addressing.tensor_map.code_ptx import CopyInstruction, instruction_of, ptx
+from girih.addressing.tensor_map.code_ptx import FOUR_ROWS, CopyInstruction, instruction_of, ptx
 from girih.addressing.tensor_map.driver import CALL_OF, CALLS, ENUMERATIONS, LISTS, driver_name
 from girih.addressing.tensor_map.parameters import MapParameters
 
@@ -21,11 +21,16 @@ def written(given: MapParameters, language: str, copy: str, name: str) -> str:
     """The code of a map and of a copy through it. Raises `AddressingError` for what cannot be written."""
     report = RuleReport("TensorMap.code")
     chosen = report.word("language", language, WRITERS, LANGUAGE)
-    if not isinstance(name, str) or not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
+    if not isinstance(name, str) or not _is_name(name):
         report.add(NAME, f"name = {name!r} is no name", "choose one such as tensor or a_tile")
     report.done()
     instruction = instruction_of(given, copy)
     return WRITERS[chosen](given, instruction, name, _about(given, instruction))
+
+
+def _is_name(name: str) -> bool:
+    """Whether C, PTX and Python take a name: a letter first, and no word of Python's own."""
+    return name.isascii() and name[:1].isalpha() and name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _about(given: MapParameters, instruction: CopyInstruction) -> list[str]:
@@ -34,6 +39,8 @@ def _about(given: MapParameters, instruction: CopyInstruction) -> list[str]:
     box = " x ".join(map(str, given.box_dim))
     if given.mode == "im2col":
         box = f"{given.pixels_per_column} pixels of {given.channels_per_pixel} channels"
+    if instruction.copy in FOUR_ROWS:
+        box = f"four rows of {given.box_dim[0]}"
     extra = [f"{what} {word}" for what, word in (("swizzle", given.swizzle), ("interleave", given.interleave),
                                                  ("fill", given.oob_fill)) if word not in ("none", "zero")]  # fmt: skip
     lines = [

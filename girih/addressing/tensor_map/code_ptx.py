@@ -25,12 +25,15 @@ Direction = Literal["load", "store", "reduce"]
 
 COPIES: tuple[str, ...] = ("load", "gather4", "store", "scatter4", *(f"reduce.{name}" for name in REDUCTIONS))
 """The copies that a map takes part in; a reduction is named with its operation."""
-_FOUR_ROWS = ("gather4", "scatter4")
+FOUR_ROWS = ("gather4", "scatter4")
+"""The copies of four rows of a matrix (004 5.5.3.4)."""
 
-# PTX ISA 9.0, release notes and target notes: the first version that knows an architecture.
-_VERSIONS = {"sm_90": "8.0", "sm_90a": "8.0", "sm_100": "8.6", "sm_101": "8.6", "sm_120": "8.7"}
+# PTX ISA 9.0, release notes and target notes: the first version that knows an architecture, and those of a family.
+_VERSIONS = {
+    "sm_90": "8.0", "sm_100": "8.6", "sm_101": "8.6", "sm_103": "8.8", "sm_110": "9.0", "sm_120": "8.7",
+    "sm_121": "8.8",
+}  # fmt: skip
 _FAMILY_VERSION = "8.8"
-_LATER_VERSIONS = {"sm_103": "8.8", "sm_121": "8.8", "sm_110": "9.0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +75,24 @@ def instruction_of(given: MapParameters, copy: str) -> CopyInstruction:
         _check(given, copy, report)
     report.done()
     direction: Direction = "load" if copy in ("load", "gather4") else "reduce" if copy.startswith("reduce") else "store"
-    rows = 4 if copy in _FOUR_ROWS else given.rows
-    shared = rows * given.row_pitch if copy in _FOUR_ROWS else given.image_bytes
+    is_load, is_four = direction == "load", copy in FOUR_ROWS
+    rows = 4 if is_four else given.rows
     return CopyInstruction(
         copy,
         direction,
         _opcode(given, copy, direction),
-        ("column", "row0", "row1", "row2", "row3") if copy in _FOUR_ROWS else _names(given),
-        tuple(f"offset_{letter}" for letter in "whd"[: given.rank - 2])
-        if given.mode == "im2col" and direction == "load"
-        else (),
-        given.transaction_bytes * rows // given.rows if direction == "load" else 0,
-        shared,
-        max(LINE, given.swizzling.repeat),
-        _is_measured(given, copy),
+        coordinates=("column", "row0", "row1", "row2", "row3") if is_four else _names(given),
+        offsets=_offsets(given) if is_load else (),
+        expected_bytes=given.transaction_bytes * rows // given.rows if is_load else 0,
+        shared_bytes=rows * given.row_pitch if is_four else given.image_bytes,
+        alignment=max(LINE, given.swizzling.repeat),
+        is_measured=_is_measured(given, copy),
     )
 
 
 def _check(given: MapParameters, copy: str, report: RuleReport) -> None:
     """Note the rules that a copy breaks wherever it starts."""
-    if copy in _FOUR_ROWS:
+    if copy in FOUR_ROWS:
         operands.check_gather(given, 0, (0, 0, 0, 0), copy == "scatter4", report)
     if copy.startswith("reduce"):
         operands.check_reduction(given, copy.removeprefix("reduce."), report)
@@ -99,7 +100,7 @@ def _check(given: MapParameters, copy: str, report: RuleReport) -> None:
         operands.check_load(given, report)
     else:
         operands.check_store(given, (), report)
-    operands.check_image_size(given, 4 if copy in _FOUR_ROWS else given.rows, report)
+    operands.check_image_size(given, 4 if copy in FOUR_ROWS else given.rows, report)
 
 
 def _names(given: MapParameters) -> tuple[str, ...]:
@@ -108,6 +109,11 @@ def _names(given: MapParameters) -> tuple[str, ...]:
         return tuple(f"c{dimension}" for dimension in range(given.rank))
     pixel = tuple("whd"[: given.rank - 2])
     return (*pixel, "slice", "n") if given.slice_bytes else ("c", *pixel, "n")
+
+
+def _offsets(given: MapParameters) -> tuple[str, ...]:
+    """The im2col offsets of a load (004 5.5.4.1); tiled mode has none."""
+    return tuple(f"offset_{letter}" for letter in "whd"[: given.rank - 2]) if given.mode == "im2col" else ()
 
 
 def _opcode(given: MapParameters, copy: str, direction: Direction) -> str:
@@ -133,10 +139,8 @@ def _is_measured(given: MapParameters, copy: str) -> bool:
 
 def version_of(architecture: str) -> str:
     """The version of PTX that knows an architecture."""
-    base = architecture.rstrip("af")
-    if base in _LATER_VERSIONS:
-        return _LATER_VERSIONS[base]
-    return _FAMILY_VERSION if architecture.endswith("f") else _VERSIONS[base if base in _VERSIONS else architecture]
+    version = _VERSIONS[architecture.rstrip("af")]
+    return max(version, _FAMILY_VERSION) if architecture.endswith("f") else version
 
 
 # --- the kernel ----------------------------------------------------------------------------------
