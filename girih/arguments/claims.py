@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundMemRef
-from girih.arguments.memory import ElementView, Memory, bytes_of, elements_of
+from girih.arguments.memory import ElementView, Memory, bytes_of, elements_of, strided
 from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
 
@@ -132,4 +131,4 @@ def _private(cluster: Cluster) -> NDArray[np.uint8]:
 def _read_only(claim: Claim) -> NDArray[np.uint8]:
     """The bytes of an array in the caller's memory."""
     assert claim.array is not None
-    return as_strided(claim.array, (claim.extent,), (claim.dtype.itemsize,), writeable=False).view(np.uint8)
+    return strided(claim.array, (claim.extent,), (claim.dtype.itemsize,), writeable=False).view(np.uint8)

@@ -13,11 +13,10 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.arguments.layout import check_dtype, check_strides, dtype_name, significant, stride_flaw, strides_for
-from girih.arguments.memory import elements_of
+from girih.arguments.memory import elements_of, strided
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
 from girih.arguments.views import as_array
 from girih.diagnostics import plural
@@ -209,12 +208,12 @@ def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 def _part(array: NDArray[Any], extent: int, offset: int, shape: Shape, strides: Shape) -> NDArray[Any]:
     """The elements of a memref in the memory of an array that reaches over `extent` elements."""
-    flat = as_strided(array, (extent,), (array.itemsize,))
+    flat = strided(array, (extent,), (array.itemsize,))
     return elements_of(flat[offset:], shape, strides)
 
 
 def _elements(array: NDArray[Any], extent: int) -> NDArray[np.bool_]:
     """The mask of an array's own elements among the `extent` elements of memory that it reaches over."""
     flags = np.zeros(extent, np.bool_)
-    as_strided(flags, array.shape, [stride // array.itemsize for stride in array.strides])[...] = True
+    strided(flags, array.shape, [stride // array.itemsize for stride in array.strides])[...] = True
     return flags

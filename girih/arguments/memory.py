@@ -7,6 +7,7 @@ marks of an element are looked at as one number as wide as the element, and not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,6 +27,13 @@ _WHOLE: dict[int, Any] = {size: np.ones(size, np.bool_).view(wide).reshape(()) f
 """The mark of an element whose bytes were all written."""
 
 
+def strided(array: Array, shape: Sequence[int], steps: Sequence[int], *, writeable: bool = True) -> Array:
+    """The memory of an array from its first element on in another shape; `steps` are in bytes, nothing is checked."""
+    # NumPy refuses to do it with dtypes such as float8_e5m2, whose name is none of its own.
+    plain = array.view(np.uint8) if array.itemsize == 1 else array
+    return as_strided(plain, shape, steps, writeable=writeable).view(array.dtype)
+
+
 def elements_of(flat: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """The entries of an array's elements out of a row with one entry for each element of a memory.
 
@@ -33,7 +41,7 @@ def elements_of(flat: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -
     """
     # A stride that leads to no second element may be larger than NumPy takes.
     steps = [stride * flat.itemsize if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
-    return as_strided(flat, shape, steps)
+    return strided(flat, shape, steps)
 
 
 def bytes_of(flags: Mask, shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> Mask:

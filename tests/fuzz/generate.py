@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.arguments.memory import strided
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, Module, Parameter, Slice, Value
@@ -100,7 +101,7 @@ class Argument:
             data = data + 1j * source.uniform(-1.0, 1.0, length)
         data = data.astype(dtype(element))
         steps = tuple(s * data.itemsize for s in self.strides)
-        return np.lib.stride_tricks.as_strided(data, self.shape, steps)
+        return strided(data, self.shape, steps)
 
 
 @dataclass(slots=True)

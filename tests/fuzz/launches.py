@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import girih
+from girih.arguments.memory import strided
 from girih.diagnostics import errors
 from girih.facts.findings import RUN_CODES
 from girih.interpreter.machine.numbers import dtype
@@ -46,7 +47,7 @@ def _memory(type: MemRef, source: random.Random, before: int = 0) -> tuple[Any, 
 
 def _array(type: MemRef, source: random.Random) -> Any:
     flat, strides, shape = _memory(type, source)
-    return np.lib.stride_tricks.as_strided(flat, shape, strides)
+    return strided(flat, shape, strides)
 
 
 def _group(type: GroupType, source: random.Random) -> Any:

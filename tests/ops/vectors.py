@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.arguments.memory import strided
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
 from girih.ir.types import BF16, F16, F32, F64, PARTS, GroupType, MemRef, Number, Type
@@ -194,7 +195,7 @@ def laid_out(type: MemRef, value: object) -> Array:
     extent = 1 + sum(max(n - 1, 0) * s for n, s in zip(source.shape, strides, strict=True))
     memory = np.zeros(extent, source.dtype)
     bytes_per_mode = [s * source.itemsize for s in strides]
-    found = np.lib.stride_tricks.as_strided(memory, source.shape, bytes_per_mode)
+    found = strided(memory, source.shape, bytes_per_mode)
     found[...] = source
     return found
 

@@ -7,9 +7,8 @@ which NumPy copies those that are wanted. Shapes, offsets and strides count elem
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from girih.arguments.memory import ElementView
+from girih.arguments.memory import ElementView, strided
 from girih.interpreter.machine.values import Array
 
 Ints = tuple[int, ...]
@@ -29,7 +28,7 @@ def windows(data: Array, shape: Ints, strides: Ints, *, writeable: bool = False)
     """
     span = span_of(shape, strides)
     size = data.itemsize
-    boxes = as_strided(
+    boxes = strided(
         data,
         (max(0, data.size - span + 1), *reversed(shape)),
         (size, *(stride * size for stride in reversed(strides))),
