@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from girih.arguments.layout import dtype_name
+from girih.arguments.scalars import DTYPES
 from girih.commands.parts.reference import (
     PSEUDO,
     codes_of_rules,
@@ -24,7 +26,9 @@ from girih.commands.parts.reference import (
     other_codes,
     spelling_of,
 )
+from girih.ir.floats import FORMATS
 from girih.ir.syntax import syntax
+from girih.ir.types import NUMBERS, PARTS, SCALARS, Boolean, Number, promotable
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
 from tools import coverage
@@ -185,7 +189,42 @@ def _page(title: str, names: Sequence[str], sections: Iterable[Sequence[str]]) -
 def _pseudo(name: str) -> list[str]:
     """The section of functions, parameters or types, which have rules without being instructions."""
     restrictions = _restrictions(codes_of_rules(LANGUAGE, name))
-    return [f"## {name}", "", PSEUDO[name], "", *restrictions, "", *_programs(name)]
+    more = _scalar_types() if name == "type" else []
+    return [f"## {name}", "", PSEUDO[name], "", *more, *restrictions, "", *_programs(name)]
+
+
+def _scalar_types() -> list[str]:
+    """The table of the scalar types, with what each promotes to, and what it leaves to say."""
+    rows = []
+    for name, type in SCALARS.items():
+        wider = [to for to in NUMBERS.values() if isinstance(type, Number) and type != to and promotable(type, to)]
+        size, promotes = DTYPES[type].itemsize, " ".join(f"`{to}`" for to in wider)
+        rows.append((f"`{name}`", str(size), _values_of(type), f"`{dtype_name(DTYPES[type])}`", promotes))
+    return [*table(["scalar type", "bytes", "values", "NumPy", "promotes to"], rows), "", *EIGHT_BITS.split("\n"), ""]
+
+
+EIGHT_BITS = """\
+A type promotes to another one if all its values are exact there.
+
+`f8e4m3` and `f8e5m2` are the floats of eight bits of OCP OFP8. They are in memrefs, groups, parameters, constants, and
+matrices of use `matrix_a` and `matrix_b`; they are loaded and stored, `cast`, `bitcast`, and multiplied by
+`cooperative_matrix_mul_add`, two of either type, with an accumulator of `f32`. Arithmetic, comparisons, functions, sums
+over a subgroup, atomics and the collective linear algebra refuse them: cast to `f16` or `f32` first, and back at the
+end. A cast to them rounds to nearest even and then saturates, infinities too; NaN stays NaN. A constant that is too
+large is an error, and so is an infinity of `f8e4m3`, which has none."""
+
+
+def _values_of(type: Number | Boolean) -> str:
+    """The values of a scalar type, in words."""
+    if isinstance(type, Boolean):
+        return "true and false"
+    if type.family == "integer":
+        return f"integers of {8 * type.size} bits"
+    part = PARTS.get(type, type)
+    format = FORMATS[part]
+    infinity = "" if format.infinite else ", no infinity"
+    words = f"{format.precision} significant bits, up to {format.largest:.5g}{infinity}"
+    return words if part is type else f"real and imaginary part of {part}"
 
 
 def _instruction(mnemonic: str) -> list[str]:

@@ -7,7 +7,7 @@ numbers too. Booleans are not numbers. A finite value that would become infinite
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any
 
 import ml_dtypes
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.arguments.report import ArgumentPlace, ArgumentReport
-from girih.ir.types import BOOL, NUMBERS, Boolean, Number
+from girih.ir.floats import FORMATS, rounded
+from girih.ir.types import BOOL, EIGHT_BIT_FLOATS, NUMBERS, PARTS, Boolean, Number
 
 PythonNumber = bool | int | float | complex
 
@@ -26,6 +27,8 @@ DTYPES: dict[Number | Boolean, np.dtype[Any]] = {
     NUMBERS["i32"]: np.dtype(np.int32),
     NUMBERS["i64"]: np.dtype(np.int64),
     NUMBERS["index"]: np.dtype(np.int64),
+    NUMBERS["f8e4m3"]: np.dtype(ml_dtypes.float8_e4m3fn),
+    NUMBERS["f8e5m2"]: np.dtype(ml_dtypes.float8_e5m2),
     NUMBERS["bf16"]: np.dtype(ml_dtypes.bfloat16),
     NUMBERS["f16"]: np.dtype(np.float16),
     NUMBERS["f32"]: np.dtype(np.float32),
@@ -50,7 +53,7 @@ _WORDS = {
 _FROM_DTYPE: dict[str, Callable[[Any], PythonNumber]] = {
     "bool": bool,
     **{f"{sign}int{bits}": int for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    **dict.fromkeys(("float16", "bfloat16", "float32", "float64"), float),
+    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"), float),
     **dict.fromkeys(("complex64", "complex128"), complex),
 }
 
@@ -104,6 +107,11 @@ def _convert(type: Number | Boolean, number: PythonNumber) -> NDArray[Any] | Non
     except OverflowError:
         return None
     source = exact if type.family == "complex" else exact.real
+    if type in EIGHT_BIT_FLOATS:
+        if isinf(exact.real) and not FORMATS[type].infinite:
+            return None
+        # ml_dtypes rounds to float32 first, and makes NaN of what is too large where there is no infinity.
+        source = rounded(exact.real, type)
     with np.errstate(all="ignore"):
         result = np.array(source).astype(dtype).reshape(1, 1, 1)
     widened = complex(result[0, 0, 0])
@@ -146,4 +154,5 @@ def _range(type: Number | Boolean) -> str:
     finfo: Any = ml_dtypes.finfo
     limit = finfo(dtype).max
     parts = " in each part" if isinstance(type, Number) and type.family == "complex" else ""
-    return f"magnitudes up to {float(limit):.8g}{parts}"
+    infinities = "" if isinstance(type, Boolean) or FORMATS[PARTS.get(type, type)].infinite else ", no infinities"
+    return f"magnitudes up to {float(limit):.8g}{parts}{infinities}"

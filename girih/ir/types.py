@@ -47,6 +47,8 @@ I16 = Number("i16", "integer", 2)
 I32 = Number("i32", "integer", 4)
 I64 = Number("i64", "integer", 8)
 INDEX = Number("index", "integer", 8)
+F8E4M3 = Number("f8e4m3", "floating", 1)
+F8E5M2 = Number("f8e5m2", "floating", 1)
 BF16 = Number("bf16", "floating", 2)
 F16 = Number("f16", "floating", 2)
 F32 = Number("f32", "floating", 4)
@@ -54,11 +56,14 @@ F64 = Number("f64", "floating", 8)
 C32 = Number("c32", "complex", 8)
 C64 = Number("c64", "complex", 16)
 
-NUMBERS = {t.name: t for t in (I8, I16, I32, I64, INDEX, BF16, F16, F32, F64, C32, C64)}
+NUMBERS = {t.name: t for t in (I8, I16, I32, I64, INDEX, F8E4M3, F8E5M2, BF16, F16, F32, F64, C32, C64)}
 """Every number type by name."""
 
 SCALARS: dict[str, Number | Boolean] = {**NUMBERS, "bool": BOOL}
 """Every scalar type by name."""
+
+EIGHT_BIT_FLOATS = frozenset((F8E4M3, F8E5M2))
+"""The types of OCP OFP8: they are stored, moved, cast and multiplied as matrices, but not computed with otherwise."""
 
 PARTS = {C32: F32, C64: F64}
 """The type of the real and imaginary part of a complex type."""
@@ -70,6 +75,8 @@ _PROMOTIONS = {
     "i32": "i32 i64 index f64 c64",
     "i64": "i64",
     "index": "index",
+    "f8e4m3": "f8e4m3 bf16 f16 f32 f64 c32 c64",
+    "f8e5m2": "f8e5m2 bf16 f16 f32 f64 c32 c64",
     "bf16": "bf16 f32 f64 c32 c64",
     "f16": "f16 f32 f64 c32 c64",
     "f32": "f32 f64 c32 c64",

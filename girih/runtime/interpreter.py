@@ -8,7 +8,7 @@ from girih.interpreter.executor import InterpreterExecutor
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
-from girih.ir.types import F32, SCALARS, Boolean, MatrixScope, Number
+from girih.ir.types import EIGHT_BIT_FLOATS, F32, SCALARS, Boolean, MatrixScope, Number
 from girih.runtime.device import ExecutionSummary
 
 
@@ -35,6 +35,8 @@ class InterpreterDevice:
 
 def _of_type(type: Number | Boolean) -> str:
     """The type in which NumPy computes for a scalar type, in words."""
+    if type in EIGHT_BIT_FLOATS:
+        return f"{dtype(type)} of NumPy, products of matrices in float32"
     # NumPy computes these in float32, and every other type as it is.
     rounded = isinstance(type, Number) and type.family != "integer" and type.size < F32.size
     return f"{dtype(type)} of NumPy" + (", rounded after every operation" if rounded else "")

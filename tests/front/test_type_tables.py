@@ -12,15 +12,19 @@ import pytest
 
 from girih import check
 from girih.diagnostics import errors
+from girih.ir.types import NUMBERS as TYPES
+from girih.ir.types import promotable
 
 FAMILIES = {
     "bool": "boolean",
     **dict.fromkeys(("i8", "i16", "i32", "i64", "index"), "integer"),
+    **dict.fromkeys(("f8e4m3", "f8e5m2"), "stored"),
     **dict.fromkeys(("bf16", "f16", "f32", "f64"), "floating"),
     **dict.fromkeys(("c32", "c64"), "complex"),
 }
 NUMBERS = [name for name in FAMILIES if name != "bool"]
 PARTS = {"c32": "f32", "c64": "f64"}
+KINDS = {"stored": "floating"}
 LITERALS = {"boolean": "true", "integer": "1", "floating": "1.0", "complex": "[1.0, 0.0]"}
 
 NUMBER = "integer floating complex"
@@ -74,11 +78,16 @@ def accepted_in_parallel(parameters: str, body: str) -> bool:
 
 
 def matrix(type: str) -> str:
-    return f"coopmatrix<{type} x 16 x 8, matrix_acc>"
+    use = "matrix_a" if FAMILIES[type] == "stored" else "matrix_acc"
+    return f"coopmatrix<{type} x 16 x 8, {use}>"
+
+
+def kind(type: str) -> str:
+    return KINDS.get(FAMILIES[type], FAMILIES[type])
 
 
 def constant(type: str) -> str:
-    return f"%a = constant {LITERALS[FAMILIES[type]]} : {matrix(type)}\n"
+    return f"%a = constant {LITERALS[kind(type)]} : {matrix(type)}\n"
 
 
 def agree(found: dict[str, bool], expected: dict[str, bool]) -> None:
@@ -152,8 +161,8 @@ def test_casts_of_use(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("type", FAMILIES)
 def test_kinds_of_constants(type: str) -> None:
-    found = {kind: accepted("", f"%c = constant {text} : {type}") for kind, text in LITERALS.items()}
-    agree(found, {kind: kind == FAMILIES[type] for kind in LITERALS})
+    found = {name: accepted("", f"%c = constant {text} : {type}") for name, text in LITERALS.items()}
+    agree(found, {name: name == kind(type) for name in LITERALS})
 
 
 @pytest.mark.parametrize("source", PROMOTIONS)
@@ -167,6 +176,15 @@ def test_promotion(source: str) -> None:
     agree({t: axpby(t) for t in NUMBERS}, allowed)
 
 
+def test_promotion_of_what_is_stored_only() -> None:
+    """No instruction asks for it but by refusing: the relation itself is looked at."""
+    wider = ("bf16", "f16", "f32", "f64", "c32", "c64")
+    for source in (t for t in NUMBERS if FAMILIES[t] == "stored"):
+        for target in NUMBERS:
+            assert promotable(TYPES[source], TYPES[target]) == (target == source or target in wider), (source, target)
+            assert promotable(TYPES[target], TYPES[source]) == (target == source), (source, target)
+
+
 @pytest.mark.parametrize("first", PROMOTIONS)
 def test_products_promote_one_operand_to_the_other(first: str) -> None:
     def larger(second: str) -> str:
@@ -177,7 +195,7 @@ def test_products_promote_one_operand_to_the_other(first: str) -> None:
         parameters = f"%A: memref<{first} x 4x8>, %B: memref<{second} x 8x5>, %C: memref<{wide} x 4x5>, %a: {wide}"
         return accepted(parameters, "gemm %a, %A, %B, %a, %C")
 
-    comparable = {t: t in PROMOTIONS[first].split() or first in PROMOTIONS[t].split() for t in NUMBERS}
+    comparable = {t: t in PROMOTIONS[first].split() or first in PROMOTIONS.get(t, "").split() for t in NUMBERS}
     agree({t: gemm(t) for t in NUMBERS}, comparable)
 
 

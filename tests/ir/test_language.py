@@ -77,7 +77,7 @@ def test_it_has_no_other_instructions_and_types() -> None:
     assert codes("func @f(%c: bool) {\n}\n") == ["type.unknown"]
     (fault,) = read("func @f(%c: bool) {\n}\n")[1]
     assert fault.hint == "the types are " + ", ".join(
-        ["i8", "i16", "i32", "i64", "index", "bf16", "f16", "f32", "f64", "c32", "c64", "memref"]
+        ["i8", "i16", "i32", "i64", "index", "f8e4m3", "f8e5m2", "bf16", "f16", "f32", "f64", "c32", "c64", "memref"]
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from girih.arguments.arrays import ParameterSpec, bind
 from girih.diagnostics import Diagnostic, LaunchError
-from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, I8, I16, I32, I64, INDEX, Type
+from girih.ir.types import BF16, BOOL, C32, C64, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, INDEX, Type
 
 
 def spec(type: Type) -> ParameterSpec:
@@ -34,6 +34,10 @@ def problem(type: Type, value: object) -> Diagnostic:
         (INDEX, 5, np.int64(5)),
         (F16, 2, np.float16(2)),
         (BF16, 0.5, ml_dtypes.bfloat16(0.5)),
+        (F8E4M3, 464, ml_dtypes.float8_e4m3fn(448)),
+        (F8E4M3, 1.0625 + 2.0**-40, ml_dtypes.float8_e4m3fn(1.125)),
+        (F8E5M2, float("-inf"), ml_dtypes.float8_e5m2(-np.inf)),
+        (F8E5M2, ml_dtypes.float8_e4m3fn(1.125), ml_dtypes.float8_e5m2(1.0)),
         (F32, 0.1, np.float32(0.1)),
         (F32, np.float64(0.1), np.float32(0.1)),
         (F32, ml_dtypes.bfloat16(1.5), np.float32(1.5)),
@@ -67,6 +71,9 @@ def test_nan_stays_nan() -> None:
         (I8, 128, "128 does not fit i8, which holds -128 to 127"),
         (I32, np.int64(2**31), "does not fit i32"),
         pytest.param(I64, 10**5000, "an integer of 16610 bits does not fit i64", id="giant"),
+        (F8E4M3, 464.5, "464.5 does not fit f8e4m3, which holds magnitudes up to 448, no infinities"),
+        (F8E4M3, -np.inf, "-inf does not fit f8e4m3, which holds magnitudes up to 448, no infinities"),
+        (F8E5M2, 61440.0, "61440.0 does not fit f8e5m2, which holds magnitudes up to 57344"),
         (F16, 65520.0, "65520.0 does not fit f16, which holds magnitudes up to 65504"),
         (BF16, 3.4e38, "3.3895314e+38"),
         (F32, 1e39, "does not fit f32"),

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from girih.front.text.spelling import FOREIGN_INSTRUCTIONS, FOREIGN_TYPES, INSTEAD, OPERAND_FAMILIES, OPERATORS
 from girih.ir.core import Op, Value
-from girih.ir.types import ERROR, SCALARS, Boolean, CoopMatrix, Number, Type, element_type
+from girih.ir.types import EIGHT_BIT_FLOATS, ERROR, SCALARS, Boolean, CoopMatrix, Number, Type, element_type
 
 Ops = Mapping[str, type[Op]]
 
@@ -111,6 +111,8 @@ def _refusal(mnemonic: str, types: Collection[Type]) -> str | None:
         return SCALE if any(isinstance(type_, CoopMatrix) for type_ in types) else CONVERT
     for type_ in types:
         component = element_type(type_)
+        if component in EIGHT_BIT_FLOATS:
+            return f"`{mnemonic}` takes no {type_}: `cast` it to f16 or f32 first"
         family = component.family if isinstance(component, Number) else "bool"
         if family not in OPERAND_FAMILIES[mnemonic] or (mnemonic in _COMPARING and isinstance(type_, CoopMatrix)):
             return f"`{mnemonic}` takes no {type_}: see `girih explain {mnemonic}`"

@@ -5,6 +5,7 @@ Guarantees:
   a result may be an operand itself where the operation is a no-op.
 - The dtype of a result is `dtype(type)` of its type in the language; both operands of an operation have one type.
 - Every operation rounds once to its type, f16 and bf16 included; integers are two's complement and wrap around.
+- f8e4m3 and f8e5m2 take part in casts and as factors of products alone.
 - Nothing here sets NumPy's error state, because that costs more than the operation on one element. The caller holds
   `with quiet():` around a run of calls; outside of it the results are the same, but NumPy may warn.
 - Integer division by zero and shifts by a negative or too large width give 0; finding them is the caller's work.
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from girih.diagnostics import InternalError
 from girih.facts.turns import LN2_IN_TURNS, TURN_BITS
 from girih.ir import types
+from girih.ir.floats import FORMATS, eight_bits
 from girih.ir.types import Boolean, Number
 
 Array = npt.NDArray[Any]
@@ -36,6 +38,8 @@ DTYPES: dict[Scalar, np.dtype[Any]] = {
     types.I32: np.dtype(np.int32),
     types.I64: np.dtype(np.int64),
     types.INDEX: np.dtype(np.int64),
+    types.F8E4M3: np.dtype(ml_dtypes.float8_e4m3fn),
+    types.F8E5M2: np.dtype(ml_dtypes.float8_e5m2),
     types.BF16: np.dtype(ml_dtypes.bfloat16),
     types.F16: np.dtype(np.float16),
     types.F32: np.dtype(np.float32),
@@ -48,6 +52,8 @@ DTYPES: dict[Scalar, np.dtype[Any]] = {
 # Looking up by name is five times as fast as by type, whose hash Python computes anew each time.
 _DTYPES_BY_NAME = {str(type): found for type, found in DTYPES.items()}
 _BFLOAT16 = DTYPES[types.BF16]
+_EIGHT_BITS = frozenset(DTYPES[type] for type in types.EIGHT_BIT_FLOATS)
+_THROUGH_SINGLE = _EIGHT_BITS | {_BFLOAT16}
 _INT64 = DTYPES[types.I64]
 _FLOAT32 = DTYPES[types.F32]
 _FLOAT64 = DTYPES[types.F64]
@@ -260,10 +266,13 @@ def cast(array: Array, source: Number, target: Number) -> Array:
     """The values of `array`, of type `source`, in type `target` (003 "Cast"); equal types give the array itself.
 
     Integers wrap around; floats become integers by truncation, saturating, NaN giving 0; everything that becomes a
-    float or complex rounds once, to nearest even. Raises InternalError for complex to real, which 003 forbids.
+    float or complex rounds once, to nearest even; floats of eight bits saturate then, NaN stays NaN. Raises
+    InternalError for complex to real, which 003 forbids.
     """
     if source == target:
         return array
+    if source in types.EIGHT_BIT_FLOATS:
+        return cast(array.astype(_FLOAT32), types.F32, target)
     conversion = _CONVERSIONS.get((source.family, target.family))
     if conversion is None:
         raise InternalError(f"cast from {source} to {target}")
@@ -289,6 +298,8 @@ def _to_integer(array: Array, target: Number) -> Array:
 
 def _to_floating(array: Array, target: Number) -> Array:
     """Round integers or floats once to a floating type."""
+    if target in types.EIGHT_BIT_FLOATS:
+        return _to_eight_bits(array, target)
     if target.name != "bf16":
         return array.astype(dtype(target), copy=False)
     # ml_dtypes goes through f32, which would round f64, i32 and i64 twice.
@@ -297,6 +308,29 @@ def _to_floating(array: Array, target: Number) -> Array:
     if array.dtype == _FLOAT64 or array.dtype == np.int32:
         return _double_to_bfloat16(array.astype(_FLOAT64, copy=False))
     return array.astype(_FLOAT32, copy=False).astype(_BFLOAT16)
+
+
+def _to_eight_bits(array: Array, target: Number) -> Array:
+    """Round integers or floats once to a float of eight bits, and saturate."""
+    if array.dtype != _FLOAT32:
+        # f32 holds bf16, f16 and narrow integers exactly; the last bit of what it does not hold stands for the rest.
+        wide = _round_to_odd(array) if array.dtype == _INT64 else array
+        array = _single_to_odd(wide.astype(_FLOAT64)) if wide.itemsize > 2 else wide.astype(_FLOAT32)
+    largest = _FLOAT32.type(FORMATS[target].largest)
+    # ml_dtypes makes infinities or NaN of what is too large; this keeps NaN.
+    result: Array = np.clip(array, -largest, largest).astype(dtype(target))
+    return result
+
+
+def _single_to_odd(array: Array) -> Array:
+    """f64 to f32, where what does not fit sets the last bit, so that rounding again to fewer bits is right."""
+    single = array.astype(_FLOAT32)
+    back = single.astype(_FLOAT64)
+    away = np.nextafter(single, _FLOAT32.type(0))
+    towards_zero = np.where(np.absolute(back) > np.absolute(array), away, single)
+    bits = np.ascontiguousarray(towards_zero).view(np.uint32)
+    bits |= (back != array) & ~np.isnan(array)
+    return bits.view(_FLOAT32)
 
 
 def _double_to_bfloat16(array: Array) -> Array:
@@ -349,6 +383,8 @@ def constant(value: bool | int | float | complex, type: Scalar) -> Array:
         raise InternalError(f"the constant {value!r} for the type {type}")
     if type.family == "integer" and not _INTEGER_LIMITS[type.size][0] <= value.real <= _INTEGER_LIMITS[type.size][1]:
         raise InternalError(f"the constant {value!r} out of the range of {type}")
+    if type in types.EIGHT_BIT_FLOATS:
+        return np.full((1, 1, 1), eight_bits(value.real, type, saturated=False), np.uint8).view(dtype(type))
     return cast(np.full((1, 1, 1), value, dtype(source)), source, type)
 
 
@@ -499,7 +535,7 @@ def _complex_matmul(a: Array, b: Array, accumulator: Number) -> Array:
 def _operand(a: Array, accumulator: Number) -> Array:
     wanted = dtype(accumulator)
     if a.dtype != wanted:
-        real = a.astype(_FLOAT32) if a.dtype == _BFLOAT16 else a
+        real = a.astype(_FLOAT32) if a.dtype in _THROUGH_SINGLE else a
         return real.astype(wanted, copy=False)
     # Without a contiguous axis NumPy may multiply by plain loops, far slower than copying first.
     row, column = a.strides[-2:]

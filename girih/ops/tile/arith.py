@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import replace
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, literal, node, op, operand, result
+from girih.ir.floats import FORMATS, rounded
 from girih.ir.kinds import BOOLEAN, CARRIED, NUMBER, NUMBER_OR_COOPMATRIX
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import element, scope, shape, type_of, use
-from girih.ir.types import BF16, F16, F32, PARTS, Boolean, CoopMatrix, Number, Use, element_type
+from girih.ir.types import PARTS, Boolean, CoopMatrix, Number, Use, element_type
 from girih.ops.tile.language import TILE
+from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Holds, Satisfies
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import Term
@@ -68,8 +69,10 @@ def _no_zero_divisor() -> Row:
 
 def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Binary]:
     declared = family(TILE, Binary, mnemonic, doc, Where.MIXED, BINARY, "a , b : result")
+    computes = (computes_row(mnemonic, "a", "b"),) if allowed in (_ANY_NUMBER, _REAL) else ()
     TILE.rules(
         declared,
+        *computes,
         Row("same", "a b", equal(type_of("a"), type_of("b")), "both operands have one type", BINARY, _convert_hint),
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", BINARY),
         Row(
@@ -142,8 +145,10 @@ def _unary(mnemonic: str, allowed: Satisfies, doc: str, *, part: bool = False) -
     came = Holds(words, _part, lambda s: f"{s.op.a.type} gives {s.op.result.type}")
     same = equal(type_of("result"), type_of("a"))
     says = words if part else "the result has the type of `a`"
+    computes = (computes_row(mnemonic, "a"),) if allowed is _ANY_NUMBER else ()
     TILE.rules(
         declared,
+        *computes,
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", UNARY),
         Row("result_type", "result a", came if part else same, says, UNARY),
     )
@@ -177,7 +182,11 @@ class Comparison(Op):
 def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comparison]:
     declared = family(TILE, Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result")
     same = equal(type_of("a"), type_of("b"))
-    TILE.rules(declared, Row("same", "a b", same, "both operands have one type", COMPARISON, _convert_hint))
+    TILE.rules(
+        declared,
+        computes_row(mnemonic, "a", "b"),
+        Row("same", "a b", same, "both operands have one type", COMPARISON, _convert_hint),
+    )
     if allowed is not None:
         says = f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}"
         TILE.rules(declared, Row("type", "a", allowed, says, COMPARISON))
@@ -197,7 +206,8 @@ class Cast(Op):
     """The value in another number type; that of a cooperative matrix, component by component.
 
     What becomes a floating or complex number is rounded to nearest even. A floating-point number becomes an integer by
-    truncation; too large ones become the largest or smallest integer, NaN becomes 0. Integers wrap around.
+    truncation; too large ones become the largest or smallest integer, NaN becomes 0. Integers wrap around. What is
+    too large for f8e4m3 or f8e5m2, infinities included, becomes the largest finite number; NaN stays NaN.
     """
 
     a: Value = operand(NUMBER_OR_COOPMATRIX, "what to convert")
@@ -303,17 +313,14 @@ def _literal_hint(s: Subject) -> str | None:
     return None
 
 
-LARGEST = {BF16: float.fromhex("0x1.fep127"), F16: 65504.0, F32: struct.unpack("f", b"\xff\xff\x7f\x7f")[0]}
-"""The largest finite value of the floating types narrower than f64."""
-
-
 def _overflows(value: float, type: Number) -> bool:
-    """Whether a finite value rounds to infinity: from half a unit in the last place past the largest value on."""
-    largest = LARGEST.get(type)
-    if largest is None or not math.isfinite(value):
-        return False
-    unit = math.ulp(largest) * 2.0 ** (52 - {BF16: 7, F16: 10, F32: 23}[type])
-    return bool(abs(value) >= largest + unit / 2)
+    """Whether a finite value is too large for a type, once rounded."""
+    return math.isfinite(value) and math.isinf(rounded(value, type))
+
+
+def _lacks(value: float, type: Number) -> bool:
+    """Whether a value is an infinity that a type does not have."""
+    return math.isinf(value) and not FORMATS[type].infinite
 
 
 def _in_range(s: Subject) -> bool:
@@ -328,7 +335,22 @@ def _in_range(s: Subject) -> bool:
         return bool(least <= value < 2 ** (8 * type_.size - 1))
     part = PARTS.get(type_, type_)
     parts = (value.real, value.imag) if wanted == "complex" else (value,)
-    return not any(_overflows(v, part) for v in parts)
+    return not any(_overflows(v, part) or _lacks(v, part) for v in parts)
+
+
+def _range_came(s: Subject) -> str:
+    type_, value = element_type(s.op.result.type), s.op.value
+    if type_ in FORMATS and _lacks(value, type_):
+        return f"{type_} has no infinity"
+    return f"{value} does not fit {type_}"
+
+
+def _range_hint(s: Subject) -> str | None:
+    type_ = element_type(s.op.result.type)
+    if not isinstance(type_, Number) or type_.family == "integer":
+        return None
+    part = PARTS.get(type_, type_)
+    return f"the largest {part} is {FORMATS[part].largest!r}"
 
 
 TILE.rules(
@@ -336,7 +358,6 @@ TILE.rules(
     Row("literal", "value result", Holds("the literal fits the type", lambda s: len(set(_literal_family(s))) == 1,
         lambda s: "{} literal for {} type".format(*map(_article, _literal_family(s)))),
         "a boolean, integer, floating or complex type takes a literal of its own kind", CONSTANT, _literal_hint),
-    Row("range", "value result", Holds("the literal is in the range of the type", _in_range,
-        lambda s: f"{s.op.value} does not fit {element_type(s.op.result.type)}"),
-        "the constant is in the range of its type", '003 "Constants"'),
+    Row("range", "value result", Holds("the literal is in the range of the type", _in_range, _range_came),
+        "the constant is in the range of its type", '003 "Constants"', _range_hint),
 )  # fmt: skip

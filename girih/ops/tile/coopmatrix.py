@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -11,10 +12,12 @@ from girih.ir.kinds import COOPMATRIX, INDEXES, NUMBER, matrix, memref_of_order
 from girih.ir.predicates import Comparable, Promotable, equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import columns, component, element, promote, rows, scope, shape, subgroup_size, type_of, use
-from girih.ir.types import CoopMatrix, MatrixScope, Number, Use, element_type
+from girih.ir.types import F16, F32, CoopMatrix, MatrixScope, Number, Use, element_type
+from girih.ir.types import promote as promoted
 from girih.ops.tile.coopmatrix_layout import layout_of
 from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import SCOPES, SEMANTICS, Scope, Semantics
+from girih.ops.tile.stored import STORED, computes_row, is_stored_only
 from girih.rules.predicates import Divides, Holds, Satisfies, at_least
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import Term, computed, held, number
@@ -155,7 +158,12 @@ class CooperativeMatrixAtomicLoad(AtomicAccess):
     result: Value = result(COOPMATRIX, "the tile")
 
 
-TILE.rules(CooperativeMatrixAtomicLoad, _element_row("result", ATOMIC_LOAD), _subgroup_row("result", ATOMIC_LOAD))
+TILE.rules(
+    CooperativeMatrixAtomicLoad,
+    computes_row("cooperative_matrix_atomic_load", "memory", "result"),
+    _element_row("result", ATOMIC_LOAD),
+    _subgroup_row("result", ATOMIC_LOAD),
+)
 
 ATOMIC_STORE = '003 "Cooperative matrix atomic store"'
 
@@ -170,7 +178,12 @@ class CooperativeMatrixAtomicStore(AtomicAccess):
     column: Value = operand(INDEXES, "first column of the tile in the memref")
 
 
-TILE.rules(CooperativeMatrixAtomicStore, _element_row("matrix", ATOMIC_STORE), _subgroup_row("matrix", ATOMIC_STORE))
+TILE.rules(
+    CooperativeMatrixAtomicStore,
+    computes_row("cooperative_matrix_atomic_store", "matrix", "memory"),
+    _element_row("matrix", ATOMIC_STORE),
+    _subgroup_row("matrix", ATOMIC_STORE),
+)
 
 ATOMIC_UPDATE = '003 "Cooperative matrix atomic update"'
 
@@ -196,6 +209,7 @@ def _matrix_update(mnemonic: str, doc: str, *more: Row) -> type[MatrixAtomicUpda
     same = equal(type_of("result"), type_of("matrix"))
     TILE.rules(
         declared,
+        computes_row(mnemonic, "matrix", "memory"),
         _element_row("matrix", ATOMIC_UPDATE),
         _subgroup_row("matrix", ATOMIC_UPDATE),
         Row("result_type", "result matrix", same, "the result has the type of the matrix", ATOMIC_UPDATE),
@@ -382,6 +396,31 @@ class CooperativeMatrixMulAdd(Op):
     result: Value = result(matrix(Use.ACC), "M x N")
 
 
+_COMPARABLE = Comparable(component("a"), component("b"))
+
+
+def _both_eight_bits(s: Subject) -> bool:
+    return is_stored_only(s.op.a) and is_stored_only(s.op.b)
+
+
+def _eight_bits_together(s: Subject) -> bool:
+    if _both_eight_bits(s):
+        return bool(component("c").value(s) == F32)
+    return not is_stored_only(s.op.a) and not is_stored_only(s.op.b)
+
+
+def _components_came(s: Subject) -> str:
+    return ", ".join(f"component_type({name}) is {component(name).value(s)}" for name in ("a", "b", "c"))
+
+
+def _eight_bits_hint(s: Subject) -> str:
+    if _both_eight_bits(s):
+        return f"take an accumulator of f32: {replace(s.op.c.type, component=F32)}"
+    factor, other = (s.op.a, s.op.b) if is_stored_only(s.op.a) else (s.op.b, s.op.a)
+    wanted = promoted(factor.type.component, other.type.component) or F16
+    return f"cast to f16 or f32 first: `%wide = cast %{factor.name} : {replace(factor.type, component=wanted)}`"
+
+
 TILE.rules(
     CooperativeMatrixMulAdd,
     _rows_multiple("a", MUL_ADD),
@@ -391,7 +430,11 @@ TILE.rules(
     Row("m", "a c", equal(rows("c"), rows("a")), "rows of c equal rows of a", MUL_ADD),
     Row("n", "b c", equal(columns("c"), columns("b")), "columns of c equal columns of b", MUL_ADD),
     Row("shape", "result c", equal(shape("result"), shape("c")), "the result has the shape of c", MUL_ADD),
-    Row("promote", "a b", Comparable(component("a"), component("b")),
+    Row("f8", "a b c", Holds("a and b are both f8e4m3 or f8e5m2 and component_type(c) = f32, or neither is",
+        _eight_bits_together, _components_came),
+        "matrices of f8e4m3 and f8e5m2 are multiplied with each other and added up in f32", STORED, _eight_bits_hint),
+    Row("promote", "a b", Holds(f"{_COMPARABLE.text}, or both are f8e4m3 or f8e5m2",
+        lambda s: _both_eight_bits(s) or _COMPARABLE.holds(s), _COMPARABLE.came),
         "the component type of `a` or `b` promotes to the other", MUL_ADD),
     Row("component_type", "a b c", Promotable(promote(component("a"), component("b")), component("c")),
         "the type of the product promotes to the component type of c", MUL_ADD),
@@ -415,6 +458,7 @@ class CooperativeMatrixScale(Op):
 
 TILE.rules(
     CooperativeMatrixScale,
+    computes_row("cooperative_matrix_scale", "a", "matrix"),
     Row("component_type", "a matrix", equal(type_of("a"), component("matrix")),
         "the number has the component type of the matrix", SCALE),
     Row("result_type", "result matrix", equal(type_of("result"), type_of("matrix")),
@@ -444,6 +488,7 @@ def _reduce(mnemonic: str, doc: str, *more: Row) -> type[Reduce]:
     declared = family(TILE, Reduce, mnemonic, doc, Where.SPMD, REDUCE, "a : result", tangled=True)
     TILE.rules(
         declared,
+        computes_row(mnemonic, "a"),
         _rows_multiple("a", REDUCE),
         same_scope("result", "a"),
         Row("shape", "result", equal(shape("result"), computed("the reduced shape", _reduced)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from girih.diagnostics import nearest, plural
 from girih.ir.core import Dictionary, Entry, Parameter, Region
@@ -14,9 +15,20 @@ from girih.ir.predicates import WithinLimit
 from girih.ir.print import show_attribute
 from girih.ir.surroundings import Subject
 from girih.ir.terms import limit
-from girih.ir.types import AddressSpace, CoopMatrix, Extent, GroupType, MemRef, packed_strides
+from girih.ir.types import (
+    EIGHT_BIT_FLOATS,
+    F32,
+    AddressSpace,
+    CoopMatrix,
+    Extent,
+    GroupType,
+    MemRef,
+    Use,
+    packed_strides,
+)
 from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import Alloca, LifetimeStop
+from girih.ops.tile.stored import STORED
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import computed, show
@@ -356,6 +368,16 @@ def _components(s: Subject) -> int:
     return rows * columns
 
 
+def _accumulates(s: Subject) -> bool:
+    return _matrix(s).use is not Use.ACC or _matrix(s).component not in EIGHT_BIT_FLOATS
+
+
+def _accumulator_hint(s: Subject) -> str:
+    matrix = _matrix(s)
+    sums = replace(matrix, component=F32)
+    return f"accumulate in {sums}, and `cast` it to {replace(matrix, use=Use.A)} where it is stored"
+
+
 TILE.rules(
     "type",
     Row("shape", "", Holds("no mode has a negative size",
@@ -381,6 +403,10 @@ TILE.rules(
     Row("matrix_shape", "", Holds("rows ≥ 1 and columns ≥ 1",
         lambda s: _matrix(s).rows >= 1 and _matrix(s).columns >= 1, lambda s: f"the type is {s.op}"),
         "a cooperative matrix has at least one row and one column", COOPMATRIX),
+    Row("f8", "", Holds("use(matrix) is matrix_a or matrix_b, or its components are neither f8e4m3 nor f8e5m2",
+        _accumulates, lambda s: f"the type is {s.op}"),
+        "an accumulator does not have components of f8e4m3 or f8e5m2, which nothing is added up in", STORED,
+        _accumulator_hint),
     Row("matrix_size", "", WithinLimit(
         computed("rows * columns", _components), limit("matrix_components"),
         lambda s, size, most: f"the type is {s.op}, which has {size} components, more than {most}"),

@@ -10,6 +10,7 @@ from girih.ir.surroundings import Subject
 from girih.ir.terms import columns, element, order, promote, rows, shape
 from girih.ir.types import MemRef, Number
 from girih.ops.tile.language import TILE
+from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Holds, When, at_least
 from girih.rules.row import Row
 from girih.rules.terms import Term
@@ -69,6 +70,7 @@ class Axpby(Op):
 
 TILE.rules(
     Axpby,
+    computes_row("axpby", "alpha", "a", "beta", "b"),
     Row("shape", "a b", equal(shape("b"), shape("a", "transpose")), "b has the shape of op(a)", AXPBY),
     *scaling(AXPBY, element("a"), "b"),
 )
@@ -94,6 +96,7 @@ class Cumsum(Op):
 
 TILE.rules(
     Cumsum,
+    computes_row("cumsum", "alpha", "a", "beta", "b"),
     Row("order", "a", at_least(order("a"), 1), "a has a mode to sum along", CUMSUM),
     Row("mode", "mode a", Holds("0 ≤ mode < order(a)", lambda s: order("a").value(s) == 0 or _mode_exists(s),
         lambda s: f"mode is {s.op.mode}, order(a) is {order('a').value(s)}"),
@@ -119,6 +122,7 @@ class Sum(Op):
 
 TILE.rules(
     Sum,
+    computes_row("sum", "alpha", "a", "beta", "b"),
     Row("order", "a b", Holds("order(a) = order(b) + 1", lambda s: order("a").value(s) == order("b").value(s) + 1,
         lambda s: f"order(a) is {order('a').value(s)}, order(b) is {order('b').value(s)}"),
         "a has one mode more than b", SUM),
@@ -145,6 +149,7 @@ class Gemm(Op):
 
 TILE.rules(
     Gemm,
+    computes_row("gemm", "alpha", "a", "b", "beta", "c"),
     Row("k", "a b", equal(columns("a", "transpose_a"), rows("b", "transpose_b")),
         "columns of op1(a) equal rows of op2(b)", GEMM),
     Row("m", "a c", equal(rows("c"), rows("a", "transpose_a")), "rows of c equal rows of op1(a)", GEMM),
@@ -171,6 +176,7 @@ class Gemv(Op):
 
 TILE.rules(
     Gemv,
+    computes_row("gemv", "alpha", "a", "b", "beta", "c"),
     Row("k", "a b", equal(columns("a", "transpose"), rows("b")), "columns of op1(a) equal rows of b", GEMV),
     Row("m", "a c", equal(rows("c"), rows("a", "transpose")), "rows of c equal rows of op1(a)", GEMV),
     _product("a", "b", GEMV),
@@ -194,6 +200,7 @@ class Ger(Op):
 
 TILE.rules(
     Ger,
+    computes_row("ger", "alpha", "a", "b", "beta", "c"),
     Row("m", "a c", equal(rows("c"), rows("a")), "rows of c equal rows of a", GER),
     Row("n", "b c", equal(columns("c"), rows("b")), "columns of c equal rows of b", GER),
     _product("a", "b", GER),
@@ -217,6 +224,7 @@ class Hadamard(Op):
 
 TILE.rules(
     Hadamard,
+    computes_row("hadamard", "alpha", "a", "b", "beta", "c"),
     Row("shape_b", "a b", equal(shape("b"), shape("a")), "b has the shape of a", HADAMARD),
     Row("shape_c", "a c", equal(shape("c"), shape("a")), "c has the shape of a", HADAMARD),
     _product("a", "b", HADAMARD),

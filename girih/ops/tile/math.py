@@ -8,6 +8,7 @@ from girih.ir.kinds import NUMBER
 from girih.ir.predicates import equal
 from girih.ir.terms import element, type_of
 from girih.ops.tile.language import TILE
+from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Satisfies
 from girih.rules.row import Row
 
@@ -30,6 +31,7 @@ def _function(mnemonic: str, allowed: Satisfies, doc: str) -> type[Math]:
     declared = family(TILE, Math, mnemonic, doc, Where.MIXED, SECTION, "a : result")
     TILE.rules(
         declared,
+        computes_row(mnemonic, "a"),
         Row("type", "a", allowed, f"`{mnemonic}` takes {allowed.words.removeprefix('is ')}", SECTION),
         Row(
             "result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", SECTION

@@ -27,6 +27,7 @@ from girih.ir.surroundings import Subject
 from girih.ir.terms import element, limit, order, type_of
 from girih.ir.types import INDEX, AddressSpace, ErrorType, Extent, GroupType, MemRef
 from girih.ops.tile.language import TILE
+from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Holds, Satisfies
 from girih.rules.row import Row, Undetermined
 from girih.rules.terms import computed, count, show
@@ -223,6 +224,7 @@ class AtomicLoad(Op):
 
 TILE.rules(
     AtomicLoad,
+    computes_row("atomic_load", "tensor"),
     *_index_rows(ATOMIC_LOAD),
     Row("result_type", "result tensor", equal(type_of("result"), element("tensor")),
         "the result has the element type of the memref", ATOMIC_LOAD),
@@ -240,7 +242,9 @@ class AtomicStore(Op):
     indices: tuple[Value | int, ...] = operands(INDEXES, "one index for each mode")
 
 
-TILE.rules(AtomicStore, *_index_rows(ATOMIC_STORE), _value_row(ATOMIC_STORE))
+TILE.rules(
+    AtomicStore, computes_row("atomic_store", "value", "tensor"), *_index_rows(ATOMIC_STORE), _value_row(ATOMIC_STORE)
+)
 
 
 @node
@@ -268,6 +272,7 @@ def _atomic_update(mnemonic: str, doc: str, *more: Row) -> type[AtomicUpdate]:
     )
     TILE.rules(
         declared,
+        computes_row(mnemonic, "value", "tensor"),
         *_index_rows(ATOMIC_UPDATE),
         _value_row(ATOMIC_UPDATE),
         Row("result_type", "result tensor", equal(type_of("result"), element("tensor")),

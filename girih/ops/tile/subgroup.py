@@ -9,6 +9,7 @@ from girih.ir.predicates import equal
 from girih.ir.terms import element, type_of
 from girih.ir.types import I32
 from girih.ops.tile.language import TILE
+from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Satisfies
 from girih.rules.row import Row
 
@@ -64,7 +65,7 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
     ordered = Row(
         "type", "a", _REAL, "the value is of an integer or floating type: complex numbers have no order", OPERATION
     )
-    TILE.rules(declared, *(() if operator == "add" else (ordered,)), same)
+    TILE.rules(declared, computes_row(mnemonic, "a"), *(() if operator == "add" else (ordered,)), same)
     return declared
 
 

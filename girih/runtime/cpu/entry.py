@@ -32,7 +32,7 @@ import numpy as np
 from girih.arguments.arrays import DTYPES, ParameterSpec
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
-from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, GroupType, MemRef, Number, Type
+from girih.ir.types import BF16, BOOL, C32, C64, EIGHT_BIT_FLOATS, F16, F32, F64, GroupType, MemRef, Number, Type
 
 __all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]
 
@@ -251,6 +251,8 @@ def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
     if type.family == "integer":
         bounds = np.iinfo(DTYPES[type])
         return _sized("K_INTEGER", slot, [int(bounds.min), int(bounds.max)])
+    if type in EIGHT_BIT_FLOATS:
+        return _sized("K_UNUSUAL", slot, [])
     bits = _MANTISSA_BITS.get(type)
     if bits is None:
         return _sized(_FLOATING[type], slot, [])

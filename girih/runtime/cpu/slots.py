@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from girih.arguments.arrays import Accepted, GroupClaim
 from girih.arguments.claims import Claim
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
-from girih.ir.types import BF16, C32, C64, F16, F32, F64, GroupType, MemRef, Type
+from girih.ir.types import BF16, C32, C64, EIGHT_BIT_FLOATS, F16, F32, F64, GroupType, MemRef, Type
 
 _NARROW = (F16, BF16, F32)
 
@@ -70,6 +70,8 @@ def _scalar(type: Type, value: NDArray[Any]) -> list[int]:
     number = value[0, 0, 0]
     if type in _NARROW:
         return [_single(float(number))]
+    if type in EIGHT_BIT_FLOATS:
+        return [int(value.view(np.uint8)[0, 0, 0])]
     if type == F64:
         return [_double(float(number))]
     if type == C32:

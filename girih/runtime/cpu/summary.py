@@ -5,10 +5,11 @@ from __future__ import annotations
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.numbers.values import register
-from girih.ir.types import BF16, F32, PARTS, SCALARS, Boolean, MatrixScope, Number
+from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F32, PARTS, SCALARS, Boolean, MatrixScope, Number
 from girih.runtime.device import ExecutionSummary
 
 _PAIRS = "products of matrices by dot products of pairs"
+_BITS = "moved as bits, products of matrices in f32; converted by integer instructions"
 
 
 def summary_of(cpu: Cpu) -> ExecutionSummary:
@@ -34,6 +35,8 @@ def _of_type(type: Number | Boolean, facts: CpuTarget) -> str:
         return "one bit; one byte in memory"
     if type in PARTS:
         return f"two {PARTS[type]}, {facts.lanes_of(PARTS[type].size)} to a vector"
+    if type in EIGHT_BIT_FLOATS:
+        return _BITS
     if register(type) != register(F32) or type == F32:
         return f"{facts.lanes_of(type.size)} to a vector"
     rounded = f"in f32, {facts.lanes_of(F32.size)} to a vector, rounded after every operation"

@@ -10,18 +10,18 @@ Guarantees:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from fractions import Fraction
 
 from girih.back.llvm.emit.text import Val, bits, floating, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers import integers
 from girih.back.llvm.numbers.complexes import complex_abs, complex_divide, complex_multiply
+from girih.back.llvm.numbers.eight_bits import decoded
 from girih.back.llvm.numbers.floats import magnitude, negative
 from girih.back.llvm.numbers.rounding import Features, round_to
 from girih.back.llvm.numbers.values import register, vector_of
-from girih.ir.types import PARTS, Boolean, Number
+from girih.ir.floats import eight_bits, rounded
+from girih.ir.types import EIGHT_BIT_FLOATS, F32, PARTS, Boolean, Number
 
 Parts = tuple[Val, ...]
 """A number: one value, or real and imaginary part."""
@@ -72,8 +72,10 @@ def compare(w: Writer, mnemonic: str, type: Number | Boolean, a: Parts, b: Parts
     return w.binary("and" if mnemonic == "equal" else "or", *parts)
 
 
-def differs(w: Writer, a: Val, b: Val) -> Val:
-    """The condition that two parts of numbers differ; NaN equals NaN."""
+def differs(w: Writer, type: Number | Boolean, a: Val, b: Val) -> Val:
+    """The condition that two numbers of a type, or parts of them, differ; NaN equals NaN."""
+    if type in EIGHT_BIT_FLOATS:
+        return differs(w, F32, decoded(w, type, a), decoded(w, type, b))
     if scalar(a.type) not in ("float", "double"):
         return w.compare("ne", a, b)
     both = w.binary("and", w.compare("uno", a, a), w.compare("uno", b, b))
@@ -101,36 +103,11 @@ def constant(type: Number | Boolean, value: bool | int | float | complex) -> Par
     if part is None:
         if isinstance(value, complex):
             raise TypeError(f"a constant of {type} is real, not {value!r}")
+        if type in EIGHT_BIT_FLOATS:
+            return (integer(eight_bits(value, type, saturated=False), register(type)),)
         return (floating(rounded(value, type), register(type)),)
     both = (value.real, value.imag) if isinstance(value, complex) else (value, 0.0)
     return tuple(floating(rounded(one, part), register(part)) for one in both)
-
-
-_PRECISION = {"bf16": (8, 127), "f16": (11, 15), "f32": (24, 127), "f64": (53, 1023)}
-"""Bits of the significand and the largest exponent."""
-
-
-def rounded(value: int | float, type: Number) -> float:
-    """A number rounded once to a floating type, to nearest even; infinity if it is too large."""
-    if isinstance(value, float) and (value == 0 or not math.isfinite(value)):
-        return value
-    exact = Fraction(value)
-    if exact == 0:
-        return 0.0
-    precision, largest = _PRECISION[type.name]
-    exponent = max(_exponent(abs(exact)), 1 - largest)
-    unit = Fraction(2) ** (exponent - precision + 1)
-    # Python rounds fractions half to even.
-    nearest = round(exact / unit) * unit
-    if abs(nearest) >= Fraction(2) ** (largest + 1):
-        return math.copysign(math.inf, exact)
-    return math.copysign(float(nearest), exact)
-
-
-def _exponent(positive: Fraction) -> int:
-    """The exponent e of a positive x with 2^e <= x < 2^(e + 1)."""
-    guess = positive.numerator.bit_length() - positive.denominator.bit_length()
-    return guess if positive >= Fraction(2) ** guess else guess - 1
 
 
 _INTEGER_PREDICATES = {

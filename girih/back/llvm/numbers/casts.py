@@ -1,18 +1,20 @@
 """Casts between number types on LLVM values, scalars or vectors (003 "Cast"), and their bits seen as another type.
 
 Guarantees: integers wrap around; floats become integers by truncation, saturating, NaN giving 0; everything that
-becomes floating or complex rounds once, to nearest even. Results are those of the interpreter. Bits stay as they are,
-except for a signaling NaN of f16, which hardware makes quiet when it becomes a wider float.
+becomes floating or complex rounds once, to nearest even; floats of eight bits saturate. Results are those of the
+interpreter. Bits stay as they are, except for a signaling NaN of f16, which hardware makes quiet when it becomes a
+wider float.
 """
 
 from __future__ import annotations
 
 from girih.back.llvm.emit.text import Val, bits, integer, lanes, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.numbers.eight_bits import decoded, encoded
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern, real
 from girih.back.llvm.numbers.rounding import Features, from_memory, round_to, to_memory
 from girih.back.llvm.numbers.values import memory_type, register
-from girih.ir.types import BF16, F16, PARTS, Number
+from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, PARTS, Number
 
 Parts = tuple[Val, ...]
 
@@ -21,6 +23,8 @@ def cast(w: Writer, features: Features, source: Number, target: Number, a: Parts
     """A number in another type (003 "Cast"). Raises TypeError for complex to real, which 003 forbids."""
     if source == target:
         return a
+    if source in EIGHT_BIT_FLOATS:
+        return cast(w, features, F32, target, (decoded(w, source, a[0], features),))
     if target.family == "complex":
         part = PARTS[target]
         parts = tuple(_to_floating(w, features, PARTS.get(source, source), part, x) for x in a)
@@ -94,14 +98,19 @@ def _to_floating(w: Writer, features: Features, source: Number, target: Number, 
     """Integers or floats converted to a floating type, rounded once."""
     if source == target:
         return a
-    narrow = target in (BF16, F16)
+    narrow = target in EIGHT_BIT_FLOATS or target in (BF16, F16)
     if source.family == "integer":
         if not narrow:
             return w.convert("sitofp", a, register(target))
-        return round_to(w, features, target, _integer_to_odd_float(w, a))
+        return _narrowed(w, features, target, _integer_to_odd_float(w, a))
     if scalar(a.type) == "double":
-        return round_to(w, features, target, _to_odd(w, a) if narrow else w.convert("fptrunc", a, "float"))
-    return w.convert("fpext", a, "double") if register(target) == "double" else round_to(w, features, target, a)
+        return _narrowed(w, features, target, _to_odd(w, a) if narrow else w.convert("fptrunc", a, "float"))
+    return w.convert("fpext", a, "double") if register(target) == "double" else _narrowed(w, features, target, a)
+
+
+def _narrowed(w: Writer, features: Features, target: Number, a: Val) -> Val:
+    """A `float` as a number of a type that is not wider."""
+    return encoded(w, target, a) if target in EIGHT_BIT_FLOATS else round_to(w, features, target, a)
 
 
 def _integer_to_odd_float(w: Writer, a: Val) -> Val:

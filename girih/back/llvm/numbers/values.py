@@ -2,7 +2,7 @@
 
 A scalar is one LLVM value if all lanes share it, otherwise a vector with one element per lane; complex numbers are two
 of them, real and imaginary part. In registers `bf16` and `f16` are `float`s that hold a number of the narrow type
-exactly, and `bool` is `i1`.
+exactly, `f8e4m3` and `f8e5m2` are their bits, and `bool` is `i1`.
 """
 
 from __future__ import annotations

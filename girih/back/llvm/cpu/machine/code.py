@@ -87,7 +87,7 @@ class CpuCode(KernelCode):
         w = self.w
         bad = integer(0, wide("i1", self.lanes))
         for whole, first in zip(natural(w, held, self.lanes), parts, strict=True):
-            bad = w.binary("or", bad, differs(w, whole, w.splat(first, self.lanes)))
+            bad = w.binary("or", bad, differs(w, held.type, whole, w.splat(first, self.lanes)))
         work_group = self.place.kind is not RegionKind.SPMD or of_work_group(op)
         operand = getattr(op, name, None)
         argument = operand.name if isinstance(operand, core.Value) else None

@@ -11,7 +11,7 @@ from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.ir.core import Parameter
-from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
+from girih.ir.types import EIGHT_BIT_FLOATS, PARTS, Boolean, GroupType, MemRef, Number
 
 
 def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
@@ -54,7 +54,7 @@ class _Slots:
 
     def _number(self, type: Number) -> Scalar:
         w = self._w
-        if type.family == "integer":
+        if type.family == "integer" or type in EIGHT_BIT_FLOATS:
             return uniform(type, w.convert("trunc", self.take(), f"i{8 * type.size}"))
         part = PARTS.get(type, type)
         register = "double" if part.size == 8 else "float"

@@ -5,6 +5,7 @@
     4 ...        the parameters in order
       bool                 0 or 1
       integers, index      the value, sign-extended
+      f8e4m3, f8e5m2       the bits, in the lowest byte
       f16, bf16, f32       an f32 in the low 4 bytes
       f64                  the value
       c32                  two slots, an f32 in the low 4 bytes of each: real, imaginary

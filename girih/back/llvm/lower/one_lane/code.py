@@ -50,7 +50,7 @@ class OneLaneCode(KernelCode):
         parts = tuple(self.exchanged(part, integer(0, "i32"), work_group=work_group) for part in held.parts)
         bad = integer(0, "i1")
         for own, first in zip(held.parts, parts, strict=True):
-            bad = w.binary("or", bad, differs(w, own, first))
+            bad = w.binary("or", bad, differs(w, held.type, own, first))
         operand = getattr(op, name, None)
         argument = operand.name if isinstance(operand, Value) else None
         self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
