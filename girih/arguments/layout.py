@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,11 +83,36 @@ def check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report:
         hint = f"allocate it with dtype={dtype_name(expected)}, in the byte order of this machine"
         report.add("bind.byte_order", place, f"{type} takes native {expected}; got swapped bytes ({given.str})", hint)
         return False
-    hint = f"allocate it with dtype={dtype_name(expected)}"
-    if given.kind == "u" and expected.kind == "i" and given.itemsize == expected.itemsize:
-        hint = f"pass {place.name}.view({dtype_name(expected)}), the same memory as signed integers"
-    report.add("bind.dtype", place, f"{type} takes elements of dtype {expected}; got {_describe(array)}", hint)
+    message = f"{type} takes elements of dtype {expected}; got {_describe(array)}"
+    if expected.name in EIGHT_BIT_DTYPES and given.name in EIGHT_BIT_DTYPES:
+        mine, its = EIGHT_BIT_DTYPES[expected.name], EIGHT_BIT_DTYPES[given.name]
+        message += f": {expected} has {mine}; {given} has {its}, so the same bits are other numbers"
+    report.add("bind.dtype", place, message, _dtype_hint(expected, given, place))
     return False
+
+
+EIGHT_BIT_DTYPES = {
+    "float8_e4m3fn": "4 exponent bits, bias 7, NaN, no infinity",
+    "float8_e5m2": "5 exponent bits, bias 15, infinities and NaN",
+    "float8_e3m4": "3 exponent bits, bias 3, infinities and NaN",
+    "float8_e4m3": "4 exponent bits, bias 7, infinities and NaN",
+    "float8_e4m3b11fnuz": "4 exponent bits, bias 11, one NaN, no infinity, no -0",
+    "float8_e4m3fnuz": "4 exponent bits, bias 8, one NaN, no infinity, no -0",
+    "float8_e5m2fnuz": "5 exponent bits, bias 16, one NaN, no infinity, no -0",
+    "float8_e8m0fnu": "8 exponent bits, bias 127, one NaN, powers of two alone",
+}
+"""The floats of eight bits that `ml_dtypes` has, by name, with what tells them apart."""
+
+
+def _dtype_hint(expected: np.dtype[Any], given: np.dtype[Any], place: ArgumentPlace) -> str:
+    """A way to pass an array of another dtype, in words."""
+    if given.itemsize == expected.itemsize:
+        if given.kind == "u" and expected.kind == "i":
+            return f"pass {place.name}.view({dtype_name(expected)}), the same memory as signed integers"
+        eight_bits, bytes_of = expected.name in EIGHT_BIT_DTYPES, given.name in ("uint8", "int8")
+        if (eight_bits and bytes_of) or (given.name in EIGHT_BIT_DTYPES and expected.name == "int8"):
+            return f"if its bytes are such numbers, pass {place.name}.view({dtype_name(expected)}), the same memory"
+    return f"allocate it with dtype={dtype_name(expected)}"
 
 
 def _check_order(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
@@ -203,6 +229,8 @@ def _allocation(type: MemRef, shape: tuple[int, ...]) -> str:
     if type.order == 1:
         return f"{memory}[::{strides[0]}]"
     in_bytes = tuple(step * dtype.itemsize for step in steps)
+    if dtype.itemsize == 1 and is_foreign(dtype):
+        return f"np.ndarray({shape}, {dtype_name(dtype)}, {memory}, strides={in_bytes})"
     return f"np.lib.stride_tricks.as_strided({memory}, {shape}, {in_bytes})"
 
 
@@ -217,4 +245,9 @@ def _describe(array: NDArray[Any]) -> str:
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
     """The dtype as Python code names it."""
-    return "ml_dtypes.bfloat16" if dtype.name == "bfloat16" else f"np.{dtype.name}"
+    return f"{'ml_dtypes' if is_foreign(dtype) else 'np'}.{dtype.name}"
+
+
+def is_foreign(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is one of `ml_dtypes`, which `.npy` files and array interfaces cannot name."""
+    return dtype.type.__module__ == ml_dtypes.__name__

@@ -76,9 +76,10 @@ def _from_dlpack(exporter: Any, place: ArgumentPlace, report: ArgumentReport) ->
 
 
 def _shared_array(exporter: Any) -> NDArray[Any]:
-    bits = _brain_float_bits(exporter)
+    bits = _bits_of_torch(exporter)
     if bits is not None:
-        return _writable(bits, np.from_dlpack(bits)).view(ml_dtypes.bfloat16)
+        tensor, dtype = bits
+        return _writable(tensor, np.from_dlpack(tensor)).view(dtype)
     try:
         array: NDArray[Any] = np.from_dlpack(exporter)
     except _FOREIGN_ERRORS:
@@ -90,12 +91,23 @@ def _shared_array(exporter: Any) -> NDArray[Any]:
     return _writable(exporter, array)
 
 
-def _brain_float_bits(exporter: Any) -> Any:
-    """A bf16 tensor of torch as 16-bit integers over its memory, since NumPy's DLPack has no bf16; else None."""
+_OF_TORCH = {
+    "bfloat16": ("int16", np.dtype(ml_dtypes.bfloat16)),
+    "float8_e4m3fn": ("int8", np.dtype(ml_dtypes.float8_e4m3fn)),
+    "float8_e4m3fnuz": ("int8", np.dtype(ml_dtypes.float8_e4m3fnuz)),
+    "float8_e5m2": ("int8", np.dtype(ml_dtypes.float8_e5m2)),
+    "float8_e5m2fnuz": ("int8", np.dtype(ml_dtypes.float8_e5m2fnuz)),
+}
+"""Types of torch that NumPy's DLPack does not have: an integer type of the same size, and the dtype for NumPy."""
+
+
+def _bits_of_torch(exporter: Any) -> tuple[Any, np.dtype[Any]] | None:
+    """A tensor of torch as integers over its memory, and its dtype, where NumPy's DLPack lacks that; else None."""
     torch: Any = sys.modules.get("torch")
-    if torch is None or not isinstance(exporter, torch.Tensor) or exporter.dtype != torch.bfloat16:
+    if torch is None or not isinstance(exporter, torch.Tensor):
         return None
-    return exporter.view(torch.int16)
+    integer, dtype = _OF_TORCH.get(str(exporter.dtype).removeprefix("torch."), (None, None))
+    return None if integer is None or dtype is None else (exporter.view(getattr(torch, integer)), dtype)
 
 
 def _writable(exporter: Any, array: NDArray[Any]) -> NDArray[Any]:

@@ -75,8 +75,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(function: str, *arguments: str) -> Done:
-    return girih("run", "kernel.tl", function, *arguments)
+def run(function: str, *arguments: str, file: str = "kernel.tl") -> Done:
+    return girih("run", file, function, *arguments)
 
 
 def test_numbers_and_made_arrays(folder: Path) -> None:
@@ -193,6 +193,21 @@ def test_bf16_files(folder: Path) -> None:
     done = run("half", "A=a.npy", "B=ones:bf16:4", "--save", "B=b.npy")
     assert done.status == 0
     assert np.load("b.npy").view(ml_dtypes.bfloat16).astype(np.float32).tolist() == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["f8e4m3", "f8e5m2"])
+def test_files_of_eight_bits(folder: Path, name: str) -> None:
+    """NumPy writes bytes without a name for one of the two, and for the other a name that it cannot read."""
+    dtype = {"f8e4m3": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}[name]
+    body = "%x = load %A[1,0]\nstore %x, %B[0,1]".replace("0]\n", f"0] : {name}\n")
+    Path("f8.tl").write_text(f"func @f(%A: memref<{name}x2x2>, %B: memref<{name}x2x2>) {{\n{body}\n}}\n")
+    np.save("a.npy", np.array([[1, 2], [-1.5, 4]], dtype))
+    done = run("f", "A=a.npy", f"B=ones:{name}:2x2", "--save", "B=b.npy", file="f8.tl")
+    assert done.status == 0 and "max 1.0" in done.output
+    assert np.load("b.npy").view(dtype).astype(np.float32).tolist() == [[1, -1.5], [1, 1]]
+    assert run("f", "A=b.npy", f"B=random:{name}:2x2", file="f8.tl").status == 0
+    np.save("a.npy", np.zeros((2, 2), np.uint8))
+    assert "A.view(ml_dtypes.float8_" in run("f", "A=a.npy", f"B=ones:{name}:2x2", file="f8.tl").output
 
 
 def test_a_finding_saves_nothing(folder: Path) -> None:

@@ -23,6 +23,8 @@ from girih.ir.types import (
     BF16,
     C32,
     C64,
+    F8E4M3,
+    F8E5M2,
     F16,
     F32,
     F64,
@@ -287,6 +289,41 @@ def test_dtype_hints() -> None:
     signed = problem(MemRef.packed(I8, (3,)), np.zeros(3, np.uint8))
     assert signed.hint == "pass A.view(np.int8), the same memory as signed integers"
     assert "got float64 array of shape (3,), strides (1,)" in problem(VECTOR, np.zeros(3)).message
+
+
+def test_floats_of_eight_bits_are_not_confused() -> None:
+    taken = MemRef.packed(F8E4M3, (3,))
+    for dtype, difference in (
+        (ml_dtypes.float8_e4m3fnuz, "bias 8, one NaN, no infinity, no -0, so the same bits are other numbers"),
+        (ml_dtypes.float8_e4m3b11fnuz, "bias 11"),
+        (ml_dtypes.float8_e5m2, "5 exponent bits"),
+    ):
+        found = problem(taken, np.zeros(3, dtype))
+        assert found.code == "bind.dtype" and difference in found.message
+        assert found.hint == "allocate it with dtype=ml_dtypes.float8_e4m3fn"
+    for signed in (np.uint8, np.int8):
+        hint = problem(taken, np.zeros(3, signed)).hint
+        assert hint == "if its bytes are such numbers, pass A.view(ml_dtypes.float8_e4m3fn), the same memory"
+    bytes_taken = problem(MemRef.packed(I8, (3,)), np.zeros(3, ml_dtypes.float8_e5m2)).hint
+    assert bytes_taken == "if its bytes are such numbers, pass A.view(np.int8), the same memory"
+
+
+def test_strides_of_floats_of_eight_bits() -> None:
+    """NumPy cannot make the array interface of float8_e5m2, so that hints and views go another way."""
+    padded = MemRef(F8E5M2, (4, 3), (1, 6))
+    hint = problem(padded, np.zeros((4, 3), ml_dtypes.float8_e5m2)).hint or ""
+    expression = hint.partition("allocate it with ")[2].partition(", or ")[0]
+    made = eval(expression, {"np": np, "ml_dtypes": ml_dtypes})
+    made[...] = np.arange(12).reshape(4, 3)
+    bound = bind([spec(padded, written=True)], [made])
+    (held,) = bound.values
+    assert (
+        isinstance(held, BoundMemRef)
+        and held.elements is not None
+        and held.elements.data.dtype == ml_dtypes.float8_e5m2
+    )
+    bound.commit()
+    assert made.astype(int).tolist() == np.arange(12).reshape(4, 3).astype(ml_dtypes.float8_e5m2).astype(int).tolist()
 
 
 def test_order_is_named() -> None:

@@ -7,6 +7,7 @@ The data starts at a multiple of the promised alignment. What does not fit the t
 
 from __future__ import annotations
 
+import io
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -157,7 +158,8 @@ class ArrayMaker:
 def laid_out(layout: ArrayLayout, array: Array) -> Array:
     """A copy of an array with the strides and the alignment that the layout asks for."""
     import numpy as np
-    from numpy.lib.stride_tricks import as_strided
+
+    from girih.arguments.memory import strided
 
     native = array.dtype.newbyteorder("=")
     strides = layout.strides(array.shape) if array.ndim == layout.type.order else None
@@ -167,7 +169,7 @@ def laid_out(layout: ArrayLayout, array: Array) -> Array:
     base = np.zeros(extent * native.itemsize + layout.alignment, np.uint8)
     skip = -base.ctypes.data % layout.alignment
     flat: Array = np.ndarray((extent,), native, buffer=base, offset=skip)
-    view = as_strided(flat, array.shape, tuple(stride * native.itemsize for stride in strides))
+    view = strided(flat, array.shape, tuple(stride * native.itemsize for stride in strides))
     view[...] = array
     return view
 
@@ -181,21 +183,29 @@ def _dtype(element: Number) -> np.dtype[Any]:
 def _load(path: str, type: MemRef) -> Array:
     import numpy as np
 
+    from girih.arguments.layout import is_foreign
+
     if not path.lower().endswith(".npy"):
         raise click.UsageError(f"{path}: only .npy files are read, one array each")
     try:
         with open(path, "rb") as file:
-            found: Any = np.lib.format.read_array(file, allow_pickle=False)
+            found: Any = np.lib.format.read_array(_readable(file.read()), allow_pickle=False)
     except OSError as error:
         refuse_file(path, error)
     except (ValueError, EOFError) as error:
         reason = str(error).split("\n")[0]
         raise ArrayInputError(f"{path}: this is no .npy file with an array of numbers ({reason})") from None
     array: Array = found
-    # .npy has no name for bf16: NumPy writes two raw bytes.
-    if type.element.name == "bf16" and array.dtype.kind == "V" and array.dtype.itemsize == 2:
-        return array.view(_dtype(type.element))
+    wanted = _dtype(type.element)
+    if is_foreign(wanted) and array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
+        return array.view(wanted)
     return array
+
+
+def _readable(content: bytes) -> io.BytesIO:
+    """A .npy file whose header NumPy understands: `np.save` writes `<f1` for float8_e5m2, and cannot read it."""
+    head, end, rest = content.partition(b"}")
+    return io.BytesIO(head.replace(b"'descr': '<f1'", b"'descr': '|V1'") + end + rest)
 
 
 def _element(layout: ArrayLayout, number: PythonNumber) -> Array:

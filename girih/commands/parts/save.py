@@ -70,6 +70,8 @@ def save_all(arrays: Sequence[tuple[str, Any]]) -> None:
     """Write each array to its file in C order: all to temporary files first, then each takes its name."""
     import numpy as np
 
+    from girih.arguments.layout import is_foreign
+
     temporary: list[tuple[str, str]] = []
     path = ""
     try:
@@ -77,7 +79,11 @@ def save_all(arrays: Sequence[tuple[str, Any]]) -> None:
             handle, name = tempfile.mkstemp(suffix=".tmp", prefix=".girih-", dir=os.path.dirname(os.path.abspath(path)))
             temporary.append((name, path))
             with os.fdopen(handle, "wb") as file:
-                np.lib.format.write_array(file, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+                content = np.ascontiguousarray(array).reshape(array.shape)
+                if is_foreign(content.dtype):
+                    # Raw bytes are what NumPy itself reads again.
+                    content = content.view(f"V{content.itemsize}")
+                np.lib.format.write_array(file, content, allow_pickle=False)
             os.chmod(name, _mode(path))
         for name, path in temporary:
             os.replace(name, path)
