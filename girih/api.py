@@ -7,20 +7,24 @@ arrays only if nothing was found wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
 from os import PathLike
 from types import MappingProxyType
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.environment import warn_of_unknown_variables
 from girih.ir.core import Function, Module
+from girih.ir.grid import grid_of_function, show_grid
 from girih.program import compile_source, read_source, source_of_text
 from girih.runtime.device import Executor
 from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
+
+if TYPE_CHECKING:
+    from girih.arguments.grid import ArgumentGrid
 
 DEFAULT_CHECKS = CHECKS[0]
 
@@ -115,7 +119,8 @@ class Program(Mapping[str, "Kernel"]):
         if function is None:
             known = ", ".join(self) or "none"
             raise KeyError(f"there is no kernel {name!r}; the program has: {known}")
-        return self._kernels.setdefault(name, Kernel(function, self.executors[function.name], self.resolved))
+        made = Kernel.of(function, self.executors[function.name], self.resolved)
+        return self._kernels.setdefault(name, made)
 
     @property
     def target(self) -> str:
@@ -137,18 +142,30 @@ class Program(Mapping[str, "Kernel"]):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel, to be launched as `kernel[grid](arguments)`; `kernel(arguments)` launches one work-group.
+    """A kernel, to be launched as `kernel(arguments)` on its own grid, or as `kernel[grid](arguments)` on another.
 
     Arguments are given by position or by the names of the parameters, as in Python: `kernel[grid](1.0, A=a, B=b)`.
-    `ir` is the function of the program; `grid` the number of work-groups along x, y and z.
+    The grid of its own is the one that the function's `grid` attribute says, and one work-group without it.
+    `ir` is the function of the program; `grid` the number of work-groups along x, y and z, None where the arguments
+    of the launch decide.
     """
 
     ir: Function
     executor: Executor = field(repr=False, compare=False)
     resolved: ResolvedTarget
-    grid: tuple[int, int, int] = field(default=(1, 1, 1))
+    grid: tuple[int, int, int] | None = field(default=(1, 1, 1))
     _options: Mapping[str, object] = field(default_factory=dict, hash=False)
+    _own_grid: ArgumentGrid | None = field(default=None, repr=False, compare=False)
     _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @staticmethod
+    def of(function: Function, executor: Executor, resolved: ResolvedTarget) -> Kernel:
+        """The kernel of a function, on its own grid."""
+        if grid_of_function(function) is None:
+            return Kernel(function, executor, resolved)
+        from girih.arguments.grid import ArgumentGrid
+
+        return Kernel(function, executor, resolved, None, {}, ArgumentGrid.of(function))
 
     def __getitem__(self, grid: Grid) -> Kernel:
         """The kernel on a grid: the number of work-groups, an int or up to three, x first; missing ones are 1.
@@ -168,7 +185,7 @@ class Kernel:
         return self._on_new_grid(grid) if known is None else known
 
     def _on(self, grid: Grid) -> Kernel:
-        return Kernel(self.ir, self.executor, self.resolved, normalized_grid(grid), self._options)
+        return Kernel(self.ir, self.executor, self.resolved, normalized_grid(grid), self._options, self._own_grid)
 
     def _on_new_grid(self, grid: Grid) -> Kernel:
         made = self._on(grid)
@@ -178,7 +195,7 @@ class Kernel:
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Kernel, (self.ir, self.executor, self.resolved, self.grid, self._options)
+        return _unpickled, (self.ir, self.executor, self.resolved, self.grid, self._options)
 
     @property
     def name(self) -> str:
@@ -197,8 +214,14 @@ class Kernel:
         return f"@{self.ir.name}({shown})"
 
     def __repr__(self) -> str:
-        shape = f" on {_shown_grid(self.grid)}" if self.grid != (1, 1, 1) else ""
-        return f"<girih kernel {self.signature}{shape} on {self.target}{self._with_options}>"
+        return f"<girih kernel {self.signature}{self._on_its_grid} on {self.target}{self._with_options}>"
+
+    @property
+    def _on_its_grid(self) -> str:
+        """The grid in words, nothing for one work-group."""
+        if self.grid is None:
+            return f" on the grid [{', '.join(map(show_grid, grid_of_function(self.ir) or ()))}]"
+        return f" on {_shown_grid(self.grid)}" if self.grid != (1, 1, 1) else ""
 
     @property
     def _with_options(self) -> str:
@@ -216,21 +239,43 @@ class Kernel:
         for a value of another type, and `ValueError` for a value out of range.
         """
         chosen = launch_options(self.resolved.row, {**self._options, **options})
-        return Kernel(self.ir, self.executor.with_options(chosen), self.resolved, self.grid, chosen)
+        executor = self.executor.with_options(chosen)
+        return Kernel(self.ir, executor, self.resolved, self.grid, chosen, self._own_grid)
 
     def __call__(self, /, *arguments: object, **named: object) -> None:
         """Launch the kernel on its grid and wait for it; arrays are changed in place.
 
-        Each parameter gets one argument, by position or by name (003 "Types"): a number for a scalar, an array whose
-        axes are the modes for a memref, a list of arrays or a `girih.Group` for a group. Raises `LaunchError` for wrong
-        arguments, before anything runs, and `KernelError` for what was found while it ran. After a `KernelError` the
-        interpreter leaves all arrays as they were; compiled code leaves what it had written.
+        The grid is the one that was chosen by `kernel[grid]`, otherwise the kernel's own. Each parameter gets one
+        argument, by position or by name (003 "Types"): a number for a scalar, an array whose axes are the modes for a
+        memref, a list of arrays or a `girih.Group` for a group. Raises `LaunchError` for wrong arguments, before
+        anything runs, and `KernelError` for what was found while it ran. After a `KernelError` the interpreter leaves
+        all arrays as they were; compiled code leaves what it had written.
         """
         if named:
             arguments = self._in_order(arguments, named)
-        result = self.executor.call(self.grid, *arguments)
+        grid = self.grid
+        if grid is None:
+            own = self._own_grid
+            grid = (own and own.quick(arguments)) or self._grid_of(arguments)
+        result = self.executor.call(grid, *arguments)
         if result is not None:
-            self.executor.settle(result, self.grid, arguments)
+            self.executor.settle(result, grid, arguments)
+
+    def _grid_of(self, arguments: tuple[object, ...]) -> tuple[int, int, int]:
+        """The kernel's own grid for one argument of each parameter. Raises `LaunchError`."""
+        own = self._own_grid
+        if own is None:
+            return 1, 1, 1
+        return own.sizes(arguments)
+
+    def grid_for(self, /, *arguments: object, **named: object) -> tuple[int, int, int]:
+        """The kernel's own grid for the arguments of a launch: the number of work-groups along x, y and z.
+
+        That is what the `grid` attribute says, whatever grid was chosen for this kernel, and (1, 1, 1) without it.
+        Nothing runs. Raises `LaunchError` for wrong arguments, for a division by zero, and for a size outside 0 to
+        2^31 - 1.
+        """
+        return self._grid_of(self._in_order(arguments, named))
 
     def bind(self, /, *arguments: object, **named: object) -> Launch:
         """A launch as a value: the kernel on its grid with arguments, to be run with `launch.run()`.
@@ -290,8 +335,9 @@ class Launch:
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """The number of work-groups along x, y and z."""
-        return self.kernel.grid
+        """The number of work-groups along x, y and z, for the arguments as they are now. Raises `LaunchError`."""
+        chosen = self.kernel.grid
+        return self.kernel._grid_of(self._values) if chosen is None else chosen
 
     @property
     def arguments(self) -> Mapping[str, object]:
@@ -309,8 +355,18 @@ class Launch:
 
     def __repr__(self) -> str:
         kernel = self.kernel
-        on = f"{_shown_grid(self.grid)} on {kernel.target}{kernel._with_options}"
-        return f"<girih launch of {kernel.signature} on {on}>"
+        shape = kernel._on_its_grid or f" on {_shown_grid((1, 1, 1))}"
+        return f"<girih launch of {kernel.signature}{shape} on {kernel.target}{kernel._with_options}>"
+
+
+def _unpickled(
+    function: Function,
+    executor: Executor,
+    resolved: ResolvedTarget,
+    grid: tuple[int, int, int] | None,
+    options: Mapping[str, object],
+) -> Kernel:
+    return replace(Kernel.of(function, executor, resolved), grid=grid, _options=options)
 
 
 def _shown_grid(grid: tuple[int, int, int]) -> str:

@@ -189,8 +189,8 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
 @click.argument("file", metavar="FILE")
 @click.argument("function", metavar="FUNCTION")
 @click.argument("arguments", nargs=-1, metavar="NAME=VALUE...")
-@click.option("--grid", default="1", metavar="X[,Y[,Z]]", show_default=True, help="Number of work-groups.",
-              callback=lambda _context, _option, value: grid_of(value))  # fmt: skip
+@click.option("--grid", metavar="X[,Y[,Z]]", help="Number of work-groups; left out, the kernel's own grid, or 1.",
+              callback=lambda _context, _option, value: None if value is None else grid_of(value))  # fmt: skip
 @_definitions
 @click.option(
     "--save",
@@ -219,7 +219,7 @@ def run(
     file: str,
     function: str,
     arguments: tuple[str, ...],
-    grid: tuple[int, ...],
+    grid: tuple[int, ...] | None,
     definitions: dict[str, str],
     saves: tuple[str, ...],
     seed: int,
@@ -371,7 +371,7 @@ and peers are timed in turns; the table shows medians.
 @click.argument("target", metavar="[FILE|NAME]", required=False)
 @click.argument("function", metavar="[FUNCTION]", required=False)
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE...]")
-@click.option("--grid", default=None, metavar="X[,Y[,Z]]", help="Number of work-groups.",
+@click.option("--grid", metavar="X[,Y[,Z]]", help="Number of work-groups; left out, the kernel's own grid, or 1.",
               callback=lambda _context, _option, value: () if value is None else grid_of(value))  # fmt: skip
 @_definitions
 @click.option("--group", "groups", multiple=True, metavar="GROUP", type=click.Choice(BENCH_GROUPS),

@@ -10,5 +10,6 @@
 `memory`    a run of bytes with marks of what was written, and its views as elements of any type
 `bound`     memrefs and groups as an executor sees them: a view, an offset, a shape, strides
 `arrays`    all arguments of a launch: `bind` gives them private memory, `accept` the caller's own
+`grid`      the grid that a kernel says for the arguments of a launch
 `report`    the codes of what can be wrong, and the list in which it is collected
 """

@@ -34,6 +34,7 @@ BIND_CODES: dict[str, str] = {
     "bind.group_memory": "a member of a group with an offset or shapes must hold its memref, from the offset on",
     "bind.overlap": "a member of a group may share memory with no other argument if the kernel writes to that memory",
     "bind.grid": "a grid has one to three sizes between 0 and 2^31 - 1",
+    "bind.grid_division": "the grid of a kernel must not divide by zero for the arguments of a launch",
     "bind.subgroup_size": "there must be a subgroup size that suits all instructions of the kernel",
     "bind.memory": "the launch must find the memory that it needs",
     "bind.fork": "a signal handler that forks during a launch ends that launch in the child",

@@ -109,7 +109,7 @@ def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
         "file": target,
         "function": function.removeprefix("@"),
         "arguments": arguments,
-        "grid": call.grid or (1,),
+        "grid": call.grid,
         "definitions": dict(call.definitions),
         "seed": call.seed,
         "validate": call.validate,
@@ -358,14 +358,17 @@ def _own_row(
 ) -> Measurement:
     from functools import partial
 
-    from girih.api import compile_module, load
+    from girih.api import compile_module, load, normalized_grid
     from girih.bench.measuring.rows import CHECKS as COST
     from girih.bench.measuring.rows import OF_PEAK
     from girih.bench.measuring.timing import clock_for, interleaved
     from girih.commands.parts.summary import arrays_of
 
-    grid = tuple(details["grid"])
     program = {mode: load(details["file"], "cpu", details["definitions"], checks=mode) for mode in context.checks}
+    chosen = tuple(details["grid"])
+    values = _values(function, given, details)
+    own = next(iter(program.values()))[function.name]
+    grid = normalized_grid(chosen) if chosen else own.grid_for(*values)
     kernels = {mode: one[function.name][grid] for mode, one in program.items()}
     if details["validate"]:
         wanted = _values(function, given, details)
@@ -375,7 +378,6 @@ def _own_row(
             mine = _values(function, given, details)
             kernel(*mine)
             _compare(function, mine, wanted, mode)
-    values = _values(function, given, details)
     flops, type = details["flops"], _floating_type(function)
     meter = _meter(type) if flops and type else None
     calls: dict[str, Any] = {mode: partial(kernel, *values) for mode, kernel in kernels.items()}
@@ -389,7 +391,7 @@ def _own_row(
     note = "GB/s: the arguments, each counted once" + ("" if details["validate"] else "; the result was not checked")
     return Measurement(
         "own",
-        f"@{function.name} on {' x '.join(map(str, grid))}",
+        f"@{function.name} on {' x '.join(map(str, chosen or grid))}",
         samples.median(main),
         context.threads,
         main,

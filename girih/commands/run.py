@@ -38,7 +38,7 @@ class RunRequest:
     file: str
     function: str
     arguments: tuple[str, ...]
-    grid: tuple[int, ...]
+    grid: tuple[int, ...] | None
     definitions: Mapping[str, object]
     saves: tuple[str, ...]
     seed: int
@@ -73,13 +73,14 @@ def _run(request: RunRequest) -> int:
     maker = ArrayMaker(request.seed)
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = LaunchSummary(function, values)
+    grid = kernel.grid or kernel.grid_for(*values)
     seconds = _launch(kernel, values)
     save_all(_arrays(saves, function, values))
     if request.as_json:
         print_json({"diagnostics": [d.to_json() for d in warnings], "findings": [],
-                    "summary": summary.to_json(kernel.grid, seconds)})  # fmt: skip
+                    "summary": summary.to_json(grid, seconds)})  # fmt: skip
     else:
-        click.echo(summary.render(kernel.grid, seconds))
+        click.echo(summary.render(grid, seconds))
         for save in saves:
             click.echo(f"saved {save.name} to {', '.join(save.paths)}")
     return 0
@@ -96,7 +97,8 @@ def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     name = request.function.removeprefix("@")
     if name not in program:
         unknown("kernel", name, program)
-    return program[name][request.grid].options(**options), program.warnings
+    kernel = program[name] if request.grid is None else program[name][request.grid]
+    return kernel.options(**options), program.warnings
 
 
 def _options(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:

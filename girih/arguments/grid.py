@@ -1,0 +1,184 @@
+"""The grid of a launch, where the kernel has a `grid` attribute: its expressions, evaluated for the arguments.
+
+The usual arguments, NumPy's own arrays and lists of them, go through a function made once for each kernel, in which
+each step is a line. It gives None for everything else; then arguments are bound as a launch would bind them, and what
+is wrong with them, or with the numbers that result, is a `LaunchError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from girih.arguments.arrays import Accepted, GroupClaim, accept, specification
+from girih.arguments.claims import Claim
+from girih.diagnostics import Diagnostic, InternalError, LaunchError
+from girih.ir.core import Function, Value
+from girih.ir.grid import (
+    LARGEST_GRID,
+    GridDivisionError,
+    GridExpression,
+    GridLeaf,
+    GridNumber,
+    GridOperation,
+    GridScalar,
+    GridSize,
+    evaluated,
+    grid_of_function,
+    parts_of,
+    show_grid,
+)
+from girih.source import Span
+
+Sizes = tuple[int, int, int]
+"""The numbers of work-groups along x, y and z."""
+
+_IN_PYTHON = {
+    "+": "{} + {}",
+    "-": "{} - {}",
+    "*": "{} * {}",
+    "ceil": "-(-{} // {})",
+    "floor": "{} // {}",
+    "min": "min({}, {})",
+    "max": "max({}, {})",
+}
+"""Each of `OPERATIONS` as Python writes it, between names and numbers."""
+
+
+class ArgumentGrid:
+    """The grid of a function with the attribute; `quick` gives it for usual arguments, and None for all others."""
+
+    __slots__ = ("_entries", "_function", "_specs", "quick")
+
+    def __init__(self, function: Function, entries: Sequence[GridExpression]) -> None:
+        self._function = function
+        self._entries = tuple(entries)
+        # What the kernel writes to is no matter of its grid.
+        self._specs = [specification(p, written=False) for p in function.parameters]
+        self.quick: Callable[[Sequence[object]], Sizes | None] = _quick(function, entries)
+
+    @staticmethod
+    def of(function: Function) -> ArgumentGrid:
+        """The grid of a function that has the attribute."""
+        return ArgumentGrid(function, grid_of_function(function) or ())
+
+    def sizes(self, arguments: Sequence[object]) -> Sizes:
+        """The grid for one argument of each parameter. Raises `LaunchError` as a launch does, and for a bad number."""
+        known = self.quick(arguments)
+        return self._bound(accept(self._specs, arguments)) if known is None else known
+
+    def _bound(self, accepted: Sequence[Accepted]) -> Sizes:
+        values = {p.value: item for p, item in zip(self._function.parameters, accepted, strict=True)}
+
+        def leaf(part: GridLeaf) -> int:
+            return _number(part, values[part.parameter])
+
+        numbers = [_checked(entry, leaf) for entry in self._entries]
+        x, y, z = [*numbers, 1, 1][:3]
+        return x, y, z
+
+
+def _number(part: GridLeaf, item: Accepted) -> int:
+    """The number that a part takes from an argument."""
+    match part, item:
+        case GridSize(mode=None), GroupClaim(size=size):
+            return size
+        case GridSize(mode=int(mode)), Claim(shape=shape):
+            return shape[mode]
+        case GridScalar(), np.ndarray():
+            return int(item[0, 0, 0])
+        case _:
+            raise InternalError(f"`{show_grid(part)}` is in the grid of a checked function")
+
+
+def _checked(entry: GridExpression, leaf: Callable[[GridLeaf], int]) -> int:
+    """The number that an entry stands for. Raises `LaunchError` where there is none, or none that a grid can have."""
+    try:
+        number = evaluated(entry, leaf)
+    except GridDivisionError as error:
+        guilty = error.operation
+        says = f"`{show_grid(guilty)}` divides {error.dividend} by zero"
+        raise _refusal("bind.grid_division", says, guilty, "is 0", guilty.right, leaf) from None
+    if 0 <= number <= LARGEST_GRID:
+        return number
+    says = f"`{show_grid(entry)}` is {number}; the sizes of a grid lie between 0 and 2^31 - 1"
+    raise _refusal("bind.grid", says, entry, f"is {number}", entry, leaf)
+
+
+def _refusal(
+    code: str, says: str, guilty: GridExpression, is_what: str, at: GridExpression, leaf: Callable[[GridLeaf], int]
+) -> LaunchError:
+    """The refusal of a part of a grid, with what its own parts are for these arguments."""
+    numbers: dict[str, tuple[Span, int]] = {}
+    for part in parts_of(guilty):
+        if isinstance(part, GridLeaf):
+            numbers.setdefault(show_grid(part), (part.span, leaf(part)))
+    led = ", ".join(f"{shown} is {number}" for shown, (_, number) in numbers.items() if shown != show_grid(guilty))
+    labels = [(at.span, is_what)]
+    labels += [(span, f"is {number}") for span, number in numbers.values() if span != at.span]
+    message = f"{says}, where {led}" if led else says
+    hint = "launch it on a grid of its own, kernel[grid](...), or pass arguments that the grid suits"
+    return LaunchError([Diagnostic(code, message, guilty.span, labels=tuple(labels), hint=hint)])
+
+
+# --- the quick way -----------------------------------------------------------------------------
+
+
+def _quick(function: Function, entries: Sequence[GridExpression]) -> Callable[[Sequence[object]], Sizes | None]:
+    """The function from usual arguments to the grid; each step is a line, so that nothing nests."""
+    steps = _Steps(function)
+    numbers = [steps.name_of(entry) for entry in entries]
+    lines = ["def grid_of(arguments):", "    try:", *(f"        {line}" for line in steps.lines or ["pass"])]
+    lines += ["    except (ArithmeticError, LookupError, TypeError, ValueError):", "        return None"]
+    computed = [number for number, entry in zip(numbers, entries, strict=True) if not isinstance(entry, GridNumber)]
+    lines += [f"    if not 0 <= {number} <= {LARGEST_GRID}: return None" for number in computed]
+    lines += [f"    return {', '.join([*numbers, '1', '1'][:3])}"]
+    made: dict[str, Any] = {"ndarray": np.ndarray, "index": index}
+    exec("\n".join(lines), made)
+    quick: Callable[[Sequence[object]], Sizes | None] = made["grid_of"]
+    return quick
+
+
+class _Steps:
+    """The lines of Python that compute expressions, and the name of what each line computes."""
+
+    def __init__(self, function: Function) -> None:
+        self.numbers = {p.value: number for number, p in enumerate(function.parameters)}
+        self.lines: list[str] = []
+        self.names: dict[str, str] = {}
+
+    def name_of(self, expression: GridExpression) -> str:
+        """The name or the literal that stands for an expression."""
+        match expression:
+            case GridNumber(value):
+                return f"({value})"
+            case GridScalar(parameter):
+                return self._step(f"index(arguments[{self.numbers[parameter]}])")
+            case GridSize(parameter, None):
+                return self._step(f"len({self._of_type('not in (list, tuple)', parameter)})")
+            case GridSize(parameter, mode):
+                array = self._of_type("is not ndarray", parameter)
+                return self._step(f"{self._step(f'{array}.shape')}[{mode}]")
+            case GridOperation(operation, left, right):
+                return self._step(_IN_PYTHON[operation].format(self.name_of(left), self.name_of(right)))
+            case _:
+                raise InternalError(f"{expression!r} is not an expression of a grid")
+
+    def _of_type(self, wrong: str, parameter: Value) -> str:
+        """The name of an argument whose type is not wrong."""
+        name = self._step(f"arguments[{self.numbers[parameter]}]")
+        check = f"if type({name}) {wrong}: return None"
+        if check not in self.lines:
+            self.lines.append(check)
+        return name
+
+    def _step(self, value: str) -> str:
+        """The name of a value, which a line computes once."""
+        name = self.names.get(value)
+        if name is None:
+            name = self.names[value] = f"n{len(self.names)}"
+            self.lines.append(f"{name} = {value}")
+        return name
