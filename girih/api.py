@@ -294,6 +294,15 @@ class Kernel:
         raise LaunchError(name_problems(self.ir, self.signature, len(arguments), named, instead))
 
     @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """What the compiler says of the kernel, and what the latest launch left, each of severity "remark".
+
+        The latest launch is that of this kernel on any grid. In the interpreter it leaves `run.untouched` for each
+        array that the kernel writes and that has elements which no work-group wrote.
+        """
+        return self.executor.remarks
+
+    @property
     def llvm_ir(self) -> str:
         """The LLVM IR of the kernel, with source lines as debug locations.
 

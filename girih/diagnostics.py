@@ -25,6 +25,8 @@ SHOWN = 100
 class Diagnostic:
     """One thing that is wrong (`error`) or doubtful (`warning`) in a program or in the arguments of a launch.
 
+    A `remark` says what a compiler or a launch did that may not be what was meant.
+
     `code` is one that `girih explain` knows, such as `axpby.shape`; `span` the place in the text; `labels` are further
     places, each with its words; `hint` is the fix, where one is known.
     """
@@ -32,7 +34,7 @@ class Diagnostic:
     code: str
     message: str
     span: Span
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "remark"] = "error"
     labels: tuple[tuple[Span, str], ...] = ()
     hint: str | None = None
 
@@ -87,7 +89,7 @@ def _nowhere(span: Span) -> list[str]:
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The errors among diagnostics, without the warnings."""
+    """The errors among diagnostics, without the warnings and remarks."""
     return [d for d in diagnostics if d.severity == "error"]
 
 

@@ -71,7 +71,7 @@ ROOMS = {
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),
-    "runtime.device": Room(("ir",)),
+    "runtime.device": Room(("diagnostics", "ir")),
     "runtime.cache": Room(("diagnostics", "ir", "back.llvm.assemble")),
     "runtime.cpu": Room((*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
     "runtime": Room(

@@ -18,6 +18,7 @@ from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, MatrixScope
 from girih.runtime.device import ExecutionSummary
 from girih.runtime.targets import CHECKS, TARGETS, LaunchOption, Setting, Target, TargetForm, resolve
+from girih.source import NOWHERE
 from tests.cli.helpers import girih as command
 from tests.cli.helpers import write
 
@@ -32,6 +33,10 @@ class Pen:
     def __init__(self, paper: list[object], options: Mapping[str, Any]) -> None:
         self.paper, self.options = paper, options
         self.call: Callable[..., object] = self._call
+
+    @property
+    def remarks(self) -> tuple[girih.Diagnostic, ...]:
+        return (girih.Diagnostic("paper.thin", "the paper is thin", NOWHERE, "remark"),)
 
     def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
         self.paper.append((grid, arguments, self.options))
@@ -93,6 +98,7 @@ def test_it_is_loaded_and_launched() -> None:
     assert isinstance(device, Paper)
     kernel = program["f"]
     kernel[2](n=5)
+    assert [remark.code for remark in kernel.remarks] == ["paper.thin"]
     kernel.options(ink=3)[1, 2].bind(7).run()
     assert device.written == [{"checks": "off", "color": "black"}, ((2, 1, 1), (5,), {}), ((1, 2, 1), (7,), {"ink": 3})]
     assert (kernel.target, repr(program)) == ("paper:lined", "<girih program of @f on paper:lined>")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundMemRef
-from girih.arguments.memory import ElementView, Memory, bytes_of, elements_of, strided
+from girih.arguments.memory import ByteMarks, ElementView, Mask, Memory, bytes_of, elements_of, strided
 from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
 
@@ -52,6 +52,21 @@ class Claim:
     def of_array(self, flat: NDArray[Any]) -> NDArray[Any]:
         """The entries of the array's elements, in its shape, out of one entry per element of the extent."""
         return elements_of(flat, self.shape, self.strides)
+
+    def bytes_of_array(self, marks: ByteMarks) -> Mask:
+        """The marks of the bytes of the array's elements, in its shape with one axis more, out of those of a memory."""
+        return bytes_of(marks.flags, self.shape, self.strides, self.dtype.itemsize)
+
+    def untouched(self) -> tuple[int, tuple[int, ...]] | None:
+        """The number of elements that the launch has not written, and the index of the first; None for none."""
+        view = self.elements
+        if view is None or view.touched is None or not self.written or not self.extent:
+            return None
+        missing = view.incomplete(self.of_array(view.touched))
+        if missing is None:
+            return None
+        first = np.unravel_index(int(missing.T.argmax()), self.shape[::-1])
+        return int(np.count_nonzero(missing)), tuple(int(i) for i in first[::-1])
 
     def bound(self) -> BoundMemRef:
         """The memref argument that the interpreter works on."""
@@ -93,15 +108,20 @@ def _allocate(cluster: Cluster) -> None:
     size = cluster.end - cluster.start
     copied = _private(cluster) if any(claim.written for claim in cluster.claims) else None
     marks = np.ones(size, np.bool_) if any(claim.uninitialized for claim in cluster.claims) else None
+    touched = None if copied is None else np.ones(size, np.bool_)
     for claim in cluster.claims:
         part = slice(claim.start - cluster.start, claim.end - cluster.start)
         content = _read_only(claim) if copied is None else copied[part]
-        memory = Memory(content, None if marks is None else marks[part], claim.place.name)
+        kept = [None if flags is None else flags[part] for flags in (marks, touched)]
+        memory = Memory(content, kept[0], claim.place.name, kept[1])
         claim.elements = view = memory.view(claim.dtype)
         if copied is not None and claim.array is not None:
             np.copyto(claim.of_array(view.data), claim.array)
-        if claim.uninitialized and memory.marks is not None:
-            bytes_of(memory.marks, claim.shape, claim.strides, claim.dtype.itemsize)[...] = False
+        # What lies between the elements counts as written, so that all can be.
+        if claim.uninitialized and memory.readable is not None:
+            claim.bytes_of_array(memory.readable)[...] = False
+        if claim.written and memory.written is not None:
+            claim.bytes_of_array(memory.written)[...] = False
 
 
 def commit(claims: Sequence[Claim]) -> None:

@@ -129,7 +129,7 @@ def _refusal(
 
 def _quick(function: Function, entries: Sequence[GridExpression]) -> Callable[[Sequence[object]], Sizes | None]:
     """The function from usual arguments to the grid; each step is a line, so that nothing nests."""
-    steps = _Steps(function)
+    steps = _GridSteps(function)
     numbers = [steps.name_of(entry) for entry in entries]
     lines = ["def grid_of(arguments):", "    try:", *(f"        {line}" for line in steps.lines or ["pass"])]
     lines += ["    except (ArithmeticError, LookupError, TypeError, ValueError):", "        return None"]
@@ -142,7 +142,7 @@ def _quick(function: Function, entries: Sequence[GridExpression]) -> Callable[[S
     return quick
 
 
-class _Steps:
+class _GridSteps:
     """The lines of Python that compute expressions, and the name of what each line computes."""
 
     def __init__(self, function: Function) -> None:

@@ -1,4 +1,4 @@
-"""Memory as bytes, with a mark for each byte that was written, seen as elements of any type.
+"""Memory as bytes, with marks for each byte that was written, seen as elements of any type.
 
 Views of different types, at any byte, show the same bytes and the same marks: what is written through one of them is
 read through all others, and an element counts as written where all its bytes are. A view costs what an array costs: the
@@ -7,8 +7,8 @@ marks of an element are looked at as one number as wide as the element, and not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -53,22 +53,49 @@ def bytes_of(flags: Mask, shape: tuple[int, ...], strides: tuple[int, ...], size
 
 
 @dataclass(slots=True, eq=False)
+class ByteMarks:
+    """A flag for each byte of a memory, which is set when the byte is written, and never removed.
+
+    `complete` says that all are known to be set, which stays so.
+    """
+
+    flags: Mask
+    complete: bool = False
+    _until_counted: int = 0
+
+    def count(self, marked: int) -> None:
+        """Note that `marked` flags were set, some of them perhaps again."""
+        self._until_counted -= marked
+        if self._until_counted <= 0:
+            size = self.flags.size
+            missing = size - int(np.count_nonzero(self.flags))
+            self.complete = not missing
+            # Counted before that, some would still be missing; and counting must cost less than marking.
+            self._until_counted = max(missing, size // 8)
+
+
+@dataclass(slots=True, eq=False)
 class Memory:
     """A run of bytes: those of an array from its first to its last element, or those of an allocation.
 
     `bytes` has one dimension; it is read-only where the kernel does not write. `marks` is None where everything may be
-    read; otherwise it says of each byte whether it was written. Arrays that share memory share its bytes and marks.
-    `complete` says that all bytes are known to be written, which stays so: no mark is ever removed.
+    read; otherwise it says of each byte whether it was written, perhaps before the launch. `touched` is None where
+    nobody asks; otherwise it says whether the kernel has written the byte. Arrays that share memory share all of these.
     """
 
     bytes: NDArray[np.uint8]
-    marks: Mask | None
+    marks: InitVar[Mask | None]
     name: str
-    complete: bool = False
-    _until_counted: int = 0
+    touched: InitVar[Mask | None] = None
+    readable: ByteMarks | None = field(init=False)
+    written: ByteMarks | None = field(init=False)
     _views: WeakValueDictionary[tuple[np.dtype[Any], int], ElementView] = field(
         default_factory=WeakValueDictionary, repr=False
     )
+
+    def __post_init__(self, marks: Mask | None, touched: Mask | None) -> None:
+        self.readable = None if marks is None else ByteMarks(marks)
+        self.written = None if touched is None else ByteMarks(touched)
 
     def view(self, dtype: np.dtype[Any], first: int = 0) -> ElementView:
         """The memory as elements of a type, the first of which begins at byte `first`; views in use are shared."""
@@ -78,36 +105,29 @@ class Memory:
             known = self._views[key] = self._viewed(dtype, first)
         return known
 
-    def count(self, marked: int) -> None:
-        """Note that `marked` bytes were marked, some of them perhaps again."""
-        self._until_counted -= marked
-        if self.marks is not None and self._until_counted <= 0:
-            size = self.marks.size
-            missing = size - int(np.count_nonzero(self.marks))
-            self.complete = not missing
-            # Counted before that, some would still be missing; and counting must cost less than marking.
-            self._until_counted = max(missing, size // 8)
-
     def _viewed(self, dtype: np.dtype[Any], first: int) -> ElementView:
         size = dtype.itemsize
         part = slice(first, first + max(0, self.bytes.size - first) // size * size)
-        wide = _MARKS[size]
-        whole = _WHOLE[size]
-        marks = None if self.marks is None else self.marks[part].view(wide)
-        return ElementView(self, self.bytes[part].view(dtype), marks, whole)
+
+        def wide(marks: ByteMarks | None) -> Array | None:
+            return None if marks is None else marks.flags[part].view(_MARKS[size])
+
+        data = self.bytes[part].view(dtype)
+        return ElementView(self, data, wide(self.readable), wide(self.written), _WHOLE[size])
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ElementView:
     """A memory as elements of one type, counted from its first.
 
-    `data` has one entry for each whole element, and so have `marks`, where the memory has them: an element was written
-    where its mark is `whole`.
+    `data` has one entry for each whole element, and so have `marks` and `touched`, where the memory has them: an
+    element was written where its mark is `whole`.
     """
 
     memory: Memory
     data: Array
     marks: Array | None
+    touched: Array | None
     whole: Any
 
     @property
@@ -117,14 +137,33 @@ class ElementView:
     @property
     def followed(self) -> Array | None:
         """The marks, as long as some byte may be unwritten; None after that."""
-        return None if self.memory.complete else self.marks
+        marks = self.memory.readable
+        return None if marks is None or marks.complete else self.marks
 
     def mark(self, places: Any) -> None:
         """Note that elements, picked by an index into `data`, were written."""
-        marks = self.followed
-        if marks is not None:
+        for kept, marks in self._unfinished():
             marks[places] = self.whole
-            self.memory.count(np.size(places) * marks.itemsize)
+            kept.count(np.size(places) * marks.itemsize)
+
+    def mark_windows(self, window: Callable[[Array], Array], places: Any, count: int) -> None:
+        """Note that `count` elements were written, picked by an index into what `window` makes of such as `data`."""
+        for kept, marks in self._unfinished():
+            window(marks)[places] = self.whole
+            kept.count(count * marks.itemsize)
+
+    def mark_bytes(self, places: Array) -> None:
+        """Note that bytes, picked by an index into those of `data`, were written."""
+        for kept, marks in self._unfinished():
+            marks.view(np.bool_)[places] = True
+            kept.count(places.size)
+
+    def _unfinished(self) -> Iterator[tuple[ByteMarks, Array]]:
+        """The marks of which some may be missing."""
+        memory = self.memory
+        for kept, marks in ((memory.readable, self.marks), (memory.written, self.touched)):
+            if kept is not None and marks is not None and not kept.complete:
+                yield kept, marks
 
     def unwritten(self, places: Any) -> Mask | None:
         """The mask of elements with unwritten bytes among those that an index into `data` picks; None for none."""

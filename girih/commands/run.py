@@ -74,12 +74,13 @@ def _run(request: RunRequest) -> int:
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = LaunchSummary(function, values)
     grid = kernel.grid or kernel.grid_for(*values)
-    seconds = _launch(kernel, values)
+    seconds, remarks = _launch(kernel, values)
     save_all(_arrays(saves, function, values))
     if request.as_json:
-        print_json({"diagnostics": [d.to_json() for d in warnings], "findings": [],
+        print_json({"diagnostics": [d.to_json() for d in (*warnings, *remarks)], "findings": [],
                     "summary": summary.to_json(grid, seconds)})  # fmt: skip
     else:
+        print_items(remarks, to_stderr=True)
         click.echo(summary.render(grid, seconds))
         for save in saves:
             click.echo(f"saved {save.name} to {', '.join(save.paths)}")
@@ -137,16 +138,18 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
     return given
 
 
-def _launch(kernel: Kernel, values: Sequence[object]) -> float:
-    """The seconds that the launch took; a progress bar is shown if the target reports progress."""
-    if kernel.resolved.row.option("progress") is None:
-        start = time.perf_counter()
-        kernel(*values)
-        return time.perf_counter() - start
+def _launch(kernel: Kernel, values: Sequence[object]) -> tuple[float, list[Diagnostic]]:
+    """The seconds that the launch took, and its remarks; a progress bar is shown if the target reports progress."""
     start = time.perf_counter()
-    with Bar(f"@{kernel.name}") as bar:
-        kernel.options(progress=bar)(*values)
-    return time.perf_counter() - start
+    if kernel.resolved.row.option("progress") is None:
+        kernel(*values)
+    else:
+        with Bar(f"@{kernel.name}") as bar:
+            kernel = kernel.options(progress=bar)
+            kernel(*values)
+    seconds = time.perf_counter() - start
+    # What the compiler remarks is asked for with `girih emit`.
+    return seconds, [remark for remark in kernel.remarks if remark.code.startswith("run.")]
 
 
 def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object]) -> list[tuple[str, object]]:

@@ -5,13 +5,15 @@ If anything goes wrong before the end, the caller's arrays stay as they were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from girih.analysis.effects import written_parameters
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes
 from girih.arguments.arrays import Bound, bind, specification
 from girih.arguments.bound import BoundGroup, BoundMemRef
 from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, KernelError, LaunchError
+from girih.facts.remarks import untouched
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.machine import LaunchGeometry
@@ -46,8 +48,8 @@ def launch(
     choices: Choices | None = None,
     max_steps: int | None = None,
     progress: Progress | None = None,
-) -> None:
-    """Run a kernel on a grid of work-groups in the interpreter.
+) -> tuple[Diagnostic, ...]:
+    """Run a kernel on a grid of work-groups in the interpreter, and return what is to be remarked.
 
     `grid` counts work-groups along x, y and z. Raises `LaunchError` before anything ran, and `KernelError` with the
     findings of the run; either leaves the arrays as they were.
@@ -68,6 +70,15 @@ def launch(
         for member in members:
             member.write_back(group.elements)
     bound.commit()
+    return tuple(_untouched(bound, grid))
+
+
+def _untouched(bound: Bound, grid: tuple[int, int, int]) -> Iterator[Diagnostic]:
+    """The remarks on arguments that the kernel writes and that have elements which it did not write."""
+    partly = [(claim, found) for claim in bound.claims if (found := claim.untouched()) is not None]
+    for _, members in groupby(partly, lambda pair: pair[0].place.position):
+        (claim, (count, first)), *others = members
+        yield untouched(claim.place.name, claim.place.span, count, first, claim.shape, len(others), grid)
 
 
 def _execute(run: Execution, progress: Progress | None) -> Sequence[Finding]:

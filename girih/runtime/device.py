@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.limits import DeviceLimits
 
@@ -16,6 +17,10 @@ class Executor(Protocol):
 
     call: Callable[..., object]
     """`call(grid, *arguments)` runs the kernel and waits for it; a result other than None must go to `settle`."""
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """What the compiler says of the kernel, and what the latest launch left, as diagnostics of severity remark."""
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Finish a call that returned `result`, which is not None: mostly, raise its exception."""

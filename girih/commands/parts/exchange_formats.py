@@ -19,7 +19,7 @@ from girih.rules.codes import Code
 from girih.source import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {"error": "error", "warning": "warning"}
+_LEVELS = {"error": "error", "warning": "warning", "remark": "notice"}
 
 
 def github(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:

@@ -58,12 +58,14 @@ def other_codes() -> dict[str, list[Code]]:
     """The codes that belong to no instruction, by the stage that reports them."""
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
+    from girih.facts.remarks import RUN_REMARKS
 
     stages: dict[str, tuple[Mapping[str, str], str]] = {
         "Reading a text": (FRONT_CODES, "error"),
         "Checking a program that was built": (CHECK_CODES, "error"),
         "Binding the arguments of a launch": (BIND_CODES, "error"),
         "Running a kernel": (RUN_CODES, "finding"),
+        "After a launch in the interpreter": (RUN_REMARKS, "remark"),
     }
     return {
         stage: [Code(c, "warning" if c in FRONT_WARNINGS else severity, says) for c, says in table.items()]

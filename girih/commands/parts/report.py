@@ -14,8 +14,8 @@ import click
 
 from girih.diagnostics import SHOWN, Diagnostic, Finding, plural
 
-_COLOURS = {"error": "red", "finding": "red", "warning": "yellow"}
-_HEAD = re.compile(r"^(error|warning|finding)(\[[^\]]*\])?(:.*)$", re.S)
+_COLOURS = {"error": "red", "finding": "red", "warning": "yellow", "remark": "blue"}
+_HEAD = re.compile(r"^(error|warning|remark|finding)(\[[^\]]*\])?(:.*)$", re.S)
 
 
 def coloured(stream: IO[Any]) -> bool:
@@ -58,7 +58,7 @@ def print_items(items: Sequence[Diagnostic | Finding], already: int = 0, *, to_s
 def counted(items: Sequence[Diagnostic | Finding]) -> str:
     """The count of diagnostics or findings in words: `2 errors, 1 warning`, or `no errors`."""
     counts = Counter(item.severity if isinstance(item, Diagnostic) else "finding" for item in items)
-    parts = [plural(counts[kind], kind) for kind in ("error", "finding", "warning") if counts[kind]]
+    parts = [plural(counts[kind], kind) for kind in ("error", "finding", "warning", "remark") if counts[kind]]
     if not counts["error"] and not counts["finding"]:
         parts.insert(0, "no errors")
     return ", ".join(parts)

@@ -67,10 +67,7 @@ def write_boxes(elements: ElementView, offsets: Array, shape: Ints, strides: Int
         return
     turned = _first_to_last(values, offsets.ndim)
     windows(elements.data, shape, strides, writeable=True)[offsets] = turned
-    marks = elements.followed
-    if marks is not None:
-        windows(marks, shape, strides, writeable=True)[offsets] = elements.whole
-        elements.memory.count(turned.size * marks.itemsize)
+    elements.mark_windows(lambda marks: windows(marks, shape, strides, writeable=True), offsets, turned.size)
 
 
 def unwritten(elements: ElementView, offsets: Array, shape: Ints, strides: Ints) -> Array | None:

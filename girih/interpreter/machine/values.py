@@ -131,8 +131,9 @@ class Scatter:
         """Copy the member's elements from the group's memory to the member; what lies between them stays."""
         if self.elements.data.flags.writeable:
             self._of_member(self.elements.data)[...] = self._of_member(group.data[self.part])
-        if self.elements.marks is not None and group.marks is not None:
-            self._of_member(self.elements.marks)[...] = self._of_member(group.marks[self.part])
+        for mine, theirs in ((self.elements.marks, group.marks), (self.elements.touched, group.touched)):
+            if mine is not None and theirs is not None:
+                self._of_member(mine)[...] = self._of_member(theirs[self.part])
 
     def _of_member(self, flat: Array) -> Array:
         """The entries of `flat`, which has one for each element of the memory, for the member's elements."""
@@ -141,22 +142,22 @@ class Scatter:
 
 def _identity(memory: Memory) -> tuple[int, ...]:
     """A key that is equal for members with the same memory, which is copied once if it is only read."""
-    if memory.bytes.flags.writeable or memory.marks is not None:
+    if memory.bytes.flags.writeable or memory.readable is not None:
         return (id(memory),)
     return _address_range(memory)
 
 
 def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> ElementView:
     """One memory of `size` elements for all members of a group."""
-    marked = any(s.elements.marks is not None for s in scatters)
-    memory = Memory(np.zeros(size * dtype.itemsize, np.uint8), None, name)
-    if marked:
-        memory.marks = np.ones(size * dtype.itemsize, np.bool_)
-    group = memory.view(dtype)
+    count = size * dtype.itemsize
+    marks = np.ones(count, np.bool_) if any(s.elements.marks is not None for s in scatters) else None
+    touched = np.ones(count, np.bool_) if any(s.elements.touched is not None for s in scatters) else None
+    group = Memory(np.zeros(count, np.uint8), marks, name, touched).view(dtype)
     for s in scatters:
         group.data[s.part] = s.elements.data
-        if group.marks is not None and s.elements.marks is not None:
-            group.marks[s.part] = s.elements.marks
+        for mine, theirs in ((s.elements.marks, group.marks), (s.elements.touched, group.touched)):
+            if mine is not None and theirs is not None:
+                theirs[s.part] = mine
     return group
 
 

@@ -97,5 +97,4 @@ def store(machine: Machine, op: CooperativeMatrixStoreBlockedInterleaved) -> Non
     raw = values.view(np.uint8).reshape(*values.shape, type_.component.size)
     elements = memref.elements
     elements.data.view(np.uint8)[spots] = np.broadcast_to(raw, (*lead, *raw.shape[2:]))[taken]
-    if elements.followed is not None:
-        elements.followed.view(np.bool_)[spots] = True
+    elements.mark_bytes(spots)

@@ -190,9 +190,7 @@ class TensorOperand:
             elements.mark(places)
             return
         elements.data.view(np.uint8)[places] = values.view(np.uint8).reshape(places.shape)
-        if elements.followed is not None:
-            elements.followed.view(np.bool_)[places] = True
-            elements.memory.count(places.size)
+        elements.mark_bytes(places)
 
     def _bytes(self, flat: Array, usable: Mask) -> Array:
         """The place in the memory of each byte of each component: `[work_group, subgroup, row, column, byte]`."""

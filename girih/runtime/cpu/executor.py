@@ -58,6 +58,11 @@ class CpuExecutor:
         hint = "load the program with target='cpu' to run it here"
         raise LaunchError([Diagnostic("bind.target", message, self._function.span, hint=hint)])
 
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """None: neither the compiler nor a launch says any."""
+        return ()
+
     def with_options(self, options: Mapping[str, Any]) -> CpuExecutor:
         """This executor itself, since compiled code has no options of a launch."""
         return self
