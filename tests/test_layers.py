@@ -53,7 +53,7 @@ ROOMS = {
     "front.text": Room((*WORDS, "ir")),
     "front": Room(),
     "program": Room((*LANGUAGE, "front")),
-    "arguments": Room((*WORDS, "ir"), ARRAYS),
+    "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments"), ARRAYS),
     "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.machine"), ARRAYS),
     "interpreter": Room((*KNOWN, "addressing", "arguments", "interpreter.machine", "interpreter.tile"), ARRAYS),
@@ -69,11 +69,12 @@ ROOMS = {
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.matrix": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.collective")),
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
+    "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),
     "runtime.device": Room(("diagnostics", "ir")),
     "runtime.cache": Room(("diagnostics", "ir", "back.llvm.assemble")),
-    "runtime.cpu": Room((*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
+    "runtime.cpu": Room((*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
     "runtime": Room(
         (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS
     ),

@@ -98,6 +98,12 @@ FORMULAS: dict[str, str] = {
     "subgroup_reduce_min": "result_p = min(a_0, ..., a_{S-1})",
     "subview": "result[i, ...] = tensor[offset + i, ...], 0 ≤ i < size",
     "sum": "b[i] := alpha Σ_k op(a)[i, k] + beta b[i]; of a vector: b := alpha Σ_k a[k] + beta b",
+    "tensor_copy_load": "local[i, j, ...] := map[coordinates[0] + i, coordinates[1] + j s_1, ...], the fill outside; "
+                        "with .gather4: local[i, k] := map[coordinates[0] + i, coordinates[1 + k]]",
+    "tensor_copy_load_im2col": "local[i, p] := map[coordinates[0] + i, cursor_p + offsets], the fill outside",
+    "tensor_copy_reduce": "map[coordinates + i] := reduction(map[coordinates + i], local[i])",
+    "tensor_copy_store": "map[coordinates[0] + i, coordinates[1] + j s_1, ...] := local[i, j, ...]; "
+                         "with .scatter4: map[coordinates[0] + i, coordinates[1 + k]] := local[i, k]",
     "tensor_layout_set_dimension": "dimension = span = numbers, offset = 0; "
                                    "stride[last] = 1, stride[d] = stride[d+1] ceil(numbers[d+1] / block_size[d+1])",
     "tensor_layout_slice": "offset[d] := offset[d] + slices[d].offset; span[d] := slices[d].size",

@@ -48,6 +48,7 @@ TITLES = {
     "coopmatrix_regions": "Functions of components of cooperative matrices",
     "tensor_layout": "Tensor layouts and views",
     "coopmatrix_tensor": "Cooperative matrices through tensor layouts, and in blocks",
+    "tensor_map": "Copies through tensor maps",
     "subgroup": "Subgroup operations",
     "builtin": "Where a work-item is",
 }

@@ -21,6 +21,7 @@ from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_view import TensorView
 
 _HOME = {
+    "BoundTensorMap": "girih.addressing.tensor_map.bound",
     "ConvolutionPlan": "girih.addressing.tensor_map.convolution",
     "MapTile": "girih.addressing.tensor_map.tile",
     "SharedImage": "girih.addressing.tensor_map.shared_image",
@@ -31,6 +32,7 @@ _HOME = {
 """The names that are loaded when they are first used."""
 
 if TYPE_CHECKING:
+    from girih.addressing.tensor_map.bound import BoundTensorMap
     from girih.addressing.tensor_map.convolution import ConvolutionPlan, plan_convolution
     from girih.addressing.tensor_map.model import TensorMap
     from girih.addressing.tensor_map.shared_image import SharedImage
@@ -42,6 +44,7 @@ __all__ = [
     "Access",
     "AddressingError",
     "BlockedInterleaved",
+    "BoundTensorMap",
     "ConvolutionPlan",
     "Kind",
     "LayoutTile",

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 from girih.ir.core import Function, Op, Value
 from girih.ir.define import Operand
-from girih.ir.types import GroupType, MemRef
+from girih.ir.types import GroupType, MemRef, TensorMapType
+
+_IN_MEMORY = MemRef | GroupType | TensorMapType
+"""The types of parameters that have memory behind them."""
 
 
 def writes(op: Op) -> bool:
@@ -33,7 +36,7 @@ class MemoryUse:
 
 def memory_use(function: Function) -> MemoryUse:
     """The reads and writes of every parameter and allocation of a function."""
-    usage = MemoryUse({p.value: MemoryCounts() for p in function.parameters if isinstance(p.type, MemRef | GroupType)})
+    usage = MemoryUse({p.value: MemoryCounts() for p in function.parameters if isinstance(p.type, _IN_MEMORY)})
     roots = {value: value for value in usage.memory}
     for op in function.walk():
         usage.uses.update(op.operands)

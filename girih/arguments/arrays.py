@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments.bound import BoundGroup, BoundMemRef
+from girih.analysis.effects import written_parameters
+from girih.analysis.tensor_maps import MapUse, map_uses
+from girih.arguments.bound import BoundGroup, BoundMap, BoundMemRef
 from girih.arguments.claims import Claim, allocate, commit
 from girih.arguments.groups import Group, Shape, group_offset, group_shapes, part_of_member
 from girih.arguments.layout import claim_array, null_claim
@@ -23,9 +25,12 @@ from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, nu
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.arguments.sharing import refuse_shared_members
 from girih.diagnostics import InternalError, LaunchError, plural
-from girih.ir.core import Parameter
-from girih.ir.types import Boolean, GroupType, MemRef, Number, Type
+from girih.ir.core import Function, Parameter
+from girih.ir.types import Boolean, GroupType, MemRef, Number, TensorMapType, Type
 from girih.source import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorMap
 
 __all__ = [
     "BIND_CODES",
@@ -36,18 +41,20 @@ __all__ = [
     "BoundMemRef",
     "Group",
     "GroupClaim",
+    "MapClaim",
     "ParameterSpec",
     "Uninitialized",
     "accept",
     "bind",
     "specification",
+    "specifications",
     "uninitialized",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec:
-    """A parameter as binding sees it: its type, its promises, and whether the kernel writes to it.
+    """A parameter as binding sees it: its type, its promises, whether the kernel writes to it, copies through a map.
 
     `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
     on a group they hold for every member).
@@ -60,6 +67,7 @@ class ParameterSpec:
     shape_gcd: tuple[int, ...] = ()
     stride_gcd: tuple[int, ...] = ()
     written: bool = False
+    uses: tuple[MapUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +89,9 @@ def uninitialized(array: object) -> Uninitialized:
 
 @dataclass(slots=True)
 class Bound:
-    """The arguments of a launch, one value per parameter: a scalar of shape (1, 1, 1), a memref or a group."""
+    """The arguments of a launch, one per parameter: a scalar of shape (1, 1, 1), a memref, a group, a tensor map."""
 
-    values: list[NDArray[Any] | BoundMemRef | BoundGroup]
+    values: list[NDArray[Any] | BoundMemRef | BoundGroup | BoundMap]
     claims: list[Claim] = field(default_factory=list, repr=False)
 
     def commit(self) -> None:
@@ -103,11 +111,29 @@ class GroupClaim:
         return BoundGroup(tuple(claim.bound() for claim in self.members), self.null, self.size)
 
 
-Accepted = NDArray[Any] | Claim | GroupClaim
-"""An argument that suits its parameter: a scalar of shape (1, 1, 1), a memref or a group."""
+@dataclass(slots=True)
+class MapClaim:
+    """A tensor map that was accepted; `claim` asks for the bytes of its tensor."""
+
+    tensor_map: TensorMap
+    claim: Claim
+
+    def bound(self) -> BoundMap:
+        assert self.claim.elements is not None
+        return BoundMap(self.tensor_map, self.claim.elements)
 
 
-def specification(parameter: Parameter, *, written: bool) -> ParameterSpec:
+Accepted = NDArray[Any] | Claim | GroupClaim | MapClaim
+"""An argument that suits its parameter: a scalar of shape (1, 1, 1), a memref, a group or a tensor map."""
+
+
+def specifications(function: Function) -> list[ParameterSpec]:
+    """The specifications of a kernel's parameters."""
+    written, uses = written_parameters(function), map_uses(function)
+    return [specification(p, written=p.value in written, uses=uses.get(p.value, ())) for p in function.parameters]
+
+
+def specification(parameter: Parameter, *, written: bool, uses: tuple[MapUse, ...] = ()) -> ParameterSpec:
     """The specification of a kernel's parameter, with the promises of its attributes."""
     alignment = parameter.attributes.get("alignment")
     return ParameterSpec(
@@ -118,6 +144,7 @@ def specification(parameter: Parameter, *, written: bool) -> ParameterSpec:
         _integers(parameter, "shape_gcd"),
         _integers(parameter, "stride_gcd"),
         written,
+        uses,
     )
 
 
@@ -171,11 +198,13 @@ def _claims(item: Accepted) -> Sequence[Claim]:
     """The arrays of an argument that need memory: one for a memref, those of the members for a group."""
     if isinstance(item, GroupClaim):
         return item.members
+    if isinstance(item, MapClaim):
+        return (item.claim,)
     return (item,) if isinstance(item, Claim) else ()
 
 
-def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup:
-    return item.bound() if isinstance(item, Claim | GroupClaim) else item
+def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup | BoundMap:
+    return item.bound() if isinstance(item, Claim | GroupClaim | MapClaim) else item
 
 
 def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: ArgumentReport) -> Accepted | None:
@@ -186,6 +215,8 @@ def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: Ar
             return _accept_memref(spec, spec.type, value, place, report)
         case GroupType():
             return _accept_group(spec, spec.type, value, place, report)
+        case TensorMapType():
+            return _accept_map(spec, spec.type, value, place, report)
         case _:
             raise InternalError(f"a parameter of type {spec.type} cannot be bound")
 
@@ -202,6 +233,20 @@ def _accept_memref(
     claim.uninitialized = marked
     _check_promises(spec, claim, report)
     return claim
+
+
+def _accept_map(
+    spec: ParameterSpec, type: TensorMapType, value: object, place: ArgumentPlace, report: ArgumentReport
+) -> MapClaim | None:
+    # The address models are imported by kernels that need them only.
+    from girih.arguments.tensor_maps import accepted_memory
+
+    value, marked = _unwrap(value, False)
+    accepted = accepted_memory(type, value, spec.uses, place, report)
+    if accepted is None:
+        return None
+    given, memory = accepted
+    return MapClaim(given, Claim(place, memory.dtype, memory, memory.shape, (1,), spec.written, marked))
 
 
 def _unwrap(value: object, marked: bool) -> tuple[object, bool]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from girih.arguments.memory import ElementView
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorMap
 
 
 @dataclass(slots=True, eq=False)
@@ -28,3 +32,11 @@ class BoundGroup:
     members: tuple[BoundMemRef, ...]
     null: bool
     size: int
+
+
+@dataclass(slots=True, eq=False)
+class BoundMap:
+    """A tensor map argument: the map, and the bytes of its tensor from the address of the map on."""
+
+    tensor_map: TensorMap
+    elements: ElementView

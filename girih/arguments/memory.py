@@ -54,9 +54,9 @@ def bytes_of(flags: Mask, shape: tuple[int, ...], strides: tuple[int, ...], size
 
 @dataclass(slots=True, eq=False)
 class ByteMarks:
-    """A flag for each byte of a memory, which is set when the byte is written, and never removed.
+    """A flag for each byte of a memory, which is set when the byte is written.
 
-    `complete` says that all are known to be set, which stays so.
+    `complete` says that all are known to be set, which stays so until some are `forget`-ed.
     """
 
     flags: Mask
@@ -72,6 +72,12 @@ class ByteMarks:
             self.complete = not missing
             # Counted before that, some would still be missing; and counting must cost less than marking.
             self._until_counted = max(missing, size // 8)
+
+    def forget(self, places: Array) -> None:
+        """Remove flags."""
+        self.flags[places] = False
+        self.complete = False
+        self._until_counted = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -104,6 +110,25 @@ class Memory:
         if known is None:
             known = self._views[key] = self._viewed(dtype, first)
         return known
+
+    def mark_bytes(self, places: Array) -> None:
+        """Note that bytes, picked by their numbers, were written."""
+        for kept in (self.readable, self.written):
+            if kept is not None and not kept.complete:
+                kept.flags[places] = True
+                kept.count(places.size)
+
+    def unwritten_bytes(self, places: Array) -> Mask | None:
+        """The mask of bytes, picked by their numbers, that were never written; None where all are known to be."""
+        if self.readable is None or self.readable.complete:
+            return None
+        missing: Mask = ~self.readable.flags[places]
+        return missing
+
+    def forget(self, places: Array) -> None:
+        """Note that what lies in some bytes is undefined from now on, where it is known what was written."""
+        if self.readable is not None and places.size:
+            self.readable.forget(places)
 
     def _viewed(self, dtype: np.dtype[Any], first: int) -> ElementView:
         size = dtype.itemsize

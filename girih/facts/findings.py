@@ -16,6 +16,7 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixStoreBlockedInterleaved,
 )
 from girih.ops.tile.tensor_layout import NO_LAYOUT
+from girih.ops.tile.tensor_map import TensorCopy, copy_text
 
 RUN_CODES = {
     "run.out_of_bounds": "an access outside the shape of a memref, a group or a subgroup",
@@ -27,6 +28,7 @@ RUN_CODES = {
     "run.tensor_layout": "numbers that a tensor layout or view cannot have",
     "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
     "run.misaligned": "a tensor whose base is no multiple of 16 bytes",
+    "run.tensor_copy": "operands of a tensor copy that are an illegal instruction",
     "run.aliasing": "several components of a matrix stored to one element",
     "run.subview": "a slice that is negative, empty or outside the shape",
     "run.expand": "sizes whose product is not the size of the expanded mode",
@@ -281,3 +283,41 @@ def aliasing(op: Op, count: int, name: str, component: tuple[int, int], shape: t
     """
     what = f"stores {plural(count, 'element')} of %{name} more than once"
     return FindingWords("run.aliasing", f"`{op.spec.mnemonic}` {what}, first component {component} of {shape}")
+
+
+# Tensor copies. The rules are those of `girih.addressing`, which says the same of numbers that are known.
+
+
+def _illegal_copy(op: TensorCopy, name: str, rule: str, place: str) -> FindingWords:
+    message = f"`{copy_text(op)}` through %{name} is an illegal instruction [tensor_map.{rule}]"
+    return FindingWords("run.tensor_copy", message, place)
+
+
+def coordinate_range(op: TensorCopy, name: str, position: int) -> FindingWords:
+    """The words for a coordinate that is no number of 32 bits."""
+    place = f"coordinates[{position}] = {{index[0]}} is outside {{shape[0]}} .. {{shape[1]}}"
+    return _illegal_copy(op, name, "coordinate_range", place)
+
+
+def offset_range(op: TensorCopy, name: str, position: int) -> FindingWords:
+    """The words for an im2col offset that is negative or too large for the rank of the map."""
+    place = f"offsets[{position}] = {{index[0]}} is outside 0 .. {{shape[0]}}"
+    return _illegal_copy(op, name, "offset_range", place)
+
+
+def coordinate_aligned(op: TensorCopy, name: str, *, padded: bool) -> FindingWords:
+    """The words for a box that does not begin at 16 bytes of dimension 0, or at a row of a `padded` sub-byte type."""
+    place = "coordinates[0] = {index[0]} is not a multiple of {shape[0]}"
+    return _illegal_copy(op, name, "packed_coordinate" if padded else "coordinate_aligned", place)
+
+
+def base_outside(op: TensorCopy, name: str, dimension: str) -> FindingWords:
+    """The words for a filter base outside the pixel box in W, H or D."""
+    place = f"the filter base has {dimension} = {{index[0]}}, the pixel box goes from {{shape[0]}} to {{shape[1]}}"
+    return _illegal_copy(op, name, "base_in_box", place)
+
+
+def negative_start(op: TensorCopy, name: str, position: int) -> FindingWords:
+    """The words for a store or reduction that begins before the tensor."""
+    place = f"coordinates[{position}] = {{index[0]}}, but what writes to a tensor begins at {{shape[0]}} or later"
+    return _illegal_copy(op, name, "negative_start", place)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from girih.analysis.effects import written_parameters
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes
-from girih.arguments.arrays import Bound, bind, specification
-from girih.arguments.bound import BoundGroup, BoundMemRef
+from girih.arguments.arrays import Bound, bind, specifications
+from girih.arguments.bound import BoundGroup, BoundMap, BoundMemRef
 from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, KernelError, LaunchError
 from girih.facts.remarks import untouched
 from girih.interpreter.machine import numbers
@@ -20,6 +19,7 @@ from girih.interpreter.machine.machine import LaunchGeometry
 from girih.interpreter.machine.values import (
     Array,
     GroupValue,
+    MapValue,
     MemRefValue,
     Scatter,
     group_value,
@@ -56,9 +56,8 @@ def launch(
     """
     chosen = (choices or Choices()).again()
     geometry = _geometry(function, grid, chosen, limits)
-    written = written_parameters(function)
     try:
-        bound = bind([specification(p, written=p.value in written) for p in function.parameters], arguments)
+        bound = bind(specifications(function), arguments)
         values, scatters = _values(function, bound)
     except MemoryError:
         raise _no_memory(function) from None
@@ -74,8 +73,13 @@ def launch(
 
 
 def _untouched(bound: Bound, grid: tuple[int, int, int]) -> Iterator[Diagnostic]:
-    """The remarks on arguments that the kernel writes and that have elements which it did not write."""
-    partly = [(claim, found) for claim in bound.claims if (found := claim.untouched()) is not None]
+    """The remarks on arguments that the kernel writes and that have elements which it did not write.
+
+    There are none on tensor maps, whose memory has bytes that are no elements.
+    """
+    maps = {number for number, value in enumerate(bound.values, 1) if isinstance(value, BoundMap)}
+    claims = [claim for claim in bound.claims if claim.place.position not in maps]
+    partly = [(claim, found) for claim in claims if (found := claim.untouched()) is not None]
     for _, members in groupby(partly, lambda pair: pair[0].place.position):
         (claim, (count, first)), *others = members
         yield untouched(claim.place.name, claim.place.span, count, first, claim.shape, len(others), grid)
@@ -122,9 +126,9 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices, 
 
 def _values(
     function: Function, bound: Bound
-) -> tuple[list[Array | MemRefValue | GroupValue], list[tuple[GroupValue, list[Scatter]]]]:
+) -> tuple[list[Array | MemRefValue | GroupValue | MapValue], list[tuple[GroupValue, list[Scatter]]]]:
     """The machine's values of the bound arguments, and for each group how its memory goes back to its members."""
-    values: list[Array | MemRefValue | GroupValue] = []
+    values: list[Array | MemRefValue | GroupValue | MapValue] = []
     scatters: list[tuple[GroupValue, list[Scatter]]] = []
     for parameter, argument in zip(function.parameters, bound.values, strict=True):
         match argument:
@@ -138,6 +142,8 @@ def _values(
                 group, members = group_value(argument, parameter.name, memref.order, numbers.dtype(memref.element))
                 values.append(group)
                 scatters.append((group, members))
+            case BoundMap():
+                values.append(MapValue(argument.tensor_map, argument.elements.memory))
             case _:
                 values.append(argument)
     return values, scatters

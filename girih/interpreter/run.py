@@ -17,14 +17,15 @@ import girih.interpreter.tile.coopmatrix_tensor
 import girih.interpreter.tile.linalg
 import girih.interpreter.tile.memory
 import girih.interpreter.tile.subgroup
-import girih.interpreter.tile.tensor_layout  # noqa: F401  (these fill MEANINGS)
+import girih.interpreter.tile.tensor_layout
+import girih.interpreter.tile.tensor_map  # noqa: F401  (these fill MEANINGS)
 from girih.diagnostics import Finding
 from girih.facts.findings import budget
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
 from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine
-from girih.interpreter.machine.values import Array, GroupValue, MemRefValue
+from girih.interpreter.machine.values import Array, GroupValue, MapValue, MemRefValue
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number
@@ -49,7 +50,7 @@ class Execution:
 
     function: Function
     geometry: LaunchGeometry
-    arguments: Sequence[Array | MemRefValue | GroupValue]
+    arguments: Sequence[Array | MemRefValue | GroupValue | MapValue]
     choices: Choices
     max_steps: int
 

@@ -13,6 +13,7 @@ from girih.ir.types import (
     MemRef,
     Number,
     TensorLayoutType,
+    TensorMapType,
     TensorViewType,
     Type,
     Use,
@@ -42,6 +43,7 @@ COOPMATRIX = TypeKind("a cooperative matrix", lambda t: isinstance(t, CoopMatrix
 NUMBER_OR_COOPMATRIX = TypeKind("a number or a cooperative matrix", lambda t: isinstance(t, Number | CoopMatrix))
 TENSOR_LAYOUT = TypeKind("a tensor layout", lambda t: isinstance(t, TensorLayoutType))
 TENSOR_VIEW = TypeKind("a tensor view", lambda t: isinstance(t, TensorViewType))
+TENSOR_MAP = TypeKind("a tensor map", lambda t: isinstance(t, TensorMapType))
 CARRIED = TypeKind("a number, bool or cooperative matrix", lambda t: isinstance(t, Number | Boolean | CoopMatrix))
 
 

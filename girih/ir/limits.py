@@ -15,6 +15,8 @@ class DeviceLimits:
     alignment: int = 128
     matrix_components: int = 1024 * 1024
     """The largest number of components of a cooperative matrix; devices have far lower limits."""
+    local_alignment: int = 1024
+    """The largest alignment that an `alloca` may ask for; that of a parameter is `alignment`."""
 
 
 DEFAULT_LIMITS = DeviceLimits()

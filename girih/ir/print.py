@@ -190,7 +190,8 @@ def join_words(words: list[str]) -> str:
     for word in words:
         if not word:
             continue
-        tight = not text or word in _TIGHT_BEFORE or text[-1] in _TIGHT_AFTER
+        after_comma = word == "[" and text[-1:] == ","
+        tight = not text or (word in _TIGHT_BEFORE and not after_comma) or text[-1] in _TIGHT_AFTER
         text += word if tight else " " + word
     return text
 

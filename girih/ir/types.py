@@ -240,6 +240,28 @@ class TensorViewType(Type):
         return f"tensor_view<{','.join(words)}>"
 
 
+class MapMode(Enum):
+    """The way in which tensor copies go through a tensor map (004 5.5.2)."""
+
+    TILED = "tiled"
+    IM2COL = "im2col"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMapType(Type):
+    """The type `tensor_map<...>`: a tensor in global memory and the box of it that one copy moves (004 5.5).
+
+    `element` is the number type that has the width of the tensor's elements.
+    """
+
+    element: Number
+    rank: int
+    mode: MapMode
+
+    def __str__(self) -> str:
+        return f"tensor_map<{self.element},{self.rank},{self.mode.value}>"
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorType(Type):
     """The type of a value whose type cannot be known because of an error that is reported already."""

@@ -167,7 +167,7 @@ PTX_TENSORS = specification(
             "Pixels of images become rows, as a convolution needs them.",
             python="TensorMap.im2col",
             spelling="`im2col`",
-            ops=_COPIES,
+            ops="tensor_copy_load_im2col tensor_copy_store tensor_copy_reduce",
             also=".im2col",
         ),
     ),
@@ -318,7 +318,7 @@ PTX_TENSORS = specification(
             "im2col offsets",
             "operand",
             "What is added to the filter base: the tap of the filter times its dilation.",
-            ops="tensor_copy_load",
+            ops="tensor_copy_load_im2col",
             python="TensorMap.load ConvolutionPlan.offsets",
         ),
         row(

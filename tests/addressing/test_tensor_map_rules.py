@@ -261,6 +261,13 @@ EXAMPLES: dict[str, tuple[Try, Try]] = {
         lambda: TensorMap.of(array_of(16, 8, 4).transpose(1, 0, 2), (4, 8, 4)),
         lambda: TensorMap.of(array_of(8, 16).T, (8, 4)),
     ),
+    "tensor_map.bound_array": (lambda: tiled().bind(array_of(8, 16)), lambda: tiled().bind(array_of(8, 16).tolist())),
+    "tensor_map.bound_type": (lambda: tiled().bind(array_of(8, 16)), lambda: tiled().bind(np.zeros((8, 16)))),
+    "tensor_map.bound_layout": (
+        lambda: TensorMap.of(array_of(8, 32)[:, :16], (8, 4)).bind(array_of(8, 32)[:, :16]),
+        lambda: TensorMap.of(array_of(8, 16), (8, 4)).bind(array_of(8, 32)[:, ::2]),
+    ),
+    "tensor_map.bound_size": (lambda: tiled().bind(array_of(8, 16)), lambda: tiled().bind(array_of(7, 16))),
     "tensor_map.code_language": (lambda: tiled().code("ptx"), lambda: tiled().code("glsl")),
     "tensor_map.code_name": (lambda: tiled().code("c", name="tile_a"), lambda: tiled().code("c", name="tile-a")),
     "tensor_map.copy": (lambda: tiled().code("ptx", "reduce.add"), lambda: tiled().code("ptx", "reduce")),

@@ -159,7 +159,7 @@ def test_very_long_lines_are_cut() -> None:
 
 
 LIMITED = """func @f() attributes {work_group_size=[64,2]} {
-    %a = alloca {alignment=256} : memref<f32x32x1024,local>
+    %a = alloca {alignment=2048} : memref<f32x32x1024,local>
     %m = constant 0.0 : coopmatrix<f32x2048x1024,matrix_acc>
 }
 """
@@ -172,16 +172,16 @@ LIMITED = """func @f() attributes {work_group_size=[64,2]} {
             DeviceLimits(),
             {
                 "func.local_memory": "131072 bytes are alive at a time, a usual device has 65536",
-                "alloca.alignment_limit": "alignment is 256, the default 128",
+                "alloca.alignment_limit": "alignment is 2048, local memory is aligned to at most 1024",
                 "type.matrix_size": "which has 2097152 components, more than 1048576",
             },
         ),
         (
-            DeviceLimits((16,), 64, 4096, 64, 4096),
+            DeviceLimits((16,), 64, 4096, 64, 4096, 512),
             {
                 "func.work_group_items": "128 work-items, the target has 64",
                 "func.local_memory": "131072 bytes are alive at a time, the target has 4096",
-                "alloca.alignment_limit": "alignment is 256, the target's 64",
+                "alloca.alignment_limit": "alignment is 2048, the target's is aligned to at most 512",
                 "type.matrix_size": "which has 2097152 components, more than 4096",
             },
         ),
@@ -196,5 +196,5 @@ def test_messages_give_the_limit_in_force(limits: DeviceLimits, found: dict[str,
 
 def test_written_rules_have_the_limits_of_no_target() -> None:
     written = {code.code: code.rule for code in all_codes(TILE_LANGUAGE).values() if code.needs}
-    assert written["alloca.alignment_limit"] == "alignment ≤ 128"
+    assert written["alloca.alignment_limit"] == "alignment ≤ 1024"
     assert written["func.local_memory"] == "local memory ≤ 65536 bytes"

@@ -2,7 +2,9 @@
 
 Arguments are Python expressions over `NAMES`. A list is an array `x[i][j]`, mode 0 first, in the layout that the
 parameter's type asks for; a scalar given for a memref is an array without axes; a list given for a group is a list of
-arrays. Equal means the same value and, for real zeros that are written with a minus, the same sign; NaN equals NaN.
+arrays. A tensor map is `tiled(x, box=[...])` or `im2col(x, ...)` of an array `x[i][j]` whose last axis is dimension 0,
+with rows padded to 16 bytes; it is compared by that array. Equal means the same value and, for real zeros that are
+written with a minus, the same sign; NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.addressing import BoundTensorMap, TensorMap
+from girih.addressing.tensor_map.element_type import FROM_NUMPY
 from girih.arguments.memory import strided
 from girih.interpreter.machine.numbers import dtype
 from girih.ir.core import Function
-from girih.ir.types import BF16, F16, F32, F64, PARTS, GroupType, MemRef, Number, Type
+from girih.ir.types import BF16, F16, F32, F64, PARTS, GroupType, MemRef, Number, TensorMapType, Type
 
 Array = NDArray[Any]
 
@@ -55,6 +59,23 @@ class Strided:
     strides: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """What `tiled(x, ...)` and `im2col(x, ...)` stand for until the type of the elements is known."""
+
+    held: object
+    make: Callable[..., TensorMap]
+    options: Mapping[str, Any]
+
+
+def _tiled(held: object, box: list[int], **options: Any) -> Mapped:
+    return Mapped(held, TensorMap.tiled, {"box_dim": box, **options})
+
+
+def _im2col(held: object, **options: Any) -> Mapped:
+    return Mapped(held, TensorMap.im2col, options)
+
+
 def _zeros(*shape: int) -> Array:
     return np.zeros(shape)
 
@@ -79,6 +100,8 @@ NAMES: dict[str, Any] = {
     "arange": np.arange,
     "array": _array,
     "Group": _group,
+    "tiled": _tiled,
+    "im2col": _im2col,
     "uninitialized": Unwritten,
     "inf": math.inf,
     "nan": math.nan,
@@ -174,11 +197,24 @@ def argument(type: Type, value: object) -> object:
         return None
     if isinstance(type, MemRef):
         return laid_out(type, value)
+    if isinstance(type, TensorMapType) and isinstance(value, Mapped):
+        return mapped(type, value)
     if isinstance(type, GroupType):
         members = value if isinstance(value, Members) else Members(tuple(_listed(value)), None)
         arrays = [argument(type.memref, member) for member in members.held]
         return arrays if members.offset is None else girih.Group(arrays, offset=members.offset)
     return value
+
+
+def mapped(type: TensorMapType, value: Mapped) -> BoundTensorMap:
+    """The array of a tensor map in C order, with rows padded to 16 bytes, and the map of it."""
+    source = plain(type.element, value.held)
+    pitch = -(-source.shape[-1] * source.itemsize // 16) * 16
+    rows = np.zeros((*source.shape[:-1], pitch // source.itemsize), source.dtype)
+    array = rows[..., : source.shape[-1]]
+    array[...] = source
+    options = {"dtype": FROM_NUMPY[source.dtype.name], "global_strides": rows.strides[-2::-1], **value.options}
+    return value.make(global_dim=array.shape[::-1], **options).bind(array)
 
 
 def _listed(value: object) -> list[object]:
@@ -227,6 +263,8 @@ def same_contents(before: object, after: object) -> bool:
     """Whether an argument holds the same bytes as a copy of it."""
     if isinstance(before, list):
         return isinstance(after, list) and all(map(same_contents, before, after))
+    if isinstance(after, BoundTensorMap):
+        return same_contents(before, after.array)
     if isinstance(before, np.ndarray):
         return isinstance(after, np.ndarray) and before.tobytes() == after.tobytes()
     return True
@@ -235,6 +273,8 @@ def same_contents(before: object, after: object) -> bool:
 def copied(value: object) -> object:
     """A copy of an argument for `same_contents`."""
     unmarked = unmark(value)
+    if isinstance(unmarked, BoundTensorMap):
+        return unmarked.array.copy()
     if isinstance(unmarked, list):
         return [copied(member) for member in unmarked]
     return unmarked.copy() if isinstance(unmarked, np.ndarray) else unmarked
@@ -253,7 +293,9 @@ def difference(type: Type, found: object, wanted: object, expected: Expected) ->
         pairs = zip(_listed(found), _listed(wanted), strict=True)
         told = [difference(type.memref, f, w, expected) for f, w in pairs]
         return next((t for t in told if t is not None), None)
-    if not isinstance(type, MemRef):
+    if isinstance(type, TensorMapType) and isinstance(found, BoundTensorMap):
+        found = found.array
+    elif not isinstance(type, MemRef):
         raise ValueError(f"a scalar of type {type} has no result")
     if not isinstance(found, np.ndarray):
         raise ValueError(f"there is no array to compare with {wanted!r}")

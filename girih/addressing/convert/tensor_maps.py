@@ -19,8 +19,9 @@ from girih.addressing.layout_tile import LayoutTile
 from girih.addressing.strided import Strided
 from girih.addressing.tensor_layout import TensorLayout
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES, ROUNDED_TO_TF32, ElementType
-from girih.addressing.tensor_map.model import OOB_NAN, TensorMap
+from girih.addressing.tensor_map.model import TensorMap
 from girih.addressing.tensor_map.parameters import ceil_div
+from girih.addressing.tensor_map.shared_image import OOB_NAN
 from girih.addressing.tensor_map.tile import MapTile
 from girih.addressing.tensor_view import TensorView
 

@@ -19,6 +19,7 @@ from girih.addressing.access import Access, Kind
 from girih.addressing.display import Drawn
 from girih.addressing.errors import AddressingError, RuleReport, Violation, rule, what_it_is
 from girih.addressing.tensor_map import operands
+from girih.addressing.tensor_map.bound import BoundTensorMap, bound
 from girih.addressing.tensor_map.code import written
 from girih.addressing.tensor_map.copies import (
     ADDRESS_LIMIT,
@@ -31,12 +32,12 @@ from girih.addressing.tensor_map.copies import (
     shared_bytes,
     tiled_rows,
 )
-from girih.addressing.tensor_map.element_type import ELEMENT_TYPES, FROM_NUMPY, ROUNDED_TO_TF32
+from girih.addressing.tensor_map.element_type import ELEMENT_TYPES, FROM_NUMPY
 from girih.addressing.tensor_map.parameters import MapParameters, Mode, as_tuple
 from girih.addressing.tensor_map.reductions import reduce_bytes
 from girih.addressing.tensor_map.rules import UNUSED, checked
 from girih.addressing.tensor_map.rules import lints as map_lints
-from girih.addressing.tensor_map.shared_image import UNTOUCHED, SharedImage
+from girih.addressing.tensor_map.shared_image import OOB_NAN, UNTOUCHED, SharedImage, loaded
 from girih.addressing.tensor_map.sub_byte import RowBytes, pack_six_bits
 
 ARRAY_TYPE = rule("tensor_map.array_type", "the elements of an array are of a type that tensor maps know", "004 5.5.1")
@@ -45,11 +46,6 @@ PARAMETER = rule("tensor_map.parameter", "a map is given the parameters of its m
 ELEMENT_INDEX = rule(
     "tensor_map.element_index", "rows start at whole elements, so that elements can be counted", "girih"
 )
-
-OOB_NAN = (0xF7, 0x7F)
-"""The bytes of the fill NaN, 0x7ff7 in every 16 bits (measured)."""
-TF32_NAN = 0x7FFFE000
-"""The bit pattern that a load of `tf32` gives for every NaN (measured)."""
 
 
 class MapOptions(TypedDict, total=False):
@@ -233,6 +229,16 @@ class TensorMap(Drawn, MapParameters):
         """
         return written(self, language, copy, name)
 
+    def bind(self, array: NDArray[Any]) -> BoundTensorMap:
+        """The map with the array that holds its tensor, as the argument of a kernel with a `tensor_map` parameter.
+
+        The first byte of `array` is at the address of the map. Its elements have the map's width, or are bytes; it has
+        no gaps, or the shape and strides of the map, last axis first, as for `TensorMap.of`. Raises `AddressingError`
+        for an array that does not hold every byte of the tensor (004 5.5), and for one that is not aligned as the
+        address of a map is.
+        """
+        return bound(self, array)
+
     def load(
         self,
         memory: NDArray[np.uint8],
@@ -410,12 +416,7 @@ class TensorMap(Drawn, MapParameters):
         """The image of these rows; the operands are checked but for the size of `memory`."""
         inner = inner_bytes(self, start)
         source = self._touched(memory, rows, inner, False, report)
-        filled = source < 0
-        payload = np.zeros(source.shape, np.uint8) if filled.all() else memory[source]
-        if filled.any():
-            payload = np.where(filled, self._fill(source.shape[1]), payload)
-        if self.dtype in ROUNDED_TO_TF32:
-            payload = np.where(filled, payload, _rounded_to_tf32(payload))
+        payload = loaded(self, memory, source)
         values, written, sources = self._placed(payload, source, shared_bytes(self, len(rows), inner, address))
         return SharedImage(values, written, sources, source.size, address, operands.address_lints(self, address))
 
@@ -430,12 +431,6 @@ class TensorMap(Drawn, MapParameters):
         sources = np.full(size, UNTOUCHED, np.int64)
         values[position], written[position], sources[position] = payload, True, source
         return values, written, sources
-
-    def _fill(self, size: int) -> NDArray[np.uint8]:
-        """The fill of a row of `size` bytes."""
-        if self.oob_fill == "nan":
-            return np.resize(np.array(OOB_NAN, np.uint8), size)
-        return np.zeros(size, np.uint8)
 
     def _touched(
         self, memory: NDArray[np.uint8], rows: Rows, inner: RowBytes, store: bool, report: RuleReport
@@ -492,11 +487,3 @@ def _refused(mode: Mode, name: str) -> Violation:
     return PARAMETER.violation(
         f"{name} is no parameter of a map", f"choose among {', '.join(MapOptions.__annotations__)}"
     )
-
-
-def _rounded_to_tf32(payload: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bytes of float32 values, rounded to nearest even at 10 bits of mantissa; every NaN becomes one (measured)."""
-    bits = np.ascontiguousarray(payload).view(np.uint32)
-    rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
-    rounded[(bits & 0x7FFFFFFF) > 0x7F800000] = TF32_NAN
-    return rounded.view(np.uint8)

@@ -105,6 +105,13 @@ def check_start(given: MapParameters, name: str, start: int, report: RuleReport)
         report.add(COORDINATE_ALIGNED, message, f"start at a multiple of {step} elements, {start // step * step} say")
 
 
+def start_multiple(given: MapParameters) -> int:
+    """The number of elements of dimension 0 of which the start of a box is a multiple; 1 with interleave."""
+    if given.slice_bytes:
+        return 1
+    return 128 if given.element.is_padded else max(1, 128 // given.element.bits)
+
+
 def _check_base(given: MapParameters, values: Sequence[int], report: RuleReport) -> None:
     spatial = given.spatial
     box = corners(given.global_dim[spatial], given.lower_corner, given.upper_corner)

@@ -243,7 +243,7 @@ def _packed_multiple(element: ElementType) -> int:
     return 128 if element.is_padded else 2
 
 
-def _alignment(given: MapParameters) -> tuple[int, str]:
+def alignment(given: MapParameters) -> tuple[int, str]:
     """The number of bytes that address and strides are multiples of, and the reason in words."""
     if given.interleave == "32B":
         return 32, " (interleave 32B)"
@@ -253,7 +253,7 @@ def _alignment(given: MapParameters) -> tuple[int, str]:
 
 
 def _check_strides(given: MapParameters, report: RuleReport) -> None:
-    multiple, why = _alignment(given)
+    multiple, why = alignment(given)
     for position, stride in enumerate(given.global_strides):
         if stride % multiple:
             padded = round_up(stride, multiple)

@@ -33,13 +33,16 @@ class RowBytes:
     pitch: int
 
 
-def row_bytes(element: ElementType, start: int, count: int) -> RowBytes:
+def row_bytes(element: ElementType, start: int | NDArray[np.int64], count: int) -> RowBytes:
     """The bytes of `count` elements from coordinate `start` on; both are whole containers of a sub-byte type.
+
+    Several starts give `in_global` a first axis.
 
     Source: 004 5.5.1.1.1.
     """
     size = element.bytes_of(count)
-    in_global = start * element.bits // 8 + np.arange(size, dtype=np.int64)
+    first = np.asarray(start, np.int64)[..., None] * element.bits // 8
+    in_global = first + np.arange(size, dtype=np.int64)
     pitch = count * element.shared_bits // 8
     if element.name == "b6p2x16":
         return RowBytes(in_global, np.arange(pitch, dtype=np.int64), pitch)

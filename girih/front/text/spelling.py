@@ -52,6 +52,8 @@ FOREIGN_INSTRUCTIONS = {
     ("gridDim grid_dim num_programs num_workgroups", "num_groups"), ("warp_id", "subgroup_id"),
     ("lane_id laneid", "subgroup_local_id"), ("warpSize warp_size", "subgroup_size"),
     ("readlane", "subgroup_broadcast"), ("atomicAdd", "atomic_add"),
+    ("cp tensor_load tma_load async_copy", "tensor_copy_load"), ("tensor_store tma_store", "tensor_copy_store"),
+    ("tma_reduce", "tensor_copy_reduce"),
 )  # fmt: skip
 """Names that instructions have in GLSL (001), in SPIR-V without `Op` (000), and in languages that many know."""
 

@@ -21,10 +21,12 @@ from girih.ir.types import (
     CoopMatrix,
     Extent,
     GroupType,
+    MapMode,
     MatrixScope,
     MemRef,
     Number,
     TensorLayoutType,
+    TensorMapType,
     TensorViewType,
     Type,
     Use,
@@ -38,16 +40,18 @@ _COMPOSITES: dict[str, type[Type]] = {
     "coopmatrix": CoopMatrix,
     "tensor_layout": TensorLayoutType,
     "tensor_view": TensorViewType,
+    "tensor_map": TensorMapType,
 }
 TYPE_KEYWORDS = tuple(_COMPOSITES)
 """The words that types with angle brackets begin with."""
 
 _ELEMENT = re.compile("|".join(sorted(SCALARS, key=len, reverse=True)))
 _PLAIN = re.compile(
-    r"(?:memref|group|coopmatrix|tensor_layout|tensor_view)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>"
+    r"(?:memref|group|coopmatrix|tensor_layout|tensor_view|tensor_map)<[^;$<>{}]*(?:<[^;$<>{}]*(?:<[^;$<>{}]*>)?[^;$<>{}]*>)?[^;$<>{}]*>"
 )
 _STATIC_SIZES = re.compile(r"(?:x[0-9]{1,18})+", re.ASCII)
 _MATRIX_ORDER = "the order is component type and shape, use, scope"
+_MAP_ORDER = "the order is element type, rank, mode: tensor_map<f16,2,tiled>"
 _ORDER = "the order is element and shape, strided<...>, address space"
 _CACHE_LIMIT = 10_000
 
@@ -121,6 +125,8 @@ class TypeParser(Cursor):
                 return self._tensor_layout()
             case "tensor_view":
                 return self._tensor_view()
+            case "tensor_map":
+                return self._tensor_map()
             case _:
                 return self._coopmatrix()
 
@@ -265,6 +271,15 @@ class TypeParser(Cursor):
                 permutation.append(self.integer("a dimension's number"))
         self.expect(">")
         return TensorViewType(dim, has_dimensions, tuple(permutation))
+
+    def _tensor_map(self) -> TensorMapType:
+        element = self.element()
+        self.expect(",", _MAP_ORDER)
+        rank = self.integer("the number of dimensions")
+        self.expect(",", _MAP_ORDER)
+        mode = self._one_of(MapMode, "a mode, tiled or im2col", _MAP_ORDER)
+        self.expect(">", _MAP_ORDER if self.at(",") else None)
+        return TensorMapType(element, rank, mode)
 
     def _one_of(self, choices: Iterable[Choice], what: str, hint: str | None = None) -> Choice:
         """The member of an enumeration that a word stands for. Raises `SyntaxFault`: `what` was expected."""

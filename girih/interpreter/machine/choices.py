@@ -74,6 +74,14 @@ class Choices:
             return None
         return self._random.permutation(count).astype(np.int64)
 
+    def later(self) -> bool:
+        """Whether a tensor copy is made only when what it moves must be visible."""
+        return self._random is not None and bool(self._random.random() < 0.5)
+
+    def address(self, alignment: int) -> int:
+        """An address in bytes, a multiple of `alignment`, at which local memory begins."""
+        return 0 if self._random is None else alignment * int(self._random.integers(0, 8))
+
     def pairs(self, most: int) -> int:
         """The number of pairs, at most `most`, that are combined before the combinations join the rest."""
         return most if self._random is None else int(self._random.integers(1, most + 1))

@@ -12,14 +12,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from girih.analysis.tensor_maps import copies_of
 from girih.diagnostics import Finding
 from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
-from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Value
+from girih.interpreter.machine.values import Array, GroupValue, MapValue, Mask, MemRefValue, Value
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
+from girih.ir.define import Where
+from girih.ops.tile.control import Barrier
+from girih.ops.tile.tensor_map import TensorCopy
 
 Meaning = Callable[["Machine", Any], None]
 
@@ -86,6 +90,9 @@ class Machine:
         """In a region over components, how many a row has, or 0 where combinations of components are meant."""
         self.permissions = function.permissions
         self.steps_left = max_steps
+        self.pending: list[Callable[[], None]] = []
+        """Tensor copies that have not been made yet."""
+        self._has_copies = bool(copies_of(function))
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
 
     # --- execution -----------------------------------------------------------------------
@@ -93,17 +100,41 @@ class Machine:
     def run(self) -> None:
         """Execute the body of the function."""
         self.under(self.mask, self.function.body)
+        self.settle()
 
     def region(self, region: Region) -> None:
         """Execute the instructions of a region under the current mask."""
         plan = self._plans.get(region)
         if plan is None:
-            plan = self._plans[region] = [(MEANINGS[type(op)], op) for op in region.ops]
+            plan = self._plans[region] = [(self._meaning(op), op) for op in region.ops]
         self.steps_left -= len(plan) + 1
         if self.steps_left < 0:
             raise BudgetSpent
         for function, op in plan:
             function(self, op)
+
+    def _meaning(self, op: Op) -> Meaning:
+        """The meaning of an instruction; where it sees what tensor copies move, those before it are made first."""
+        meaning = MEANINGS[type(op)]
+        collective = op.spec.where is Where.COLLECTIVE or isinstance(op, Barrier)
+        if not self._has_copies or not collective or isinstance(op, TensorCopy):
+            return meaning
+
+        def settled(machine: Machine, op: Op) -> None:
+            machine.settle()
+            meaning(machine, op)
+
+        return settled
+
+    def settle(self) -> None:
+        """Make the tensor copies that have not been made yet, in any order."""
+        if not self.pending:
+            return
+        order = self.choices.points(len(self.pending))
+        copies = self.pending if order is None else [self.pending[number] for number in order]
+        self.pending = []
+        for copy in copies:
+            copy()
 
     def under(self, mask: Mask | None, region: Region) -> None:
         """Execute a region with another mask."""
@@ -128,6 +159,11 @@ class Machine:
         """The group that a value is."""
         group: GroupValue = self.env[value]
         return group
+
+    def tensor_map(self, value: core.Value) -> MapValue:
+        """The tensor map that a value is."""
+        tensor_map: MapValue = self.env[value]
+        return tensor_map
 
     def set(self, value: core.Value, content: Value) -> None:
         """Set what a value of the program is from now on."""

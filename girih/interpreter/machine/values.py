@@ -18,7 +18,7 @@ from girih.arguments.memory import ElementView, Memory, elements_of
 from girih.arguments.views import address
 
 if TYPE_CHECKING:
-    from girih.addressing import TensorLayout, TensorView
+    from girih.addressing import TensorLayout, TensorMap, TensorView
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -76,7 +76,15 @@ class ModelValue:
     which: Array
 
 
-Value = Array | MemRefValue | GroupValue | ModelValue
+@dataclass(slots=True, eq=False)
+class MapValue:
+    """A tensor map, and the memory of its tensor, from the address of the map on."""
+
+    tensor_map: TensorMap
+    memory: Memory
+
+
+Value = Array | MemRefValue | GroupValue | ModelValue | MapValue
 
 
 def memref_value(bound: BoundMemRef, name: str, dtype: np.dtype[Any]) -> MemRefValue:

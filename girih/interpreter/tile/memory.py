@@ -16,6 +16,7 @@ from girih.interpreter.machine.boxes import span_of
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
+from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.types import GroupType, MemRef
 from girih.ops.tile.memory import (
     Alloca,
@@ -28,27 +29,32 @@ from girih.ops.tile.memory import (
     Store,
     Subview,
 )
-
-_LOCAL_ALIGNMENT = 128
-"""The largest usual alignment in bytes; the distance between two work-groups' local memories is a multiple of it."""
+from girih.ops.tile.tensor_map import alignment_of
 
 
 @meaning(Alloca)
 def alloca(machine: Machine, op: Alloca) -> None:
-    """Allocate fresh memory for each work-group of the batch, side by side."""
+    """Allocate fresh memory for each work-group of the batch, side by side.
+
+    The bytes are counted as addresses of local memory: each work-group's begin at a multiple of the alignment.
+    """
     type = op.result.type
     assert isinstance(type, MemRef)
     shape = tuple(n for n in type.shape if n is not None)
     strides = tuple(n for n in type.strides if n is not None)
-    size = -(-span_of(shape, strides) * type.element.size // _LOCAL_ALIGNMENT) * _LOCAL_ALIGNMENT
-    if machine.work_groups * size > sys.maxsize:
+    alignment = max(alignment_of(op), DEFAULT_LIMITS.alignment)
+    size = -(-span_of(shape, strides) * type.element.size // alignment) * alignment
+    begin = machine.choices.address(alignment)
+    if begin + machine.work_groups * size > sys.maxsize:
         raise MemoryError
     # What no index reaches counts as written, so that all can be.
     marks = np.ones(size, np.bool_)
     bytes_of(marks, shape, strides, type.element.size)[...] = False
-    data = np.zeros(machine.work_groups * size, np.uint8)
-    memory = Memory(data, np.tile(marks, machine.work_groups), op.result.name)
-    offset = np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * (size // type.element.size)
+    data = np.zeros(begin + machine.work_groups * size, np.uint8)
+    written = np.concatenate([np.ones(begin, np.bool_), np.tile(marks, machine.work_groups)])
+    memory = Memory(data, written, op.result.name)
+    first = begin + np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * size
+    offset = first // type.element.size
     machine.set(op.result, MemRefValue(memory.view(numbers.dtype(type.element)), offset, shape, strides))
 
 

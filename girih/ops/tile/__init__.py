@@ -18,6 +18,7 @@ from girih.ops.tile import (
     subgroup,
     tensor_known,
     tensor_layout,
+    tensor_map,
 )
 from girih.ops.tile.language import TILE
 
@@ -40,4 +41,5 @@ __all__ = [
     "subgroup",
     "tensor_known",
     "tensor_layout",
+    "tensor_map",
 ]

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from girih.ir.core import RegionKind
 from girih.ir.language import LanguageBuilder
-from girih.ir.types import Boolean, CoopMatrix, GroupType, MemRef, Number, TensorLayoutType, TensorViewType
+from girih.ir.types import (
+    Boolean,
+    CoopMatrix,
+    GroupType,
+    MemRef,
+    Number,
+    TensorLayoutType,
+    TensorMapType,
+    TensorViewType,
+)
 
 TILE = LanguageBuilder(
     "tile",
-    (Number, Boolean, MemRef, GroupType, CoopMatrix, TensorLayoutType, TensorViewType),
+    (Number, Boolean, MemRef, GroupType, CoopMatrix, TensorLayoutType, TensorViewType, TensorMapType),
     ways={
         RegionKind.SPMD: "put it into `parallel { ... }`, `foreach` or `foreach_tile`",
         RegionKind.COLLECTIVE: "move it out of the `parallel`, `foreach` or `foreach_tile` around it",

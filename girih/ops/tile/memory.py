@@ -97,8 +97,8 @@ def _alignment_fits(s: Subject) -> bool:
 
 
 def _alignment_told(s: Subject, alignment: int, most: int) -> str:
-    whose = "the default" if most == DEFAULT_LIMITS.alignment else "the target's"
-    return f"alignment is {alignment}, {whose} {most}"
+    whose = "local memory is" if most == DEFAULT_LIMITS.local_alignment else "the target's is"
+    return f"alignment is {alignment}, {whose} aligned to at most {most}"
 
 
 TILE.rules(
@@ -117,8 +117,8 @@ TILE.rules(
         lambda s: f"alignment is {_alignment(s)}, an element has {memref(s, 'result').element.size} bytes"),
         "the alignment is a positive multiple of the element size", ALLOCA),
     Row("alignment_limit", "attributes",
-        WithinLimit(computed("alignment", _alignment), limit("alignment"), _alignment_told),
-        "the alignment is not larger than the default alignment", ALLOCA, needs="alignment"),
+        WithinLimit(computed("alignment", _alignment), limit("local_alignment"), _alignment_told),
+        "the alignment is not larger than what local memory allows", ALLOCA, needs="local_alignment"),
 )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ allocate:
   ; A little more than whole pages, so that the same offset in two workspaces falls into different cache sets.
   %up = add i64 %bytes, 4095
   %pages = and i64 %up, -4096
-  %wanted = add i64 %pages, 256
+  %wanted = add i64 %pages, ${WORKSPACE_ALIGNMENT}
   %threads_at = getelementptr i8, ptr %pool, i64 ${THREADS}
   %threads = load i64, ptr %threads_at
   %pair = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %wanted, i64 %threads)

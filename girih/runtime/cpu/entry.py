@@ -32,7 +32,21 @@ import numpy as np
 from girih.arguments.arrays import DTYPES, ParameterSpec
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
-from girih.ir.types import BF16, BOOL, C32, C64, EIGHT_BIT_FLOATS, F16, F32, F64, GroupType, MemRef, Number, Type
+from girih.ir.types import (
+    BF16,
+    BOOL,
+    C32,
+    C64,
+    EIGHT_BIT_FLOATS,
+    F16,
+    F32,
+    F64,
+    GroupType,
+    MemRef,
+    Number,
+    TensorMapType,
+    Type,
+)
 
 __all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]
 
@@ -244,6 +258,9 @@ def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
             return _sized("K_UNUSUAL", slot, [])
         fields = [_or_minus_one(type.size), table_bytes(type.memref)]
         return _sized("K_GROUP", slot, [*fields, *_memref(spec, type.memref, 0)])
+    if isinstance(type, TensorMapType):
+        # The slow way makes the descriptor.
+        return _sized("K_UNUSUAL", slot, [])
     if type == BOOL:
         return _sized("K_BOOL", slot, [])
     if not isinstance(type, Number):

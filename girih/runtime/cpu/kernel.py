@@ -13,7 +13,6 @@ from typing import NoReturn
 
 import numpy as np
 
-from girih.analysis.effects import written_parameters
 from girih.arguments import arrays
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
@@ -53,8 +52,7 @@ class CpuKernel:
     ) -> None:
         self.function = function
         self.compiled = compiled
-        written = written_parameters(function)
-        self._specs = [arrays.specification(p, written=p.value in written) for p in function.parameters]
+        self._specs = arrays.specifications(function)
         self._types = [p.type for p in function.parameters]
         self._linked = code or link(compiled.object, [compiled.symbol])
         self._entry = self._entry_of(None if plain else launcher())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.arguments.arrays import Accepted, GroupClaim
+from girih.arguments.arrays import Accepted, GroupClaim, MapClaim
 from girih.arguments.claims import Claim
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.types import BF16, C32, C64, EIGHT_BIT_FLOATS, F16, F32, F64, GroupType, MemRef, Type
@@ -45,6 +45,13 @@ def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
             table = _table(type, item)
             held.append(table)
             words += [0 if item.null else ctypes.addressof(table), *([item.size] if type.size is None else [])]
+        elif isinstance(item, MapClaim):
+            # The address models are imported by kernels that need them only.
+            from girih.runtime.cpu.descriptor import descriptor
+
+            described = descriptor(item)
+            held.append(described)
+            words.append(int(described.ctypes.data))
         else:
             words += _scalar(type, item)
     return Slots(np.array(words, np.int64), held)

@@ -7,6 +7,7 @@ from girih.back.llvm.cpu.collective import linalg
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import apply, blocked, combine, components, coopmatrix, memory, reduce
 from girih.back.llvm.cpu.tensor import coopmatrix_tensor
+from girih.back.llvm.cpu.tensor_map import copies
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.table import GENERIC
 
@@ -23,5 +24,6 @@ CPU = Lowerings[CpuCode]().joined(
     memory.LOWERINGS,
     reduce.LOWERINGS,
     coopmatrix_tensor.LOWERINGS,
+    copies.LOWERINGS,
 )
 """How the CPU lowers every instruction."""

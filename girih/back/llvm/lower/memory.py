@@ -12,6 +12,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
 from girih.facts import findings
+from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.types import BOOL, GroupType, MemRef
 from girih.ops.tile.memory import (
     Alloca,
@@ -24,12 +25,10 @@ from girih.ops.tile.memory import (
     Store,
     Subview,
 )
+from girih.ops.tile.tensor_map import alignment_of
 
 LOWERINGS = Lowerings[KernelCode]()
 """The lowerings of this file."""
-
-ALIGNMENT = 128
-"""Of local memory, in bytes (the default alignment of the language)."""
 
 
 @LOWERINGS.of(Alloca)
@@ -39,8 +38,9 @@ def alloca(code: KernelCode, op: Alloca) -> None:
     shape = tuple(n or 0 for n in type.shape)
     strides = tuple(n or 0 for n in type.strides)
     elements = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-    pointer = code.local(elements * type.element.size, ALIGNMENT)
-    held = MemRefHeld(type, pointer, index(0), shape, strides, op.result.name, ALIGNMENT, maybe_null=False)
+    alignment = max(alignment_of(op), DEFAULT_LIMITS.alignment)
+    pointer = code.local(elements * type.element.size, alignment)
+    held = MemRefHeld(type, pointer, index(0), shape, strides, op.result.name, alignment, maybe_null=False)
     code.set(op.result, held)
 
 

@@ -23,6 +23,7 @@ from girih.ir.types import (
     Boolean,
     MemRef,
     Number,
+    TensorMapType,
     Type,
 )
 
@@ -157,6 +158,15 @@ class GroupHeld:
     name: str
     align: int
     record_bytes: int = field(default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class MapHeld:
+    """A tensor map: the address of its descriptor, where the target has it, or in the machine's own form."""
+
+    type: TensorMapType
+    descriptor: Val
+    name: str
 
 
 def memory_type(type: Number) -> str:

@@ -19,8 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from girih.back.llvm.lower.sites import Site
+from girih.ir.limits import DEFAULT_LIMITS
 
-WORKSPACE_ALIGNMENT = 128
+WORKSPACE_ALIGNMENT = DEFAULT_LIMITS.local_alignment
+"""Local memory is a piece of the workspace, and may be aligned as the language allows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from girih.back.llvm.cpu.machine.stretches import is_long, write_stretches
 from girih.back.llvm.cpu.machine.target import CpuTarget
-from girih.back.llvm.cpu.machine.work_group import of_work_group
+from girih.back.llvm.cpu.machine.work_group import made_by_work_group
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.launch.reporter import reporter
@@ -88,7 +88,7 @@ class CpuCode(KernelCode):
         bad = integer(0, wide("i1", self.lanes))
         for whole, first in zip(natural(w, held, self.lanes), parts, strict=True):
             bad = w.binary("or", bad, differs(w, held.type, whole, w.splat(first, self.lanes)))
-        work_group = self.place.kind is not RegionKind.SPMD or of_work_group(op)
+        work_group = self.place.kind is not RegionKind.SPMD or made_by_work_group(op)
         operand = getattr(op, name, None)
         argument = operand.name if isinstance(operand, core.Value) else None
         self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)

@@ -11,11 +11,17 @@ from girih.analysis.effects import writes
 from girih.ir.core import Op
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.control import Barrier
+from girih.ops.tile.tensor_map import TensorCopy
 
 
 def of_work_group(op: Op) -> bool:
     """Whether an instruction works on a matrix that the whole work-group holds."""
     return any(isinstance(v.type, CoopMatrix) and v.type.of_work_group for v in (*op.operands, *op.results))
+
+
+def made_by_work_group(op: Op) -> bool:
+    """Whether the work-group makes an instruction as one: it has the same operands in all work-items."""
+    return of_work_group(op) or isinstance(op, TensorCopy)
 
 
 def waits(op: Op) -> bool:

@@ -9,9 +9,9 @@ from girih.back.llvm.emit.text import Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
-from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, uniform
+from girih.back.llvm.numbers.values import GroupHeld, MapHeld, MemRefHeld, Scalar, index, uniform
 from girih.ir.core import Parameter
-from girih.ir.types import EIGHT_BIT_FLOATS, PARTS, Boolean, GroupType, MemRef, Number
+from girih.ir.types import EIGHT_BIT_FLOATS, PARTS, Boolean, GroupType, MemRef, Number, TensorMapType
 
 
 def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
@@ -38,13 +38,15 @@ class _Slots:
         self._next += 1
         return slot(self._w, self._arguments, number, type)
 
-    def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld:
+    def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld | MapHeld:
         """The value of a parameter, read from the next slots."""
         match parameter.type:
             case MemRef() as type:
                 return self._memref(parameter, type)
             case GroupType() as type:
                 return self._group(parameter, type)
+            case TensorMapType() as type:
+                return MapHeld(type, self.take("ptr"), parameter.name)
             case Boolean():
                 return uniform(parameter.type, self._w.convert("trunc", self.take(), "i1"))
             case Number() as type:

@@ -11,6 +11,7 @@
       c32                  two slots, an f32 in the low 4 bytes of each: real, imaginary
       c64                  two slots, f64 each
       memref               address (0 for None), then each size that is `?`, then each stride that is `?`, in elements
+      tensor map           address of its descriptor (`girih.back.llvm.lower.launch.descriptor`)
       group                address of its table (0 for None), then its size where that is `?`
 
 The table of a group has one record per member, of 8-byte fields:

@@ -1,0 +1,142 @@
+"""The rows of tensor copies: where each begins in global and in local memory, and which of its bytes the tensor has."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.launch import descriptor as layout
+from girih.back.llvm.lower.launch.descriptor import CHANNEL_SLICE, DIMENSIONS, FIRST_OFFSET, IMAGE, SPATIAL, MapField
+from girih.ir.types import Number
+
+CHUNK = 16
+"""The bytes that are moved at a time; a swizzle moves them together."""
+
+
+class RowCopy(ABC):
+    """A routine that is being written: its parameters, and what is the same for all rows.
+
+    The bytes `start` to `start + row_bytes` of dimension 0 make a row, of which those from `low` to before `high` of
+    the row lie in the tensor, if the row does.
+    """
+
+    stores = True
+
+    def __init__(self, w: Writer, descriptor: Val, operands: Val, local: Val, element: Number) -> None:
+        self.w, self.descriptor, self.operands, self.local = w, descriptor, operands, local
+        self.element = element
+        self.base = w.load("ptr", w.at(descriptor, 8 * MapField.ADDRESS), 8)
+        self.address = w.convert("ptrtoint", local, "i64")
+        self.pitch = self.field(MapField.PITCH)
+        self.row_bytes = self.field(MapField.ROW_BYTES)
+        self.extent = self.field(MapField.STORE_EXTENT if self.stores else MapField.LOAD_EXTENT)
+        start = self.operand(self.field(MapField.START_OPERAND))
+        self.start = w.binary("ashr", w.mul(start, self.field(MapField.START_BITS)), integer(3))
+        self.low = self.within(w.sub(integer(0), self.start))
+        self.high = w.larger(self.low, self.within(w.sub(self.extent, self.start)))
+        self.mask = self.field(MapField.SWIZZLE_MASK)
+        self.shift = self.field(MapField.SWIZZLE_SHIFT)
+
+    @abstractmethod
+    def row(self, number: Val, offset: Val, inside: Val) -> None:
+        """Write the copy of a row: its number, the byte of global memory where dimension 0 begins, and whether the
+        tensor has it."""
+
+    def field(self, number: int) -> Val:
+        """A word of the descriptor."""
+        return self.w.load("i64", self.w.at(self.descriptor, 8 * number), 8)
+
+    def operand(self, number: Val) -> Val:
+        """One of the numbers of the copy."""
+        return self.w.load("i64", self.w.at(self.operands, self.w.mul(number, 8)), 8)
+
+    def within(self, byte: Val) -> Val:
+        """A byte of a row, brought into the range of the row."""
+        return self.w.smaller(self.w.larger(byte, integer(0)), self.row_bytes)
+
+    def place(self, number: Val, byte: Val) -> Val:
+        """The address in local memory of a byte of a row, which is a multiple of 16 bytes before it is swizzled."""
+        w = self.w
+        linear = w.add(w.mul(number, self.pitch), byte)
+        line = w.binary("lshr", w.add(self.address, linear), integer(7))
+        moved = w.binary("shl", w.binary("and", line, self.mask), self.shift)
+        swizzled = w.sub(w.binary("xor", w.add(self.address, linear), moved), self.address)
+        return w.at(self.local, swizzled)
+
+    def line(self, number: Val, byte: Val) -> Val:
+        """The number of the line of local memory in which a byte of a row lies."""
+        w = self.w
+        return w.binary("lshr", w.add(self.address, w.add(w.mul(number, self.pitch), byte)), integer(7))
+
+
+class _Dimension:
+    """The words of one dimension of a descriptor."""
+
+    def __init__(self, rows: RowCopy, number: int) -> None:
+        first = layout.dimension(number)
+        self.coordinate = rows.operand(rows.field(first + layout.OPERAND))
+        self.size = rows.field(first + layout.SIZE)
+        self.stride = rows.field(first + layout.STRIDE)
+        self.count = rows.field(first + layout.COUNT)
+        self.step = rows.field(first + layout.STEP)
+        self.low = rows.field(first + layout.LOW)
+        self.high = rows.field(first + layout.HIGH)
+
+
+def each_tiled_row(rows: RowCopy) -> None:
+    """Write loops over the rows of a box (004 5.5.3), dimension 0 innermost."""
+    w = rows.w
+    dimensions = [_Dimension(rows, number) for number in range(DIMENSIONS)]
+
+    def along(number: int, row: Val, offset: Val, inside: Val) -> None:
+        if number < 0:
+            rows.row(row, offset, inside)
+            return
+        one = dimensions[number]
+        with w.loop(0, one.count) as loop:
+            position = w.add(one.coordinate, w.mul(loop.index, one.step))
+            here = w.binary("and", inside, w.compare("ult", position, one.size))
+            further = w.add(offset, w.mul(position, one.stride))
+            along(number - 1, w.add(w.mul(row, one.count), loop.index), further, here)
+
+    along(DIMENSIONS - 1, integer(0), integer(0), integer(1, "i1"))
+
+
+def each_gathered_row(rows: RowCopy) -> None:
+    """Write a loop over four rows of a matrix (004 5.5.3.4)."""
+    w = rows.w
+    one = _Dimension(rows, 1)
+    with w.loop(0, 4) as loop:
+        position = rows.operand(w.add(loop.index, 1))
+        rows.row(loop.index, w.mul(position, one.stride), w.compare("ult", position, one.size))
+
+
+def each_pixel(rows: RowCopy) -> None:
+    """Write a loop over the pixels of a column (004 5.5.4): a cursor walks through the pixel box, image by image."""
+    w = rows.w
+    spatial = [_Dimension(rows, number) for number in range(SPATIAL)]
+    image, channel_slice = _Dimension(rows, IMAGE), _Dimension(rows, CHANNEL_SLICE)
+    moves = [rows.operand(integer(FIRST_OFFSET + number)) for number in range(SPATIAL)]
+    start = [one.coordinate for one in (*spatial, image)]
+    with w.loop(0, rows.field(MapField.ROWS), 1, start) as loop:
+        *cursor, number = loop.values
+        pixel = [w.add(position, move) for position, move in zip(cursor, moves, strict=True)]
+        pixel += [number, channel_slice.coordinate]
+        inside, offset = integer(1, "i1"), integer(0)
+        for position, one in zip(pixel, (*spatial, image, channel_slice), strict=True):
+            inside = w.binary("and", inside, w.compare("ult", position, one.size))
+            offset = w.add(offset, w.mul(position, one.stride))
+        rows.row(loop.index, offset, inside)
+        loop.following = _advanced(w, cursor, number, spatial, image)
+
+
+def _advanced(w: Writer, cursor: list[Val], number: Val, spatial: list[_Dimension], image: _Dimension) -> list[Val]:
+    """The cursor one pixel on: past the last position of W it goes back to the first and H advances, and so on."""
+    carry = integer(1, "i1")
+    following = []
+    for position, one in zip(cursor, spatial, strict=True):
+        moved = w.select(carry, w.add(position, one.step), position)
+        carry = w.binary("and", carry, w.compare("sgt", moved, one.high))
+        following.append(w.select(carry, one.low, moved))
+    return [*following, w.select(carry, w.add(number, image.step), number)]
