@@ -23,7 +23,7 @@ smartquotes = False
 
 girih_navigation = {
     "Learn": ["start", "tutorial/index", "execution", "glossary", "addressing/index"],
-    "Use": ["kernels/index", "targets", "speed", "python", "commands", "editors"],
+    "Use": ["kernels/index", "targets", "speed", "remarks", "python", "commands", "editors"],
     "Look up": ["language/index", "errors", "coverage", "changes"],
     "How it is made": ["design/index"],
 }

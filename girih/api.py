@@ -295,12 +295,13 @@ class Kernel:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What the compiler says of the kernel, and what the latest launch left, each of severity "remark".
+        """What the compiler did and could not do better, then what the latest launch left, each of severity "remark".
 
-        The latest launch is that of this kernel on any grid. In the interpreter it leaves `run.untouched` for each
-        array that the kernel writes and that has elements which no work-group wrote.
+        Those of the compiler are in source order; the kernel is lowered again for them, so that loading and launching
+        pay nothing. The latest launch is that of this kernel on any grid. In the interpreter it leaves `run.untouched`
+        for each array that the kernel writes and that has elements which no work-group wrote.
         """
-        return self.executor.remarks
+        return (*self.resolved.remarks(self.ir), *self.executor.remarks)
 
     @property
     def llvm_ir(self) -> str:

@@ -263,6 +263,8 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @_checks
 @_definitions
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="Remarks as text for people, or JSON for programs.")  # fmt: skip
 @click.pass_context
 def emit(
     ctx: click.Context,
@@ -273,11 +275,12 @@ def emit(
     checks: str,
     definitions: dict[str, str],
     output: str | None,
+    format: str,
 ) -> None:
-    """Check a file, and write it or one function of it in another form."""
+    """Check a file, and write it or one function of it in another form, or what the compiler remarks on it."""
     from girih.commands.emit import EmitRequest, emit_file
 
-    ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output)))
+    ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output, format)))
 
 
 @main.command()

@@ -15,7 +15,7 @@ import pytest
 import girih
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.runtime.cpu import device, executor
-from girih.runtime.targets import CHECKS, FORMS, TARGETS, EmittedForm, no_form, resolve
+from girih.runtime.targets import CHECKS, FORMS, REMARKS_FORM, TARGETS, EmittedForm, no_form, resolve
 from girih.source import Source, Span
 
 TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
@@ -232,8 +232,8 @@ def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
     (told,) = caught.value.diagnostics
     assert (told.code, told.message) == ("run.emit", no_form(target, form))
     assert told.message == (
-        f"{words} is not there yet, no target emits it; there are the canonical text (ir), LLVM IR (llvm), and "
-        "assembly (asm)"
+        f"{words} is not there yet, no target emits it; there are the canonical text (ir), LLVM IR (llvm), "
+        "assembly (asm), and remarks of the compiler (remarks)"
     )
 
 
@@ -270,7 +270,9 @@ def test_every_form_is_a_property_of_a_kernel(form: EmittedForm) -> None:
     assert isinstance(getattr(girih.Kernel, form.attribute), property)
     for target in TARGETS.values():
         kernel = girih.loads(TEXT, target=target.name)["fill"]
-        if form.name in target.emits:
+        if form.name == REMARKS_FORM:
+            assert kernel.remarks == ()
+        elif form.name in target.emits:
             assert "girih.fill" in getattr(kernel, form.attribute)
 
 

@@ -100,9 +100,10 @@ def _using(owner: str, *members: str) -> list[str]:
 
 @cache
 def _spelling(spelling: str) -> list[str]:
-    """Programs of the tests that contain a spelling."""
+    """Programs of the tests that contain a spelling; those that get remarks are about something else."""
     plain = re.escape(spelling) + (r"\b" if spelling[-1].isalnum() else "")
-    return [name for name, text in texts().items() if name.endswith(".tl") and re.search(plain, text)]
+    programs = {name: text for name, text in texts().items() if name.endswith(".tl") and "/remarks/" not in name}
+    return [name for name, text in programs.items() if re.search(plain, text)]
 
 
 # --- the page ----------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ ABOUT_CODES = """\
 The codes of errors, warnings and findings, and what each of them means. `girih explain CODE` shows the same with
 examples. An *error* refuses a program or a launch, a *warning* does not. A *finding* is made while a kernel runs: the
 interpreter collects findings and leaves arrays as they were before the launch, compiled code stops at the first;
-[targets](targets.md) says what each finds.
+[targets](targets.md) says what each finds. A [*remark*](remarks.md) says what a target made of a kernel.
 
 The code of an instruction leads to its rule in [the language reference](language/index.md), in words and as it is
 checked, with its source and example programs. The other codes are explained here, with a program that breaks the rule.
@@ -133,12 +133,18 @@ def _marked(code: Code, link: str) -> str:
 
 
 def _example_id(code: Code) -> str:
-    return f"{code.code}.example" if code.code in examples()["rejected"] else code.code
+    return code.code if _program(code) is None else f"{code.code}.example"
+
+
+def _program(code: Code) -> str | None:
+    """The program that a code is shown with; None for a code that is shown with none."""
+    known = examples()
+    return known["rejected"].get(code.code) or known["remarked"].get(code.code)
 
 
 def _told(code: Code) -> list[str]:
     """The section of a program that is told a code."""
-    program = examples()["rejected"].get(code.code)
+    program = _program(code)
     if program is None:
         return []
     return [f'<a id="{_example_id(code)}"></a>', f"[`{code.code}`](#{code.code}): {code.says}", "",

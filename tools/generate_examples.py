@@ -1,6 +1,7 @@
 """Write girih/data/examples.json: for `girih explain`, a short accepted and rejected program for each topic.
 
-They are taken from the tests: `tests/ops/MNEMONIC/ok.tl`, `bad.tl` and `run.tl`, and `tests/front/codes/CODE.tl`.
+They are taken from the tests: `tests/ops/MNEMONIC/ok.tl`, `bad.tl` and `run.tl`, `tests/front/codes/CODE.tl`, and for
+remarks `tests/back/remarks/CODE.tl`, which has one function that gets the remark and one that does not.
 Of the functions that show a topic the shortest is taken, without what it does not need, laid out as `girih fmt` does.
 `python tools/generate_examples.py` writes the file.
 """
@@ -193,7 +194,7 @@ def laid_out(program: str) -> str:
 
 def collect() -> str:
     """The text of the file."""
-    found: dict[str, dict[str, str]] = {"accepted": {}, "rejected": {}}
+    found: dict[str, dict[str, str]] = {"accepted": {}, "rejected": {}, "remarked": {}}
     for folder in sorted(path for path in (ROOT / "tests" / "ops").iterdir() if path.is_dir()):
         program = accepted(folder)
         if program is not None:
@@ -202,6 +203,8 @@ def collect() -> str:
     found["rejected"] |= found_by_running()
     for path in sorted((ROOT / "tests" / "front" / "codes").glob("*.tl")):
         found["rejected"][path.stem] = path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "tests" / "back" / "remarks").glob("*.tl")):
+        found["remarked"][path.stem] = path.read_text(encoding="utf-8")
     for programs in found.values():
         programs.update({topic: laid_out(program) for topic, program in programs.items()})
     return json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

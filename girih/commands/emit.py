@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,11 +11,12 @@ import click
 from girih.commands.parts.calls import analyzed, refuse_file, unknown
 from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.targets import target_of
-from girih.diagnostics import CompileError, errors
+from girih.diagnostics import CompileError, errors, plural
 from girih.ir.core import Module
 from girih.runtime.targets import (
     ENVIRONMENT,
     PROGRAM_FORM,
+    REMARKS_FORM,
     ResolvedTarget,
     emitters,
     named_by_environment,
@@ -33,6 +35,7 @@ class EmitRequest:
     checks: str
     definitions: Mapping[str, object]
     output: str | None
+    format: str = "text"
 
 
 def emit_file(request: EmitRequest) -> int:
@@ -45,6 +48,8 @@ def emit_file(request: EmitRequest) -> int:
         return 1
     module = _chosen(module, request.function)
     try:
+        if request.form == REMARKS_FORM and target is not None:
+            return _remarks(module, target, request)
         text = _compiled(module, target, request.form)
     except CompileError as error:
         print_items(error.diagnostics, to_stderr=True)
@@ -70,6 +75,8 @@ def _target(request: EmitRequest) -> ResolvedTarget | None:
     The canonical text needs a target only if `--target` names one. Raises `click.UsageError` if the target does not
     emit the form.
     """
+    if request.format != "text" and request.form != REMARKS_FORM:
+        raise click.UsageError(f"--format {request.format} is for --as {REMARKS_FORM}")
     if request.form == PROGRAM_FORM:
         return None if request.target is None else target_of(request.target, request.checks)
     form, others = request.form, emitters(request.form)
@@ -83,6 +90,21 @@ def _target(request: EmitRequest) -> ResolvedTarget | None:
     if others:
         blamed = f"--target {target}" if request.target is not None else f"{ENVIRONMENT}={target}"
     raise click.UsageError(f"{blamed}: {no_form(target.name, form)}")
+
+
+def _remarks(module: Module, target: ResolvedTarget, request: EmitRequest) -> int:
+    """Write the remarks on all kernels as text, or as one array (`Diagnostic.to_json`)."""
+    remarks = [remark for function in module.functions for remark in target.remarks(function)]
+    if request.format == "json":
+        write_text(json.dumps([remark.to_json() for remark in remarks], indent=2) + "\n", request.output)
+        return 0
+    count = f"{request.path}: {plural(len(remarks), 'remark') if remarks else 'no remarks'}\n"
+    if request.output in (None, "-"):
+        print_items(remarks)
+        click.echo(count, nl=False)
+    else:
+        write_text("\n".join([*(remark.render() + "\n" for remark in remarks), count]), request.output)
+    return 0
 
 
 def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str:

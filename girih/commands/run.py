@@ -149,7 +149,7 @@ def _launch(kernel: Kernel, values: Sequence[object]) -> tuple[float, list[Diagn
             kernel(*values)
     seconds = time.perf_counter() - start
     # What the compiler remarks is asked for with `girih emit`.
-    return seconds, [remark for remark in kernel.remarks if remark.code.startswith("run.")]
+    return seconds, list(kernel.executor.remarks)
 
 
 def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object]) -> list[tuple[str, object]]:

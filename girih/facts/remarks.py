@@ -1,17 +1,225 @@
-"""The words of what a launch remarks: nothing is wrong, but it may not be what was meant."""
+"""The words of every remark: nothing is wrong, but a launch may not be what was meant, or a kernel not the fastest.
+
+For each decision of a compiler a function says what was done, why, and what would let it do better; the target notes
+the words in `Remarks` where it decides. A remark is there only where whoever writes the kernel can change something.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from girih.diagnostics import Diagnostic, plural
-from girih.source import Span
+from girih.ir.core import Op
+from girih.ops.tile.control import For, Foreach, ForeachTile
+from girih.source import NOWHERE, Span
 
 RUN_REMARKS = {
     "run.untouched": "some elements of an argument that the kernel writes were written by no work-group",
 }
 """The codes of the remarks of a launch, each with its meaning."""
+
+
+CPU_REMARKS = {
+    "cpu.apart": "elements that a collective instruction goes through are no neighbours in memory, and go one by one",
+    "cpu.atomic": "elements are updated one by one, so that each update is atomic",
+    "cpu.bounds": "an index is checked in every iteration of a loop, as nothing bounds it before the loop",
+    "cpu.call": "an operation without an instruction is a call for every work-item",
+    "cpu.copy": "a matrix is copied from memory before it is used, as the memory may change until then",
+    "cpu.coroutine": "the subgroups of a work-group take turns at barriers",
+    "cpu.cut": "a very long region is cut into functions, between which values go through memory",
+    "cpu.divergent": "the work-items of a subgroup leave a loop at different times, and all go on until the last one",
+    "cpu.gather": "work-items load or store elements that are no neighbours, one by one",
+    "cpu.packing": "the factors of a product are copied before they are multiplied, whatever their size",
+    "cpu.stack": "more values are alive at a time than the registers hold",
+    "cpu.tensor": "the place of every component is computed by itself, as a tile is no window of the memory",
+    "cpu.tf32": "f32 factors are multiplied as they are, although tf32 is permitted",
+    "cpu.turned": "a matrix whose lines are no neighbours in memory is turned on its way",
+}
+"""The codes of what the compiler for the CPU remarks, each with its meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemarkWords:
+    """What was done and why, and what would make it better; `id` is the code without the target."""
+
+    id: str
+    message: str
+    hint: str
+
+
+@dataclass(slots=True)
+class Remarks:
+    """The remarks of a target on a kernel while it is lowered; a target without a name makes none."""
+
+    target: str = ""
+    ops: list[Op] = field(default_factory=list)
+    """The instructions that are being lowered, each in a region of the one before."""
+    _noted: dict[tuple[object, RemarkWords], Diagnostic] = field(default_factory=dict)
+
+    def note(self, words: RemarkWords, span: Span | None = None, *, once: Op | None = None) -> None:
+        """Note a remark at a place, or on the instruction at hand.
+
+        One in the same words is not noted again: neither at its place, nor in an instruction that has it `once`.
+        """
+        here = span or (self.ops[-1].span if self.ops else NOWHERE)
+        if self.target:
+            made = Diagnostic(f"{self.target}.{words.id}", words.message, here, "remark", hint=words.hint)
+            self._noted.setdefault((once or (here.start, here.end), words), made)
+
+    @property
+    def loop(self) -> Op | None:
+        """The innermost loop of the program that the instruction at hand stands in; None outside of loops."""
+        return next((op for op in self.ops[-2::-1] if isinstance(op, For | Foreach | ForeachTile)), None)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The remarks in source order, at one place in the order of their codes."""
+        return tuple(sorted(self._noted.values(), key=lambda d: (d.span.start, d.span.end, d.code, d.message)))
+
+
+# --- memory ------------------------------------------------------------------------------------
+
+
+def gather(name: str, distance: int | None) -> RemarkWords:
+    """Elements of neighbouring work-items that lie some elements apart, None if that is known at run time only."""
+    where = "at a distance that is known only at run time" if distance is None else f"{abs(distance)} elements apart"
+    return RemarkWords(
+        "gather",
+        f"neighbouring work-items access elements of %{name} {where}: they are moved one by one",
+        "let neighbouring work-items go along a mode that has stride 1 in the type",
+    )
+
+
+def bounds(name: str) -> RemarkWords:
+    """Indices that are checked in a loop."""
+    return RemarkWords(
+        "bounds",
+        f"indices of %{name} are checked in every iteration: nothing bounds them before the loop",
+        'a loop variable that ends at the size of the mode is checked once; checks="off" leaves out all checks',
+    )
+
+
+def apart(name: str, stride: int | None) -> RemarkWords:
+    """Elements of a collective instruction that are no neighbours; the stride is None if it depends on the launch."""
+    where = "a stride that is known only at run time" if stride is None else f"a stride of {stride}"
+    return RemarkWords(
+        "apart",
+        f"elements of %{name} have {where} along its first mode: they are computed one by one",
+        "with a stride of 1 along mode 0 they are computed as vectors",
+    )
+
+
+def atomic(name: str) -> RemarkWords:
+    """A target of a collective instruction that is updated atomically."""
+    return RemarkWords(
+        "atomic",
+        f"elements of %{name} are updated one by one, each atomically",
+        "where no other work-group writes these elements, leave `.atomic` out",
+    )
+
+
+# --- products and matrices ---------------------------------------------------------------------
+
+
+def packing(why: str, hint: str) -> RemarkWords:
+    """A product whose factors are copied first, whatever their size."""
+    return RemarkWords("packing", f"both factors are copied before they are multiplied, also small ones: {why}", hint)
+
+
+def tf32() -> RemarkWords:
+    """A product of f32 with a permission that is not used."""
+    return RemarkWords(
+        "tf32",
+        "factors of f32 are multiplied as they are: this target has no products of tf32",
+        "where 8 bits of precision are enough, factors of bf16 take half the memory",
+    )
+
+
+def copy() -> RemarkWords:
+    """A matrix that is copied because memory may change before it is used."""
+    return RemarkWords(
+        "copy",
+        "the matrix is copied when it is loaded: memory may be written before it is used",
+        "load it behind the write, right before it is used",
+    )
+
+
+def turned(*, rows: bool) -> RemarkWords:
+    """A matrix whose columns are no neighbours in memory; `rows` where its rows are."""
+    if not rows:
+        what = "neither rows nor columns of the matrix are known to be neighbours in memory: they are moved one by one"
+        return RemarkWords("turned", what, "say in the type which mode has stride 1, as in strided<1,?>")
+    return RemarkWords(
+        "turned",
+        "neighbours in memory are in one row of the matrix, whose columns are held together: it is turned on its way",
+        "with the array stored the other way it is not turned; or compute with the transpose",
+    )
+
+
+def tensor() -> RemarkWords:
+    """A tile of a tensor layout that is no window of the memory."""
+    return RemarkWords(
+        "tensor",
+        "the place of every component is computed by itself: the tile is not known to be a window of the memory",
+        "with constant spans, and dimensions and strides of a view, it may be one",
+    )
+
+
+# --- work-items --------------------------------------------------------------------------------
+
+
+def divergent() -> RemarkWords:
+    """A loop that work-items leave at different times."""
+    return RemarkWords(
+        "divergent",
+        "work-items leave this loop at different times: all of them go on under a mask until the last one is through",
+        "a loop with one range for all work-items of a subgroup needs no mask",
+    )
+
+
+def call(mnemonic: str, type: str) -> RemarkWords:
+    """An operation that is a call for each work-item."""
+    return RemarkWords(
+        "call",
+        f"`{mnemonic}` of {type} is no instruction of the processor: it is a call for every work-item",
+        "where the quotient is small, subtract a multiple of the divisor instead",
+    )
+
+
+def coroutine(subgroups: int, subgroup_size: int) -> RemarkWords:
+    """A region in which subgroups take turns."""
+    return RemarkWords(
+        "coroutine",
+        f"the {subgroups} subgroups of a work-group take turns at every barrier, with their values in memory",
+        f"a work-group of one subgroup does not wait for others: work_group_size=[{subgroup_size}, 1]",
+    )
+
+
+# --- long kernels ------------------------------------------------------------------------------
+
+
+def cut(weight: int) -> RemarkWords:
+    """A region that is cut into functions."""
+    return RemarkWords(
+        "cut",
+        f"the region has about {plural(weight, 'instruction')}: it is cut into functions, and values between them go "
+        "through memory",
+        "a loop over what repeats makes it short",
+    )
+
+
+def stack(bytes: int) -> RemarkWords:
+    """A kernel whose values do not fit the registers by far."""
+    return RemarkWords(
+        "stack",
+        "far more values are alive at a time than the registers hold: the kernel runs on a stack of its own, "
+        f"of {bytes} bytes",
+        "smaller or fewer matrices at a time, or shorter regions, stay in registers",
+    )
+
+
+# --- launches ----------------------------------------------------------------------------------
 
 
 def untouched(

@@ -20,7 +20,7 @@ class Executor(Protocol):
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What the compiler says of the kernel, and what the latest launch left, as diagnostics of severity remark."""
+        """What the latest launch left to be remarked, as diagnostics of severity "remark"."""
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Finish a call that returned `result`, which is not None: mostly, raise its exception."""
@@ -49,6 +49,14 @@ class EmittingDevice(TargetDevice, Protocol):
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
         """The kernel in a form that the target's row offers. Raises `CompileError` for one that the target refuses."""
+
+
+@runtime_checkable
+class RemarkingDevice(TargetDevice, Protocol):
+    """The device of a target whose row offers remarks."""
+
+    def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:
+        """The remarks on a kernel, in source order. Raises `CompileError` for one that the target refuses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from girih.diagnostics import InternalError, nearest
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 if TYPE_CHECKING:
+    from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.runtime.device import Executor, TargetDevice
 
@@ -41,6 +42,9 @@ class EmittedForm:
     """The property of `girih.Kernel` that gives the form."""
 
 
+REMARKS_FORM = "remarks"
+"""The form that is not code: what the target did and why not better, as diagnostics."""
+
 FORMS = {
     form.name: form
     for form in (
@@ -48,6 +52,7 @@ FORMS = {
         EmittedForm("asm", "assembly", "assembly"),
         EmittedForm("ptx", "PTX", "ptx"),
         EmittedForm("spirv", "SPIR-V", "spirv"),
+        EmittedForm(REMARKS_FORM, "remarks of the compiler", "remarks"),
     )
 }
 """The forms by name; the row of a target lists those that it emits."""
@@ -206,7 +211,7 @@ TARGETS: Mapping[str, Target] = {
             ),
             _cpu,
             (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
-            emits=("llvm", "asm"),
+            emits=("llvm", "asm", REMARKS_FORM),
         ),
     )
 }  # fmt: skip
@@ -258,6 +263,17 @@ class ResolvedTarget:
         if form not in self.row.emits or not isinstance(self.device, EmittingDevice):
             raise InternalError(f"the target {self.name!r} was asked for the form {form!r} of @{function.name}")
         return self.device.emit(function, form, self.settings, self.row.limits)
+
+    def remarks(self, function: Function) -> tuple[Diagnostic, ...]:
+        """What the target did with a kernel and why not better; nothing of a target that makes no remarks.
+
+        Raises `CompileError` for a kernel that the target refuses.
+        """
+        from girih.runtime.device import RemarkingDevice
+
+        if REMARKS_FORM not in self.row.emits or not isinstance(self.device, RemarkingDevice):
+            return ()
+        return self.device.remarks(function, self.settings, self.row.limits)
 
 
 def resolve(name: str | None = None, **settings: str) -> ResolvedTarget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +54,43 @@ def test_a_wrong_program_is_not_emitted(tmp_path: Path) -> None:
     done = girih("emit", path, "--as", "ir", "-o", target)
     assert (done.status, done.output, target.exists()) == (1, "", False)
     assert "error[name.undefined]" in done.errors and done.errors.endswith(": 1 error\n")
+
+
+REMARKED = """func @turned(%A: memref<f32x8x64>, %B: memref<f32x64>) {
+    %zero = constant 0 : index
+    %n = constant 64 : index
+    foreach (%i)=(%zero),(%n) {
+        %x = load %A[0, %i] : f32
+        store %x, %B[%i]
+    }
+}
+func @fine() {
+}
+"""
+
+
+def test_remarks_are_emitted_as_text_and_as_json(tmp_path: Path) -> None:
+    path, output = write(tmp_path, REMARKED), tmp_path / "remarks.txt"
+    done = girih("emit", path, "--as", "remarks")
+    assert done.status == 0
+    assert done.output.startswith("remark[cpu.gather]: neighbouring work-items access elements of %A 8 elements apart")
+    assert done.output.endswith(f"  hint: let neighbouring work-items go along a mode that has stride 1 in the type\n\n"
+                                f"{path}: 1 remark\n")  # fmt: skip
+    assert girih("emit", path, "--as", "remarks", "-o", output).output == ""
+    assert output.read_text(encoding="utf-8") == done.output
+    assert girih("emit", path, "fine", "--as", "remarks").output == f"{path}: no remarks\n"
+    (found,) = json.loads(girih("emit", path, "--as", "remarks", "--format", "json").output)
+    assert (found["code"], found["severity"], found["line"]) == ("cpu.gather", "remark", 5)
+    assert girih("emit", path, "fine", "--as", "remarks", "--format", "json").output == "[]\n"
+
+
+def test_only_remarks_are_emitted_as_json_and_only_by_targets_that_make_some(tmp_path: Path) -> None:
+    path = write(tmp_path, REMARKED)
+    for form in ("ir", "llvm"):
+        done = girih("emit", path, "--as", form, "--format", "json")
+        assert (done.status, done.message) == (2, "--format json is for --as remarks")
+    done = girih("emit", path, "--as", "remarks", "--target", "interpreter")
+    assert done.status == 2 and "emits no remarks of the compiler; cpu does" in done.message
 
 
 @pytest.mark.parametrize("form", ["ptx", "spirv"])

@@ -19,7 +19,8 @@ from girih.rules.codes import Code
 from girih.source import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {"error": "error", "warning": "warning", "remark": "notice"}
+_LEVELS = {"error": "error", "warning": "warning", "remark": "note"}
+_COMMANDS = _LEVELS | {"remark": "notice"}
 
 
 def github(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
@@ -31,7 +32,7 @@ def github(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
             # Columns are shown only where a message is about one line. The last one is the last character itself.
             properties |= {"col": span.column, "endColumn": max(span.column, span.end_column - 1)}
         listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-        yield f"::{_LEVELS[diagnostic.severity]} {listed}::{_data(_message(diagnostic))}"
+        yield f"::{_COMMANDS[diagnostic.severity]} {listed}::{_data(_message(diagnostic))}"
 
 
 def _data(text: str) -> str:

@@ -58,7 +58,7 @@ def other_codes() -> dict[str, list[Code]]:
     """The codes that belong to no instruction, by the stage that reports them."""
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
-    from girih.facts.remarks import RUN_REMARKS
+    from girih.facts.remarks import CPU_REMARKS, RUN_REMARKS
 
     stages: dict[str, tuple[Mapping[str, str], str]] = {
         "Reading a text": (FRONT_CODES, "error"),
@@ -66,6 +66,7 @@ def other_codes() -> dict[str, list[Code]]:
         "Binding the arguments of a launch": (BIND_CODES, "error"),
         "Running a kernel": (RUN_CODES, "finding"),
         "After a launch in the interpreter": (RUN_REMARKS, "remark"),
+        "Compiling for the CPU": (CPU_REMARKS, "remark"),
     }
     return {
         stage: [Code(c, "warning" if c in FRONT_WARNINGS else severity, says) for c, says in table.items()]
@@ -155,7 +156,10 @@ def _access(role: Role) -> str:
 
 
 def examples() -> Mapping[str, Mapping[str, str]]:
-    """The example programs: `accepted` by mnemonic, `rejected` by code. Written by tools/generate_examples.py."""
+    """The example programs: `accepted` by mnemonic, `rejected` and `remarked` by code.
+
+    Those that are remarked on have two functions, of which one gets the remark. tools/generate_examples.py writes them.
+    """
     text = files("girih").joinpath("data", "examples.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
     return found
@@ -167,6 +171,7 @@ def describe_code(language: Language, code: Code) -> dict[str, object]:
     return asdict(code) | {
         "accepted": known["accepted"].get(code.owner) if code.owner in language.rules else None,
         "rejected": known["rejected"].get(code.code),
+        "remarked": known["remarked"].get(code.code),
     }
 
 

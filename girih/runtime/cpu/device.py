@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.assemble.assembler import Cpu
+from girih.diagnostics import Diagnostic
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
@@ -32,10 +33,19 @@ class CpuDevice:
         return CpuExecutor(function, self.name, self.cpu, settings["checks"], limits)
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
-        """The code of a kernel as `llvm` or `asm`; nothing is made ready to run. Raises what `lowered` does."""
+        """The code of a kernel as `llvm` or `asm`, or the remarks on it as text; nothing is made ready to run.
+
+        Raises what `lowered` does.
+        """
+        if form == "remarks":
+            return "\n\n".join(remark.render() for remark in self.remarks(function, settings, limits))
         if form == "llvm":
             return lowered(function, self.cpu, settings["checks"], limits).text
         return assembled(function, self.cpu, settings["checks"], limits)
+
+    def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:
+        """The remarks on a kernel, which is lowered for them; code from the cache has the same. Raises as `lowered`."""
+        return lowered(function, self.cpu, settings["checks"], limits).remarks
 
     def summary(self) -> ExecutionSummary:
         """The summary of how the processor executes the language."""

@@ -60,7 +60,7 @@ class CpuExecutor:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """None: neither the compiler nor a launch says any."""
+        """None: no launch leaves any."""
         return ()
 
     def with_options(self, options: Mapping[str, Any]) -> CpuExecutor:

@@ -22,6 +22,9 @@ from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import NO_FAILURE
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
+from girih.diagnostics import Diagnostic
+from girih.facts import remarks
+from girih.facts.remarks import Remarks
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
@@ -33,6 +36,7 @@ class Lowered:
     kernel: CompiledKernel
     text: str
     optimize: bool
+    remarks: tuple[Diagnostic, ...] = ()
 
 
 def lower(
@@ -70,6 +74,7 @@ def lower(
         grid=grid,
         linear_group=nowhere,
         exit=lambda: w.jump("left"),
+        remarks=Remarks("cpu"),
     )
     bind_parameters(code, arguments)
     _work_groups(code)
@@ -90,7 +95,7 @@ def lower(
         untimed_groups=untimed_groups(function, constants, geometry.subgroup_size),
     )
     text = str(module)
-    return Lowered(kernel, text, "presplitcoroutine" in text)
+    return Lowered(kernel, text, "presplitcoroutine" in text, code.remarks.diagnostics())
 
 
 def _header(symbol: str, debug: DebugInfo, linkage: str = "") -> str:
@@ -108,6 +113,7 @@ def _with_stack(code: CpuCode, symbol: str, debug: DebugInfo) -> int:
     stack = stack_bytes(module)
     if stack == 0:
         return used
+    code.remarks.note(remarks.stack(stack), code.function.span)
     body = f"{symbol}.body"
     inner = _header(body, debug, "internal ")
     module.functions[-1] = module.functions[-1].replace(_header(symbol, debug), inner, 1)

@@ -13,6 +13,7 @@ from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, integer, lanes, scalar, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, MemoryFrame
+from girih.facts import remarks
 from girih.ir.core import RegionKind
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Parallel
@@ -22,6 +23,7 @@ _FRAME_ALIGNMENT = 64
 
 def run_as_coroutines(code: CpuCode, op: Parallel) -> None:
     """Write a parallel region with barriers for a work-group of several subgroups."""
+    code.remarks.note(remarks.coroutine(code.geometry.subgroups, code.geometry.subgroup_size))
     capture = Capture()
     name, bytes = _write_coroutine(code, op, capture)
     count = code.geometry.subgroups

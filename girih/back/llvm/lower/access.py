@@ -16,7 +16,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, memory_type
-from girih.facts import findings
+from girih.facts import findings, remarks
 from girih.ir import core
 from girih.ir.core import Op
 from girih.ir.types import PARTS, Number
@@ -36,6 +36,9 @@ class ElementPlace:
     offset: Scalar
     element: Number
     near: tuple[Val, tuple[int, ...]] | None = None
+    name: str = ""
+    unknown_distance: bool = False
+    """Whether neighbouring lanes are neighbours along a mode whose stride is known only at run time."""
 
     @property
     def uniform(self) -> bool:
@@ -77,7 +80,10 @@ def locate(code: KernelCode, op: Op, memref: MemRefHeld, indices: Sequence[core.
         offset = addresses.add(code.w, offset, step, code.lanes)
     if code.checks:
         _check_bounds(code, op, memref, found)
-    return ElementPlace(memref.pointer, as_scalar(offset), memref.element, _near(code, memref, found))
+    unknown = any(held.linear is not None and not isinstance(s, int)
+                  for held, s in zip(found, memref.strides, strict=True))  # fmt: skip
+    near = _near(code, memref, found)
+    return ElementPlace(memref.pointer, as_scalar(offset), memref.element, near, memref.name, unknown)
 
 
 _LONGEST_RUN = 128
@@ -145,7 +151,11 @@ def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scal
     for held, size in zip(found, memref.shape, strict=True):
         reached = _beyond(code, held, size)
         if reached is None:
-            bad = _either(code, bad, outside(code, held, size))
+            one = outside(code, held, size)
+            bad = _either(code, bad, one)
+            loop = code.remarks.loop
+            if one is not None and loop is not None and _changes(code, held):
+                code.remarks.note(remarks.bounds(memref.name), once=loop)
         else:
             doubtful = _either(code, doubtful, reached)
     if bad is not None:
@@ -153,6 +163,12 @@ def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scal
     if doubtful is not None:
         # All lanes, now and later, stay below a bound: whether that is inside costs one comparison of numbers.
         w.unlikely(doubtful, lambda: _look_closely(code, op, memref, found), returns=True)
+
+
+def _changes(code: KernelCode, held: Scalar) -> bool:
+    """Whether an index is computed in the innermost loop around the code."""
+    parts = held.parts if held.linear is None else (held.linear.base,)
+    return any(part.level == code.w.level for part in parts if part.text[0] == "%")
 
 
 def _beyond(code: KernelCode, held: Scalar, size: Extent) -> Val | None:
@@ -280,10 +296,20 @@ def read(code: KernelCode, place: ElementPlace) -> Scalar:
     elif place.spaced is not None and count == 1:
         loaded = [_read_spaced(code, place, type, size, place.spaced)]
     else:
+        _note_apart(code, place)
         vector = wide(type, code.lanes)
         mask = full_mask(code)
         loaded = [code.w.gather(vector, _pointers(code, place, k), mask, size, zero(vector)) for k in range(count)]
     return Scalar(place.element, tuple(from_memory(code.w, code.features, one, x) for x in loaded))
+
+
+def _note_apart(code: KernelCode, place: ElementPlace) -> None:
+    """Remark on elements that go one by one, where another order of them, or another type, would be better."""
+    linear = place.offset.linear
+    if linear is not None and linear.stride != 1:
+        code.remarks.note(remarks.gather(place.name, linear.stride))
+    elif linear is None and place.unknown_distance:
+        code.remarks.note(remarks.gather(place.name, None))
 
 
 def _pointers(code: KernelCode, place: ElementPlace, part: int) -> Val:
@@ -357,6 +383,7 @@ def write(code: KernelCode, place: ElementPlace, value: Scalar) -> None:
     if place.spaced is not None and count == 1:
         _write_spaced(code, place, parts[0], one.size, place.spaced)
         return
+    _note_apart(code, place)
     mask = full_mask(code)
     for number, x in enumerate(parts):
         code.w.scatter(x, _pointers(code, place, number), mask, one.size)

@@ -11,7 +11,7 @@ from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import Linear, Scalar, register, scalar_type, uniform
-from girih.facts import findings
+from girih.facts import findings, remarks
 from girih.ir.types import BOOL, Boolean, Number
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
@@ -33,6 +33,8 @@ def binary(code: KernelCode, op: Binary) -> None:
     x, y = code.together(a, b)
     if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
         _check_second(code, op, y[0], mnemonic in ("div", "rem"))
+    if mnemonic == "rem" and isinstance(type, Number) and type.family == "floating":
+        code.remarks.note(remarks.call(mnemonic, type.name))
     parts = arith.binary(code.w, code.features, mnemonic, type, x, y, contract=code.contract)
     code.set(op.result, _simplest(type, parts))
 

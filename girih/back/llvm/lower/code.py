@@ -29,6 +29,7 @@ from girih.back.llvm.lower.sites import MOST_VALUES, Site
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, natural, parts_of, register
 from girih.diagnostics import CompileError
 from girih.facts.findings import FindingWords
+from girih.facts.remarks import Remarks
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.limits import DeviceLimits
@@ -112,6 +113,7 @@ class KernelCode(Executing):
     """Which bytes of the work-group's memory are in use here."""
     env: dict[core.Value, Held] = field(default_factory=dict)
     sites: dict[Site, int] = field(default_factory=dict)
+    remarks: Remarks = field(default_factory=Remarks)
 
     @property
     def contract(self) -> bool:
@@ -143,7 +145,9 @@ class KernelCode(Executing):
     def lower(self, op: Op) -> None:
         """Lower one instruction."""
         self.w.location = self.debug.at(op.span)
+        self.remarks.ops.append(op)
         self.lowerings.rule(op)(self, op)
+        self.remarks.ops.pop()
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:

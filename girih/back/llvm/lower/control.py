@@ -14,7 +14,7 @@ from girih.back.llvm.emit.text import Val, integer, lanes, poison, wide
 from girih.back.llvm.lower.code import Held, KernelCode
 from girih.back.llvm.lower.lowerings import Carrier, Lowerings
 from girih.back.llvm.numbers.values import Linear, Scalar, parts_of, scalar_type, uniform
-from girih.facts import findings
+from girih.facts import findings, remarks
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.types import BOOL, Boolean, CoopMatrix, Number
 from girih.ops.tile.arith import Binary, Cast, Comparison, Constant, Unary
@@ -394,6 +394,7 @@ def _varying(
 ) -> list[Val]:
     """The last carried values of a loop that work-items leave at different times."""
     w = code.w
+    code.remarks.note(remarks.divergent())
     type = number_type(op.variable)
     shared = start.uniform and (step is None or step.uniform)
     width = 1 if shared else code.lanes

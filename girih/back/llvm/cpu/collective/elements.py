@@ -6,7 +6,8 @@ whose low bits are those of the narrow sums. A complex value is two registers, r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from girih.back.llvm.cpu.collective.microkernel import fused
 from girih.back.llvm.cpu.machine.target import CpuTarget
@@ -14,6 +15,7 @@ from girih.back.llvm.emit.text import Operand, Val, constant_vector, integer, la
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.rounding import from_memory, round_to, to_memory
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, memory_type, register
+from girih.facts.remarks import RemarkWords
 from girih.ir.types import BF16, F16, F32, I8, I16, I32, I64, INDEX, PARTS, Number
 
 Parts = tuple[Val, ...]
@@ -89,6 +91,8 @@ class Elements:
     compute: Number
     contract: bool = False
     """Whether products may be rounded together with the sums that they go into, outside of sums of many."""
+    note: Callable[[RemarkWords], None] = field(default=lambda words: None, compare=False, repr=False)
+    """Where remarks go on how the instruction is computed."""
 
     @property
     def part(self) -> str:

@@ -13,6 +13,7 @@ from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
+from girih.facts import remarks
 
 Body = Callable[[Operand, int, Val | None], None]
 """What is done with elements along a mode: from a position, so many, where a mask holds."""
@@ -134,6 +135,7 @@ def if_neighbours(e: Elements, end: Scaling, views: Sequence[View], body: Callab
     w = e.w
     unknown = [v for v in views if not v.contiguous]
     if not unknown or end.one_by_one or any(isinstance(v.strides[0], int) for v in unknown):
+        note_apart(e, end, [v for v in unknown if isinstance(v.strides[0], int)])
         body(views)
         return
     together = integer(1, "i1")
@@ -149,6 +151,13 @@ def if_neighbours(e: Elements, end: Scaling, views: Sequence[View], body: Callab
         return []
 
     w.either(together, near, apart)
+
+
+def note_apart(e: Elements, end: Scaling, views: Sequence[View]) -> None:
+    """Remark on memory whose elements go one by one, as they are not known to be neighbours along the first mode."""
+    for one in [] if end.one_by_one else views:
+        if not one.contiguous and one.shape[0] != 1 and one.name:
+            e.note(remarks.apart(one.name, one.strides[0] if isinstance(one.strides[0], int) else None))
 
 
 def _vectors(end: Scaling, views: Sequence[View]) -> bool:
@@ -190,6 +199,7 @@ def _hadamard(e: Elements, end: Scaling, views: Sequence[View]) -> None:
 def ger(e: Elements, end: Scaling, a: View, b: View, target: View) -> None:
     """target := alpha a b^T + beta target."""
     w = e.w
+    note_apart(e, end, (a, target))
     with w.loop(0, target.shape[1]) as loop:
         factor: Parts = e.load(b.element, b.address(w, loop.index))
         column = target.inner(w, loop.index)

@@ -24,6 +24,7 @@ from girih.back.llvm.cpu.collective.panels import Panels
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.collective.sums import PIECE_BYTES
 from girih.back.llvm.emit.text import Operand, Val
+from girih.facts import remarks
 from girih.ir.types import BF16
 
 _SMALL = 64**3
@@ -115,6 +116,8 @@ def _multiply_unknown(p: Product) -> None:
     """A product of unknown sizes: the first way whose condition holds at run time, or else the packed one."""
     w = p.e.w
     ways = _ways(p)
+    if not ways:
+        _note_packing(p)
 
     def take(number: int) -> list[Val]:
         if number == len(ways):
@@ -186,6 +189,9 @@ def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     elif product.target.contiguous and not product.end.one_by_one and copy:
         _known(_with_copy(product, m, k))
     else:
+        if small and not product.target.contiguous and not product.end.one_by_one:
+            why = f"the rows of %{product.target.name} are no neighbours in memory"
+            product.e.note(remarks.packing(why, "a target with stride 1 along mode 0 is written directly"))
         _packed(product)
 
 
@@ -209,6 +215,20 @@ def _fits_source(product: Product) -> bool:
 def _plain(product: Product) -> bool:
     """Whether elements are real numbers that are computed with as they are."""
     return product.parts == 1 and all(v.element == product.e.compute for v in (product.a, product.b, product.target))
+
+
+def _note_packing(p: Product) -> None:
+    """Remark on a product of unknown sizes that has no way but the packed one, and why."""
+    if p.end.one_by_one or p.parts > 1:
+        return
+    odd = next((v for v in (p.a, p.b, p.target) if v.element != p.e.compute), None)
+    if odd is not None:
+        why = f"elements of %{odd.name} are {odd.element}, and products are computed in {p.e.compute}"
+        p.e.note(remarks.packing(why, "where the types say the sizes, small factors are not copied"))
+        return
+    factor = p.a if 1 not in p.a.strides else p.b
+    why = f"neither mode of %{factor.name} is known to have stride 1"
+    p.e.note(remarks.packing(why, "say in the type which mode has stride 1, as in strided<1,?>"))
 
 
 def _packed(product: Product) -> None:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from girih.back.llvm.cpu.collective import gemm
-from girih.back.llvm.cpu.collective.elements import Elements
 from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.panels import ATTRIBUTES
 from girih.back.llvm.cpu.machine.capture import rewritten
@@ -50,7 +49,7 @@ def multiply(code: CpuCode, product: Product) -> None:
         name = f"girih.gemm.{len(code.products)}"
         listed = "".join(f", {held}" for held in parameters.values())
         w = Writer(code.module, f"define internal void @{name}(ptr noalias %workspace{listed}) {ATTRIBUTES}")
-        e, frame = Elements(w, p.e.target, p.e.compute, p.e.contract), MemoryFrame()
+        e, frame = replace(p.e, w=w), MemoryFrame()
         end = replace(p.end, elements=e, alpha=alpha, beta=beta)
         gemm.multiply(Product(e, end, a, b, target, frame, Val("%workspace", "ptr")))
         w.ret()

@@ -13,13 +13,13 @@ from girih.back.llvm.cpu.collective import elementwise, gemm, gemm_shared, sums
 from girih.back.llvm.cpu.collective.elements import Elements, View, computing, view
 from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
-from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.machine.code import CpuCode, note_tf32
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import Scalar, index
-from girih.facts import findings
+from girih.facts import findings, remarks
 from girih.ir.core import Op
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
@@ -37,9 +37,12 @@ def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list
         check_null(code, op, held)
         views.append(view(code.w, held))
     target = views[-1]
-    e = Elements(code.w, code.target, computing(target.element), code.contract)
+    e = Elements(code.w, code.target, computing(target.element), code.contract, code.remarks.note)
     alpha, beta = (_factor(code, op, name) for name in ("alpha", "beta"))
-    return e, scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local), views
+    end = scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local)
+    if end.one_by_one and target.shape:
+        e.note(remarks.atomic(target.name))
+    return e, end, views
 
 
 def _factor(code: CpuCode, op: Any, name: str) -> Scalar:
@@ -85,6 +88,7 @@ def hadamard(code: CpuCode, op: Hadamard) -> None:
 def ger(code: CpuCode, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    note_tf32(code, a.element, b.element)
     _fits(code, op, (*a.shape, *b.shape), c.shape, findings.OUTER_PRODUCT_AND_C, c)
     elementwise.ger(e, end, a, b, c)
 
@@ -105,6 +109,7 @@ def sum_(code: CpuCode, op: Sum) -> None:
 def gemv(code: CpuCode, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    note_tf32(code, a.element, b.element)
     left = a.turned(op.transpose)
     _fits(code, op, left.shape[1:], b.shape, findings.COLUMNS_AND_B, c)
     _fits(code, op, left.shape[:1], c.shape, findings.ROWS_AND_C, c)
@@ -130,6 +135,7 @@ def cumsum(code: CpuCode, op: Cumsum) -> None:
 def gemm_(code: CpuCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    note_tf32(code, a.element, b.element)
     left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
     (m, k), (depth, n) = left.shape, right.shape
     _fits(code, op, (k,), (depth,), findings.COLUMNS_AND_ROWS, c)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
-from girih.back.llvm.cpu.collective.elementwise import sweep
+from girih.back.llvm.cpu.collective.elementwise import note_apart, sweep
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, lanes
 
@@ -246,6 +246,7 @@ def _grouped(flat: Sequence[Val], parts: int) -> list[Parts]:
 def _strided_product(e: Elements, end: Scaling, a: View, b: View | None, target: View) -> None:
     """Element by element, for any strides."""
     w = e.w
+    note_apart(e, end, (a,) if b is None or a.strides[1] != 1 else (b,))
     with w.loop(0, a.shape[0]) as outer:
         with w.loop(0, a.shape[1], 1, e.zero(1)) as loop:
             one = e.load(a.element, a.address(w, outer.index, loop.index))
@@ -260,6 +261,7 @@ def total(e: Elements, end: Scaling, a: View, target: View) -> None:
         (found,) = dots(e, a, [a.pointer], None, a.shape[0], 8)
         end.write(target.pointer, found)
         return
+    note_apart(e, end, (a,))
     with e.w.loop(0, a.shape[0], 1, e.zero(1)) as loop:
         loop.following = e.add(loop.values, e.load(a.element, a.address(e.w, loop.index)))
     end.write(target.pointer, loop.results)
@@ -284,6 +286,7 @@ def _running_along(e: Elements, end: Scaling, a: View, target: View) -> None:
     """Running sums of a vector: those of a register by shifted additions, if elements are neighbours."""
     w, width = e.w, e.count
     vectors = a.contiguous and target.contiguous and not end.one_by_one
+    note_apart(e, end, (a, target))
     size = a.shape[0]
     bulk = w.binary("and", size, -width) if vectors else w.value(0)
     before: Parts = e.zero(1)
@@ -315,6 +318,7 @@ def _prefix(e: Elements, parts: Parts) -> Parts:
 def _running_across(e: Elements, end: Scaling, a: View, mode: int, target: View) -> None:
     """Running sums along a mode that is not the first, for vectors of the first one."""
     w, order = e.w, len(a.shape)
+    note_apart(e, end, (a, target))
     others = [k for k in range(order - 1, 0, -1) if k != mode]
 
     def outer(places: dict[int, Operand], left: list[int]) -> None:

@@ -21,6 +21,7 @@ from girih.back.llvm.cpu.machine.work_group import anyone_waits
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, stored_bytes, stored_type
 from girih.back.llvm.emit.writer import Writer
+from girih.facts import remarks
 from girih.ir.core import Function, Op, Region, RegionKind, Value
 from girih.ir.types import CoopMatrix, Number
 from girih.ir.uses import free_values
@@ -73,6 +74,8 @@ _REGISTER_BYTES = 64
 
 def write_stretches(code: CpuCode, region: Region) -> None:
     """Lower the instructions of a region, stretch by stretch."""
+    weight = _weights(code.function, code.geometry.subgroup_size)[region]
+    code.remarks.note(remarks.cut(weight), None if code.remarks.ops else code.function.span)
     last_reads = _last_reads(region)
     homes = _Homes(code)
     stretch: _Stretch | None = None

@@ -19,6 +19,7 @@ from girih.facts import findings
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import MatrixAccess
+from girih.source import NOWHERE, Span
 
 
 class Elsewhere(Protocol):
@@ -53,6 +54,8 @@ class Window:
     first_column: Val
     end_column: Val
     elsewhere: Elsewhere | None = None
+    span: Span = NOWHERE
+    """The place of the access, which may be carried out elsewhere."""
 
     @property
     def along(self) -> Operand:
@@ -74,7 +77,7 @@ class Window:
         type = CoopMatrix(self.type.component, self.type.columns, self.type.rows, self.type.use)
         return Window(type, self.pointer, self.column_stride, self.row_stride, self.inside,
                       self.first_column, self.end_column, self.first_row, self.end_row,
-                      None if self.elsewhere is None else self.elsewhere.swapped())  # fmt: skip
+                      None if self.elsewhere is None else self.elsewhere.swapped(), self.span)  # fmt: skip
 
     @property
     def line_range(self) -> tuple[Val, Val, Val, Val]:
@@ -184,7 +187,7 @@ class _Bounds:
         if inside is not None and inside.literal == 1:
             inside = None
         ranges = [(integer(0), integer(n)) for n in self.type.shape] if inside is None else self._wanted()
-        return Window(self.type, pointer, steps[0], steps[1], inside, *ranges[0], *ranges[1])
+        return Window(self.type, pointer, steps[0], steps[1], inside, *ranges[0], *ranges[1], span=self.op.span)
 
     def _wanted(self) -> list[tuple[Val, Val]]:
         """The first row that no flag leaves out and the end of them, and the same for columns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.machine.code import CpuCode, note_tf32
 from girih.back.llvm.cpu.matrix import apply
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
 from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
@@ -149,6 +149,7 @@ def scale(code: CpuCode, op: CooperativeMatrixScale) -> None:
 def multiply_add(code: CpuCode, op: CooperativeMatrixMulAdd) -> None:
     """The product of two matrices plus a third one."""
     together(code, op)
+    note_tf32(code, component_type(op.a), component_type(op.b))
     code.set(op.result, mul_add(code, op, operand(code, op.a), operand(code, op.b), operand(code, op.c)))
 
 

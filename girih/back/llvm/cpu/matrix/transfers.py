@@ -39,6 +39,7 @@ from girih.back.llvm.emit.text import Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
+from girih.facts import remarks
 from girih.ir.core import Value
 from girih.ir.types import PARTS
 
@@ -52,6 +53,8 @@ def load(code: CpuCode, result: Value, window: Window) -> Matrix:
         return unloaded(window)
     if in_registers(code, type):
         return Columns(type, load_columns(code, window))
+    if type.component not in PARTS and plan_of(code.function).must_not_wait(result):
+        code.remarks.note(remarks.copy())
     tile = new_tile(code, type)
     copy_in(code, window, tile)
     return tile
@@ -142,10 +145,17 @@ def copy_in(code: CpuCode, window: Window, tile: InMemory) -> None:
 def copy_in_whole(code: CpuCode, window: Window, tile: InMemory) -> None:
     """A tile that is wholly there."""
     if not window.contiguous:
+        _note_turned(code, window)
         move_in(code, window.pointer, window.row_stride, window.column_stride, tile)
         return
     walk = Walk(code)
     walk.everywhere(window.type, lambda at: write_tile(code, tile, at, _read_line(code, window, at)), 2)
+
+
+def _note_turned(code: CpuCode, window: Window) -> None:
+    """Remark on a tile whose lines are no neighbours in memory."""
+    rows = known(window.across) == window.type.component.size
+    code.remarks.note(remarks.turned(rows=rows), window.span)
 
 
 def _line_address(code: CpuCode, window: Window, at: MatrixPiece) -> Val:
@@ -288,6 +298,7 @@ def store(code: CpuCode, window: Window, m: Matrix) -> None:
 def copy_out_whole(code: CpuCode, window: Window, tile: InMemory) -> None:
     """A tile that is wholly there."""
     if not window.contiguous:
+        _note_turned(code, window)
         move_out(code, window.pointer, window.row_stride, window.column_stride, tile)
         return
     Walk(code).everywhere(window.type, lambda at: _write_line(code, window, at, read_tile(code, tile, at)), 2)

@@ -79,6 +79,14 @@ class MatrixUses:
             and not (self._written(home, self.positions[definer], end) or self._written_after(result))
         )
 
+    def must_not_wait(self, value: Value) -> bool:
+        """Whether a load might wait for its only use, in the same region, but for what writes memory before that."""
+        users, definer = self.users.get(value, []), self.definers[value]
+        last, home = self.evaluations.get(value), self.homes[definer]
+        if last is None or len(users) != 1 or self.homes[users[0]] is not home:
+            return False
+        return self._written(home, self.positions[definer], last - 1)
+
     def by_reference(self, value: Value) -> bool:
         """Whether the result of a branch is only a factor of products, so that it may stay where it was found."""
         type, users = value.type, self.users.get(value, [])

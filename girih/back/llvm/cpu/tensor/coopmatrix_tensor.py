@@ -20,6 +20,7 @@ from girih.back.llvm.cpu.tensor.checks import check, is_legal
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.lower import tensor_layout
 from girih.back.llvm.lower.lowerings import Lowerings
+from girih.facts import remarks
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
 
@@ -61,7 +62,9 @@ def _unit(op: CooperativeMatrixLoadTensor, type: CoopMatrix) -> int:
 def window_of(tensor: TensorAccess) -> Window | None:
     """The tile as a window of the memory, with the way for tiles not wholly inside; None if it is not a window."""
     window = tensor.window()
-    return None if window is None else replace(window, elsewhere=Move(tensor))
+    if window is None and tensor.digits is None and not tensor.clips:
+        tensor.code.remarks.note(remarks.tensor())
+    return None if window is None else replace(window, elsewhere=Move(tensor), span=tensor.op.span)
 
 
 def copied(tensor: TensorAccess, before: Matrix) -> InMemory:
