@@ -34,6 +34,7 @@ def _scalar_in(*families: str) -> Callable[[Type], bool]:
 
 NUMBER = TypeKind("a number", lambda t: isinstance(t, Number))
 BOOLEAN = TypeKind("of type bool", lambda t: isinstance(t, Boolean))
+SCALAR = TypeKind("a number or bool", lambda t: isinstance(t, Number | Boolean))
 INTEGER = TypeKind("an integer", _scalar_in("integer"))
 INDEXES = TypeKind("of index type", lambda t: t == INDEX)
 MEMREF = TypeKind("a memref", lambda t: isinstance(t, MemRef))

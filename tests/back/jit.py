@@ -21,8 +21,9 @@ Array = NDArray[np.generic]
 Parts = tuple[Val, ...]
 Type = Number | Boolean
 
-HARDWARE = Features(f16=bool(llvm.get_host_cpu_features().get("f16c", True)))
-SOFTWARE = Features(f16=False)
+_HOST = llvm.get_host_cpu_features()
+HARDWARE = Features(f16=bool(_HOST.get("f16c", True)), fma=bool(_HOST.get("fma", True)))
+SOFTWARE = Features(f16=False, fma=False)
 
 
 @dataclass(frozen=True)

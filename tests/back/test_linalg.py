@@ -313,7 +313,7 @@ def test_integers_wrap_around_as_in_the_interpreter(type: str) -> None:
 
 def test_without_masks_and_with_few_registers() -> None:
     """Code for other processors differs: remainders go by smaller vectors."""
-    target = CpuTarget(32, 16, Features(f16=True))
+    target = CpuTarget(32, 16, Features(f16=True, fma=True))
     program = girih.loads(gemms(37, 19, 21, ("f32", "f32", "f32"), dynamic=False), target="interpreter")
     a, b = random("f32", 37, 21), random("f32", 21, 19)
     targets = [random("f32", 37, 19) for _ in range(4)]
@@ -325,7 +325,7 @@ def test_without_masks_and_with_few_registers() -> None:
 
 
 def test_everything_without_masks() -> None:
-    target = CpuTarget(16, 32, Features(f16=True))
+    target = CpuTarget(16, 32, Features(f16=True, fma=True))
     program = girih.loads(elementwise(1, 1, "bf16", "f32", dynamic=True), target="interpreter")
     products = girih.loads(gemms(1, 1, 1, ("f32", "f32", "f32"), dynamic=True), target="interpreter")
     a, b, c = random("f32", 37, 21), random("f32", 21, 19), random("f32", 37, 19)

@@ -111,7 +111,7 @@ def test_a_target_of_any_strides() -> None:
         agrees(found, expected, 200)
 
 
-WIDTHS = [CpuTarget(32, 16, Features(f16=True)), CpuTarget(16, 32, Features(f16=True)), TARGET]
+WIDTHS = [CpuTarget(32, 16, Features(f16=True, fma=True)), CpuTarget(16, 32, Features(f16=True, fma=True)), TARGET]
 
 
 @pytest.mark.parametrize(("target", "type"), crossed(WIDTHS, ["f64", "f32"]))

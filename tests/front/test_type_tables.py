@@ -46,7 +46,7 @@ FUNCTIONS = {
     native + name: "floating complex" if name in ("exp", "exp2") else "floating"
     for native in ("", "native_")
     for name in ("cos", "sin", "exp", "exp2", "log", "log2")
-}
+} | {"sqrt": "floating complex", "tanh": "floating complex", "rsqrt": "floating", "erf": "floating"}
 SUBGROUP = {
     f"subgroup_{shape}_{name}": NUMBER if name == "add" else REAL
     for shape in ("exclusive_scan", "inclusive_scan", "reduce")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from girih.ir.types import BOOL, I32, INDEX, PARTS, Boolean, CoopMatrix, Number, Type, Use, element_type
+from girih.ir.types import BOOL, F16, F64, I32, INDEX, PARTS, Boolean, CoopMatrix, Number, Type, Use, element_type
 from tests.fuzz.generate import COMPLEX, FLOATING, INTEGERS, NUMBERS, SCALAR_TYPES, Emitter, Generator
 from tests.fuzz.tracked import Alike, Interval, Scope, Tracked, epsilon, number_limit
 
@@ -20,6 +20,8 @@ COMPARISONS = ("equal", "not_equal", "greater_than", "greater_than_equal", "less
 PERIODIC = ("cos", "sin", "native_cos", "native_sin")
 EXPONENTIAL = ("exp", "exp2", "native_exp", "native_exp2")
 LOGARITHMIC = ("log", "log2", "native_log", "native_log2")
+LARGEST_ARGUMENTS = {"sqrt": 1000.0, "rsqrt": 1000.0, "erf": 1000.0, "tanh": 1.45}
+"""How large the arguments of other functions may be; the poles of the complex hyperbolic tangent are at pi / 2 i."""
 NATIVE = 2.0**-15
 """How far results of native functions may be apart as looseness, which 64 roundings go into: 2^-10, twice."""
 
@@ -219,15 +221,69 @@ def some_constant(g: Generator, scope: Scope) -> bool:
 
 
 def function(g: Generator, scope: Scope) -> bool:
-    """A mathematical function; implementations may differ in the last places."""
-    mnemonic = g.source.choice((*PERIODIC, *EXPONENTIAL, *LOGARITHMIC))
-    type = g.pick((*FLOATING, *COMPLEX) if mnemonic in EXPONENTIAL else FLOATING)
-    largest = 4.0 if mnemonic in EXPONENTIAL else 1000.0
+    """A mathematical function; implementations may differ in the last places, but not in those of a real root."""
+    mnemonic = g.source.choice((*PERIODIC, *EXPONENTIAL, *LOGARITHMIC, *LARGEST_ARGUMENTS))
+    type = g.pick((*FLOATING, *COMPLEX) if mnemonic in (*EXPONENTIAL, "sqrt", "tanh") else FLOATING)
+    largest = 4.0 if mnemonic in EXPONENTIAL else LARGEST_ARGUMENTS.get(mnemonic, 1000.0)
     a = g.scalar(scope, type, lambda t: t.exact and t.magnitude <= largest)
     keep = a.exact and a.magnitude <= largest
-    magnitude = 64.0 if mnemonic in EXPONENTIAL else 2000.0 if mnemonic in LOGARITHMIC else 1.0
     looseness = max(8 * epsilon(type), NATIVE if mnemonic.startswith("native") else 0.0)
-    g.number(scope, mnemonic, type, a, a=a.value, magnitude=magnitude, looseness=looseness, keep=keep)
+    if mnemonic == "sqrt" and type in FLOATING:
+        looseness = 0.0
+    g.number(scope, mnemonic, type, a, a=a.value, magnitude=_largest_value(mnemonic, type), looseness=looseness,
+             keep=keep)  # fmt: skip
+    return True
+
+
+def _largest_value(mnemonic: str, type: Number) -> float:
+    """A bound of a function of arguments that are not too large."""
+    if mnemonic == "rsqrt":
+        # Of the smallest number of the type.
+        return {F16: 2.0**12, F64: 2.0**537}.get(type, 2.0**75)
+    if mnemonic == "tanh" and type in COMPLEX:
+        return 16.0
+    bounds = {"sqrt": 32.0, "tanh": 1.0, "erf": 1.0}
+    table = {**dict.fromkeys(EXPONENTIAL, 64.0), **dict.fromkeys(LOGARITHMIC, 2000.0), **bounds}
+    return table.get(mnemonic, 1.0)
+
+
+def power(g: Generator, scope: Scope) -> bool:
+    """A power of a known number, or by a known exponent."""
+    type = g.pick(FLOATING)
+    near = g.scalar(scope, type, lambda t: t.exact and t.magnitude <= 4.0)
+    if g.chance(0.5):
+        a, b = g.constant(scope, type, g.source.choice((0.5, 1.0, 1.5, 2.0, 3.0))), near
+    else:
+        a, b = near, g.constant(scope, type, g.source.choice((0.0, 0.5, 1.0, 2.0, 3.0)))
+    g.number(scope, "pow", type, a, b, a=a.value, b=b.value, magnitude=81.0, looseness=8 * epsilon(type),
+             keep=near.exact and near.magnitude <= 4.0)  # fmt: skip
+    return True
+
+
+def fused(g: Generator, scope: Scope) -> bool:
+    """A product and a sum that are rounded once, which every executor does to the last bit."""
+    type = g.pick(FLOATING)
+    a, b, c = (g.scalar(scope, type) for _ in range(3))
+    product = a.magnitude * b.magnitude if a.magnitude and b.magnitude else 0.0
+    magnitude = bounded(type, product + c.magnitude)
+    looseness = max(v.looseness for v in (a, b, c))
+    g.number(scope, "fma", type, a, b, c, a=a.value, b=b.value, c=c.value, magnitude=magnitude, looseness=looseness,
+             keep=not looseness or math.isfinite(magnitude))  # fmt: skip
+    return True
+
+
+def select(g: Generator, scope: Scope) -> bool:
+    """A choice between two scalars."""
+    type = g.pick(SCALAR_TYPES)
+    condition = g.scalar(scope, BOOL, lambda t: t.exact)
+    a, b = (g.scalar(scope, type) for _ in range(2))
+    interval = None
+    if a.interval is not None and b.interval is not None:
+        interval = min(a.interval[0], b.interval[0]), max(a.interval[1], b.interval[1])
+    magnitude, looseness = max(a.magnitude, b.magnitude), max(a.looseness, b.looseness)
+    g.number(scope, "select", type, condition, a, b, condition=condition.value, a=a.value, b=b.value,
+             interval=interval, magnitude=magnitude, looseness=looseness,
+             keep=condition.exact and (not looseness or math.isfinite(magnitude)))  # fmt: skip
     return True
 
 
@@ -296,6 +352,6 @@ def _broadcast(g: Generator, scope: Scope) -> bool:
 
 
 SCALARS: list[tuple[Emitter, float]] = [
-    (binary, 5), (unary, 2), (comparison, 1.5), (cast, 2.5), (bitcast, 0.7), (some_constant, 1), (function, 1.5),
-    (builtin, 1),
+    (binary, 5), (unary, 2), (comparison, 1.5), (cast, 2.5), (bitcast, 0.7), (some_constant, 1), (function, 2),
+    (power, 0.4), (fused, 0.6), (select, 0.8), (builtin, 1),
 ]  # fmt: skip

@@ -132,8 +132,9 @@ def takes(mnemonic: str, type: Type) -> bool:
     return all(row.holds.holds(subject) for row in alone)
 
 
-NUMBERS, ARITH, INTEGERS, MATH = (
+NUMBERS, FUNCTIONS, ARITH, INTEGERS, MATH = (
     "girih.interpreter.machine.numbers",
+    "girih.interpreter.machine.functions",
     "girih.back.llvm.numbers.arith",
     "girih.back.llvm.numbers.integers",
     "girih.back.llvm.numbers.math",
@@ -142,7 +143,7 @@ INTERPRETER = [
     Tables(Binary, NUMBERS, ("BINARY",)),
     Tables(Unary, NUMBERS, ("UNARY",)),
     Tables(Comparison, NUMBERS, ("COMPARE",)),
-    Tables(Math, NUMBERS, ("MATH",)),
+    Tables(Math, FUNCTIONS, ("MATH",)),
 ]
 CPU_TABLES = [
     Tables(Binary, INTEGERS, ("BINARY",), ("integer", "bool")),

@@ -20,6 +20,10 @@ ELEMENTS = "elements are read by `load` and written by `store`, with values or i
 UPDATE = "`load` the element, compute the new one, then `store` it"
 NEW_NAME = "a value does not change: give the result of the instruction a new name"
 SCALE = "multiply a matrix by a scalar with `cooperative_matrix_scale`"
+CHOICE = (
+    "write `%r = select %condition, %a, %b : f32`, or `%r = if %condition -> (f32) { yield (%a) } else { yield (%b) }` "
+    "where a side must not be computed"
+)
 CONVERT = "the operands of an instruction have one type: convert with `cast`"
 
 _END = r"[ \t\r]*(?=[;{}\n]|$)"
@@ -60,7 +64,7 @@ def for_statement(ops: Ops, visible: Mapping[str, Value], text: str, results: Co
     if updated is not None:
         return UPDATE if updated["index"] else NEW_NAME
     if _SELECTED.match(text):
-        return INSTEAD["select"]
+        return CHOICE
     if _ELEMENT.match(text):
         return _element(visible, text, results)
     return _single(visible, text, results) if results else None

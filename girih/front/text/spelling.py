@@ -43,6 +43,8 @@ FOREIGN_INSTRUCTIONS = {
     ("mod modulo fmod remainder srem remsi remf", "rem"), ("sll shli", "shl"), ("sra ashr shrsi", "shr"),
     ("andi", "and"), ("ori", "or"), ("xori", "xor"), ("fmax maximum", "max"),
     ("fmin minimum", "min"), ("ln", "log"), ("logical_not", "not"), ("not_eq neq", "not_equal"),
+    ("sqrtf fsqrt", "sqrt"), ("inversesqrt InverseSqrt rsqrtf invsqrt", "rsqrt"), ("tanhf", "tanh"), ("erff", "erf"),
+    ("powf power fpowi", "pow"), ("fmaf mad madd muladd", "fma"), ("where ternary mux cond", "select"),
     ("less", "less_than"), ("greater", "greater_than"),
     ("const", "constant"), ("alloc malloc allocate shared", "alloca"), ("slice view", "subview"), ("len dim", "size"),
     ("shape", "size"), ("convert to astype sitofp fptosi sext trunci extf truncf", "cast"), ("reinterpret", "bitcast"),
@@ -62,24 +64,21 @@ _STORED = "a kernel ends at its `}` and returns nothing: results are stored in m
 _ITEM = "points of `foreach` have numbers, which are shared out over work-items; in `parallel`, ask `subgroup_local_id`"
 
 INSTEAD = _each(
-    ("sqrt", "the root of x is 2^(log2(x) / 2): `log2`, `mul` by 0.5, `exp2`"),
-    ("rsqrt", "1 / root of x is 2^(-log2(x) / 2): `log2`, `mul` by -0.5, `exp2`"),
     ("cbrt", "the cube root of x > 0 is 2^(log2(x) / 3): `log2`, `div` by 3.0, `exp2`"),
-    ("pow powf", "a to the power of b is 2^(b log2(a)) for a > 0: `log2`, `mul`, `exp2`"),
+    ("hypot", "the root of x^2 + y^2: `mul`, `add`, `sqrt`"),
     ("log10", "the logarithm to base 10 is log2(x) times 0.30103: `log2`, `mul`"),
     ("tan", "the tangent is sin(x) / cos(x): `sin`, `cos`, `div`"),
-    ("tanh", "tanh(x) is 1 - 2 / (e^(2 x) + 1): `mul`, `exp`, `add`, `div`, `sub`"),
     ("sinh", "sinh(x) is (e^x - e^-x) / 2: `exp`, `neg`, `sub`, `mul`"),
     ("cosh", "cosh(x) is (e^x + e^-x) / 2: `exp`, `neg`, `add`, `mul`"),
     ("sigmoid", "the sigmoid of x is 1 / (1 + e^-x): `neg`, `exp`, `add`, `div`"),
-    ("erf", "there is no error function; from `exp`, `mul` and `add` a polynomial can be made"),
+    ("silu swish", "x / (1 + e^-x): `neg`, `exp`, `add`, `div`"),
+    ("gelu", "x (1 + erf(x / sqrt(2))) / 2: `mul` by 0.70710678, `erf`, `add` 1.0, `mul` by x and by 0.5"),
+    ("erfc", "1 - erf(x): `erf`, `sub`"),
     ("relu", "the larger of x and 0: `max`"),
     ("clamp", "the smaller of an upper bound and the larger of x and a lower one: `max`, then `min`"),
-    ("fma mad madd", "multiply and add in two steps: `mul`, then `add`"),
     ("sqr square", "multiply it by itself: `mul %x, %x : type`"),
     ("inv rcp reciprocal", "divide 1 by it: `div`"),
     ("floor ceil round trunc rint", "to an integer type and back: `cast` to one truncates towards zero"),
-    ("select where ternary", "write `%r = if %condition -> (f32) { yield (%a) } else { yield (%b) }`"),
     ("cmp icmp fcmp cmpf cmpi compare", "compare with `equal`, `not_equal`, `less_than`, `greater_than` and the like"),
     ("dot", "a product of matrices is a `gemm`; that of vectors too, or a loop with `mul` and `add`"),
     ("reduce", "`sum` adds up the entries of a memref; `subgroup_reduce_add` those of a subgroup"),
@@ -119,7 +118,7 @@ OPERAND_FAMILIES = {
     mnemonic: families.split() for mnemonic, families in _each(
         ("add sub mul div neg equal not_equal", "integer floating complex"),
         ("rem less_than less_than_equal greater_than greater_than_equal", "integer floating"),
-        ("shl shr", "integer"), ("and or xor not", "integer bool"),
+        ("shl shr", "integer"), ("and or xor not", "integer bool"), ("pow", "floating"),
     ).items()
 }  # fmt: skip
 """The families of types that the instructions of operators take, as their rules say."""

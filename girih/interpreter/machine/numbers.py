@@ -1,4 +1,4 @@
-"""The numbers of the tensor language as NumPy arrays: arithmetic, comparison, functions, casts, sums, products.
+"""The numbers of the tensor language as NumPy arrays: arithmetic, comparison, casts, sums, products.
 
 Guarantees:
 - Every function takes arrays with at least one axis, broadcasts as NumPy does, keeps no state and changes no operand;
@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from girih.diagnostics import InternalError
-from girih.facts.turns import LN2_IN_TURNS, TURN_BITS
 from girih.ir import types
 from girih.ir.floats import FORMATS, eight_bits
 from girih.ir.types import Boolean, Number
@@ -222,13 +221,13 @@ def _length(larger: Array, smaller: Array) -> Array:
 
 def _lost_by_square(x: Array, square: Array) -> Array:
     """The rounding error of `square`, the rounded square of x; exact except for underflow (Dekker 1971)."""
-    high = _leading_half(x)
+    high = leading_half(x)
     low = x - high
     lost: Array = high * high - square + 2 * high * low + low * low
     return lost
 
 
-def _leading_half(x: Any) -> Any:
+def leading_half(x: Any) -> Any:
     """The leading 26 bits of f64 (Dekker 1971), so that products of halves are exact."""
     shifted = x * 134217729.0
     return shifted - (shifted - x)
@@ -390,104 +389,6 @@ def constant(value: bool | int | float | complex, type: Scalar) -> Array:
 
 _LITERAL_TYPES: dict[type, Number] = {int: types.I64, float: types.F64, complex: types.C64}
 _CONSTANTS = frozenset(_CONVERSIONS) - {("floating", "integer")}
-
-
-# Functions: 003 "Math (unary)".
-
-
-def _exp2(a: Array) -> Array:
-    return _complex_exp2(a) if a.dtype == _COMPLEX128 else np.exp2(a)
-
-
-def _complex_exp2(a: Array) -> Array:
-    """2^(x + iy) = 2^x (cos(y ln 2) + i sin(y ln 2)) for complex128, right where 2^x alone overflows."""
-    # The clip keeps infinities out of the products below; beyond it every result is infinite or zero.
-    exponent = np.clip(a.real, -4000.0, 4000.0)
-    whole = np.rint(exponent)
-    scale = np.exp2(exponent - whole)
-    whole = np.nan_to_num(whole).astype(np.int32)
-    cosine, sine = _turn_by_ln2(a.imag)
-    result: Array = np.empty(a.shape, _COMPLEX128)
-    result.real = np.ldexp(scale * cosine, whole)
-    result.imag = np.ldexp(scale * sine, whole)
-    return result
-
-
-# ln 2 as an f64 and what that lacks: 106 bits together.
-_LN2 = math.log(2.0)
-_LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")
-
-
-_FAR = 2.0**40
-"""Beyond, whole turns are taken from y ln 2 in exact integers: 106 bits of ln 2 are too few."""
-
-
-def _turn_by_ln2(y: Array) -> tuple[Array, Array]:
-    """Cosine and sine of y ln 2; the angle is carried in two f64, since both lose what an angle of f64 rounds off."""
-    angle, rest = _angle_by_ln2(y)
-    far = np.isfinite(y) & (np.abs(y) > _FAR)
-    if far.any():
-        angle[far], rest[far] = np.array([_exact_angle(x) for x in y[far].tolist()]).T
-    rest = np.where(np.isfinite(rest), rest, 0.0)
-    cosine, sine, cosine_rest, sine_rest = np.cos(angle), np.sin(angle), np.cos(rest), np.sin(rest)
-    return cosine * cosine_rest - sine * sine_rest, sine * cosine_rest + cosine * sine_rest
-
-
-def _angle_by_ln2(y: Array) -> tuple[Array, Array]:
-    """y ln 2, and what that lacks."""
-    angle = y * _LN2
-    y_high, ln2_high = _leading_half(y), _leading_half(_LN2)
-    y_low, ln2_low = y - y_high, _LN2 - ln2_high
-    lost = y_high * ln2_high - angle + y_high * ln2_low + y_low * ln2_high + y_low * ln2_low
-    return angle, lost + y * _LN2_REST
-
-
-_TWO_PI = 0xC90FDAA22168C234C4C6628B80DC1CD129024E08
-"""2 pi times 2^157, rounded down."""
-
-
-def _exact_angle(y: float) -> tuple[float, float]:
-    """y ln 2 for a large y, less all whole turns, at most half a turn; and what that lacks."""
-    fraction, exponent = math.frexp(abs(y))
-    bits = TURN_BITS - (exponent - 53)
-    turn = int(math.ldexp(fraction, 53)) * LN2_IN_TURNS & (1 << bits) - 1
-    if turn >> bits - 1:
-        turn -= 1 << bits
-    # 192 bits of a turn times 157 bits of 2 pi.
-    fixed = (turn >> bits - 192) * _TWO_PI
-    angle = fixed / (1 << 349)
-    rest = (fixed - int(math.ldexp(angle, 349))) / (1 << 349)
-    return math.copysign(1.0, y) * angle, math.copysign(1.0, y) * rest
-
-
-def _through_double(function: Callable[[Array], Array]) -> Callable[[Array, Number], Array]:
-    """A function evaluated in f64 or c64 and rounded once: far within the bounds, correct but for near-ties."""
-
-    def evaluate(array: Array, type: Number) -> Array:
-        if type.family == "complex":
-            return function(array.astype(_COMPLEX128, copy=False)).astype(dtype(type), copy=False)
-        return _to_floating(function(array.astype(_FLOAT64, copy=False)), type)
-
-    return evaluate
-
-
-_FUNCTIONS: dict[str, Callable[[Array, Number], Array]] = {
-    "cos": _through_double(np.cos),
-    "sin": _through_double(np.sin),
-    "exp": _through_double(np.exp),
-    "exp2": _through_double(_exp2),
-    "log": _through_double(np.log),
-    "log2": _through_double(np.log2),
-}
-
-MATH: dict[str, Callable[[Array, Number], Array]] = {
-    **_FUNCTIONS,
-    **{f"native_{name}": function for name, function in _FUNCTIONS.items()},
-}
-"""Mnemonic to function of an array and its type (003 "Math (unary)"); exp and exp2 take complex types, too.
-
-native_* are the accurate functions: 003 leaves their error to the implementation.
-"""
 
 
 # Sums and products: 003 "GEMM", "Sum", "Cumsum", "Cooperative matrix mul add", "Cooperative matrix reduce".

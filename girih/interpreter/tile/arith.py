@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from girih.facts import findings
-from girih.interpreter.machine import numbers
+from girih.interpreter.machine import functions, numbers
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
 from girih.ops.tile import TILE_LANGUAGE
-from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
-from girih.ops.tile.math import Math
+from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
+from girih.ops.tile.math import FusedMultiplyAdd, Math, Power
 
 
 def scalar_type(type: Type) -> Number | Boolean:
@@ -71,7 +71,30 @@ def function(machine: Machine, op: Math) -> None:
     """Compute a mathematical function."""
     type = scalar_type(op.a.type)
     assert isinstance(type, Number)
-    machine.set(op.result, numbers.MATH[op.spec.mnemonic](machine.array(op.a), type))
+    machine.set(op.result, functions.MATH[op.spec.mnemonic](machine.array(op.a), type))
+
+
+@meaning(Power)
+def power(machine: Machine, op: Power) -> None:
+    """Compute a power."""
+    type = scalar_type(op.a.type)
+    assert isinstance(type, Number)
+    machine.set(op.result, functions.power(machine.array(op.a), machine.array(op.b), type))
+
+
+@meaning(FusedMultiplyAdd)
+def fused_multiply_add(machine: Machine, op: FusedMultiplyAdd) -> None:
+    """Multiply and add, and round once."""
+    type = scalar_type(op.a.type)
+    assert isinstance(type, Number)
+    a, b, c = (machine.array(value) for value in (op.a, op.b, op.c))
+    machine.set(op.result, functions.fused_multiply_add(a, b, c, type))
+
+
+@meaning(Select)
+def select(machine: Machine, op: Select) -> None:
+    """Choose one of two values for each work-item."""
+    machine.set(op.result, np.where(machine.array(op.condition), machine.array(op.a), machine.array(op.b)))
 
 
 @meaning(Cast)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, family, literal, node, op, operand, result
 from girih.ir.floats import FORMATS, rounded
-from girih.ir.kinds import BOOLEAN, CARRIED, NUMBER, NUMBER_OR_COOPMATRIX
+from girih.ir.kinds import BOOLEAN, CARRIED, NUMBER, NUMBER_OR_COOPMATRIX, SCALAR
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import element, scope, shape, type_of, use
-from girih.ir.types import PARTS, Boolean, CoopMatrix, Number, Use, element_type
+from girih.ir.types import EIGHT_BIT_FLOATS, PARTS, Boolean, CoopMatrix, Number, Use, element_type
 from girih.ops.tile.language import TILE
 from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Holds, Satisfies
@@ -24,6 +24,7 @@ UNARY = '003 "Arithmetic (unary)"'
 COMPARISON = '003 "Comparison"'
 CAST = '003 "Cast"'
 BITCAST = 'SPIR-V 3.52.11 "OpBitcast"'
+SELECT = 'SPIR-V 3.52.15 "OpSelect"'
 CONSTANT = '003 "Constant"'
 
 
@@ -83,13 +84,30 @@ def _binary(mnemonic: str, allowed: Satisfies, doc: str, *more: Row) -> type[Bin
     return declared
 
 
+def conversion(a: Value, b: Value) -> str | None:
+    """The hint that makes one type of two numbers', or matrices': that of `a`, unless it loses a part or the fraction.
+
+    None where a cast does not help.
+    """
+    first, second = element_type(a.type), element_type(b.type)
+    if not isinstance(first, Number) or not isinstance(second, Number) or first == second:
+        return None
+    if type(a.type) is not type(b.type):
+        return None
+    if _holds(first) < _holds(second):
+        a, b = b, a
+    return f"convert one of them first: `%x = cast %{b.name} : {a.type}`"
+
+
+def _holds(type: Number) -> tuple[int, bool]:
+    """A rank of types: a higher one holds the numbers of a lower one, or what is near them, and computes with them."""
+    return ("integer", "floating", "complex").index(type.family), type not in EIGHT_BIT_FLOATS
+
+
 def _convert_hint(s: Subject) -> str | None:
-    a, b = element_type(s.op.a.type), element_type(s.op.b.type)
-    if isinstance(a, Number) and isinstance(b, Number) and a != b and type(s.op.a.type) is type(s.op.b.type):
-        return f"convert one of them first: `%x = cast %{s.op.b.name} : {s.op.a.type}`"
     if isinstance(s.op.a.type, CoopMatrix) != isinstance(s.op.b.type, CoopMatrix):
         return "multiply a matrix by a scalar with `cooperative_matrix_scale`"
-    return None
+    return conversion(s.op.a, s.op.b)
 
 
 Add = _binary("add", _ANY_NUMBER, "The sum of the operands; integers wrap around.")
@@ -274,6 +292,33 @@ def _size(name: str) -> Term:
 TILE.rules(
     Bitcast,
     Row("size", "a result", equal(_size("result"), _size("a")), "both types have the same number of bytes", BITCAST),
+)
+
+
+@op(TILE, "select", Where.MIXED, SELECT, "condition , a , b : result")
+class Select(Op):
+    """`a` where the condition holds, otherwise `b`.
+
+    Both are computed before, whatever the condition is; what must not happen where it fails belongs into an `if`.
+    """
+
+    condition: Value = operand(BOOLEAN, "which of the two")
+    a: Value = operand(SCALAR, "the value where it holds")
+    b: Value = operand(SCALAR, "the value elsewhere")
+    result: Value = result(SCALAR, "the chosen value")
+
+
+TILE.rules(
+    Select,
+    Row(
+        "same",
+        "a b",
+        equal(type_of("a"), type_of("b")),
+        "both values have one type",
+        SELECT,
+        lambda s: conversion(s.op.a, s.op.b),
+    ),
+    Row("result_type", "result a", equal(type_of("result"), type_of("a")), "the result has the type of `a`", SELECT),
 )
 
 

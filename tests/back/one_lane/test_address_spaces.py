@@ -35,7 +35,7 @@ class SharedCode(OneLaneCode):
 
     @property
     def features(self) -> Features:
-        return Features(f16=True)
+        return Features(f16=True, fma=True)
 
     def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
         """Nobody looks."""

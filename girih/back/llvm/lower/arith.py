@@ -14,7 +14,7 @@ from girih.back.llvm.numbers.values import Linear, Scalar, register, scalar_type
 from girih.facts import findings, remarks
 from girih.ir.types import BOOL, Boolean, Number
 from girih.ops.tile import TILE_LANGUAGE
-from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Unary
+from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
 
 LOWERINGS = Lowerings[KernelCode]()
 """The lowerings of this file."""
@@ -101,6 +101,19 @@ def comparison(code: KernelCode, op: Comparison) -> None:
     """Lower a comparison of two operands."""
     a, b = code.together(code.scalar(op.a), code.scalar(op.b))
     code.set(op.result, uniform(BOOL, arith.compare(code.w, op.spec.mnemonic, scalar_type(op.a.type), a, b)))
+
+
+@LOWERINGS.of(Select)
+def select(code: KernelCode, op: Select) -> None:
+    """Lower the choice between two values."""
+    condition, a, b = (code.scalar(value) for value in (op.condition, op.a, op.b))
+    if condition.uniform:
+        # One condition chooses between vectors, too.
+        holds, (first, second) = condition.part, code.together(a, b)
+    else:
+        (holds,), first, second = code.together(condition, a, b)
+    parts = (code.w.select(holds, x, y) for x, y in zip(first, second, strict=True))
+    code.set(op.result, uniform(scalar_type(op.result.type), *parts))
 
 
 @LOWERINGS.of(Cast)

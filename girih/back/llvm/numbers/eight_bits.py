@@ -20,7 +20,7 @@ from girih.ir.types import F8E4M3, Boolean, Number
 _FRACTION, _BIAS = 23, 127
 """Bits of the fraction of a `float`, and what its exponent is raised by."""
 
-_NO_HARDWARE = Features(f16=False)
+_NO_HARDWARE = Features(f16=False, fma=False)
 
 
 def decoded(w: Writer, type: Number | Boolean, held: Val, features: Features = _NO_HARDWARE) -> Val:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from girih.back.llvm.emit.text import Val, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.angles import sine_cosine
-from girih.back.llvm.numbers.floats import as_float, magnitude, pattern, polynomial, real
+from girih.back.llvm.numbers.floats import as_float, at_least, at_most, magnitude, pattern, polynomial, real
 from girih.back.llvm.numbers.turns import turned_by_ln2
 
 
@@ -105,37 +105,86 @@ def exponential(w: Writer, name: str, x: Val, native: bool) -> Val:
     return w.binary("fmul", *_factors(w, name, _clamped(w, x, low, high), native))
 
 
+def exponential_inside(w: Writer, name: str, x: Val) -> Val:
+    """The same for arguments that are known to be within the bounds of the type."""
+    return w.binary("fmul", *_factors(w, name, x, native=False))
+
+
 def _clamped(w: Writer, x: Val, low: float, high: float) -> Val:
-    """NaN stays NaN: these are the comparisons that a single instruction of x86 makes, in its order of operands."""
-    bottom, top = real(low, x), real(high, x)
-    x = w.select(w.compare("ogt", bottom, x), bottom, x)
-    return w.select(w.compare("olt", top, x), top, x)
+    return at_most(w, high, at_least(w, low, x))
 
 
 def _factors(w: Writer, name: str, x: Val, native: bool) -> tuple[Val, Val]:
     """Two numbers about as large as the root of the result, which is their product; for up to twice the bounds."""
     base = _NATIVE[name] if native else _ACCURATE[name, scalar(x.type)]
-    magic, bias, shift = _ROUND[scalar(x.type)]
     # The bias of the exponents is in the sum, too: that of one factor, or of both.
-    moved = real(magic + (bias if native else 2 * bias), x)
+    scaled, rest = _reduced(w, base, x, biases=1 if native else 2)
+    held = polynomial(w, rest, (1.0, *base.coefficients))
+    if native:
+        root = w.binary("fmul", held, _power(w, pattern(w, scaled), x))
+        return root, root
+    return _halves(w, held, scaled)
+
+
+def _reduced(w: Writer, base: _Base, x: Val, biases: int) -> tuple[Val, Val]:
+    """The number whose low bits are n and so many biases of exponents, and r."""
+    magic, bias, _ = _ROUND[scalar(x.type)]
+    moved = real(magic + biases * bias, x)
     scaled = w.binary("fadd", x, moved) if base.factor == 1 else w.fma(x, real(base.factor, x), moved)
     whole = w.binary("fsub", scaled, moved)
     rest = w.binary("fsub", x, whole) if base.period == 1 else w.fma(whole, real(-base.period, x), x)
     if base.rest:
         rest = w.fma(whole, real(-base.rest, x), rest)
-    held = polynomial(w, rest, (1.0, *base.coefficients))
+    return scaled, rest
+
+
+def _halves(w: Writer, held: Val, scaled: Val) -> tuple[Val, Val]:
+    """Two factors of 2^n times a number; n and two biases are in the low bits of `scaled`."""
     word = pattern(w, scaled)
-    by = integer(shift, word.type)
-    if native:
-        root = w.binary("fmul", held, _power(w, word, by, x))
-        return root, root
     half = w.binary("lshr", word, integer(1, word.type))
-    return w.binary("fmul", held, _power(w, half, by, x)), _power(w, w.sub(word, half), by, x)
+    return w.binary("fmul", held, _power(w, half, held)), _power(w, w.sub(word, half), held)
 
 
-def _power(w: Writer, biased: Val, shift: Val, like: Val) -> Val:
+def power_of_two(w: Writer, high: Val, low: Val) -> Val:
+    """2^(high + low), of doubles; the second is far smaller than the first, which is from -1080 to 1030."""
+    base = _ACCURATE["exp2", "double"]
+    scaled, rest = _reduced(w, base, high, biases=2)
+    held = polynomial(w, w.binary("fadd", rest, low), (1.0, *base.coefficients))
+    return w.binary("fmul", *_halves(w, held, scaled))
+
+
+# (e^r - 1 - r) / r^2 in powers of r, likewise for the relative error of e^r - 1.
+_BEYOND_LINEAR = {
+    "float": (0.5, 0.166665316, 0.0416661724, 0.00836797245, 0.00139706559),
+    "double": (
+        0.5,
+        0.16666666666666677,
+        0.04166666666666663,
+        0.008333333333321282,
+        0.0013888888888919629,
+        0.00019841269887867476,
+        2.480158731758954e-05,
+        2.7557243438746217e-06,
+        2.7557201240548353e-07,
+        2.510870342510048e-08,
+        2.096490540034054e-09,
+    ),
+}
+
+
+def exponential_minus_one(w: Writer, x: Val) -> Val:
+    """e^x - 1 for 0 <= x <= 60, also where that is small."""
+    type = scalar(x.type)
+    scaled, rest = _reduced(w, _ACCURATE["exp", type], x, biases=1)
+    held = w.fma(w.binary("fmul", rest, rest), polynomial(w, rest, _BEYOND_LINEAR[type]), rest)
+    power = _power(w, pattern(w, scaled), x)
+    return w.fma(power, held, w.binary("fsub", power, real(1.0, x)))
+
+
+def _power(w: Writer, biased: Val, like: Val) -> Val:
     """The power of 2 whose biased exponent is in the low bits."""
-    return as_float(w, w.binary("shl", biased, shift), scalar(like.type))
+    shift = _ROUND[scalar(like.type)][2]
+    return as_float(w, w.binary("shl", biased, integer(shift, biased.type)), scalar(like.type))
 
 
 def complex_exponential(w: Writer, name: str, x: Val, y: Val, native: bool) -> tuple[Val, Val]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from girih.back.llvm.emit.text import Val, bits, floating, lanes, wide
+from girih.back.llvm.emit.text import Val, bits, floating, integer, lanes, scalar, wide
 from girih.back.llvm.emit.writer import Writer
 
 
@@ -36,6 +36,39 @@ def negative(w: Writer, a: Val) -> Val:
 def real(value: float, like: Val) -> Val:
     """A constant of the floating type of a value, rounded to it."""
     return floating(value, like.type)
+
+
+def at_most(w: Writer, bound: float, x: Val) -> Val:
+    """The smaller one of floats and a bound. NaN stays NaN: this is what a single instruction of x86 does."""
+    top = real(bound, x)
+    return w.select(w.compare("olt", top, x), top, x)
+
+
+def at_least(w: Writer, bound: float, x: Val) -> Val:
+    """The larger one of floats and a bound; NaN stays NaN."""
+    bottom = real(bound, x)
+    return w.select(w.compare("ogt", bottom, x), bottom, x)
+
+
+def with_sign(w: Writer, size: Val, x: Val) -> Val:
+    """Floats of some sizes with the signs of others."""
+    return w.overloaded("copysign", size, x)
+
+
+def sum_to_odd(w: Writer, a: Val, b: Val) -> Val:
+    """The sum whose last bit is set if others were lost, so that rounding again, to fewer bits, is right."""
+    total = w.binary("fadd", a, b)
+    other = w.binary("fsub", total, a)
+    lost = w.binary("fsub", a, w.binary("fsub", total, other))
+    lost = w.binary("fadd", lost, w.binary("fsub", b, other))
+    word = pattern(w, total)
+    # A step towards the true sum, 1 or -1, from an even one.
+    apart = w.binary("xor", word, pattern(w, lost))
+    step = w.binary("or", w.binary("ashr", apart, integer(bits(a.type) - 1, word.type)), integer(1, word.type))
+    even = w.compare("eq", w.binary("and", word, integer(1, word.type)), integer(0, word.type))
+    inexact = w.compare("one", lost, real(0.0, lost))
+    odd = w.select(w.binary("and", even, inexact), w.add(word, step), word)
+    return as_float(w, odd, scalar(a.type))
 
 
 def polynomial(w: Writer, x: Val, coefficients: Sequence[float]) -> Val:

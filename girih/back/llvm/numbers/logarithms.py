@@ -73,13 +73,13 @@ _LOG2E = (float.fromhex("0x1.71547652p+0"), float.fromhex("0x1.705fc2eefa2p-33")
 
 def logarithm(w: Writer, name: str, x: Val, native: bool) -> Val:
     """The natural logarithm or that to base 2, for the `name` `log` or `log2`."""
-    exponent, fraction = _split(w, x)
+    exponent, fraction = split(w, x)
     method = _native if native else _single if scalar(x.type) == "float" else _double
     return _with_special(w, x, method(w, name, exponent, fraction))
 
 
-def _split(w: Writer, x: Val) -> tuple[Val, Val]:
-    """The k and f of an argument 2^k (1 + f)."""
+def split(w: Writer, x: Val) -> tuple[Val, Val]:
+    """The k and f of a positive argument 2^k (1 + f)."""
     held = _FORMATS[scalar(x.type)]
     small = w.compare("olt", x, real(held.smallest, x))
     word = pattern(w, w.select(small, w.binary("fmul", x, real(2.0**held.up, x)), x))

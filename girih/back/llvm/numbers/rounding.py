@@ -23,6 +23,8 @@ class Features:
 
     f16: bool
     """Conversions between `half` and `float` in hardware: F16C on x86, always on AArch64."""
+    fma: bool
+    """Fused multiplication and addition in hardware: FMA3 on x86, always on AArch64."""
 
 
 def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:

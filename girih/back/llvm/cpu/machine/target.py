@@ -25,9 +25,10 @@ class CpuTarget:
     @staticmethod
     def of(cpu: Cpu) -> CpuTarget:
         """The facts of a processor."""
+        always = cpu.family == "aarch64"
         return CpuTarget(
             vector_bytes=cpu.vector_bits // 8,
             registers=cpu.vector_registers,
-            features=Features(f16=cpu.family == "aarch64" or cpu.has("f16c")),
+            features=Features(f16=always or cpu.has("f16c"), fma=always or cpu.has("fma")),
             dot_bf16=cpu.has("avx512bf16"),
         )
