@@ -15,8 +15,9 @@ from girih.commands.parts.reference import group_of
 from girih.front.text.constant_parser import ATTRIBUTE_NAMES
 from girih.front.text.definitions import OPERATORS
 from girih.front.text.type_parser import TYPE_KEYWORDS
+from girih.ir.grid import FUNCTIONS
 from girih.ir.language import Language
-from girih.ir.types import SCALARS, AddressSpace, ClampMode, MatrixScope, Use
+from girih.ir.types import SCALARS, AddressSpace, ClampMode, MapMode, MatrixScope, Use
 from girih.ops.tile import TILE_LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,7 +57,7 @@ def patterns(language: Language) -> list[tuple[str, str]]:
     """Scopes and regular expressions; where two match at the same place, the first counts."""
     control = {mnemonic for mnemonic in language.ops if group_of(language, mnemonic) == "control"}
     mnemonics = {declared.spec.word for declared in language.ops.values()}
-    kinds = {member.value for kind in (AddressSpace, Use, MatrixScope, ClampMode) for member in kind}
+    kinds = {member.value for kind in (AddressSpace, Use, MatrixScope, ClampMode, MapMode) for member in kind}
     both = "|".join(sorted(kinds & mnemonics))
     modifier = "|".join(sorted(map(re.escape, modifiers(language)), key=lambda word: (-len(word), word)))
     symbols = "".join(re.escape(word) for word in OPERATORS if len(word) == 1)
@@ -77,7 +78,7 @@ def patterns(language: Language) -> list[tuple[str, str]]:
         ("storage.modifier.type", words({*kinds - mnemonics, "strided", "offset"}) + rf"|\b(?:{both})(?=\s*>)"),
         ("keyword.control", words(control)),
         ("keyword.other", words({"attributes", *format_words(language)})),
-        ("support.function.instruction", words(mnemonics - control)),
+        ("support.function.instruction", words({*mnemonics, *FUNCTIONS} - control)),
         ("keyword.operator.shape", r"(?<=[0-9>?x\s])x(?=[0-9?$\s+])"),
         ("constant.numeric.integer", r"[+-]?[0-9]+"),
         ("keyword.operator", rf"->|<=|[=?:{symbols}]"),
