@@ -124,6 +124,22 @@ def product(name: str) -> str:
     )
 
 
+def gemm_epilogue() -> str:
+    """A tile of C from a row of tiles of A, a column of tiles of B, and the ends."""
+    m, n, k = blocks(3), blocks(4), blocks(1)
+    return access(
+        f"gemm_epilogue: work-group (1, 2) computes {_per_group('gemm_epilogue')} elements",
+        (
+            Operand("C, M x N", m, n, {WRITTEN: [(1, 2)]}),
+            Operand("A, M x K", m, k, {READ: _row(1, k), STEP: [(1, 0)]}, ":="),
+            Operand("B, K x N", k, n, {READ: _column(2, k), STEP: [(0, 2)]}, "·"),
+            Operand("bias", m, (16,), {READ: [(1, 0)]}, "+"),
+            Operand("R, M x N", m, n, {READ: [(1, 2)]}, "+"),
+        ),
+        "A bias of rows is shown. All that follows the product happens on its way to C.",
+    )
+
+
 def gemm_collective() -> str:
     """A tile of C by one instruction."""
     m, n = blocks(3), blocks(4)
@@ -426,6 +442,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "axpby": partial(vectors, "axpby", "y is also read, unless beta is 0.", "y", "x"),
     "hadamard": partial(vectors, "hadamard", "z is also read, unless beta is 0.", "z", "x", "y"),
     "softmax": partial(columns, "softmax", "B, N x columns", "A"),
+    "cholesky": partial(small_matrices, "cholesky", "L", "I"),
     "inverse": partial(small_matrices, "inverse", "B", "I"),
     "lu": partial(small_matrices, "lu", "F", "P", "I"),
     "attention": attention,
@@ -433,6 +450,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "convolution": convolution,
     "gemm_batched": gemm_batched,
     "gemm_collective": gemm_collective,
+    "gemm_epilogue": gemm_epilogue,
     "gemm_tall_skinny": gemm_tall_skinny,
     "gemv": gemv,
     "cross_entropy": cross_entropy,

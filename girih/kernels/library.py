@@ -13,7 +13,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.table import BLOCK_COLUMNS, TRUTH, accumulator_of, checked, choices, layout_of
+from girih.kernels.table import (
+    ACTIVATIONS,
+    BIASES,
+    BLOCK_COLUMNS,
+    ROWS_OF_A_WORK_ITEM,
+    TRUTH,
+    accumulator_of,
+    checked,
+    choices,
+    layout_of,
+    one_of,
+)
 from girih.kernels.texts import path
 
 if TYPE_CHECKING:
@@ -47,6 +58,33 @@ def gemm(
     """
     summed = accumulator_of("gemm", type, accumulator)
     return _kernel("gemm", target, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+def gemm_epilogue(
+    *,
+    type: str = "f32",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    bias: str | None = None,
+    activation: str | None = None,
+    residual: bool = False,
+    target: str | None = None,
+) -> Kernel:
+    """C := f(op(A) op(B) + bias) + R with cooperative matrices: `kernel[grid](A, B, bias, R, C)`.
+
+    op(A) is M x K, op(B) is K x N, C and R are M x N, of a floating type; sums, bias and f are in f64 for f64, else in
+    f32. `bias` is "rows" for a bias of M elements, "columns" for one of N. f, the `activation`, is "gelu", "gelu_tanh"
+    (its usual approximation), "silu" or "relu". With `residual` R is added; it may be C. A bias or R that is not used
+    may be None. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add", "Cooperative matrix apply".
+    """
+    chosen: dict[str, object] = {}
+    if bias is not None:
+        chosen[one_of("gemm_epilogue", "bias", bias, BIASES)] = True
+    if activation is not None:
+        chosen[one_of("gemm_epilogue", "activation", activation, ACTIVATIONS)] = True
+    accumulator = accumulator_of("gemm_epilogue", type, None)
+    return _kernel("gemm_epilogue", target, type=type, accumulator=accumulator, transpose_a=transpose_a,
+                   transpose_b=transpose_b, residual=residual, **chosen)  # fmt: skip
 
 
 def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str | None = None) -> Kernel:
@@ -264,6 +302,18 @@ def inverse(*, n: int, type: str = "f32", target: str | None = None) -> Kernel:
     singular one the number, counted from 1, of the first column without a pivot. Grid: matrices.
     """
     return _kernel("inverse", target, type=type, n=n)
+
+
+def cholesky(*, n: int, type: str = "f32", upper: bool = False, target: str | None = None) -> Kernel:
+    """A_m = L_m L_m^T for all m: `kernel[grid](A, L, I)`, which has a work-item for each row, or for each small matrix.
+
+    A and L are n x n x matrices, of f32 or f64, n up to 64; L may be A. Of A the elements on and below the diagonal are
+    read, and L has zeros above it; with `upper` it is the other way round, and L is U with A = U^T U. I has an i32 for
+    each matrix: 0, or for one that is not positive definite the number, counted from 1, of the first pivot that is not
+    positive; L has NaN from that column on. Grid: matrices.
+    """
+    program = _program("cholesky", target, {"type": type, "n": n, "upper": upper})
+    return program["cholesky" if n > ROWS_OF_A_WORK_ITEM else "cholesky_small"]
 
 
 def lu(*, n: int, type: str = "f32", transpose: bool = False, target: str | None = None) -> Kernel:

@@ -22,12 +22,20 @@ TRUTH = (False, True)
 SIZE = range(1, 2**31)
 SMALL = range(1, 65)
 """The rows of matrices that a work-group of one subgroup has, one for each work-item at most."""
+ROWS_OF_A_WORK_ITEM = 8
+"""The rows up to which a work-item takes a whole matrix."""
 
 BLOCK_COLUMNS = {"i8": 16, "i32": 4, "f16": 8, "bf16": 8, "f32": 4, "f64": 2}
 """The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
 
 PADDING = {"zero": "constant", "edge": "clamp_to_edge", "mirror": "mirror_repeat"}
 """The clamp mode of a tensor layout (001 4.1.X) by the word for what is outside of an image."""
+
+ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_tanh", "silu": "silu", "relu": "relu"}
+"""The definition of `gemm_epilogue` by the function of elements that the product ends with."""
+
+BIASES = {"rows": "bias_of_rows", "columns": "bias_of_columns"}
+"""The definition of `gemm_epilogue` by what has an element of the bias."""
 
 WIDER = {
     "i8": ("i32", "i64"),
@@ -98,6 +106,12 @@ TABLE: dict[str, LibraryEntry] = {
         (("rows", 16),),
         ("pack_rows", "unpack_rows", "pack_columns", "unpack_columns"),
     ),
+    "cholesky": LibraryEntry(
+        "the Cholesky factorizations of many small matrices",
+        {"type": ("f32", "f64"), "n": SMALL, "upper": TRUTH},
+        _MATRICES,
+        ("cholesky", "cholesky_small"),
+    ),
     "convolution": LibraryEntry(
         "images convolved with filters: strides, dilation, and padding of zeros, of the nearest pixel, or mirrored",
         {
@@ -136,6 +150,17 @@ TABLE: dict[str, LibraryEntry] = {
         "C := alpha op(A) op(B) + beta C for matrices of any size, with the collective instruction",
         {**_TYPED, **_TRANSPOSED},
         _tiles(128),
+    ),
+    "gemm_epilogue": LibraryEntry(
+        "C := f(op(A) op(B) + bias) + R: a product with bias, activation and residual",
+        {
+            **_COLUMN,
+            **_TRANSPOSED,
+            **dict.fromkeys(BIASES.values(), TRUTH),
+            **dict.fromkeys(ACTIVATIONS.values(), TRUTH),
+            "residual": TRUTH,
+        },
+        _tiles(32),
     ),
     "gemm_mixed": LibraryEntry(
         "C := A B with products of narrow and sums of wide numbers",
@@ -295,6 +320,11 @@ def accumulator_of(name: str, type_: str, accumulator: str | None) -> str:
 
 def layout_of(name: str, dim: int, padding: str) -> str:
     """The type of the layout of an image with `dim` dimensions. Raises `ValueError` for an unknown padding."""
-    if padding not in PADDING:
-        raise ValueError(f"{name}: padding is {padding!r}; it must be {choices(tuple(PADDING))}")
-    return f"tensor_layout<{dim},{PADDING[padding]}>"
+    return f"tensor_layout<{dim},{one_of(name, 'padding', padding, PADDING)}>"
+
+
+def one_of(name: str, option: str, value: str, known: Mapping[str, str]) -> str:
+    """What stands for a value of an option of a kernel. Raises `ValueError`, with the choices, for an unknown value."""
+    if value not in known:
+        raise ValueError(f"{name}: {option} is {value!r}; it must be {choices(tuple(known))}")
+    return known[value]

@@ -23,6 +23,7 @@ from tests.cases import long
 NEEDED: dict[str, dict[str, int]] = {
     "ader_dg": {"order": 3},
     "attention": {"headdim": 16},
+    "cholesky": {"n": 5},
     "gemm_batched": {"m": 3, "n": 4, "k": 5},
     "gemm_tall_skinny": {"n": 4, "k": 5},
     "inverse": {"n": 5},

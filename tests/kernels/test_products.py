@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
+from math import erf, exp, pi, sqrt, tanh
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +13,8 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import EVERY, WIDER
-from tests.cases import crossed, long
-from tests.kernels.arrays import Array, assert_product, number, random, zeros
+from tests.cases import crossed, every_case, long
+from tests.kernels.arrays import EPSILON, Array, assert_product, number, random, wide, zeros
 
 # Rows, columns and depth: primes, one, tiles, and one more than a tile in one mode only.
 SIZES = [
@@ -231,3 +234,60 @@ def test_tall_and_skinny(type_: str, case: tuple[int, int, int]) -> None:
     kernel = kernels.gemm_tall_skinny(n=n, k=k, type=type_)
     kernel[kernels.grid_for("gemm_tall_skinny", m)](number(type_, alpha), a, b, number(type_, beta), c)
     assert_product(c, a, b, alpha, beta, old, k, type_)
+
+
+ACTIVATED: dict[str | None, Callable[[float], float]] = {
+    None: lambda x: x,
+    "gelu": lambda x: x / 2 * (1 + erf(x / sqrt(2))),
+    "gelu_tanh": lambda x: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x / (1 + exp(-x)),
+    "relu": lambda x: max(x, 0.0),
+}
+
+
+@pytest.mark.parametrize(("bias", "residual", "activation", "type_"), [
+    ("rows", False, "gelu", "f32"), ("columns", True, "silu", "bf16"), (None, True, "gelu_tanh", "f64"),
+    ("rows", False, "relu", "f16"), ("columns", False, None, "f32"),
+    *long(product([None, "rows", "columns"], [False, True], list(ACTIVATED), ["f32", "f64", "bf16", "f16"])),
+])  # fmt: skip
+def test_gemm_epilogue(bias: str | None, residual: bool, activation: str | None, type_: str) -> None:
+    """Sizes with remainders and none; a residual that is the result."""
+    kernel = kernels.gemm_epilogue(type=type_, bias=bias, activation=activation, residual=residual)
+    summed = "f64" if type_ == "f64" else "f32"
+    with every_case() as case:
+        for m, n, k in [(33, 65, 31), (32, 64, 32), (1, 1, 1), (5, 40, 0)]:
+            with case(f"{m} x {n} x {k}"):
+                a, b, c = random(type_, m, k), random(type_, k, n), random(type_, m, n)
+                ends = None if bias is None else random(summed, m if bias == "rows" else n)
+                added = np.zeros(1) if ends is None else ends[:, None] if bias == "rows" else ends
+                total = wide(a) @ wide(b) + added
+                expected = np.vectorize(ACTIVATED[activation])(total) + (wide(c) if residual else 0)
+                magnitude = abs(wide(a)) @ abs(wide(b)) + abs(added) + abs(wide(c))
+                if residual:
+                    kernel[kernels.grid_for("gemm_epilogue", m, n)](a, b, ends, c, c)
+                else:
+                    c[...] = np.nan
+                    kernel[kernels.grid_for("gemm_epilogue", m, n)](a, b, ends, None, c)
+                # No activation is steeper than 1.2; its own roundings are of numbers below the sum of magnitudes.
+                bound = EPSILON[type_] * abs(expected) + (2 * k + 40) * EPSILON[summed] * (1 + np.nan_to_num(magnitude))
+                assert (abs(wide(c) - expected) <= bound).all()
+
+
+def test_activations_of_large_numbers() -> None:
+    """Far from zero an activation is zero or its argument, and NaN is NaN."""
+    one, c = np.ones((1, 1), np.float32, order="F"), np.zeros((6, 1), np.float32, order="F")
+    a = np.array([[-1e30, -200, 200, 1e30, np.nan, np.inf]], np.float32, order="F").T
+    for activation in ("gelu", "gelu_tanh", "silu", "relu"):
+        kernels.gemm_epilogue(activation=activation)(np.asfortranarray(a), one, None, None, c)
+        np.testing.assert_array_equal(c[:, 0], np.array([0, 0, 200, 1e30, np.nan, np.inf], np.float32))
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"bias": "row"}, "gemm_epilogue: bias is 'row'; it must be one of rows, columns"),
+    ({"activation": "swish"}, "gemm_epilogue: activation is 'swish'; it must be one of gelu, gelu_tanh, silu, relu"),
+    ({"residual": 1}, "gemm_epilogue: residual is 1; it must be one of false, true"),
+])  # fmt: skip
+def test_ends_that_are_not_offered(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        kernels.gemm_epilogue(**options)
+    assert str(caught.value) == words

@@ -10,7 +10,7 @@ import pytest
 import girih
 from girih import kernels
 from tests.cases import crossed, every_case, long
-from tests.kernels.arrays import EPSILON, Array, random, wide, zeros
+from tests.kernels.arrays import DTYPES, EPSILON, Array, random, wide, zeros
 
 SIZES = [*crossed([1, 3, 8, 17], ["f32", "f64"]), *long(product([2, 7, 9, 16, 33, 64], ["f32", "f64"]))]
 COUNT = 5
@@ -165,7 +165,7 @@ def test_lu_of_singular_matrices_is_a_factorization() -> None:
         np.testing.assert_allclose(lower @ upper, swapped(a[:, :, m], swaps[:, m]), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["inverse", "lu"])
+@pytest.mark.parametrize("name", ["cholesky", "inverse", "lu"])
 def test_more_rows_than_a_subgroup_has_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}: n is 65; it must be a whole number from 1 to 64"):
         getattr(kernels, name)(n=65)
@@ -184,6 +184,11 @@ def test_whatever_an_implementation_chooses(seed: int) -> None:
     fresh = girih.uninitialized
     kernels.inverse(n=5, type="f64").options(choices=choices)[9](a, fresh(b), fresh(info))
     assert (abs(products(a, b) - np.eye(5)[:, :, None]) < 1e-11).all()
+    for n in (5, 9):
+        symmetric = positive("f64", n, 9)
+        factor = np.full_like(symmetric, np.nan)
+        kernels.cholesky(n=n, type="f64").options(choices=choices)[9](symmetric, fresh(factor), fresh(info))
+        np.testing.assert_allclose(factor.T, np.linalg.cholesky(symmetric.T).swapaxes(1, 2), rtol=1e-9, atol=1e-12)
     kernels.lu(n=5, type="f64").options(choices=choices)[9](a, fresh(b), fresh(swaps), fresh(info))
     for m in range(9):
         expected, order = factors(a[:, :, m])
@@ -192,4 +197,54 @@ def test_whatever_an_implementation_chooses(seed: int) -> None:
 
 
 def test_no_matrices() -> None:
-    assert inverse(zeros("f32", 3, 3, 0))[1] == lu(zeros("f32", 3, 3, 0))[2] == []
+    assert inverse(zeros("f32", 3, 3, 0))[1] == lu(zeros("f32", 3, 3, 0))[2] == cholesky(zeros("f32", 3, 3, 0))[1] == []
+
+
+def positive(type_: str, n: int, count: int) -> Array:
+    """Symmetric matrices of which some, with the unit matrix added, are far from singular."""
+    a = wide(random("f64", n, n, count))
+    return np.asfortranarray((products(a, a.swapaxes(0, 1)) + np.eye(n)[:, :, None]).astype(DTYPES[type_]))
+
+
+def cholesky(a: Array, *, upper: bool = False, out: Array | None = None) -> tuple[Array, list[int]]:
+    """The factors that the kernel computes, and what it says of each matrix."""
+    type_ = {np.float32: "f32", np.float64: "f64"}[a.dtype.type]
+    factor, info = np.full_like(a, 7) if out is None else out, np.full(a.shape[2], 7, np.int32)
+    kernels.cholesky(n=a.shape[0], type=type_, upper=upper)[kernels.grid_for("cholesky", a.shape[2])](a, factor, info)
+    return factor, info.tolist()
+
+
+@pytest.mark.parametrize(("n", "type_"), SIZES)
+def test_cholesky(n: int, type_: str) -> None:
+    """As many matrices as work-items and one more; the other triangle is never read, and in the factor is zero."""
+    count = 33 if n <= 8 else COUNT
+    a = positive(type_, n, count)
+    lower = np.arange(n)[:, None, None] >= np.arange(n)[:, None]
+    given = np.where(lower, a, np.asarray(np.nan, a.dtype)).astype(a.dtype, order="F")
+    factor, info = cholesky(given)
+    assert info == [0] * count
+    assert not factor[~np.broadcast_to(lower, a.shape)].any()
+    bound = 2 * n * EPSILON[type_] * products(abs(factor), abs(factor).swapaxes(0, 1))
+    assert (abs(products(factor, factor.swapaxes(0, 1)) - wide(a)) <= bound).all()
+    turned = np.asfortranarray(given.swapaxes(0, 1))
+    np.testing.assert_array_equal(cholesky(turned, upper=True)[0], factor.swapaxes(0, 1))
+    np.testing.assert_array_equal(cholesky(given, out=given)[0], factor)
+
+
+def test_matrices_that_are_not_positive_definite() -> None:
+    """The first pivot that is not positive is named, whatever the way it fails, and other matrices are not affected."""
+    with every_case() as case:
+        for n in (5, 9):
+            with case(f"n={n}"):
+                a = positive("f64", n, 6)
+                a[0, 0, 0] = 0
+                a[2, 2, 1] = -1
+                a[4, 4, 2] = np.nan
+                a[1, 0, 3] = np.nan
+                a[3, :3, 4] = a[3, 3, 4] = 0
+                factor, info = cholesky(a)
+                assert info == [1, 3, 5, 2, 4, 0]
+                for m, bad in enumerate(info[:5]):
+                    assert np.isfinite(factor[:2, : bad - 1, m]).all() or m == 3
+                    assert np.isnan(np.tril(factor[:, :, m])[bad - 1 :, bad - 1 :].diagonal()).all()
+                np.testing.assert_allclose(factor[:, :, 5], np.linalg.cholesky(a[:, :, 5]), rtol=1e-12, atol=1e-12)

@@ -65,3 +65,26 @@ def _rotary_in_numpy(x: Array, c: Array, s: Array) -> Array:
     a, b = np.split(x, 2)
     c, s = c[:, :, None], s[:, :, None]
     return np.concatenate([c * a - s * b, s * a + c * b])
+
+
+def gemm_epilogue(context: MeasuringContext, type: str) -> tuple[str, Work]:
+    """The work of a product of 512 x 512 with a bias and GELU, as NumPy can compute it: by tanh."""
+    n = 512
+    a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(type, n, n)
+    wider = "f64" if type == "f64" else "f32"
+    bias = random(wider, n)
+    a[...] = a / np.asarray(np.sqrt(n), a.dtype)
+    calls = context.calls(path("gemm_epilogue"), "gemm_epilogue", grid_for("gemm_epilogue", n, n),
+                          (a, b, bias, None, c), bias_of_rows=True, gelu_tanh=True, **typed(type))  # fmt: skip
+    expected = _gelu_in_numpy(wide(a), wide(b), wide(bias))
+    peers = {"numpy": Peer(partial(_gelu_in_numpy, a, b, bias))} if type in ("f32", "f64") else {}
+    bound = 64 * EPSILON[type] * (1 + abs(expected))
+    return f"GELU {n} x {n} x {n}", Work(calls, c, expected, bound, None, peers, 2.0 * n**3, 3.0 * a.nbytes,
+                                         "f32" if type == "f16" else type)  # fmt: skip
+
+
+def _gelu_in_numpy(a: Array, b: Array, bias: Array) -> Array:
+    x = a @ b + bias[:, None]
+    number = x.dtype.type
+    inner = number(np.sqrt(2 / np.pi)) * (x + number(0.044715) * (x * x * x))
+    return np.asarray(number(0.5) * x * (1 + np.tanh(inner)))

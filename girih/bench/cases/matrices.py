@@ -10,6 +10,7 @@ import numpy as np
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, wide, zeros
 from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.work import Peer, Work, measure
+from girih.kernels.table import ROWS_OF_A_WORK_ITEM
 from girih.kernels.texts import path
 
 SIZES = (4, 8, 16, 32, 64)
@@ -32,6 +33,18 @@ def inverse(context: MeasuringContext, type: str) -> list[Measurement]:
     return rows
 
 
+def cholesky(context: MeasuringContext, type: str) -> list[Measurement]:
+    """The rows for Cholesky factorizations, 1/3 n^3 operations a matrix."""
+    rows = []
+    for a in _matrices(context, type):
+        a = np.asfortranarray(a + a.swapaxes(0, 1))
+        factor, info = zeros(type, *a.shape), zeros("i32", a.shape[2])
+        peers = {"numpy": Peer(partial(np.linalg.cholesky, a.T))}
+        expected = np.linalg.cholesky(wide(a).T).transpose(1, 2, 0)
+        rows.append(_measured(context, "cholesky", (a, factor, info), factor, expected, peers, 1 / 3))
+    return rows
+
+
 def lu(context: MeasuringContext, type: str) -> list[Measurement]:
     """The rows for LU factorizations, 2/3 n^3 operations a matrix; NumPy has them within determinants."""
     rows = []
@@ -48,7 +61,9 @@ def _measured(
 ) -> Measurement:  # fmt: skip
     n, _, count = output.shape
     type = "f64" if output.dtype == np.float64 else "f32"
-    calls = context.calls(path(name), name, count, arguments, type=type, n=n)
+    small = name == "cholesky" and n <= ROWS_OF_A_WORK_ITEM
+    function, grid = (f"{name}_small", -(-count // 32)) if small else (name, count)
+    calls = context.calls(path(name), function, grid, arguments, type=type, n=n)
     bound = 16 * n * EPSILON[type] * np.abs(expected).max()
     work = Work(calls, output, expected, bound, None, peers, factor * n**3 * count, 2.0 * output.nbytes, type)
     return measure(context, "library", f"{name} {type} {n} x {n}, {count} matrices", work)
