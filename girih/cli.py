@@ -180,6 +180,8 @@ Values of arguments:
   zeros, ones, random, arange, uninitialized
                                    an array of the parameter's type, or
   random:f32:64x64                 ... of this element type and shape
+  tiled:a.npy:box=64x16:swizzle=128B  a tensor map and its array, whose last axis is innermost;
+                                   im2col:a.npy:lower=-1x-1:upper=-1x-1:channels=64:pixels=32
   [a.npy,zeros:f32:4]              a group; with an offset [...]@3, and with the shapes
                                    of its memrefs [...]@3:[4x5,2x2]
 random draws floating-point numbers from [0, 1) and integers from 0..99; arange counts 0, 1, 2, ... along the first mode

@@ -13,6 +13,8 @@ import click
 
 from girih.ir.types import NUMBERS, Number
 
+MAP_MODES = ("tiled", "im2col")
+"""The words that a tensor map begins with."""
 MAKERS = ("zeros", "ones", "random", "arange", "uninitialized")
 """The words that make an array."""
 
@@ -49,7 +51,16 @@ class Members:
     shapes: tuple[tuple[int, ...] | None, ...] | None = None
 
 
-Specification = PythonNumber | FromFile | Made | Members | None
+@dataclass(frozen=True, slots=True)
+class BoxOf:
+    """The specification of a tensor map: its mode, its array, and the options by name, as they are written."""
+
+    mode: str
+    array: FromFile | Made
+    options: tuple[tuple[str, str], ...]
+
+
+Specification = PythonNumber | FromFile | Made | Members | BoxOf | None
 
 
 def parse_argument(text: str) -> tuple[str, Specification]:
@@ -62,11 +73,13 @@ def parse_argument(text: str) -> tuple[str, Specification]:
 
 
 def parse_value(name: str, text: str) -> Specification:
-    """The specification of a value: a number, true, false, null, a file, a made array, or a group of these."""
+    """The specification of a value: a number, true, false, null, a file, a made array, a group, or a tensor map."""
     if text.startswith("["):
         return _members(name, text)
     if text in ("null", "None"):
         return None
+    if text.split(":")[0] in MAP_MODES:
+        return _map(name, text)
     array = _array(name, text)
     return _number(name, text) if array is None else array
 
@@ -128,6 +141,19 @@ def _members(name: str, text: str) -> Members:
         items.append(item)
     shapes = None if match[3] is None else tuple(_member_shape(name, part) for part in _listed(match[3]))
     return Members(tuple(items), int(match[2]) if match[2] else None, shapes)
+
+
+def _map(name: str, text: str) -> BoxOf:
+    mode, *parts = text.split(":")
+    count = next((number for number, part in enumerate(parts) if "=" in part), len(parts))
+    array = _array(name, ":".join(parts[:count]))
+    if array is None:
+        _refuse(name, text, f"expected {mode}:FILE.npy:box=64x16, an array behind the mode, then options")
+    pairs = [part.partition("=") for part in parts[count:]]
+    for option, equals, value in pairs:
+        if not equals or not value:
+            _refuse(name, text, f"the option {option!r} is not NAME=VALUE, box=64x16 for instance")
+    return BoxOf(mode, array, tuple((option, value) for option, _, value in pairs))
 
 
 def _listed(text: str) -> list[str]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from girih.commands.parts.array_specifications import FromFile, Made, Members, PythonNumber, Specification
+from girih.commands.parts.array_specifications import BoxOf, FromFile, Made, Members, PythonNumber, Specification
 from girih.commands.parts.calls import refuse_file
 from girih.diagnostics import LaunchError
 from girih.ir.core import Parameter
-from girih.ir.types import GroupType, MemRef, Number
+from girih.ir.types import GroupType, MemRef, Number, TensorMapType
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -85,8 +85,23 @@ class ArrayMaker:
                 return self._memref(ArrayLayout.of(parameter, position, type), given)
             case GroupType(memref=memref):
                 return self._group(ArrayLayout.of(parameter, position, memref), given)
+            case TensorMapType() as type:
+                return self._map(parameter.name, type, given)
             case type:
                 return _scalar(parameter.name, type, given)
+
+    def _map(self, name: str, type: TensorMapType, given: Specification) -> object:
+        from girih.commands.parts.tensor_maps import bound_map
+
+        def array_of(source: FromFile | Made) -> Array:
+            if isinstance(source, FromFile):
+                return _load(source.path, MemRef.packed(type.element, ()))
+            if source.shape is None:
+                message = f"{name}={source.maker}: a tensor map leaves the shape open"
+                raise click.UsageError(f"{message}; write it, last axis innermost, as in {source.maker}:f32:16x64")
+            return self._made(source.maker, source.element or type.element, source.shape, name)
+
+        return bound_map(name, type, given, array_of)
 
     def _memref(self, layout: ArrayLayout, given: Specification) -> object:
         match given:
@@ -94,6 +109,8 @@ class ArrayMaker:
                 return None
             case FromFile() | Made():
                 return self._array(layout, given)
+            case BoxOf():
+                raise click.UsageError(f"{layout.name}: {layout.type} takes an array, not a tensor map")
             case Members():
                 raise click.UsageError(f"{layout.name}: a list is for a group; its type is {layout.type}")
             case _ if layout.type.order == 0:
@@ -221,6 +238,6 @@ def _element(layout: ArrayLayout, number: PythonNumber) -> Array:
 
 
 def _scalar(name: str, type: object, given: Specification) -> PythonNumber | None:
-    if isinstance(given, FromFile | Made | Members):
+    if isinstance(given, FromFile | Made | Members | BoxOf):
         raise click.UsageError(f"{name}: its type is {type}, so it takes a number, not an array")
     return given

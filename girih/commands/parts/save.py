@@ -15,7 +15,7 @@ from girih.commands.parts.array_specifications import Members, Specification, sa
 from girih.commands.parts.calls import refuse_file, unknown
 from girih.diagnostics import plural
 from girih.ir.core import Function
-from girih.ir.types import GroupType, MemRef
+from girih.ir.types import GroupType, MemRef, TensorMapType
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def checked_saves(function: Function, given: Mapping[str, Specification], texts:
             raise click.UsageError(f"--save {text!r} is not NAME=FILE.npy")
         if name not in types:
             unknown("argument", name, types)
-        if not isinstance(types[name], MemRef | GroupType):
+        if not isinstance(types[name], MemRef | GroupType | TensorMapType):
             raise click.UsageError(f"--save {name}: its type is {types[name]}; only arrays can be saved")
         saves.append(_checked(name, target.strip(), given[name]))
     paths = [os.path.abspath(path) for save in saves for path in save.paths]

@@ -19,6 +19,9 @@ def arrays_of(value: object) -> list[Any]:
             return [array for item in arrays for array in arrays_of(item)]
         case None:
             return []
+        case _ if hasattr(value, "tensor_map"):
+            bound: Any = value
+            return [bound.array]
         case _:
             return [value] if hasattr(value, "dtype") else []
 
