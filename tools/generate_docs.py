@@ -42,7 +42,7 @@ TITLES = {
     "arith": "Arithmetic, comparison, conversion and constants",
     "math": "Mathematical functions",
     "memory": "Memory",
-    "control": "Loops, branches, regions and barriers",
+    "control": "Loops, branches, regions, barriers and prints",
     "linalg": "Collective linear algebra",
     "coopmatrix": "Cooperative matrices",
     "coopmatrix_regions": "Functions of components of cooperative matrices",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import click
@@ -47,6 +49,8 @@ class RunRequest:
     target: str
     checks: str
     as_json: bool
+    printed: list[str] = field(default_factory=list)
+    """The lines that the kernel has printed, where they are a part of the JSON."""
 
 
 def run_kernel(request: RunRequest) -> int:
@@ -74,11 +78,12 @@ def _run(request: RunRequest) -> int:
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = LaunchSummary(function, values)
     grid = kernel.grid or kernel.grid_for(*values)
-    seconds, remarks = _launch(kernel, values)
+    with _keeping_lines(request):
+        seconds, remarks = _launch(kernel, values)
     save_all(_arrays(saves, function, values))
     if request.as_json:
         print_json({"diagnostics": [d.to_json() for d in (*warnings, *remarks)], "findings": [],
-                    "summary": summary.to_json(grid, seconds)})  # fmt: skip
+                    "printed": request.printed, "summary": summary.to_json(grid, seconds)})  # fmt: skip
     else:
         print_items(remarks, to_stderr=True)
         click.echo(summary.render(grid, seconds))
@@ -138,6 +143,20 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
     return given
 
 
+@contextmanager
+def _keeping_lines(request: RunRequest) -> Iterator[None]:
+    """A context in which what the kernel prints goes into the JSON, if that is what the command prints."""
+    if not request.as_json:
+        yield
+        return
+    output = StringIO()
+    try:
+        with redirect_stdout(output):
+            yield
+    finally:
+        request.printed.extend(output.getvalue().splitlines())
+
+
 def _launch(kernel: Kernel, values: Sequence[object]) -> tuple[float, list[Diagnostic]]:
     """The seconds that the launch took, and its remarks; a progress bar is shown if the target reports progress."""
     start = time.perf_counter()
@@ -172,6 +191,7 @@ def _refused(
         print_json({
             "diagnostics": [d.to_json() for d in diagnostics],
             "findings": [f.to_json() for f in findings],
+            "printed": request.printed,
             "summary": None if message is None else {"error": message},
         })  # fmt: skip
         return 1

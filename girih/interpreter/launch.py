@@ -52,7 +52,8 @@ def launch(
     """Run a kernel on a grid of work-groups in the interpreter, and return what is to be remarked.
 
     `grid` counts work-groups along x, y and z. Raises `LaunchError` before anything ran, and `KernelError` with the
-    findings of the run; either leaves the arrays as they were.
+    findings of the run; either leaves the arrays as they were. What the kernel prints is written to standard output at
+    the end, also where findings are raised.
     """
     chosen = (choices or Choices()).again()
     geometry = _geometry(function, grid, chosen, limits)
@@ -62,13 +63,16 @@ def launch(
     except MemoryError:
         raise _no_memory(function) from None
     run = Execution(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
-    findings = _execute(run, progress)
-    if findings:
-        raise KernelError(findings)
-    for group, members in scatters:
-        for member in members:
-            member.write_back(group.elements)
-    bound.commit()
+    try:
+        findings = _execute(run, progress)
+        if findings:
+            raise KernelError(findings)
+        for group, members in scatters:
+            for member in members:
+                member.write_back(group.elements)
+        bound.commit()
+    finally:
+        run.lines.write()
     return tuple(_untouched(bound, grid))
 
 

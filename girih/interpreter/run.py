@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import girih.interpreter.tile.arith
@@ -16,9 +16,12 @@ import girih.interpreter.tile.coopmatrix_regions
 import girih.interpreter.tile.coopmatrix_tensor
 import girih.interpreter.tile.linalg
 import girih.interpreter.tile.memory
+import girih.interpreter.tile.printing
 import girih.interpreter.tile.subgroup
 import girih.interpreter.tile.tensor_layout
 import girih.interpreter.tile.tensor_map  # noqa: F401  (these fill MEANINGS)
+from girih.analysis.prints import MOST_LINES
+from girih.arguments.printed import PrintedLines
 from girih.diagnostics import Finding
 from girih.facts.findings import budget
 from girih.interpreter.machine import numbers
@@ -53,6 +56,8 @@ class Execution:
     arguments: Sequence[Array | MemRefValue | GroupValue | MapValue]
     choices: Choices
     max_steps: int
+    lines: PrintedLines = field(default_factory=lambda: PrintedLines(MOST_LINES))
+    """What the kernel prints."""
 
 
 def execute(run: Execution, progress: Progress | None = None) -> Sequence[Finding]:
@@ -63,7 +68,8 @@ def execute(run: Execution, progress: Progress | None = None) -> Sequence[Findin
     done = 0
     with numbers.quiet():
         for groups in _batches(run, total):
-            machine = Machine(run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants)
+            machine = Machine(run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants,
+                              run.lines)  # fmt: skip
             machine.env.update(zip((p.value for p in run.function.parameters), run.arguments, strict=True))
             try:
                 machine.run()

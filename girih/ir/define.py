@@ -85,6 +85,11 @@ class Literal(Role):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Text(Role):
+    """A string of printable ASCII characters without quotation marks, written between two of these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Annotation(Role):
     """The type of a binding, written after it; None if the binding is left out."""
 
@@ -197,6 +202,11 @@ def literal(doc: str = "") -> Any:
     return _field(Literal(doc=doc))
 
 
+def text(doc: str = "") -> Any:
+    """The field for a string."""
+    return _field(Text(doc=doc))
+
+
 def attributes(known: Mapping[str, Expect | Hint], doc: str = "") -> Any:
     """The field for a dictionary attribute; `known` has the keys with a meaning and what each holds."""
     return _field(Attributes(doc=doc, known=known), default=EMPTY)
@@ -293,6 +303,7 @@ _OPTIONS: dict[str, bool] = {
         integer,
         integers,
         literal,
+        text,
         attributes,
         binding,
         annotation,
@@ -319,6 +330,7 @@ def node(cls: type[Declared]) -> type[Declared]:
         integer,
         integers,
         literal,
+        text,
         attributes,
         binding,
         annotation,

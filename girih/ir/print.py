@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from girih.ir.core import Dictionary, Function, Module, Op, Region, Slice, Value
-from girih.ir.define import Annotation, Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec
+from girih.ir.define import Annotation, Attributes, Body, Literal, Modifier, Operand, Result, Role, Spec, Text
 from girih.ir.grid import GridExpression, show_grid
 from girih.recursion import recursion_room
 
@@ -131,6 +131,8 @@ class _Printer:
                 return show_constant(field)
             case Annotation():
                 return str(field)
+            case Text():
+                return f'"{field}"'
             case _ if role.name in ("result", "results"):
                 return ", ".join(str(v.type) for v in (field if isinstance(field, tuple) else (field,)))
         separator = " x " if isinstance(role, Operand) and role.separator == "x" else ", "

@@ -19,6 +19,7 @@ from girih.ir.define import (
     Role,
     Slices,
     Spec,
+    Text,
 )
 from girih.ir.print import join_words
 
@@ -73,6 +74,8 @@ def _shape(spec: Spec, word: str) -> str:
             return "{ ... }"
         case Attributes():
             return "{...}"
+        case Text():
+            return '"..."'
         case _:
             return word
 
@@ -139,6 +142,8 @@ def _role(name: str, role: Role) -> str:
             return "type"
         case Attributes():
             return "dictionary-attribute"
+        case Text():
+            return "string"
         case Body():
             return "region"
         case _:

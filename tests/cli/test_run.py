@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from girih.arguments.printed import PrintedLines
 from girih.commands.parts import save
 from girih.commands.parts.array_specifications import FromFile, Made, Members, parse_argument
 from girih.ir.types import NUMBERS
@@ -446,3 +448,28 @@ def test_a_wrong_setting_of_the_environment_is_a_wrong_call(run_command: Command
     done = run_command(sys.executable, "-c", script, "run", str(path), "f", "--target", "cpu")
     assert done.returncode == 2, done.stdout
     assert "Error: GIRIH_NUM_THREADS is a number of threads from 1 to" in done.stdout
+
+
+def test_what_a_kernel_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes before the summary or the findings, in the JSON as a list; without a reader it ends quietly."""
+    text = """func @f(%n: index, %A: memref<f32x1>) {
+        print "n is", %n
+        %a = load %A[%n] : f32
+    }
+    """
+    file = write(tmp_path, text)
+    for target in ("interpreter", "cpu"):
+        done = girih("run", file, "f", "n=0", "A=zeros:f32:1", "--target", target)
+        assert (done.status, done.output.splitlines()[0]) == (0, "(0,0,0): n is 0")
+        done = girih("run", file, "f", "n=1", "A=zeros:f32:1", "--target", target)
+        assert (done.status, done.output.splitlines()[0]) == (1, "(0,0,0): n is 1")
+        for n, status in ((0, 0), (1, 1)):
+            done = girih("run", file, "f", f"n={n}", "A=zeros:f32:1", "--target", target, "--format", "json")
+            assert (done.status, done.json["printed"]) == (status, [f"(0,0,0): n is {n}"])
+
+    def no_reader(lines: PrintedLines) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(PrintedLines, "write", no_reader)
+    done = girih("run", file, "f", "n=0", "A=zeros:f32:1")
+    assert (done.status, done.output, done.errors) == (1, "", "")

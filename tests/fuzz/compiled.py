@@ -21,7 +21,7 @@ from girih.ir.types import CoopMatrix
 from tests.fuzz.generate import Program
 from tests.fuzz.launches import STEPS, TooLarge, argument, kernels_of
 from tests.fuzz.mutate import mutated, programs, tokens
-from tests.fuzz.programs import difference, outcome, program
+from tests.fuzz.programs import difference, outcome_and_lines, program
 from tests.fuzz.properties import Violation
 
 UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget", "run.aliasing"))
@@ -57,19 +57,19 @@ def without_cache() -> Iterator[None]:
 def agrees(text: str, built: Program) -> set[str]:
     """What the interpreter finds in a program that compiled code agrees on. Raises `Violation`."""
     try:
-        expected, codes = outcome(text, built)
+        expected, codes, lines = outcome_and_lines(text, built, target="interpreter")
     except Exception:
         raise Violation("run", traceback.format_exc(limit=-6), text) from None
-    found = _compiled(text, built, expected, codes, "bounds")
+    found = _compiled(text, built, expected, codes, lines, "bounds")
     if not codes:
-        _compiled(text, built, expected, codes, "off")
+        _compiled(text, built, expected, codes, lines, "off")
     return found
 
 
-def _compiled(text: str, built: Program, expected: list[Any], codes: set[str], checks: str) -> set[str]:
+def _compiled(text: str, built: Program, expected: list[Any], codes: set[str], lines: str, checks: str) -> set[str]:
     try:
         with without_cache():
-            arrays, found = outcome(text, built, target="cpu", checks=checks)
+            arrays, found, printed = outcome_and_lines(text, built, target="cpu", checks=checks)
     except Exception:
         raise Violation("compile", f"checks={checks}: {traceback.format_exc(limit=-6)}", text) from None
     if not found <= codes:
@@ -77,6 +77,8 @@ def _compiled(text: str, built: Program, expected: list[Any], codes: set[str], c
     if not found and codes - UNCHECKED:
         raise Violation("finding", f"the CPU finds nothing, the interpreter {sorted(codes)}", text)
     told = None if codes else difference(built, expected, arrays, SLACK)
+    if not codes and printed != lines:
+        told = f"the CPU prints\n{printed}\nthe interpreter\n{lines}"
     if told:
         raise Violation("differs", f"checks={checks}: {told}", text)
     return found

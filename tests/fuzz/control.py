@@ -11,6 +11,7 @@ from tests.fuzz.generate import ELEMENTS, INTEGERS, SCALAR_TYPES, Emitter, Gener
 from tests.fuzz.linear import LINEAR
 from tests.fuzz.matrices import MATRICES, of_subgroup, store_tile
 from tests.fuzz.memories import READS, WRITES, put
+from tests.fuzz.printing import print_
 from tests.fuzz.scalars import SCALARS, builtin, subgroup
 from tests.fuzz.tensors import TENSOR_ACCESSES, TENSORS
 from tests.fuzz.tracked import Alike, Interval, Memory, Reference, Scope, Tracked, needed, of_work_group
@@ -37,6 +38,7 @@ def collective() -> list[tuple[Emitter, float]]:
         (foreach, 1.5),
         (foreach_tile, 0.8),
         (parallel, 2),
+        (print_, 0.4),
     ]
 
 
@@ -48,7 +50,8 @@ def spmd(scope: Scope) -> list[tuple[Emitter, float]]:
     if scope.inside_apply:
         return shared
     own: list[tuple[Emitter, float]] = [(store_own, 2), (store_own_tile, 1), *WRITES]
-    return [*shared, *own, *([(subgroup, 6.0), *MATRICES, *MATRICES, *TENSOR_ACCESSES] if scope.together else [])]
+    together = [(subgroup, 6.0), *MATRICES, *MATRICES, *TENSOR_ACCESSES] if scope.together else []
+    return [*shared, *own, *together, (print_, 0.4)]
 
 
 # --- elements of one's own -------------------------------------------------------------------

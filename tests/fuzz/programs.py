@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import traceback
 from collections.abc import Iterable
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -43,12 +45,20 @@ def outcome(
     checks: str = "bounds",
 ) -> tuple[list[Any], set[str]]:
     """The arrays after a launch, and the codes of what was found."""
-    arrays = built.arrays()
+    return outcome_and_lines(text, built, choices, target=target, checks=checks)[:2]
+
+
+def outcome_and_lines(
+    text: str, built: Program, choices: girih.Choices | None = None, *, target: str, checks: str = "bounds"
+) -> tuple[list[Any], set[str], str]:
+    """The arrays after a launch, the codes of what was found, and what was printed."""
+    arrays, codes, output = built.arrays(), set[str](), StringIO()
     try:
-        girih.loads(text, target=target, checks=checks)["f"].options(choices=choices)[built.grid](*arrays)
+        with redirect_stdout(output):
+            girih.loads(text, target=target, checks=checks)["f"].options(choices=choices)[built.grid](*arrays)
     except girih.KernelError as error:
-        return arrays, {finding.code for finding in error.findings}
-    return arrays, set()
+        codes = {finding.code for finding in error.findings}
+    return arrays, codes, output.getvalue()
 
 
 def _close(argument: Argument, a: NDArray[Any], b: NDArray[Any], slack: float) -> bool:

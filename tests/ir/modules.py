@@ -26,6 +26,7 @@ from girih.ir.define import (
     Role,
     Slices,
     Spec,
+    Text,
 )
 from girih.ir.grid import OPERATIONS, GridExpression, GridNumber, GridOperation, GridScalar, GridSize
 from girih.ir.language import Language
@@ -194,6 +195,8 @@ class Maker:
                 return draw(CONSTANTS)
             case Attributes():
                 return draw(dictionaries())
+            case Text():
+                return draw(STRINGS)
             case Result(many=many):
                 return self.results(count) if many else self.value(draw(self.types))
             case Annotation():

@@ -26,6 +26,7 @@ from girih.ir.define import (
     Role,
     Slices,
     Spec,
+    Text,
 )
 from girih.ir.language import Language
 from girih.ir.syntax import syntax
@@ -127,18 +128,18 @@ def _kind(role: Role) -> str:
             return words + (" (may be left out)" if optional else "")
         case Binding(many=many, optional=optional):
             return "defined for the region" + (" (a list)" if many else "") + (" (may be left out)" if optional else "")
-        case Annotation():
-            return "a type (may be left out)"
         case Integer(many=many):
             return "integer constants" if many else "an integer constant"
         case Attributes(known=known):
             return "attributes: " + ", ".join(f"{key} ({expect.words})" for key, expect in known.items())
-        case Slices():
-            return "offset : size (a list)"
-        case Literal():
-            return "a constant"
         case _:
-            return ""
+            return _WRITTEN.get(type(role), "")
+
+
+_WRITTEN: dict[type[Role], str] = {
+    Annotation: "a type (may be left out)", Slices: "offset : size (a list)", Literal: "a constant", Text: "a string",
+}  # fmt: skip
+"""What stands for a field whose role says all about it."""
 
 
 def _default(role: Modifier) -> str:

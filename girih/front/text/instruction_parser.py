@@ -10,7 +10,7 @@ from typing import Any
 from girih.diagnostics import nearest, plural
 from girih.front.text import expressions, hints
 from girih.front.text.cursor import SyntaxFault
-from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, WORD
+from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, STRING, WORD
 from girih.front.text.names import NameParser, canonical_name
 from girih.front.text.spelling import PREFIXES
 from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
@@ -26,6 +26,7 @@ from girih.ir.define import (
     Role,
     Slices,
     Spec,
+    Text,
 )
 from girih.ir.language import Language
 from girih.ir.syntax import template
@@ -255,10 +256,18 @@ class InstructionParser(NameParser):
                 start = self.lexer.start
                 draft.fields[name] = self.constant()
                 draft.uses[name] = (self.lexer.since(start),)
+            case Text():
+                draft.uses[name] = (self.lexer.span,)
+                draft.fields[name] = self._string(draft)
             case Annotation():
                 start = self.lexer.start
                 draft.fields[name] = self.type()
                 draft.uses[name] = (self.lexer.since(start),)
+
+    def _string(self, draft: Draft) -> str:
+        if self.lexer.kind != STRING:
+            self.expected('a string such as `"here"`', f"it is written {template(draft.spec)}")
+        return self.take(STRING)[1:-1]
 
     def _value(self, *, literal: bool = False) -> tuple[Value | int, Span]:
         lexer = self.lexer

@@ -94,7 +94,7 @@ INSTEAD = _each(
     ("zeros ones fill memset", "write each element: `store` in a `foreach`"),
     ("threadIdx thread_id global_id local_id get_global_id get_local_id", _ITEM),
     ("blockDim", "sizes of work-groups are asked for with `subgroup_size` and `num_subgroups`"),
-    ("print printf", "a kernel prints nothing: `store` what you want to see, and print the array after the launch"),
+    ("printf println", "`print` writes a line: a text in quotation marks, and values without formats behind it"),
     ("assert", "a kernel asserts nothing; the interpreter checks every access"),
     ("return ret", _STORED),
     ("call", "functions do not call each other: write the instructions here"),

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from girih.analysis.tensor_maps import copies_of
+from girih.arguments.printed import PrintedLines
 from girih.diagnostics import Finding
 from girih.facts import findings
 from girih.facts.findings import FindingWords
@@ -73,13 +74,16 @@ class Machine:
         choices: Choices,
         max_steps: int,
         constants: dict[core.Value, object],
+        lines: PrintedLines,
     ) -> None:
         self.function = function
         self.geometry = geometry
         self.findings = findings
         self.choices = choices
         self.constants = constants
+        self.lines = lines
         self.work_groups = len(groups)
+        self.group_numbers = groups
         self.subgroups = geometry.subgroups
         self.lanes = geometry.subgroup_size
         self.group_ids = split_group(groups, geometry.grid)
@@ -93,6 +97,8 @@ class Machine:
         self.pending: list[Callable[[], None]] = []
         """Tensor copies that have not been made yet."""
         self._has_copies = bool(copies_of(function))
+        self.print_step = 0
+        """What work-groups did together so far, as `analysis.prints` counts it or more."""
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
 
     # --- execution -----------------------------------------------------------------------

@@ -18,6 +18,7 @@ from girih.ops.tile.control import Barrier, For, Foreach, ForeachTile, If, Paral
 @meaning(Parallel)
 def parallel(machine: Machine, op: Parallel) -> None:
     """Execute the region in every work-item."""
+    machine.print_step += 1
     machine.under(machine.mask, op.body)
 
 
@@ -236,6 +237,7 @@ def _points(
 @meaning(Foreach)
 def foreach(machine: Machine, op: Foreach) -> None:
     """Execute the region for all points, which are dealt out to the work-items in rounds."""
+    machine.print_step += 1
     starts, stops = _ranges(machine, op)
     counts = [_distance(a, b) for a, b in zip(starts, stops, strict=True)]
     lanes = np.arange(machine.subgroups * machine.lanes, dtype=np.int64).reshape(1, machine.subgroups, machine.lanes)
@@ -248,6 +250,7 @@ def foreach(machine: Machine, op: Foreach) -> None:
 @meaning(ForeachTile)
 def foreach_tile(machine: Machine, op: ForeachTile) -> None:
     """Execute the region for all tiles, which are dealt out to the subgroups in rounds."""
+    machine.print_step += 1
     starts, stops = _ranges(machine, op)
     counts = [-(-_distance(a, b) // n) for a, b, n in zip(starts, stops, op.tile_shape, strict=True)]
     subgroups = np.arange(machine.subgroups, dtype=np.int64).reshape(1, machine.subgroups, 1)

@@ -1,4 +1,4 @@
-"""Loops, branches, and regions that share work out to work-items (003 "For", "If", "Foreach", "Parallel")."""
+"""Loops, branches, regions that share work out to work-items (003 "For", "If", "Foreach", "Parallel"), and prints."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from girih.ir.define import (
     operand,
     operands,
     results,
+    text,
 )
 from girih.ir.hints import LOOP_HINTS
 from girih.ir.kinds import BOOLEAN, CARRIED, INTEGER
@@ -37,6 +38,7 @@ FOR = '003 "For"'
 IF = '003 "If"'
 YIELD = '003 "Yield"'
 BARRIER = '003 "Barrier"'
+PRINT = 'SPIR-V "NonSemantic.DebugPrintf"'
 
 
 def _types_of(values: tuple[Value, ...], length: int) -> tuple[Type, ...]:
@@ -338,6 +340,50 @@ TILE.rules(
         lambda s: "inside the loop, a work-item without a point or tile never comes to it"),
         "a barrier stands where all work-items come to it, outside foreach and foreach_tile", BARRIER,
         "share the work out by hand in `parallel`", severity="warning"),
+)  # fmt: skip
+
+
+@op(TILE, "print", Where.MIXED, PRINT, "text << , values >>", tangled=True)
+class Print(Op):
+    """Write a line to standard output: a text, and values behind it.
+
+    In a collective region each work-group writes one line, in an SPMD region each active work-item writes one. A line
+    with matrices is one for the subgroup, or work-group, that holds these; all of it comes to the instruction. Lines
+    begin with their place and come when the launch has ended, in an order that is always the same: by work-group; in it
+    as the program goes; in a region of work-items, by subgroup and lane, or by point of a `foreach`.
+    """
+
+    text: str = text("what the line says before the values")
+    values: tuple[Value, ...] = operands(CARRIED, "what it shows; of matrices, type and some components")
+
+
+def _matrices(s: Subject) -> list[CoopMatrix]:
+    return [v.type for v in s.op.values if isinstance(v.type, CoopMatrix)]
+
+
+def _allowed_around(s: Subject) -> tuple[str, ...]:
+    """The instructions in whose regions whoever holds the matrices may be whole."""
+    return ("parallel",) if any(m.of_work_group for m in _matrices(s)) else ("parallel", "foreach_tile")
+
+
+def _around(s: Subject) -> str | None:
+    """The instruction that shares out the work around; None in a collective region."""
+    known = ("parallel", "foreach", "foreach_tile")
+    return next((p.spec.mnemonic for p in s.facts.parents if p.spec.mnemonic in known), None)
+
+
+def _is_whole(s: Subject) -> bool:
+    return not _matrices(s) or _around(s) in _allowed_around(s)
+
+
+TILE.rules(
+    Print,
+    Row("scope", "values", Holds("all matrices have one scope", lambda s: len({m.scope for m in _matrices(s)}) <= 1,
+        lambda s: " and ".join(sorted({m.scope.value for m in _matrices(s)}))),
+        "the matrices of a line are held by a subgroup, or all by the work-group", PRINT, "print them one by one"),
+    Row("whole", "values", Holds("matrices are printed in parallel, and those of a subgroup in foreach_tile", _is_whole,
+        lambda s: f"it stands in `{around}`" if (around := _around(s)) else "it stands in a collective region"),
+        "a matrix is printed where all of its subgroup, or work-group, may be", PRINT),
 )  # fmt: skip
 
 

@@ -79,9 +79,9 @@ def region_rows(section: str) -> tuple[Row, ...]:
         Row("yield", "", Holds("the region yields one value of the component type", _yields_component, _yielded_words),
             "the region yields one value of the component type", section, "end the region with `yield (%x)`",
             at=_yield_place),
-        Row("tangled", "", Holds("no barrier, subgroup or matrix instruction in the region",
+        Row("tangled", "", Holds("no barrier, print, subgroup or matrix instruction in the region",
             lambda s: _tangled_op(s) is None, _tangled_words),
-            "the region is called for each component alone: no barrier, subgroup or matrix instruction in it",
+            "the region is called for each component alone: no barrier, print, subgroup or matrix instruction in it",
             TANGLED, at=lambda s: tangled.span if (tangled := _tangled_op(s)) else None),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from girih.analysis.prints import prints_of
 from girih.arguments import arrays
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
@@ -21,18 +22,22 @@ from girih.back.llvm.lower.launch import record as layout
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
 from girih.ir.core import Function
-from girih.ir.types import GroupType, MemRef, Type
+from girih.ir.types import INDEX, GroupType, MemRef, Type
 from girih.runtime.cpu import slots
 from girih.runtime.cpu.entry import KernelEntry
 from girih.runtime.cpu.jit import Linked, link
 from girih.runtime.cpu.launcher import Launcher, launcher
 from girih.runtime.cpu.plain import PlainLaunch
 from girih.runtime.cpu.pool import process_pool
+from girih.runtime.cpu.printing import PrintRecords
 from girih.source import NOWHERE, Span
 
 __all__ = ["CpuKernel"]
 
 _NO_PLACE = ArgumentPlace("", 0, NOWHERE)
+
+_PRINTS = arrays.ParameterSpec("", INDEX)
+"""One more argument of a kernel that prints: the address of the memory for that."""
 
 
 class CpuKernel:
@@ -45,7 +50,7 @@ class CpuKernel:
     Raises `InternalError` where the code cannot be linked, and `SettingError` for a wrong `GIRIH_NUM_THREADS`.
     """
 
-    __slots__ = ("_entry", "_linked", "_specs", "_types", "call", "compiled", "function")
+    __slots__ = ("_entry", "_fast", "_linked", "_specs", "_types", "call", "compiled", "function")
 
     def __init__(
         self, function: Function, compiled: CompiledKernel, code: Linked | None = None, *, plain: bool = False
@@ -56,7 +61,8 @@ class CpuKernel:
         self._types = [p.type for p in function.parameters]
         self._linked = code or link(compiled.object, [compiled.symbol])
         self._entry = self._entry_of(None if plain else launcher())
-        self.call = self._entry.call or _unknown
+        self._fast = self._entry.call or _unknown
+        self.call = self._call_and_print if prints_of(function).sites else self._fast
 
     def _entry_of(self, launcher: Launcher | None) -> KernelEntry:
         """The functions that launch this kernel, in Python where the process has no launcher."""
@@ -65,7 +71,7 @@ class CpuKernel:
             return KernelEntry(None, PlainLaunch.make(compiled, kernel, self._linked).run)
         return KernelEntry.make(
             compiled.name,
-            self._specs,
+            [*self._specs, *([_PRINTS] if prints_of(self.function).sites else [])],
             kernel=kernel,
             code=self._linked,
             pool=process_pool().address,
@@ -87,13 +93,33 @@ class CpuKernel:
         if result is not None:
             self.settle(result, grid, arguments)
 
-    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """Finish a launch whose `call(grid, *arguments)` returned `result`, which is not None. Raises as `launch`."""
+    def _call_and_print(self, grid: tuple[int, int, int], *arguments: object) -> None:
+        """The whole of a launch that prints: the lines are written when it has ended, also by a finding."""
+        try:
+            records = PrintRecords(self.function)
+        except MemoryError:
+            self._refuse("bind.memory", f"there is not enough memory for what @{self.function.name} prints")
+        try:
+            result = self._fast(grid, *arguments, records.address)
+            if result is not None:
+                self.settle(result, grid, arguments, records.address)
+        except LaunchError:
+            raise
+        except BaseException:
+            records.write(grid)
+            raise
+        records.write(grid)
+
+    def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object], *prints: int) -> None:
+        """Finish a launch whose `call(grid, *arguments)` returned `result`, which is not None. Raises as `launch`.
+
+        `prints` is the address of the memory for prints in a kernel that has some.
+        """
         if result is Ellipsis:
             self._start_pool()
-            return self.launch(grid, arguments)
+            result = self._fast(grid, *arguments, *prints)
         if result is NotImplemented:
-            result = self._run_usual(grid, arguments)
+            result = self._run_usual(grid, arguments, *prints)
         if result is False:
             self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
                          f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
@@ -105,22 +131,22 @@ class CpuKernel:
             raise KernelError([self._finding(result, grid)])
         return None
 
-    def _run_usual(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+    def _run_usual(self, grid: tuple[int, int, int], arguments: Sequence[object], *prints: int) -> object:
         """Launch with unusual arguments made usual, such as tensors of torch: the fast way, or else the slow one."""
         if len(arguments) == len(self._types):
             usual = [_usual(type, value) for type, value in zip(self._types, arguments, strict=True)]
-            result = self.call(grid, *usual)
+            result = self._fast(grid, *usual, *prints)
             if result is Ellipsis:
                 self._start_pool()
-                result = self.call(grid, *usual)
+                result = self._fast(grid, *usual, *prints)
             if result is not NotImplemented:
                 return result
-        return self._run_bound(grid, arguments)
+        return self._run_bound(grid, arguments, *prints)
 
-    def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object]) -> object:
+    def _run_bound(self, grid: tuple[int, int, int], arguments: Sequence[object], *prints: int) -> object:
         """Launch the slow way, which takes all kinds of arguments. Raises `LaunchError` with all that is wrong."""
         try:
-            filled = slots.fill(self._types, arrays.accept(self._specs, arguments))
+            filled = slots.fill(self._types, arrays.accept(self._specs, arguments), prints)
         except MemoryError:
             return False
         result = self._entry.run(grid, filled.address)

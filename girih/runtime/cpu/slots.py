@@ -32,8 +32,11 @@ class Slots:
         return int(self.words.ctypes.data)
 
 
-def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
-    """The slots of arguments that suit parameters of these types; those before the first parameter stay empty."""
+def fill(types: Sequence[Type], accepted: Sequence[Accepted], after: Sequence[int] = ()) -> Slots:
+    """The slots of arguments that suit parameters of these types, and the words after them.
+
+    Those before the first parameter stay empty.
+    """
     words = [0] * FIRST_PARAMETER
     held: list[object] = [accepted]
     for type, item in zip(types, accepted, strict=True):
@@ -54,7 +57,7 @@ def fill(types: Sequence[Type], accepted: Sequence[Accepted]) -> Slots:
             words.append(int(described.ctypes.data))
         else:
             words += _scalar(type, item)
-    return Slots(np.array(words, np.int64), held)
+    return Slots(np.array([*words, *after], np.int64), held)
 
 
 def _extents(type: MemRef, claim: Claim) -> list[int]:

@@ -27,11 +27,12 @@ from tests.fuzz.control import store_own_tile
 from tests.fuzz.generate import Program
 from tests.fuzz.linear import LINEAR
 from tests.fuzz.matrices import MATRICES
+from tests.fuzz.printing import print_
 from tests.fuzz.programs import difference, program
 from tests.fuzz.properties import Violation
 from tests.fuzz.tensors import TENSOR_ACCESSES
 
-REFUSED = frozenset(emitter for emitter, _ in (*LINEAR, *MATRICES, *TENSOR_ACCESSES)) | {store_own_tile}
+REFUSED = frozenset(emitter for emitter, _ in (*LINEAR, *MATRICES, *TENSOR_ACCESSES)) | {store_own_tile, print_}
 
 
 UNCHECKED_EVERY = 4

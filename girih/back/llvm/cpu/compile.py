@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
 from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
@@ -15,7 +16,7 @@ from girih.back.llvm.cpu.machine.own_stack import enter_on_own_stack, stack_byte
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Val
+from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
@@ -76,7 +77,9 @@ def lower(
         exit=lambda: w.jump("left"),
         remarks=Remarks("cpu"),
     )
-    bind_parameters(code, arguments)
+    after = bind_parameters(code, arguments)
+    if prints_of(function).sites:
+        code.prints, code.print_step = slot(w, arguments, after, "ptr"), code.take(8)
     _work_groups(code)
     w.jump("left")
     w.label("left")
@@ -135,4 +138,6 @@ def _work_groups(code: CpuCode) -> None:
         z = w.binary("udiv", rest, code.grid[1])
         code.group = (x, y, z)
         code.linear_group = linear
+        if code.print_step is not None:
+            w.store(integer(0), code.print_step, 8)
         code.body()

@@ -98,7 +98,7 @@ def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str
         exit=lambda: w.jump("final"),
         **{
             key: capture.moved(getattr(code, key), w, memory)
-            for key in ("arguments", "record", "group", "grid", "linear_group")
+            for key in ("arguments", "record", "group", "grid", "linear_group", "prints", "print_step")
         },
     )
     inner.env = {}

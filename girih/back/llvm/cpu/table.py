@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu import sharing, subgroup
+from girih.back.llvm.cpu import printing, sharing, subgroup
 from girih.back.llvm.cpu.collective import linalg
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import apply, blocked, combine, components, coopmatrix, memory, reduce
@@ -13,6 +13,7 @@ from girih.back.llvm.lower.table import GENERIC
 
 CPU = Lowerings[CpuCode]().joined(
     GENERIC,
+    printing.LOWERINGS,
     sharing.LOWERINGS,
     subgroup.LOWERINGS,
     linalg.LOWERINGS,

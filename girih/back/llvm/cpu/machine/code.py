@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from girih.analysis.prints import prints_of
 from girih.back.llvm.cpu.machine.stretches import is_long, write_stretches
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.machine.work_group import made_by_work_group
@@ -42,6 +43,9 @@ class CpuCode(KernelCode):
     """End the block by leaving the function."""
     suspend: Callable[[], None] | None = None
     """What a barrier does: nothing where one subgroup is alone, otherwise the coroutine stops here."""
+    prints: Val | None = None
+    """The memory for what the kernel prints, and the step of the work-group; None in a kernel that prints nothing."""
+    print_step: Val | None = None
     common: Callable[[int], Val] | None = None
     """So many bytes that all subgroups of a work-group see, where they are coroutines."""
 
@@ -58,6 +62,12 @@ class CpuCode(KernelCode):
             write_stretches(self, region)
         else:
             KernelCode._write(self, region)
+
+    def lower(self, op: Op) -> None:
+        """Lower one instruction; before one that prints in its turn, the work-group is a step further."""
+        if self.print_step is not None and op in prints_of(self.function).steps:
+            self.w.store(self.w.add(self.w.load("i64", self.print_step, 8), 1), self.print_step, 8)
+        KernelCode.lower(self, op)
 
     # --- where ---------------------------------------------------------------------------
 

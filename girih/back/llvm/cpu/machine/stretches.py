@@ -269,5 +269,5 @@ class _Stretch:
         return self._from_outside[held.text][1]
 
 
-_CAPTURED = ("arguments", "record", "group", "grid", "linear_group", "place")
+_CAPTURED = ("arguments", "record", "group", "grid", "linear_group", "place", "prints", "print_step")
 """What the state of a kernel holds of values besides its names."""

@@ -19,23 +19,24 @@ def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
     return w.load(type, w.at(arguments, 8 * number), 8)
 
 
-def bind_parameters(code: KernelCode, arguments: Val) -> None:
-    """Give the parameters their values, read from slots in memory."""
+def bind_parameters(code: KernelCode, arguments: Val) -> int:
+    """The number of the slot after those of the parameters, which get their values, read from slots in memory."""
     slots = _Slots(code.w, arguments)
     for parameter in code.function.parameters:
         code.set(parameter.value, slots.bind(parameter))
+    return slots.next
 
 
 class _Slots:
     """A reader of the arguments, slot after slot."""
 
     def __init__(self, w: Writer, arguments: Val) -> None:
-        self._w, self._arguments, self._next = w, arguments, FIRST_PARAMETER
+        self._w, self._arguments, self.next = w, arguments, FIRST_PARAMETER
 
     def take(self, type: str = "i64") -> Val:
         """The value in the next slot."""
-        number = self._next
-        self._next += 1
+        number = self.next
+        self.next += 1
         return slot(self._w, self._arguments, number, type)
 
     def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld | MapHeld:

@@ -14,6 +14,8 @@
       tensor map           address of its descriptor (`girih.back.llvm.lower.launch.descriptor`)
       group                address of its table (0 for None), then its size where that is `?`
 
+After them, in a kernel that prints, the address of the memory for its records.
+
 The table of a group has one record per member, of 8-byte fields:
 
     address      0 for None, otherwise already moved by the offset of the group
@@ -27,3 +29,5 @@ RECORD_SLOT = 3
 """The slot with the address of the failure record (`girih.back.llvm.lower.launch.record`)."""
 FIRST_PARAMETER = 4
 """The slot of the first parameter."""
+PRINT_HEADER_BYTES = 64
+"""The bytes before the records of prints; the first 8 count the records that were asked for."""
