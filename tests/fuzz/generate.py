@@ -62,6 +62,10 @@ SCALAR_TYPES: tuple[Number | Boolean, ...] = (*NUMBERS, BOOL)
 ELEMENTS: tuple[Number, ...] = (I8, I16, I32, I64, BF16, F16, F32, F32, F64, C32, C64, INDEX)
 
 INPUT_MAGNITUDE = 2.0
+_PERMITTING = 0.2
+"""How many programs permit something."""
+TF32 = 2.0**-15
+"""How far products of f32 may be apart as looseness, which 64 roundings go into: two factors, each within 2^-11."""
 SIZES = (1, 2, 3, 4, 5, 7, 8, 16)
 
 Array = NDArray[Any]
@@ -135,6 +139,7 @@ class Generator:
     work_group_size: tuple[int, int] | None = None
     scopes: list[Scope] = field(default_factory=list)
     palette: frozenset[Number | Boolean] = frozenset((BOOL, *NUMBERS))
+    permissions: tuple[str, ...] = ()
     left_out: frozenset[Emitter] = frozenset()
     """What the programs are to be without."""
 
@@ -396,6 +401,9 @@ class Generator:
             entries.append(Entry("subgroup_size", self.subgroup_size))
         if self.work_group_size is not None:
             entries.append(Entry("work_group_size", self.work_group_size))
+        if self.permissions:
+            entries.append(Entry("allow", self.permissions))
+            entries.append(Entry("hopper", Dictionary((Entry("stages", len(self.permissions)),))))
         return Dictionary(tuple(entries))
 
     def choose(self) -> None:
@@ -411,6 +419,18 @@ class Generator:
             self.work_group_size = (64 * self.source.randint(1, 2), self.source.randint(1, 2))
         if self.chance(0.3):
             self.grid = self.source.randint(2, 4)
+        # Drawn apart, from what was drawn: programs without permissions are those that they were.
+        apart = random.Random(f"{sorted(map(str, self.palette))} {form}")
+        if apart.random() < _PERMITTING:
+            self.permissions = apart.choice((("contract",), ("tf32",), ("contract", "tf32")))
+
+    def looseness_of_sum(self, type: Number | Boolean) -> float:
+        """The looseness that a sum gets where products in it need not be rounded."""
+        return epsilon(type) if "contract" in self.permissions else 0.0
+
+    def looseness_of_product(self, type: Number | None) -> float:
+        """The looseness that a product of matrices or vectors gets where its factors may be rounded."""
+        return TF32 if type == F32 and "tf32" in self.permissions else 0.0
 
 
 def _told(shape: tuple[int, ...], strides: tuple[int, ...], said: tuple[Extent, ...]) -> tuple[int, ...]:

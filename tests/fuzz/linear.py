@@ -81,6 +81,8 @@ def _finish(
     sources_loose = max(s.memory.looseness for s in sources)
     loose = max(sources_loose, alpha.looseness, beta.looseness, memory.looseness)
     looseness = max(looseness_of(types.target, loose), looseness_of(types.product, loose))
+    if mnemonic in ("gemm", "gemv", "ger"):
+        looseness = max(looseness, g.looseness_of_product(types.product))
     if types.target.family == "integer":
         looseness = 0.0
     scope.builder.add(mnemonic, atomic=atomic, alpha=alpha.value, beta=beta.value, **fields)

@@ -270,8 +270,9 @@ def mul_add(g: Generator, scope: Scope) -> bool:
     if (floating and not magnitude <= limit) or (not floating and result.component.family != "integer"):
         return False
     looseness = max(
-        looseness_of(accumulator, loose), looseness_of(product, loose), looseness_of(result.component, loose)
-    )
+        looseness_of(accumulator, loose), looseness_of(product, loose), looseness_of(result.component, loose),
+        g.looseness_of_product(product),
+    )  # fmt: skip
     g.number(
         scope,
         "cooperative_matrix_mul_add",

@@ -119,6 +119,8 @@ def combine(g: Generator, scope: Scope, mnemonic: str, a: Tracked, b: Tracked) -
     looseness = max(a.looseness, b.looseness)
     if type in COMPLEX and mnemonic in ("mul", "div"):
         looseness = max(looseness, epsilon(type))
+    if mnemonic in ("add", "sub"):
+        looseness = max(looseness, g.looseness_of_sum(type))
     keep = not looseness or (mnemonic in _SMOOTH and math.isfinite(magnitude))
     interval = _interval(mnemonic, type, a.interval, b.interval)
     g.number(scope, mnemonic, a.type, a, b, a=a.value, b=b.value, interval=interval,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 import girih
+from girih.analysis.contraction import products_in_sums
 from girih.api import Kernel, Program
 from girih.interpreter.machine.permissions import in_tf32
 from tests.interpreter.launching import Array, fortran
@@ -115,3 +117,138 @@ def test_products_of_other_types_are_not_computed_in_tf32() -> None:
         mixed.options(choices=girih.Choices(seed))[1](np.asfortranarray(np.eye(8, dtype=np.float16) * half), ones, D)
         seen.add(float(D[0, 0]))
     assert seen == {float(np.float32(half) * FINE), float(np.float32(half) * np.float32(rounded_exactly(float(FINE))))}
+
+
+SUMS = """
+func @add(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
+    %a = load %A[] : {t}
+    %p = mul %x, %y : {t}
+    %s = add %a, %p : {t}
+    store %s, %A[]
+}
+func @sub(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
+    %a = load %A[] : {t}
+    %p = mul %x, %y : {t}
+    %s = sub %p, %a : {t}
+    store %s, %A[]
+}
+func @from(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
+    %a = load %A[] : {t}
+    %p = mul %x, %y : {t}
+    %zero = constant 0 : i32
+    %one = constant 1 : i32
+    for %k=%zero,%one {
+        %s = sub %a, %p : {t}
+        store %s, %A[]
+    }
+}
+func @axpby(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
+    %b = alloca : memref<{t},local>
+    store %y, %b[]
+    %one = constant 1.0 : {t}
+    axpby %x, %b, %one, %A
+}
+func @matrix(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
+    %a = load %A[] : {t}
+    %b = alloca : memref<{t}x1x1,local>
+    %0 = constant 0 : index
+    parallel {
+        %m = cooperative_matrix_construct %y : coopmatrix<{t}x1x1,matrix_acc>
+        %n = cooperative_matrix_construct %a : coopmatrix<{t}x1x1,matrix_acc>
+        %p = cooperative_matrix_scale %x, %m : coopmatrix<{t}x1x1,matrix_acc>
+        %s = add %p, %n : coopmatrix<{t}x1x1,matrix_acc>
+        cooperative_matrix_store %s, %b[%0,%0]
+    }
+    %s = load %b[0,0] : {t}
+    store %s, %A[]
+}
+func @component(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
+    %a = load %A[] : {t}
+    %b = alloca : memref<{t}x1x1,local>
+    %0 = constant 0 : index
+    parallel {
+        %m = cooperative_matrix_construct %y : coopmatrix<{t}x1x1,matrix_acc>
+        %s = cooperative_matrix_apply (%i,%j,%z)=%m -> coopmatrix<{t}x1x1,matrix_acc> {
+            %p = mul %x, %z : {t}
+            %q = add %p, %a : {t}
+            yield (%q)
+        }
+        cooperative_matrix_store %s, %b[%0,%0]
+    }
+    %s = load %b[0,0] : {t}
+    store %s, %A[]
+}
+"""
+CONTRACT = 'attributes {allow=["contract"]}'
+SIGNS = {"sub": (1, -1), "from": (-1, 1)}
+"""The signs of the product and of the summand, if they are not both positive."""
+
+
+def sums(kernel: Kernel, x: Any, y: Any, a: Any, seeds: int) -> set[Any]:
+    """What becomes of a number without a seed, and with some."""
+    found = set()
+    for seed in (None, *range(seeds)):
+        A = np.array(a)
+        (kernel if seed is None else kernel.options(choices=girih.Choices(seed)))[1](x, y, A)
+        found.add(A[()])
+    return found
+
+
+def test_a_product_is_rounded_with_its_sum_where_that_is_permitted_and_chosen() -> None:
+    for type, dtype, bits in (("f32", np.float32, 24), ("f64", np.float64, 53), ("f16", np.float16, 11)):
+        x = dtype(1 + 2.0 ** -(bits // 2 + 1))
+        plain, permitted = (
+            girih.loads(SUMS.replace("{t}", type).replace("{attributes}", attributes), target="interpreter")
+            for attributes in ('attributes {allow=["tf32"]}', CONTRACT)
+        )
+        for name in plain:
+            if type == "f16" and name == "axpby":
+                continue  # it computes in f32, where nothing is lost
+            p, s = SIGNS.get(name, (1, 1))
+            a = dtype(-p * s)
+            exact = dtype(float(p * Fraction(float(x)) ** 2 + s * Fraction(float(a))))
+            twice = dtype(p) * (x * x) + dtype(s) * a
+            assert exact != twice
+            assert sums(plain[name], x, x, a, 6) == {twice}, name
+            assert sums(permitted[name], x, x, a, 10) == {twice, exact}, name
+
+
+def test_parts_of_complex_products_are_rounded_with_their_sums() -> None:
+    text = SUMS.replace("{t}", "c32").replace("1.0", "[1.0, 0.0]")
+    x, y = np.complex64(1 + 2.0**-13 + 1j * (1 + 2.0**-12)), np.complex64(1 + 2.0**-13 - 1j / 3)
+    plain, permitted = (
+        girih.loads(text.replace("{attributes}", attributes), target="interpreter") for attributes in ("", CONTRACT)
+    )
+    exact = complex(x) * complex(y)
+    for name in ("add", "sub", "from", "axpby", "matrix"):
+        p, s = SIGNS.get(name, (1, 1))
+        a = np.complex64(-p * s * exact)
+        (rounded,) = sums(plain[name], x, y, a, 6)
+        either = sums(permitted[name], x, y, a, 30)
+        assert rounded in either and len(either) > 1, name
+        assert all(abs(complex(z) - (p * exact + s * complex(a))) < 2.0**-22 for z in either), name
+
+
+def test_products_go_into_sums_of_the_same_function_only() -> None:
+    (function,) = girih.parse("""
+func @f(%x: f32, %i: i32, %A: memref<f32x1x1>) {
+    %p = mul %x, %x : f32
+    %k = mul %i, %i : i32
+    %l = add %k, %i : i32
+    %s = add %p, %p : f32
+    parallel {
+        %0 = constant 0 : index
+        %t = sub %x, %p : f32
+        %m = cooperative_matrix_load %A[%0,%0] : coopmatrix<f32x1x1,matrix_acc>
+        %n = cooperative_matrix_apply (%r,%c,%y)=%m -> coopmatrix<f32x1x1,matrix_acc> {
+            %u = add %y, %p : f32
+            %v = mul %y, %y : f32
+            %w = add %v, %u : f32
+            yield (%w)
+        }
+        cooperative_matrix_store %n, %A[%0,%0]
+    }
+}
+""").functions
+    found = {op.results[0].name: [name for name, _ in terms] for op, terms in products_in_sums(function).items()}
+    assert found == {"s": ["a", "b"], "t": ["b"], "w": ["a"]}

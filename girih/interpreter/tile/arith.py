@@ -7,6 +7,7 @@ import numpy as np
 from girih.facts import findings
 from girih.interpreter.machine import functions, numbers
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.permissions import contracted
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
 from girih.ops.tile import TILE_LANGUAGE
@@ -29,6 +30,11 @@ def binary(machine: Machine, op: Binary) -> None:
     a, b = machine.array(op.a), machine.array(op.b)
     if mnemonic in ("div", "rem", "shl", "shr") and isinstance(type, Number) and type.family == "integer":
         _check_second(machine, op, b, 8 * type.size)
+    if mnemonic in ("add", "sub", "mul") and isinstance(type, Number) and type.family != "integer":
+        made = contracted(machine, op, type)
+        if made is not None:
+            machine.set(op.result, made)
+            return
     machine.set(op.result, numbers.BINARY[mnemonic](a, b, type))
 
 

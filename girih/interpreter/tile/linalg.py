@@ -18,7 +18,7 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.machine import Machine, meaning
-from girih.interpreter.machine.permissions import factors
+from girih.interpreter.machine.permissions import factors, scaled_sum
 from girih.interpreter.machine.values import Array, MemRefValue, Varying
 from girih.ir.core import Op, Value
 from girih.ir.types import MemRef, Number, element_type
@@ -155,16 +155,16 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
             continue
         computed = product([fetch(machine, op, team, box) for box in sources], accumulator)
         lead = (-1, *(1,) * (computed.ndim - 1))
-        picked = _BINARY["mul"](computed, _of_team(alpha, team).reshape(lead), accumulator)
+        term = computed, _of_team(alpha, team).reshape(lead)
         if op.atomic:
-            value = numbers.cast(picked, accumulator, element)
+            value = numbers.cast(_BINARY["mul"](*term, accumulator), accumulator, element)
             _atomic(machine, op, team, goal, value, element, add=not overwrite)
             continue
-        if not overwrite:
+        if overwrite:
+            picked = _BINARY["mul"](*term, accumulator)
+        else:
             old = numbers.cast(fetch(machine, op, team, goal), element, accumulator)
-            picked = _BINARY["add"](
-                picked, _BINARY["mul"](old, _of_team(beta, team).reshape(lead), accumulator), accumulator
-            )
+            picked = scaled_sum(machine, term, (old, _of_team(beta, team).reshape(lead)), accumulator)
         write_boxes(
             goal.memref.elements, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element)
         )

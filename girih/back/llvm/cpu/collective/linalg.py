@@ -37,7 +37,8 @@ def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list
         check_null(code, op, held)
         views.append(view(code.w, held))
     target = views[-1]
-    e = Elements(code.w, code.target, computing(target.element), code.contract, code.remarks.note)
+    contract = code.contract and code.features.fma
+    e = Elements(code.w, code.target, computing(target.element), contract, code.remarks.note)
     alpha, beta = (_factor(code, op, name) for name in ("alpha", "beta"))
     end = scaling(e, target.element, alpha, beta, atomic=op.atomic, local=target.local)
     if end.one_by_one and target.shape:
