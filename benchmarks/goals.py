@@ -69,6 +69,8 @@ GOALS: tuple[tuple[str, str, tuple[Goal, ...]], ...] = (
     ("rows", r".*", (Goal("torch", 1.2, 2.0), Goal(CHECKS, 2.0, 1.1))),
     ("attention", r"attention f32 .*", (Goal(OF_PEAK, 0.75, 0.88), _TILE_CHECKS)),
     ("vectors", r"axpby f32, 1048576 .*|gemv.*", (_OPENBLAS,)),
+    ("functions", r"(exp|tanh) .*", (Goal("numpy", 1.0, 1.5),)),
+    ("functions", r"sqrt .*", (Goal("numpy", 0.85, 1.0),)),
     ("compile", r"compile small kernel, .*", (Goal("ms", 25, 10),)),
     ("compile", r"compile gemm, .*", (Goal("ms", 60, 30),)),
     ("compile", r"compile attention, .*", (Goal("ms", 80, 40),)),

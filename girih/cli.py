@@ -30,8 +30,8 @@ INTERRUPTED = 130
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE)
 """The errors of a stream that cannot be written: the disk is full, for example, or the reader is gone."""
 
-BENCH_GROUPS = ("gemm", "threads", "tiles", "batched", "streamed", "rows", "attention", "vectors", "compile", "start",
-                "cache", "calls")  # fmt: skip
+BENCH_GROUPS = ("gemm", "threads", "tiles", "batched", "streamed", "rows", "attention", "vectors", "functions",
+                "compile", "start", "cache", "calls")  # fmt: skip
 """The groups of the standard set of `girih bench`."""
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}

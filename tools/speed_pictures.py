@@ -45,6 +45,7 @@ SUMMARY = {
     "rows": "softmax and layer normalisation",
     "attention": "attention",
     "vectors": "vectors, matrix times vector",
+    "functions": "functions of elements",
 }
 WIDTH = 736
 SMALLEST, LARGEST = 0.25, 16.0

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TextIO
 
-from girih.bench.cases import columns, costs, products
+from girih.bench.cases import columns, costs, functions, products
 from girih.bench.cases.case import MANY, Case
 from girih.bench.events import Event, MeasuringRequest
 from girih.bench.machine import environment, load
@@ -31,6 +31,7 @@ def standard() -> Iterator[Case]:
     """The cases of the standard set, in order."""
     yield from products.cases()
     yield from columns.cases()
+    yield from functions.cases()
     yield from costs.cases()
 
 

@@ -18,6 +18,7 @@ TITLES = {
     "rows": "Softmax and layer normalisation, in the cache",
     "attention": "Attention",
     "vectors": "Vectors and matrix times vector, one million elements",
+    "functions": "Functions of the elements of a vector, in the cache",
     "compile": "Compiling: LLVM's part",
     "start": "A fresh process",
     "cache": "The cache of compiled code",

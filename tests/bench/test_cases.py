@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from girih.bench import child
-from girih.bench.cases import columns, costs, products
+from girih.bench.cases import columns, costs, functions, products
 from girih.bench.cases.library import KERNELS
 from girih.bench.choices import type_of, types_of
 from girih.bench.events import MeasuringRequest
@@ -87,6 +87,12 @@ def test_vectors() -> None:
     assert columns.axpby(CONTEXT, 1000)[0].flops == 3000
     for transpose in (False, True):
         assert columns.gemv(CONTEXT, 70, transpose)[0].flops == 2 * 70 * 70
+
+
+def test_functions() -> None:
+    for name in functions.EXACT:
+        (row,) = functions.function(CONTEXT, name, "f64", 1000)
+        assert ("numpy" in row.against) == (name != "erf")
 
 
 def test_costs_say_their_parts() -> None:
