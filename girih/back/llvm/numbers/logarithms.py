@@ -78,18 +78,28 @@ def logarithm(w: Writer, name: str, x: Val, native: bool) -> Val:
     return _with_special(w, x, method(w, name, exponent, fraction))
 
 
+def split_normal(w: Writer, x: Val) -> tuple[Val, Val]:
+    """The k and f of a positive argument 2^k (1 + f) that is no subnormal number."""
+    held = _FORMATS[scalar(x.type)]
+    return _parts(w, held, pattern(w, x), x)
+
+
 def split(w: Writer, x: Val) -> tuple[Val, Val]:
     """The k and f of a positive argument 2^k (1 + f)."""
     held = _FORMATS[scalar(x.type)]
     small = w.compare("olt", x, real(held.smallest, x))
     word = pattern(w, w.select(small, w.binary("fmul", x, real(2.0**held.up, x)), x))
+    exponent, fraction = _parts(w, held, word, x)
+    lowered = w.binary("fsub", exponent, real(float(held.up), x))
+    return w.select(small, lowered, exponent), fraction
+
+
+def _parts(w: Writer, held: _Format, word: Val, x: Val) -> tuple[Val, Val]:
     root = integer(held.root, word.type)
     moved = w.sub(word, root)
     low = w.add(w.binary("and", moved, integer((1 << held.shift) - 1, word.type)), root)
     fraction = w.binary("fsub", as_float(w, low, scalar(x.type)), real(1.0, x))
-    exponent = _as_real(w, w.binary("ashr", moved, integer(held.shift, word.type)), x)
-    lowered = w.binary("fsub", exponent, real(float(held.up), x))
-    return w.select(small, lowered, exponent), fraction
+    return _as_real(w, w.binary("ashr", moved, integer(held.shift, word.type)), x), fraction
 
 
 def _as_real(w: Writer, small: Val, like: Val) -> Val:

@@ -13,7 +13,7 @@ from girih.back.llvm.emit.text import Val, bits, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.exponentials import exponential, power_of_two
 from girih.back.llvm.numbers.floats import as_float, at_least, at_most, magnitude, negative, pattern, polynomial, real
-from girih.back.llvm.numbers.logarithms import logarithm, split
+from girih.back.llvm.numbers.logarithms import logarithm, split, split_normal
 from girih.ir.types import BF16, F16, Number
 
 _ENOUGH = 2.0**64
@@ -95,7 +95,7 @@ def _narrow(w: Writer, x: Val, y: Val) -> Val:
 
 def _single(w: Writer, x: Val, y: Val) -> Val:
     """A power of floats, through doubles that are exact to about 37 bits."""
-    exponent, fraction = split(w, w.convert("fpext", x, "double"))
+    exponent, fraction = split_normal(w, w.convert("fpext", x, "double"))
     s = w.binary("fdiv", fraction, w.binary("fadd", fraction, real(2.0, fraction)))
     found = w.fma(s, polynomial(w, w.binary("fmul", s, s), _LOGARITHM), exponent)
     scaled = w.binary("fmul", w.convert("fpext", y, "double"), found)

@@ -37,6 +37,7 @@ from girih.ir.types import I32, CoopMatrix
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
+from girih.ops.tile.math import Math, Power
 
 LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
@@ -105,7 +106,7 @@ def _by_one_subgroup(
 
 def weight_of_region(region: Region) -> int:
     """About how many instructions the code of a region has."""
-    return sum(1 + sum(map(weight_of_region, op.regions)) + 8 * (not op.spec.regions and "exp" in op.spec.mnemonic)
+    return sum(1 + sum(map(weight_of_region, op.regions)) + 8 * isinstance(op, Math | Power)
                for op in region.ops)  # fmt: skip
 
 
