@@ -22,7 +22,7 @@ highlight_language = "text"
 smartquotes = False
 
 girih_navigation = {
-    "Learn": ["start", "tutorial/index", "execution", "idioms", "glossary", "addressing/index"],
+    "Learn": ["start", "tutorial/index", "execution", "row-major", "idioms", "glossary", "addressing/index"],
     "Use": ["kernels/index", "targets", "speed", "remarks", "python", "commands", "editors"],
     "Look up": ["language/index", "errors", "coverage", "changes"],
     "How it is made": ["design/index"],

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, SupportsIndex
 from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.environment import warn_of_unknown_variables
-from girih.ir.core import Function, Module
+from girih.ir.core import Function, Module, Order
 from girih.ir.grid import grid_of_function, show_grid
-from girih.program import compile_source, read_source, source_of_text
+from girih.program import compile_source, known_order, read_source, source_of_text
+from girih.program import in_order as in_order_of
 from girih.runtime.device import Executor
 from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
@@ -40,6 +41,7 @@ def load(
     target: str | None = None,
     definitions: Mapping[str, object] | None = None,
     *,
+    order: Order = "F",
     checks: str = DEFAULT_CHECKS,
 ) -> Program:
     """The kernels of a file, compiled for a target and ready to be launched.
@@ -47,13 +49,14 @@ def load(
     `path` names a file in UTF-8. `target` is one of those that `girih targets` lists, such as `cpu`, which is this
     machine, `cpu:haswell`, or `interpreter`, which checks every access. Left out, it is what the environment variable
     `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to the values that replace their `$name` definitions
-    at file level: numbers, or strings as the language writes the value. `checks` says how much compiled code checks:
-    `bounds`, or `off`.
-    Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for an unknown target
-    or mode of checks and for a program in place of its path, `OSError` as `open` does, and `TypeError` for a `path`
-    that is not a path.
+    at file level: numbers, or strings as the language writes the value. `order` is that of the axes of arrays, for
+    functions without the attribute of this name: in order "F" mode 0 is the first axis, in order "C" it is the last, so
+    that NumPy's arrays bind as they are. `checks` says how much compiled code checks: `bounds`, or `off`.
+    Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for an unknown
+    target, order or mode of checks and for a program in place of its path, `OSError` as `open` does, and `TypeError`
+    for a `path` that is not a path.
     """
-    return _compile(read_source(path), target, definitions, checks)
+    return _compile(read_source(path), target, definitions, checks, order)
 
 
 def loads(
@@ -62,32 +65,40 @@ def loads(
     definitions: Mapping[str, object] | None = None,
     filename: str | None = None,
     *,
+    order: Order = "F",
     checks: str = DEFAULT_CHECKS,
 ) -> Program:
     """The kernels of a text, compiled for a target and ready to be launched.
 
-    `filename` is the name under which diagnostics report the text. `target`, `definitions` and `checks` mean what they
-    mean to `load`. Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for
-    an unknown target or mode of checks, and `TypeError` for a `text` that is not a string.
+    `filename` is the name under which diagnostics report the text. `target`, `definitions`, `order` and `checks` mean
+    what they mean to `load`. Raises `CompileError` for a program in error and for one that the target refuses,
+    `ValueError` for an unknown target, order or mode of checks, and `TypeError` for a `text` that is not a string.
     """
-    return _compile(source_of_text(text, filename), target, definitions, checks)
+    return _compile(source_of_text(text, filename), target, definitions, checks, order)
 
 
-def _compile(source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str) -> Program:
-    resolved = resolve(target, checks=checks)
+def _compile(
+    source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str, order: Order = "F"
+) -> Program:
+    resolved, known = resolve(target, checks=checks), known_order(order)
     module, warnings = compile_source(source, definitions, resolved.row.limits)
-    return program_of(module, resolved, warnings)
+    return program_of(in_order_of(module, known), resolved, warnings)
 
 
 def compile_module(
-    module: Module, target: str | None = None, *, checks: str = DEFAULT_CHECKS, warnings: Sequence[Diagnostic] = ()
+    module: Module,
+    target: str | None = None,
+    *,
+    order: Order = "F",
+    checks: str = DEFAULT_CHECKS,
+    warnings: Sequence[Diagnostic] = (),
 ) -> Program:
-    """The kernels of a module without errors, compiled for a target, as `load` names targets and checks.
+    """The kernels of a module without errors, compiled for a target, as `load` names targets, orders and checks.
 
-    Raises `CompileError` for a module that the target refuses, and `ValueError` for an unknown target or mode of
+    Raises `CompileError` for a module that the target refuses, and `ValueError` for an unknown target, order or mode of
     checks.
     """
-    return program_of(module, resolve(target, checks=checks), warnings)
+    return program_of(in_order_of(module, known_order(order)), resolve(target, checks=checks), warnings)
 
 
 def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagnostic] = ()) -> Program:
@@ -100,8 +111,8 @@ def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagno
 class Program(Mapping[str, "Kernel"]):
     """The kernels of a text: a mapping from names, with or without `@`, to values of `Kernel`.
 
-    `ir` is the module of the text's functions, as `girih.parse` gives it; `warnings` are the checker's diagnostics that
-    are not errors. Looking up another name raises `KeyError`.
+    `ir` is the module of the text's functions, as `girih.parse` gives it, in the order that it was loaded in;
+    `warnings` are the checker's diagnostics that are not errors. Looking up another name raises `KeyError`.
     """
 
     ir: Module
@@ -209,9 +220,13 @@ class Kernel:
 
     @property
     def signature(self) -> str:
-        """The name and the parameters, as the language writes them: `@scale(%factor: f32, %A: memref<f32x?>)`."""
+        """The name and the parameters, as the language writes them: `@scale(%factor: f32, %A: memref<f32x?>)`.
+
+        The order of arrays follows if it is C: `@scale(...) attributes {order="C"}`.
+        """
         shown = ", ".join(f"%{p.name}: {p.type}" for p in self.ir.parameters)
-        return f"@{self.ir.name}({shown})"
+        order = ' attributes {order="C"}' if self.ir.order == "C" else ""
+        return f"@{self.ir.name}({shown}){order}"
 
     def __repr__(self) -> str:
         return f"<girih kernel {self.signature}{self._on_its_grid} on {self.target}{self._with_options}>"

@@ -20,6 +20,7 @@ from girih import __version__
 from girih.bench.events import CHECK_MODES
 from girih.commands.parts.calls import definitions_of, grid_of
 from girih.environment import VARIABLES, warn_of_unknown_variables
+from girih.ir.core import ORDERS, Order
 from girih.runtime.targets import CHECKING, CHECKS, FORMS, PROGRAM_FORM
 
 EXIT_STATUS = (
@@ -50,6 +51,10 @@ _checks = click.option(
     help="Which checks compiled code makes.",
 )  # fmt: skip
 
+_order = click.option(
+    "--order", type=click.Choice(ORDERS), default="F", show_default=True,
+    help="Which axis of an array is mode 0, the first (F) or the last (C), where the kernel does not say.",
+)  # fmt: skip
 
 _LATE = {"address": "girih.commands.address.command"}
 """Subcommands with many options of their own, and the modules that have them: `girih check` need not load these."""
@@ -214,6 +219,7 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
 @click.option("--target", default=CHECKING, show_default=True, metavar="TARGET",
               help="What runs the kernel; `girih targets` lists the targets.")  # fmt: skip
 @_checks
+@_order
 @_format
 @click.pass_context
 def run(
@@ -229,13 +235,26 @@ def run(
     max_steps: int | None,
     target: str,
     checks: str,
+    order: Order,
     format: str,
 ) -> None:
     """Run a kernel on arrays, every access checked. Data races are not found."""
     from girih.commands.run import RunRequest, run_kernel
 
     request = RunRequest(
-        file, function, arguments, grid, definitions, saves, seed, choices, max_steps, target, checks, format == "json"
+        file,
+        function,
+        arguments,
+        grid,
+        definitions,
+        saves,
+        seed,
+        choices,
+        max_steps,
+        target,
+        checks,
+        order,
+        format == "json",
     )
     ctx.exit(run_kernel(request))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 
 from girih.diagnostics import CompileError, Diagnostic, errors
 from girih.front.text.parser import LARGEST_TEXT, parse_text
 from girih.ir.check import check_module
-from girih.ir.core import Module
+from girih.ir.core import ORDERS, Dictionary, Entry, Function, Module, Order
 from girih.ir.limits import DeviceLimits
 from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source, Span
@@ -63,6 +64,26 @@ def source_of_text(text: str, filename: str | None = None) -> Source:
     if not isinstance(text, str):
         raise TypeError(f"a program is a string, not {type(text).__name__}; girih.load takes the path of a file")
     return Source(text, filename or "<text>")
+
+
+def known_order(order: str) -> Order:
+    """An order of the axes of arrays, by its name. Raises `ValueError` for one that there is not."""
+    for known in ORDERS:
+        if order == known:
+            return known
+    raise ValueError(f"order is {order!r}; it must be 'C', whose last axis is mode 0, or 'F', whose first axis is")
+
+
+def in_order(module: Module, order: Order) -> Module:
+    """The module whose functions take arrays of an order, where they do not say one themselves."""
+    return module if order == "F" else Module(tuple(map(_in_order_c, module.functions)))
+
+
+def _in_order_c(function: Function) -> Function:
+    if function.attributes.entry("order") is not None:
+        return function
+    attributes = Dictionary((*function.attributes.entries, Entry("order", "C")), function.attributes.span)
+    return replace(function, attributes=attributes)
 
 
 def read_source(path: str | PathLike[str]) -> Source:

@@ -61,6 +61,33 @@ def hierarchy() -> Picture:
     return p
 
 
+def orders() -> Picture:
+    """An array of two rows in memory, and its modes in both orders."""
+    p = Picture(820, 300, 'An array of shape (2, 3) in memory, and the memrefs that it is with order="C" and "F"')
+    names = [f"A[{i}, {j}]" for i in range(2) for j in range(3)]
+    p.text(24, 34, "A = np.zeros((2, 3)) in memory", look="bold")
+    for k, name in enumerate(names):
+        p.box(24 + 84 * k, 48, 76, 36, "bluish" if k < 3 else "greenish", "blue" if k < 3 else "green")
+        p.text(62 + 84 * k, 71, name, look="mono small", anchor="middle")
+    p.text(540, 71, "the last axis is contiguous", "soft", "small")
+    panels = (
+        (24, 'order="C": %A is memref<f32x3x2>', "A", "mode 0, 3: axis 1", "mode 1, 2: axis 0"),
+        (424, 'order="F": pass A.T, %A is the same', "A.T", "mode 0, 3: axis 0 of A.T", "mode 1, 2: axis 1 of A.T"),
+    )
+    for left, title, passed, down, right in panels:
+        p.text(left, 130, title, look="bold")
+        p.text(left, 150, f"kernel({passed})", "soft", "mono")
+        p.text(left + 96, 178, right, "soft", "small")
+        p.arrow(left + 84, 184, left + 84, 288)
+        p.text(left + 270, 240, down, "soft", "small")
+        for j in range(3):
+            for i in range(2):
+                x, y = left + 96 + 84 * i, 184 + 36 * j
+                p.box(x, y, 76, 30, "greenish" if i else "bluish", "green" if i else "blue")
+                p.text(x + 38, y + 20, names[3 * i + j], look="mono small", anchor="middle")
+    return p
+
+
 REGION_LINES = (
     ("func @f(...) {", "collective", "collective region: one thread, uniform values"),
     ("  gemm.n.n ...", "collective", "shared among all work-items, somehow"),
@@ -250,6 +277,7 @@ def shown() -> str:
 
 
 PICTURES = {
+    "orders": orders,
     "hierarchy": hierarchy,
     "regions": regions,
     "masks": masks,

@@ -25,7 +25,7 @@ from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, nu
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.arguments.sharing import refuse_shared_members
 from girih.diagnostics import InternalError, LaunchError, plural
-from girih.ir.core import Function, Parameter
+from girih.ir.core import Function, Order, Parameter
 from girih.ir.types import Boolean, GroupType, MemRef, Number, TensorMapType, Type
 from girih.source import NOWHERE, Span
 
@@ -54,7 +54,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec:
-    """A parameter as binding sees it: its type, its promises, whether the kernel writes to it, copies through a map.
+    """A parameter as binding sees it: its type, its promises, what the kernel does with it, its order of axes.
 
     `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
     on a group they hold for every member).
@@ -68,6 +68,7 @@ class ParameterSpec:
     stride_gcd: tuple[int, ...] = ()
     written: bool = False
     uses: tuple[MapUse, ...] = ()
+    order: Order = "F"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,16 @@ Accepted = NDArray[Any] | Claim | GroupClaim | MapClaim
 
 def specifications(function: Function) -> list[ParameterSpec]:
     """The specifications of a kernel's parameters."""
-    written, uses = written_parameters(function), map_uses(function)
-    return [specification(p, written=p.value in written, uses=uses.get(p.value, ())) for p in function.parameters]
+    written, uses, order = written_parameters(function), map_uses(function), function.order
+    return [
+        specification(p, written=p.value in written, uses=uses.get(p.value, ()), order=order)
+        for p in function.parameters
+    ]
 
 
-def specification(parameter: Parameter, *, written: bool, uses: tuple[MapUse, ...] = ()) -> ParameterSpec:
+def specification(
+    parameter: Parameter, *, written: bool, uses: tuple[MapUse, ...] = (), order: Order = "F"
+) -> ParameterSpec:
     """The specification of a kernel's parameter, with the promises of its attributes."""
     alignment = parameter.attributes.get("alignment")
     return ParameterSpec(
@@ -145,6 +151,7 @@ def specification(parameter: Parameter, *, written: bool, uses: tuple[MapUse, ..
         _integers(parameter, "stride_gcd"),
         written,
         uses,
+        order,
     )
 
 
@@ -156,8 +163,8 @@ def _integers(parameter: Parameter, key: str) -> tuple[int, ...]:
 def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bound:
     """The arguments of a launch, checked against the parameters (003 "Types"), in private memory.
 
-    Mode i of a memref is axis i of its array. Raises `LaunchError` with everything that is wrong; `BIND_CODES` lists
-    the codes.
+    Mode i of a memref is axis i of its array, in order C counted from the last one. Raises `LaunchError` with
+    everything that is wrong; `BIND_CODES` lists the codes.
     """
     accepted = accept(parameters, arguments)
     claims = [claim for item in accepted for claim in _claims(item)]
@@ -189,7 +196,8 @@ def _accept_all(
         report.diagnostics.append(wrong_count(parameters, len(arguments)))
     pairs = enumerate(zip(parameters, arguments, strict=False), 1)
     accepted = [
-        _accept(spec, value, ArgumentPlace(spec.name, number, spec.span), report) for number, (spec, value) in pairs
+        _accept(spec, value, ArgumentPlace(spec.name, number, spec.span, spec.order), report)
+        for number, (spec, value) in pairs
     ]
     return [item for item in accepted if item is not None]
 
@@ -297,9 +305,10 @@ def _accept_member(
     """The memref in a member of a group: the whole member without an offset and a shape."""
     value, marked = _unwrap(value, marked)
     if value is not None and (offset or shape is not None):
-        value = part_of_member(type, value, offset, shape, place, report)
-        if value is None:
+        part = part_of_member(type, value, offset, shape, place, report)
+        if part is None:
             return None
+        value = part.T if place.order == "C" else part
     return _accept_memref(spec, type, Uninitialized(value) if marked else value, place, report)
 
 
@@ -313,19 +322,22 @@ def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -
         hint = f"let the array start at a multiple of {spec.alignment} bytes in its buffer, or promise less"
         report.add("bind.alignment", claim.place, message, hint)
     sizes = [
-        f"mode {i} has size {size}, no multiple of {divisor}"
+        f"{claim.place.mode(i, len(claim.shape))} has size {size}, no multiple of {divisor}"
         for i, (size, divisor) in enumerate(zip(claim.shape, spec.shape_gcd, strict=False))
         if size % divisor
     ]
     if sizes:
-        message = f"shape_gcd={list(spec.shape_gcd)} is broken by shape {numbers(claim.shape)}: {', '.join(sizes)}"
+        shape = numbers(claim.place.turned(claim.shape))
+        message = f"shape_gcd={list(spec.shape_gcd)} is broken by shape {shape}: {', '.join(sizes)}"
         report.add("bind.shape_gcd", claim.place, message, "pass sizes that keep the promise, or promise less")
     strides = [
-        f"mode {i} has stride {stride}, no multiple of {divisor}"
+        f"{claim.place.mode(i, len(claim.shape))} has stride {stride}, no multiple of {divisor}"
         for i, (stride, divisor) in enumerate(zip(claim.strides, spec.stride_gcd, strict=False))
         if stride % divisor and claim.shape[i] > 1
     ]
     if strides:
-        message = f"stride_gcd={list(spec.stride_gcd)} is broken by strides {numbers(claim.strides)}"
+        message = (
+            f"stride_gcd={list(spec.stride_gcd)} is broken by strides {numbers(claim.place.turned(claim.strides))}"
+        )
         hint = "allocate the array with strides that keep the promise, or promise less"
         report.add("bind.stride_gcd", claim.place, f"{message}: {', '.join(strides)}", hint)

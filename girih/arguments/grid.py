@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from girih.arguments.arrays import Accepted, GroupClaim, accept, specification
+from girih.arguments.arrays import Accepted, GroupClaim, accept, specifications
 from girih.arguments.claims import Claim
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.ir.core import Function, Value
@@ -56,8 +56,7 @@ class ArgumentGrid:
     def __init__(self, function: Function, entries: Sequence[GridExpression]) -> None:
         self._function = function
         self._entries = tuple(entries)
-        # What the kernel writes to is no matter of its grid.
-        self._specs = [specification(p, written=False) for p in function.parameters]
+        self._specs = specifications(function)
         self.quick: Callable[[Sequence[object]], Sizes | None] = _quick(function, entries)
 
     @staticmethod
@@ -147,6 +146,7 @@ class _GridSteps:
 
     def __init__(self, function: Function) -> None:
         self.numbers = {p.value: number for number, p in enumerate(function.parameters)}
+        self.order = function.order
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
 
@@ -159,9 +159,10 @@ class _GridSteps:
                 return self._step(f"index(arguments[{self.numbers[parameter]}])")
             case GridSize(parameter, None):
                 return self._step(f"len({self._of_type('not in (list, tuple)', parameter)})")
-            case GridSize(parameter, mode):
+            case GridSize(parameter, int(mode)):
                 array = self._of_type("is not ndarray", parameter)
-                return self._step(f"{self._step(f'{array}.shape')}[{mode}]")
+                axis = -1 - mode if self.order == "C" else mode
+                return self._step(f"{self._step(f'{array}.shape')}[{axis}]")
             case GridOperation(operation, left, right):
                 return self._step(_IN_PYTHON[operation].format(self.name_of(left), self.name_of(right)))
             case _:

@@ -32,9 +32,9 @@ class Group:
     Each of `arrays` is the array from which the offset counts: its memref begins `offset` elements further on, in the
     order of memory, and the array must hold it from there. `offset` is needed where the type has `offset: ?`.
 
-    `shapes` has the shape of each memref, or its size where it has one mode. Where none is given, a memref behind an
-    offset has the shape that its type says, or one mode that reaches to the end of the array; without an offset it has
-    the shape of its array. The offset 0 is none.
+    `shapes` has the shape of each memref, as an array has it, or its size where it has one mode. Where none is given, a
+    memref behind an offset has the shape that its type says, or one mode that reaches to the end of the array; without
+    an offset it has the shape of its array. The offset 0 is none.
 
     An array has an axis for each mode, whose stride is the mode's, or, behind an offset or with a shape, one axis
     without gaps, on which the memref is packed or has the strides of the type. A member may be None, a null pointer. A
@@ -104,25 +104,30 @@ def _shape(type: MemRef, given: Any, place: ArgumentPlace, report: ArgumentRepor
     except TypeError:
         shape = ()
     fits = len(shape) == len(sizes) == type.order and min(shape, default=0) >= 0
-    if fits and all(known in (None, size) for known, size in zip(type.shape, shape, strict=True)):
-        return shape
-    report.add("bind.group_shape", place, f"{given!r} is not a shape of {type}")
+    modes = place.turned(shape)
+    if fits and all(known in (None, size) for known, size in zip(type.shape, modes, strict=True)):
+        return modes
+    hint = f"{place.convention}, also in shapes" if place.order == "C" else None
+    report.add("bind.group_shape", place, f"{given!r} is not a shape of {type}", hint)
     return None
 
 
 def part_of_member(
     type: MemRef, value: object, offset: int, shape: Shape | None, place: ArgumentPlace, report: ArgumentReport
 ) -> NDArray[Any] | None:
-    """The elements of a member that are its memref; None after a problem was reported."""
-    array = as_array(value, place, report)
-    if array is None or not check_dtype(type, array, place, report):
+    """The elements of a member that are its memref, by its modes; None after a problem was reported."""
+    given = as_array(value, place, report)
+    if given is None:
+        return None
+    array = given.T if place.order == "C" else given
+    if not check_dtype(type, array, place, report):
         return None
     if array.ndim not in (1, type.order):
         modes = plural(type.order, "mode")
         message = f"{type} has {modes}, so with an offset it takes an array with as many axes, or with one"
-        report.add("bind.order", place, f"{message}; got one of shape {array.shape}")
+        report.add("bind.order", place, f"{message}; got one of shape {given.shape}")
         return None
-    flaws = [flaw for mode in significant(array) if (flaw := stride_flaw(mode, array))]
+    flaws = [flaw for mode in significant(array) if (flaw := stride_flaw(mode, array, place))]
     if flaws:
         report.add("bind.layout", place, f"{type} needs positive strides of whole elements: {', '.join(flaws)}")
         return None
@@ -130,10 +135,10 @@ def part_of_member(
     known = _known_shape(type, array, extent, offset, shape, place, report)
     if known is None:
         return None
-    strides = _strides(type, array, known)
+    strides, shown = _strides(type, array, known), numbers(place.turned(known))
     span = _extent(known, strides)
     if offset + span > extent:
-        message = f"{type} of shape {numbers(known)} reaches over {span} elements from the offset {offset} on"
+        message = f"{type} of shape {shown} reaches over {span} elements from the offset {offset} on"
         hint = f"pass the array from which the offset counts, with at least {offset + span} elements"
         report.add("bind.group_memory", place, f"{message}; got an array that reaches over {extent}", hint)
         return None
@@ -141,11 +146,11 @@ def part_of_member(
         part = _part(array, extent, offset, known, strides)
     except ValueError:
         # Beside a size of 0, the other sizes may be anything.
-        message = f"NumPy has no array of shape {numbers(known)} for {type}"
+        message = f"NumPy has no array of shape {shown} for {type}"
         report.add("bind.group_shape", place, message)
         return None
     if extent != array.size and not _part(_elements(array, extent), extent, offset, known, strides).all():
-        message = f"{type} of shape {numbers(known)} has elements in gaps of the array, from the offset {offset} on"
+        message = f"{type} of shape {shown} has elements in gaps of the array, from the offset {offset} on"
         report.add("bind.group_memory", place, message, _without_gaps(type, array))
         return None
     needed = offset + _extent(known, strides_for(type, known, {}))

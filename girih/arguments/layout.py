@@ -1,5 +1,7 @@
 """Arrays against memref types: element type, order, mode sizes and strides (003 "Memref type").
 
+Inside, the axes of an array are in the order of modes; messages show arrays as the caller has them.
+
 An array that is accepted is addressed by the strides of its claim exactly where NumPy has the element.
 """
 
@@ -25,9 +27,10 @@ def claim_array(
     type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, written: bool
 ) -> Claim | None:
     """The array as the type addresses it; None where it cannot, after everything that is wrong was reported."""
-    array = as_array(value, place, report)
-    if array is None:
+    given = as_array(value, place, report)
+    if given is None:
         return None
+    array = given.T if place.order == "C" else given
     dtype = DTYPES[type.element]
     addressable = check_dtype(type, array, place, report)
     if written and not array.flags.writeable:
@@ -38,7 +41,7 @@ def claim_array(
     _check_shape(type, array, place, report)
     if array.itemsize:
         check_strides(type, array, place, report)
-    if not addressable or any(stride_flaw(mode, array) for mode in significant(array)):
+    if not addressable or any(stride_flaw(mode, array, place) for mode in significant(array)):
         return None
     if array.size and address(array) % dtype.alignment:
         hint = f"let the array start at a multiple of {dtype.alignment} bytes in its buffer"
@@ -83,7 +86,7 @@ def check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report:
         hint = f"allocate it with dtype={dtype_name(expected)}, in the byte order of this machine"
         report.add("bind.byte_order", place, f"{type} takes native {expected}; got swapped bytes ({given.str})", hint)
         return False
-    message = f"{type} takes elements of dtype {expected}; got {_describe(array)}"
+    message = f"{type} takes elements of dtype {expected}; got {_describe(array, place)}"
     if expected.name in EIGHT_BIT_DTYPES and given.name in EIGHT_BIT_DTYPES:
         mine, its = EIGHT_BIT_DTYPES[expected.name], EIGHT_BIT_DTYPES[given.name]
         message += f": {expected} has {mine}; {given} has {its}, so the same bits are other numbers"
@@ -120,7 +123,7 @@ def _check_order(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
         return True
     hint = "pass a 0-d array, for instance np.zeros((), dtype), or the 0-d view A[0, ...]" if type.order == 0 else None
     modes, axes = plural(type.order, "mode"), plural(type.order, "axis", "axes")
-    message = f"{type} has {modes}, so it takes an array with {axes}; got {_describe(array)}"
+    message = f"{type} has {modes}, so it takes an array with {axes}; got {_describe(array, place)}"
     report.add("bind.order", place, message, hint)
     return False
 
@@ -129,41 +132,50 @@ def _check_shape(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
     modes = [i for i, size in enumerate(type.shape) if size is not None and size != array.shape[i]]
     if not modes:
         return
-    wrong = ", ".join(f"mode {i} must be {type.shape[i]}, not {array.shape[i]}" for i in modes)
-    hint = "mode i is axis i; declare a mode as `?` where its size may vary"
-    if array.ndim > 1 and all(size in (None, given) for size, given in zip(type.shape, array.shape[::-1], strict=True)):
-        hint = f"{place.name}.T has that shape: allocate the array transposed, or pass {place.name}.T if that is meant"
-    report.add("bind.shape", place, f"{type} takes shape {numbers(type.shape)}; got {_describe(array)}: {wrong}", hint)
+    wrong = ", ".join(f"{place.mode(i, type.order)} must be {type.shape[i]}, not {array.shape[i]}" for i in modes)
+    hint = f"{place.convention}; declare a mode as `?` where its size may vary"
+    if array.ndim > 1 and _suits(type.shape, array.shape[::-1]):
+        hint = f"{place.name}.T has that shape: allocate the array transposed"
+        if _stride_problem(type, array.T, place) is None:
+            other = f'with order="{place.other_order}" the program takes all arrays so'
+            hint += f", or pass {place.name}.T if that is meant; {other}"
+    takes = f"{type} takes shape {numbers(place.turned(type.shape))}"
+    report.add("bind.shape", place, f"{takes}; got {_describe(array, place)}: {wrong}", hint)
+
+
+def _suits(declared: Sequence[Extent], shape: Sequence[int]) -> bool:
+    """Whether a shape has the sizes that are declared."""
+    return all(size in (None, given) for size, given in zip(declared, shape, strict=True))
 
 
 def check_strides(
     type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport, hint: str | None = None
 ) -> bool:
     """Whether the strides of an array are those of a memref; a problem is reported, with the hint or one of its own."""
-    problem = _stride_problem(type, array)
+    problem = _stride_problem(type, array, place)
     if problem:
         code, needs, wrong = problem
-        message = f"{type} {needs}; got {_describe(array)}: {wrong}"
+        message = f"{type} {needs}; got {_describe(array, place)}: {wrong}"
         report.add(code, place, message, hint or _layout_hint(type, array, place))
     return problem is None
 
 
-def _stride_problem(type: MemRef, array: NDArray[Any]) -> tuple[str, str, str] | None:
+def _stride_problem(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> tuple[str, str, str] | None:
     """Code, what the type needs, and what is wrong with the strides; None where they fit."""
     modes = significant(array)
-    flaws = [flaw for mode in modes if (flaw := stride_flaw(mode, array))]
+    flaws = [flaw for mode in modes if (flaw := stride_flaw(mode, array, place))]
     if flaws:
         return "bind.layout", "needs positive strides of whole elements", ", ".join(flaws)
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
     expected = _expected_strides(type, array.shape)
     wrong = [
-        f"mode {mode} must have stride {static}, not {strides[mode]}"
+        f"{place.mode(mode, array.ndim)} must have stride {static}, not {strides[mode]}"
         for mode in modes
         if (static := expected[mode]) is not None and static != strides[mode]
     ]
     if wrong:
-        return "bind.stride", f"takes strides {numbers(expected)} in elements", ", ".join(wrong)
-    overlap = _overlap(array.shape, strides)
+        return "bind.stride", f"takes strides {numbers(place.turned(expected))} in elements", ", ".join(wrong)
+    overlap = _overlap(array.shape, strides, place)
     if not overlap:
         return None
     return "bind.layout", "needs stride times size of a mode to be at most the next stride", overlap
@@ -177,26 +189,27 @@ def _expected_strides(type: MemRef, shape: Sequence[int]) -> tuple[Extent, ...]:
     return tuple(None if given is None else stride for given, stride in zip(type.strides, packed, strict=True))
 
 
-def stride_flaw(mode: int, array: NDArray[Any]) -> str | None:
+def stride_flaw(mode: int, array: NDArray[Any], place: ArgumentPlace) -> str | None:
     """The reason, in words, why the stride of an axis cannot be that of a mode; None where it can."""
-    stride = array.strides[mode]
+    stride, named = array.strides[mode], place.mode(mode, array.ndim)
     if stride == 0:
-        return f"mode {mode} has stride 0, all its elements are the same one (a broadcast view)"
+        return f"{named} has stride 0, all its elements are the same one (a broadcast view)"
     if stride < 0:
-        return f"mode {mode} runs backwards"
+        return f"{named} runs backwards"
     if stride % array.itemsize:
         distance, size = plural(stride, "byte"), plural(array.itemsize, "byte")
-        return f"mode {mode} has a stride of {distance}, not a whole number of elements of {size}"
+        return f"{named} has a stride of {distance}, not a whole number of elements of {size}"
     return None
 
 
-def _overlap(shape: Sequence[int], strides: dict[int, int]) -> str:
+def _overlap(shape: Sequence[int], strides: dict[int, int], place: ArgumentPlace) -> str:
     """The first break of S(i-1) * s(i-1) <= S(i) (003 "Strided layout") among modes whose strides matter, or ""."""
     modes = list(strides)
     for mode, following in pairwise(modes):
         if strides[mode] * shape[mode] > strides[following]:
-            step = f"mode {mode} has stride {strides[mode]} times size {shape[mode]}"
-            return f"{step}, more than the stride {strides[following]} of mode {following}"
+            first, second = (place.mode(number, len(shape)) for number in (mode, following))
+            step = f"{first} has stride {strides[mode]} times size {shape[mode]}"
+            return f"{step}, more than the stride {strides[following]} of {second}"
     return ""
 
 
@@ -204,43 +217,48 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
     """A way to pass the array that also brings results back, in words."""
     modes = significant(array)
     shape = tuple(given if size is None else size for size, given in zip(type.shape, array.shape, strict=True))
-    fresh = f"allocate it with {_allocation(type, shape)}"
-    if any(stride_flaw(mode, array) for mode in modes):
+    fresh = f"allocate it with {_allocation(type, shape, place)}"
+    if any(stride_flaw(mode, array, place) for mode in modes):
         return fresh
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
-    if not _overlap(array.shape, strides):
+    if not _overlap(array.shape, strides, place):
         asked = numbers([strides.get(mode) for mode in range(array.ndim)]).strip("(),").replace(" ", "")
         return f"{fresh}, or declare the parameter with strided<{asked}>"
+    if _suits(type.shape, array.shape[::-1]) and _stride_problem(type, array.T, place) is None:
+        other = f'with order="{place.other_order}" the program takes all arrays so'
+        return f"{fresh}, or pass {place.name}.T if the transpose is meant; {other}"
     reversed_strides = {array.ndim - 1 - mode: strides[mode] for mode in reversed(modes)}
-    if not _overlap(array.shape[::-1], reversed_strides):
+    if not _overlap(array.shape[::-1], reversed_strides, place):
         return f"{fresh}, or pass {place.name}.T to a kernel written for the transpose"
     return fresh
 
 
-def _allocation(type: MemRef, shape: tuple[int, ...]) -> str:
+def _allocation(type: MemRef, shape: tuple[int, ...], place: ArgumentPlace) -> str:
     """The Python expression for an array of a shape with the strides of a type, as if packed where they are open."""
     dtype = DTYPES[type.element]
     strides = strides_for(type, shape, {})
+    axes = place.turned(shape)
     if strides == packed_strides(shape):
-        return f'np.empty({shape}, {dtype_name(dtype)}, order="F")'
+        order = "" if place.order == "C" else ', order="F"'
+        return f"np.empty({axes}, {dtype_name(dtype)}{order})"
     steps = [stride if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
     extent = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True) if size)
     memory = f"np.empty({extent}, {dtype_name(dtype)})"
     if type.order == 1:
         return f"{memory}[::{strides[0]}]"
-    in_bytes = tuple(step * dtype.itemsize for step in steps)
+    in_bytes = place.turned([step * dtype.itemsize for step in steps])
     if dtype.itemsize == 1 and is_foreign(dtype):
-        return f"np.ndarray({shape}, {dtype_name(dtype)}, {memory}, strides={in_bytes})"
-    return f"np.lib.stride_tricks.as_strided({memory}, {shape}, {in_bytes})"
+        return f"np.ndarray({axes}, {dtype_name(dtype)}, {memory}, strides={in_bytes})"
+    return f"np.lib.stride_tricks.as_strided({memory}, {axes}, {in_bytes})"
 
 
-def _describe(array: NDArray[Any]) -> str:
-    """The dtype, the shape and the strides in elements of an array, as messages give them."""
+def _describe(array: NDArray[Any], place: ArgumentPlace) -> str:
+    """The dtype, the shape and the strides in elements of an array, by its axes, as messages give them."""
     size = array.itemsize or 1
     whole = all(stride % size == 0 for stride in array.strides)
-    strides = numbers(stride // size if whole else stride for stride in array.strides)
+    strides = numbers(stride // size if whole else stride for stride in place.turned(array.strides))
     unit = "" if whole else " bytes"
-    return f"{array.dtype} array of shape {array.shape}, strides {strides}{unit}"
+    return f"{array.dtype} array of shape {place.turned(array.shape)}, strides {strides}{unit}"
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:

@@ -5,10 +5,12 @@ Every code that binding uses is in `BIND_CODES`; `ArgumentReport.add` refuses an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from girih.diagnostics import Diagnostic, InternalError
+from girih.ir.core import Order
 from girih.source import Span
 
 BIND_CODES: dict[str, str] = {
@@ -50,18 +52,43 @@ BIND_CODES: dict[str, str] = {
 }
 """Every code of a `LaunchError` diagnostic, and the rule that was broken."""
 
+Entry = TypeVar("Entry")
+
 
 @dataclass(frozen=True, slots=True)
 class ArgumentPlace:
-    """The place of an argument: its number from 1, and its name without `%`; a member of a group is `G[3]`."""
+    """The place of an argument: its number from 1, and its name without `%`; a member of a group is `G[3]`.
+
+    `order` is that of its axes: messages speak of modes, and of axes where these differ.
+    """
 
     name: str
     position: int
     span: Span
+    order: Order = "F"
 
     def member(self, index: int) -> ArgumentPlace:
         """The place of one member of a group argument."""
-        return ArgumentPlace(f"{self.name}[{index}]", self.position, self.span)
+        return ArgumentPlace(f"{self.name}[{index}]", self.position, self.span, self.order)
+
+    def turned(self, values: Sequence[Entry]) -> tuple[Entry, ...]:
+        """The values of modes in the order of axes; and those of axes in the order of modes."""
+        return tuple(reversed(values)) if self.order == "C" else tuple(values)
+
+    def mode(self, number: int, modes: int) -> str:
+        """One of some modes in words, with its axis where that has another number."""
+        axis = modes - 1 - number if self.order == "C" else number
+        return f"mode {number}" if axis == number else f"mode {number} (axis {axis})"
+
+    @property
+    def convention(self) -> str:
+        """The axis that a mode is, in words."""
+        return 'with order="C", mode 0 is the last axis' if self.order == "C" else "mode i is axis i"
+
+    @property
+    def other_order(self) -> Order:
+        """The order that this one is not."""
+        return "F" if self.order == "C" else "C"
 
     def __str__(self) -> str:
         return f"argument {self.position}, %{self.name}"

@@ -349,7 +349,7 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
 
 def _values(function: Function, given: Mapping[str, Specification], details: Mapping[str, Any]) -> list[object]:
     """The arguments of a launch; every call gives the same ones."""
-    maker = ArrayMaker(int(details["seed"]))
+    maker = ArrayMaker(int(details["seed"]), function.order)
     return [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
 
 

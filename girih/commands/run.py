@@ -20,7 +20,7 @@ from girih.commands.parts.save import Save, checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary
 from girih.commands.parts.targets import target_of
 from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError, plural
-from girih.ir.core import Function
+from girih.ir.core import Function, Order
 from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class RunRequest:
     max_steps: int | None
     target: str
     checks: str
+    order: Order
     as_json: bool
     printed: list[str] = field(default_factory=list)
     """The lines that the kernel has printed, where they are a part of the JSON."""
@@ -74,7 +75,7 @@ def _run(request: RunRequest) -> int:
     function = kernel.ir
     given = _given(function, request.arguments)
     saves = checked_saves(function, given, request.saves)
-    maker = ArrayMaker(request.seed)
+    maker = ArrayMaker(request.seed, function.order)
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = LaunchSummary(function, values)
     grid = kernel.grid or kernel.grid_for(*values)
@@ -94,12 +95,12 @@ def _run(request: RunRequest) -> int:
 
 def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     from girih.api import program_of
-    from girih.program import compile_source
+    from girih.program import compile_source, in_order
 
     target = target_of(request.target, request.checks)
     options = _options(request, target)
     module, warnings = compile_source(read_program(request.file), request.definitions, target.row.limits)
-    program = program_of(module, target, warnings)
+    program = program_of(in_order(module, request.order), target, warnings)
     name = request.function.removeprefix("@")
     if name not in program:
         unknown("kernel", name, program)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from girih.diagnostics import Diagnostic, plural
-from girih.ir.core import Op
+from girih.facts.elements import of_array
+from girih.ir.core import Op, Order
 from girih.ops.tile.control import For, Foreach, ForeachTile
 from girih.source import NOWHERE, Span
 
@@ -230,14 +231,18 @@ def untouched(
     shape: Sequence[int],
     others: int,
     grid: tuple[int, int, int],
+    order: Order,
 ) -> Diagnostic:
     """The remark on an array of which `count` elements were not written; `first` is one of them.
 
-    `others` counts further members of the same group that were not written everywhere.
+    `others` counts further members of the same group that were not written everywhere; `order` is that of the axes
+    of the array.
     """
     numbers, sizes = (", ".join(map(str, values)) for values in (first, shape))
     which = f"{count} of {plural(math.prod(shape), 'element')}" if shape else "its element"
     place = f", the first at index ({numbers}) of shape ({sizes})" if shape else ""
+    if order == "C" and len(shape) > 1:
+        place += of_array(first)
     message = f"no work-group wrote {which} of %{name}{place}"
     if others:
         message += f"; likewise in {plural(others, 'other array')} of the group"

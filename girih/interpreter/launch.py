@@ -12,6 +12,7 @@ from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes
 from girih.arguments.arrays import Bound, bind, specifications
 from girih.arguments.bound import BoundGroup, BoundMap, BoundMemRef
 from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, KernelError, LaunchError
+from girih.facts.elements import in_the_array
 from girih.facts.remarks import untouched
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
@@ -66,7 +67,7 @@ def launch(
     try:
         findings = _execute(run, progress)
         if findings:
-            raise KernelError(findings)
+            raise KernelError([in_the_array(function, finding) for finding in findings])
         for group, members in scatters:
             for member in members:
                 member.write_back(group.elements)
@@ -86,7 +87,8 @@ def _untouched(bound: Bound, grid: tuple[int, int, int]) -> Iterator[Diagnostic]
     partly = [(claim, found) for claim in claims if (found := claim.untouched()) is not None]
     for _, members in groupby(partly, lambda pair: pair[0].place.position):
         (claim, (count, first)), *others = members
-        yield untouched(claim.place.name, claim.place.span, count, first, claim.shape, len(others), grid)
+        place = claim.place
+        yield untouched(place.name, place.span, count, first, claim.shape, len(others), grid, place.order)
 
 
 def _execute(run: Execution, progress: Progress | None) -> Sequence[Finding]:

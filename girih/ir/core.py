@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from girih.ir.types import Type
 from girih.source import NOWHERE, Span
@@ -180,6 +180,12 @@ class Parameter:
         return self.value.span
 
 
+Order = Literal["C", "F"]
+"""An order of the axes of arrays: in order F mode 0 is the first axis, in order C it is the last."""
+
+ORDERS: tuple[Order, ...] = ("C", "F")
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
     """A kernel in one language (003 "Functions"); `str(function)` is its canonical text."""
@@ -198,6 +204,11 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<function @{self.name} at {self.span}>"
+
+    @property
+    def order(self) -> Order:
+        """The order of the axes of arrays that are arguments, F unless the attributes ask for C."""
+        return "C" if self.attributes.get("order") == "C" else "F"
 
     @property
     def subgroup_size(self) -> int | None:

@@ -99,6 +99,7 @@ class Expect(Enum):
 
     INTEGER = "an integer"
     INTEGERS = "an array of integers"
+    STRING = "a string"
     STRINGS = "an array of strings"
     DICTIONARY = "a dictionary"
     BOOLEAN_OR_INTEGER = "true, false or an integer"
@@ -116,6 +117,8 @@ class Expect(Enum):
                 return integer
             case Expect.INTEGERS:
                 return isinstance(value, tuple) and all(Expect.INTEGER.accepts(v) for v in value)
+            case Expect.STRING:
+                return isinstance(value, str)
             case Expect.STRINGS:
                 return isinstance(value, tuple) and all(isinstance(v, str) for v in value)
             case Expect.DICTIONARY:

@@ -17,7 +17,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +26,7 @@ from time import time
 
 from girih.back.llvm.assemble.assembler import llvm_version
 from girih.diagnostics import warn_user
-from girih.ir.core import Function
+from girih.ir.core import Dictionary, Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 
 __all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
@@ -137,14 +137,23 @@ def digest(*parts: str | bytes) -> str:
 def kernel_key(function: Function, checks: str, cpu: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
     """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`) and the limits of a target.
 
-    Languages share instructions, so a text alone does not say how its bodies are executed.
+    Languages share instructions, so a text alone does not say how its bodies are executed. How a kernel is called is
+    no matter of its code.
     """
+    function = replace(function, attributes=_of_code(function.attributes))
     source, language = function.span.source, function.language
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
         language.name, language.home, function.body.kind.value, repr(limits),
         llvm_version(), _compiler(),
     )  # fmt: skip
+
+
+def _of_code(attributes: Dictionary) -> Dictionary:
+    """The attributes without those that say how a function is called."""
+    return Dictionary(
+        tuple(entry for entry in attributes.entries if entry.quoted or entry.key not in ("grid", "order"))
+    )
 
 
 _COMPILER = ("analysis", "back", "ir", "ops")

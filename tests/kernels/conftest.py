@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from girih import api
+from girih.ir.core import Order
 from girih.source import Source
 
 TARGETS = ("interpreter", "cpu")
@@ -23,12 +24,14 @@ load = api._compile
 loaded: dict[object, api.Program] = {}
 
 
-def load_once(source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str) -> api.Program:
+def load_once(
+    source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str, order: Order = "F"
+) -> api.Program:
     """Programs are values: what many tests launch is parsed, checked and compiled once for each target."""
     meant = target or os.environ["GIRIH_TARGET"]
-    key = (source.text, source.name, meant, repr(sorted((definitions or {}).items())), checks)
+    key = (source.text, source.name, meant, repr(sorted((definitions or {}).items())), checks, order)
     if key not in loaded:
-        loaded[key] = load(source, target, definitions, checks)
+        loaded[key] = load(source, target, definitions, checks, order)
     return loaded[key]
 
 

@@ -136,7 +136,7 @@ def test_each_code_is_provoked(code: str) -> None:
 
 
 def test_the_table_of_codes_is_complete() -> None:
-    # What a launch as a whole is refused for: test_launch.py, tests/test_api.py and tests/test_targets.py.
+    # What a launch as a whole is refused for: test_launch.py, test_grid.py, tests/test_api.py, tests/test_targets.py.
     of_launches = {
         "bind.arguments",
         "bind.grid",

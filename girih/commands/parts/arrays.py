@@ -17,7 +17,7 @@ import click
 from girih.commands.parts.array_specifications import BoxOf, FromFile, Made, Members, PythonNumber, Specification
 from girih.commands.parts.calls import refuse_file
 from girih.diagnostics import LaunchError
-from girih.ir.core import Parameter
+from girih.ir.core import Order, Parameter
 from girih.ir.types import GroupType, MemRef, Number, TensorMapType
 from girih.source import NOWHERE, Span
 
@@ -45,34 +45,43 @@ class ArrayLayout:
     span: Span = NOWHERE
     alignment: int = _ALIGNMENT
     stride_gcd: tuple[int, ...] = ()
+    order: Order = "F"
 
     @staticmethod
-    def of(parameter: Parameter, position: int, type: MemRef) -> ArrayLayout:
-        """The layout that a parameter asks for; `position` counts parameters from 1."""
+    def of(parameter: Parameter, position: int, type: MemRef, order: Order = "F") -> ArrayLayout:
+        """The layout that a parameter asks for; `position` counts parameters from 1, `order` is that of axes."""
         given = parameter.attributes.get("alignment")
         alignment = math.lcm(given, _ALIGNMENT) if isinstance(given, int) else _ALIGNMENT
         promised = parameter.attributes.get("stride_gcd")
         divisors = tuple(d for d in promised if isinstance(d, int)) if isinstance(promised, tuple) else ()
-        return ArrayLayout(parameter.name, type, position, parameter.span, alignment, divisors)
+        return ArrayLayout(parameter.name, type, position, parameter.span, alignment, divisors, order)
+
+    def turned(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """The values of modes in the order of axes; and those of axes in the order of modes."""
+        return values[::-1] if self.order == "C" else values
 
     def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The strides, in elements, of an array of a shape; the shape has as many modes as the type."""
+        """The strides, in elements, of an array of a shape, which has an axis for each mode of the type."""
         found: list[int] = []
         packed = 1
-        for mode, size in enumerate(shape):
+        for mode, size in enumerate(self.turned(shape)):
             static = self.type.strides[mode]
             divisor = self.stride_gcd[mode] if mode < len(self.stride_gcd) else 1
             found.append(-(-packed // divisor) * divisor if static is None else static)
             packed = found[-1] * max(size, 1)
-        return tuple(found)
+        return self.turned(tuple(found))
 
 
 class ArrayMaker:
-    """The maker of the arrays of one launch; `random` ones are drawn one after the other from a seed."""
+    """The maker of the arrays of one launch; `random` ones are drawn one after the other from a seed.
 
-    def __init__(self, seed: int) -> None:
+    `order` is that of the axes of arrays that the kernel takes.
+    """
+
+    def __init__(self, seed: int, order: Order = "F") -> None:
         import numpy as np
 
+        self.order = order
         self.random = np.random.default_rng(seed)
 
     def value(self, parameter: Parameter, position: int, given: Specification) -> object:
@@ -82,9 +91,9 @@ class ArrayMaker:
         """
         match parameter.type:
             case MemRef() as type:
-                return self._memref(ArrayLayout.of(parameter, position, type), given)
+                return self._memref(ArrayLayout.of(parameter, position, type, self.order), given)
             case GroupType(memref=memref):
-                return self._group(ArrayLayout.of(parameter, position, memref), given)
+                return self._group(ArrayLayout.of(parameter, position, memref, self.order), given)
             case TensorMapType() as type:
                 return self._map(parameter.name, type, given)
             case type:
@@ -136,7 +145,7 @@ class ArrayMaker:
             return laid_out(layout, _load(given.path, layout.type))
         shape = given.shape
         if shape is None:
-            shape = tuple(size for size in layout.type.shape if size is not None)
+            shape = layout.turned(tuple(size for size in layout.type.shape if size is not None))
             if len(shape) < layout.type.order:
                 behind = "; the shapes behind the list are those of the memrefs, not of the arrays" if shapes else ""
                 message = f"{layout.name}={given.maker}: its type {layout.type} leaves the shape open{behind}"
@@ -158,7 +167,7 @@ class ArrayMaker:
                 return np.ones(shape, dtype)
             case "arange":
                 with np.errstate(all="ignore"):
-                    return np.arange(count).astype(dtype).reshape(shape, order="F")
+                    return np.arange(count).astype(dtype).reshape(shape, order=self.order)
             case "random":
                 return self._random(element, shape).astype(dtype)
             case _:
@@ -173,7 +182,7 @@ class ArrayMaker:
 
 
 def laid_out(layout: ArrayLayout, array: Array) -> Array:
-    """A copy of an array with the strides and the alignment that the layout asks for."""
+    """The array with the strides and the alignment that the layout asks for, copied if it has not got them."""
     import numpy as np
 
     from girih.arguments.memory import strided
@@ -181,12 +190,15 @@ def laid_out(layout: ArrayLayout, array: Array) -> Array:
     native = array.dtype.newbyteorder("=")
     strides = layout.strides(array.shape) if array.ndim == layout.type.order else None
     if strides is None or any(stride < 1 for stride in strides):
-        return np.array(array, native, order="F")
+        return np.array(array, native, order=layout.order)
+    steps = tuple(stride * native.itemsize for stride in strides)
+    if array.dtype == native and array.strides == steps and array.ctypes.data % layout.alignment == 0:
+        return array
     extent = 1 + sum((size - 1) * stride for size, stride in zip(array.shape, strides, strict=True) if array.size)
     base = np.zeros(extent * native.itemsize + layout.alignment, np.uint8)
     skip = -base.ctypes.data % layout.alignment
     flat: Array = np.ndarray((extent,), native, buffer=base, offset=skip)
-    view = strided(flat, array.shape, tuple(stride * native.itemsize for stride in strides))
+    view = strided(flat, array.shape, steps)
     view[...] = array
     return view
 

@@ -24,6 +24,7 @@ ATTRIBUTE_NAMES = (
     "alignment",
     "allow",
     "grid",
+    "order",
     "shape_gcd",
     "stride_gcd",
     "subgroup_size",

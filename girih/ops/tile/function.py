@@ -169,6 +169,7 @@ _KNOWN = Attributes(known={
     "work_group_size": Expect.INTEGERS,
     "allow": Expect.STRINGS,
     "grid": Expect.GRID,
+    "order": Expect.STRING,
     **dict.fromkeys(MACHINE_HINTS, Expect.DICTIONARY),
 })  # fmt: skip
 
@@ -345,7 +346,8 @@ def _transposed(s: Subject) -> str:
     if type_.space is AddressSpace.LOCAL or not _grow(shape, strides):
         return "each stride is at least the stride before it times the size of that mode"
     turned = MemRef(type_.element, shape, strides, type_.space)
-    return f"an array A in C order is passed as its transpose, A.T: swap the modes, {turned}"
+    passed = 'passed as its transpose, A.T, or to a function with order="C" as it is'
+    return f"an array A in C order is {passed}: swap the modes, {turned}"
 
 
 def _group(s: Subject) -> GroupType:

@@ -1,4 +1,4 @@
-"""The rules of the attributes that say how a function is called: its `grid` (docs/design/additions.md).
+"""The rules of the attributes that say how a function is called: its `grid`, its `order` (docs/design/additions.md).
 
 They describe a launch and never change what the function computes.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from girih.diagnostics import plural
+from girih.ir.core import ORDERS
 from girih.ir.define import Expect
 from girih.ir.grid import (
     DIVISIONS,
@@ -31,7 +32,7 @@ from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
 from girih.source import Span
 
-GRID = 'girih "How a kernel is called"'
+CALLED = 'girih "How a kernel is called"'
 
 Part = TypeVar("Part", bound=GridExpression)
 
@@ -157,7 +158,7 @@ def _row(
         return None if part is None else part.span
 
     test = Holds(says, lambda s: guilty(s) is None, lambda s: told(s, found) or "")
-    return Row(id, "", test, says, GRID, lambda s: told(s, hint), at=place)
+    return Row(id, "", test, says, CALLED, lambda s: told(s, hint), at=place)
 
 
 def _range_row() -> Row:
@@ -176,14 +177,25 @@ def _range_row() -> Row:
 
     says = "the entries of a grid lie between 0 and 2^31 - 1"
     return Row("grid_range", "", Holds("0 ≤ each entry of grid ≤ 2^31 - 1", lambda s: guilty(s) is None, found),
-               says, GRID, at=place)  # fmt: skip
+               says, CALLED, at=place)  # fmt: skip
+
+
+def _order(s: Subject) -> str:
+    order = s.op.attributes.get("order")
+    if not isinstance(order, str):
+        raise Undetermined
+    return order
 
 
 TILE.rules(
     "func",
+    Row("order", "", Holds('order is "C" or "F"', lambda s: _order(s) in ORDERS, lambda s: f'"{_order(s)}"'),
+        'the order of arrays is "C", whose last axis is mode 0, or "F", whose first axis is', CALLED,
+        lambda s: f'write order="{_order(s).upper()}"' if _order(s).upper() in ORDERS else None,
+        at=lambda s: s.op.attributes.entry("order").span),
     Row("grid_entries", "", Holds("grid has one to three entries", lambda s: 1 <= len(_entries(s)) <= 3,
         lambda s: plural(len(_entries(s)), "entry", "entries")),
-        "a grid has one to three entries, the numbers of work-groups along x, y and z", GRID,
+        "a grid has one to three entries, the numbers of work-groups along x, y and z", CALLED,
         at=lambda s: s.op.attributes.entry("grid").span),
     _row("grid_scalar", GridScalar, _no_integer, _typed,
          "a parameter that stands in a grid for its value is an integer", _scalar_hint),

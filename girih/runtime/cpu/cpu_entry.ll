@@ -527,6 +527,8 @@ array:
   %m_alignment_at = getelementptr i8, ptr %parameter, i64 ${M_ALIGNMENT}
   %m_flags_at = getelementptr i8, ptr %parameter, i64 ${M_FLAGS}
   %m_order_at = getelementptr i8, ptr %parameter, i64 ${M_ORDER}
+  %m_first_at = getelementptr i8, ptr %parameter, i64 ${M_FIRST_AXIS}
+  %m_step_at = getelementptr i8, ptr %parameter, i64 ${M_AXIS_STEP}
   %m_dynamic_at = getelementptr i8, ptr %parameter, i64 ${M_DYNAMIC_SIZES}
   %first_mode = getelementptr i8, ptr %parameter, i64 ${M_MODES}
   %data = load ptr, ptr %data_at
@@ -542,6 +544,8 @@ array:
   %alignment = load i64, ptr %m_alignment_at
   %m_flags = load i32, ptr %m_flags_at
   %m_order = load i32, ptr %m_order_at
+  %first_axis = load i64, ptr %m_first_at
+  %axis_step = load i64, ptr %m_step_at
   %dynamic = load i64, ptr %m_dynamic_at
   %same_element = icmp eq i64 %element, %m_element
   %same_order = icmp eq i32 %order, %m_order
@@ -564,6 +568,7 @@ begin:
   br label %next
 next:
   %number = phi i64 [ 0, %begin ], [ %following, %stored ]
+  %axis = phi i64 [ %first_axis, %begin ], [ %next_axis, %stored ]
   %mode = phi ptr [ %first_mode, %begin ], [ %mode_after, %stored ]
   %size_out = phi ptr [ %first_size_out, %begin ], [ %size_after, %stored ]
   %stride_out = phi ptr [ %first_stride_out, %begin ], [ %stride_after, %stored ]
@@ -572,8 +577,8 @@ next:
   %more = icmp ult i64 %number, %modes
   br i1 %more, label %sized, label %good
 sized:
-  %dim_at = getelementptr i64, ptr %dims, i64 %number
-  %bytes_at = getelementptr i64, ptr %strides, i64 %number
+  %dim_at = getelementptr i64, ptr %dims, i64 %axis
+  %bytes_at = getelementptr i64, ptr %strides, i64 %axis
   %m_stride_at = getelementptr i8, ptr %mode, i64 8
   %size_divisor_at = getelementptr i8, ptr %mode, i64 16
   %stride_divisor_at = getelementptr i8, ptr %mode, i64 24
@@ -644,6 +649,7 @@ stored:
   %extent = mul i64 %held_stride, %size
   %mode_after = getelementptr i8, ptr %mode, i64 ${MODE_BYTES}
   %following = add i64 %number, 1
+  %next_axis = add i64 %axis, %axis_step
   br label %next
 good:
   ret i1 true

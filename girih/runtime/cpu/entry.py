@@ -73,7 +73,8 @@ _PARAMETER = ("P_KIND", "P_SLOT", "P_BYTES")
 _SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST", "P_SHIFT")
 _MEMREF = (
     *_PARAMETER,
-    "M_TYPE", "M_ELEMENT", "M_SHIFT", "M_ALIGNMENT", "M_FLAGS", "M_ORDER", "M_DYNAMIC_SIZES", "M_MODES",
+    "M_TYPE", "M_ELEMENT", "M_SHIFT", "M_ALIGNMENT", "M_FLAGS", "M_ORDER", "M_FIRST_AXIS", "M_AXIS_STEP",
+    "M_DYNAMIC_SIZES", "M_MODES",
 )  # fmt: skip
 _GROUP = (*_PARAMETER, "G_SIZE", "G_RECORD_BYTES", "G_MEMREF")
 
@@ -292,6 +293,8 @@ def _memref(spec: ParameterSpec, type: MemRef, slot: int) -> list[int]:
         lcm(dtype.alignment, spec.alignment or 1),
         _WRITEABLE if spec.written else 0,
         type.order,
+        type.order - 1 if spec.order == "C" else 0,
+        -1 if spec.order == "C" else 1,
         type.shape.count(None),
     ]
     return _sized("K_MEMREF", slot, [*fields, *modes])

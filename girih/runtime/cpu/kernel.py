@@ -21,6 +21,7 @@ from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.launch import record as layout
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
+from girih.facts.elements import in_the_array
 from girih.ir.core import Function
 from girih.ir.types import INDEX, GroupType, MemRef, Type
 from girih.runtime.cpu import slots
@@ -171,7 +172,8 @@ class CpuKernel:
         if not 0 <= number < len(self.compiled.sites):
             raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
         group, subgroup, lane = struct.unpack_from("=qqq", record, layout.RECORD_GROUP)
-        return _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
+        found = _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
+        return in_the_array(self.function, found)
 
 
 def _unknown(*arguments: object) -> object:
