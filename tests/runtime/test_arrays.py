@@ -140,6 +140,7 @@ def test_the_table_of_codes_is_complete() -> None:
     of_launches = {
         "bind.arguments",
         "bind.grid",
+        "bind.grid_division",
         "bind.subgroup_size",
         "bind.memory",
         "bind.overlap",
