@@ -26,6 +26,8 @@ from girih.ir.types import (
     BOOL,
     C32,
     C64,
+    F8E4M3,
+    F8E5M2,
     F16,
     F32,
     F64,
@@ -56,7 +58,7 @@ Fields = dict[str, Any]
 YIELDS = "yields of "
 """In front of the name of a region: what its yield is to be."""
 
-NUMBERS = (I8, I16, I32, I64, INDEX, BF16, F16, F32, F64, C32, C64)
+NUMBERS = (I8, I16, I32, I64, INDEX, F8E4M3, F8E5M2, BF16, F16, F32, F64, C32, C64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from girih.ir.core import Dictionary, Entry, Region, RegionKind, Value
-from girih.ir.types import BOOL, I32, I64, INDEX, Boolean, CoopMatrix, Number, Type, Use
-from tests.fuzz.generate import ELEMENTS, INTEGERS, SCALAR_TYPES, Emitter, Generator
+from girih.ir.types import BOOL, I32, I64, INDEX, Boolean, CoopMatrix, Number, Type
+from tests.fuzz.generate import INTEGERS, MOVED, SCALAR_TYPES, Emitter, Generator
 from tests.fuzz.linear import LINEAR
 from tests.fuzz.matrices import MATRICES, of_subgroup, store_tile
 from tests.fuzz.memories import READS, WRITES, put
 from tests.fuzz.printing import print_
-from tests.fuzz.scalars import SCALARS, builtin, subgroup
+from tests.fuzz.scalars import SCALARS, builtin, subgroup, uses_of
 from tests.fuzz.tensors import TENSOR_ACCESSES, TENSORS
 from tests.fuzz.tracked import Alike, Interval, Memory, Reference, Scope, Tracked, needed, of_work_group
 
@@ -138,7 +138,7 @@ def foreach(g: Generator, scope: Scope) -> bool:
 def _targets(g: Generator, scope: Scope, shape: tuple[int, ...]) -> list[Reference]:
     found: list[Reference] = []
     for _ in range(g.source.choice((1, 1, 2))):
-        element = g.pick(ELEMENTS)
+        element = g.pick(MOVED)
         taken = {t.memory for t in found}
 
         def fits(r: Reference, element: Number = element, taken: set[Memory] = taken) -> bool:
@@ -165,7 +165,7 @@ def foreach_tile(g: Generator, scope: Scope) -> bool:
         return False
     inner = scope.inner(RegionKind.SPMD)
     inner.own, inner.own_tiles = [], []
-    element = g.pick(ELEMENTS)
+    element = g.pick(MOVED)
     shape = tuple(g.size() for _ in range(g.source.choice((1, 2, 2))))
     target = g.writable(scope, lambda r: r.memory.element == element and r.shape == shape, element, shape)
     inner.separately().written.add(target.memory)
@@ -179,7 +179,7 @@ def foreach_tile(g: Generator, scope: Scope) -> bool:
     at = _as_indices(g, inner, variables)
     g.scopes.pop()
     if len(shape) == 2:
-        inner.own_tiles = [(target, at, CoopMatrix(element, tile[0], tile[1], Use.ACC))]
+        inner.own_tiles = [(target, at, CoopMatrix(element, tile[0], tile[1], uses_of(element)[-1]))]
     body_of(g, inner)
     g.scopes.append(inner)
     if not store_own_tile(g, inner):
@@ -225,12 +225,12 @@ def _claim_own(g: Generator, scope: Scope) -> None:
     begin = product(subgroup, width, (g.subgroups - 1) * size)
     item = g.number(scope, "add", I32, begin, lane, a=begin.value, b=lane.value, interval=(0, g.work_items - 1))
     at = _as_indices(g, scope, [item])
-    element = g.pick(ELEMENTS)
+    element = g.pick(MOVED)
     own = g.writable(
         scope, lambda r: r.memory.element == element and r.shape == (g.work_items,), element, (g.work_items,)
     )
     scope.own.append((own, at))
-    component = g.pick(ELEMENTS)
+    component = g.pick(MOVED)
     rows, columns = size * g.source.randint(1, 2), g.source.randint(1, 4)
     shape = (rows * g.subgroups, columns)
     tiles = g.writable(scope, lambda r: r.memory.element == component and r.shape == shape, component, shape)
@@ -238,7 +238,7 @@ def _claim_own(g: Generator, scope: Scope) -> None:
     row = product(subgroup, height, (g.subgroups - 1) * rows)
     column = g.constant(scope, INDEX, 0)
     position = (*_as_indices(g, scope, [row]), column.value)
-    scope.own_tiles.append((tiles, position, CoopMatrix(component, rows, columns, Use.ACC)))
+    scope.own_tiles.append((tiles, position, CoopMatrix(component, rows, columns, uses_of(component)[-1])))
 
 
 # --- for and if ------------------------------------------------------------------------------

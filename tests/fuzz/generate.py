@@ -25,6 +25,8 @@ from girih.ir.types import (
     BOOL,
     C32,
     C64,
+    F8E4M3,
+    F8E5M2,
     F16,
     F32,
     F64,
@@ -58,8 +60,12 @@ INTEGERS = (I8, I16, I32, I64, INDEX)
 FLOATING = (BF16, F16, F32, F64)
 COMPLEX = (C32, C64)
 NUMBERS: tuple[Number, ...] = (*INTEGERS, *FLOATING, *COMPLEX)
+STORED: tuple[Number, ...] = (F8E4M3, F8E5M2)
+CAST: tuple[Number, ...] = (*NUMBERS, *STORED)
 SCALAR_TYPES: tuple[Number | Boolean, ...] = (*NUMBERS, BOOL)
 ELEMENTS: tuple[Number, ...] = (I8, I16, I32, I64, BF16, F16, F32, F32, F64, C32, C64, INDEX)
+MOVED: tuple[Number, ...] = (*ELEMENTS, *STORED)
+"""The elements of memory that is only loaded and stored."""
 
 INPUT_MAGNITUDE = 2.0
 _PERMITTING = 0.2
@@ -138,7 +144,7 @@ class Generator:
     subgroup_size: int | None = None
     work_group_size: tuple[int, int] | None = None
     scopes: list[Scope] = field(default_factory=list)
-    palette: frozenset[Number | Boolean] = frozenset((BOOL, *NUMBERS))
+    palette: frozenset[Number | Boolean] = frozenset((BOOL, *CAST))
     permissions: tuple[str, ...] = ()
     left_out: frozenset[Emitter] = frozenset()
     """What the programs are to be without."""
@@ -408,7 +414,7 @@ class Generator:
 
     def choose(self) -> None:
         """The sizes that the function asks for, and the types that it uses most."""
-        self.palette = frozenset((BOOL, I32, INDEX, *self.source.sample(NUMBERS, 3)))
+        self.palette = frozenset((BOOL, I32, INDEX, *self.source.sample(CAST, 3)))
         form = self.source.random()
         if form < 0.6:
             self.subgroup_size = self.source.choice((8, 16, 32, 64))

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from girih.ir.core import RegionKind, Value
-from girih.ir.types import BOOL, I32, INDEX, CoopMatrix, MatrixScope, Number, Use, promotable, promote
+from girih.ir.types import BOOL, F32, I32, INDEX, CoopMatrix, MatrixScope, Number, Use, promotable, promote
 from girih.ops.tile.coopmatrix import Checked
 from girih.ops.tile.coopmatrix_layout import layout_of
 from girih.ops.tile.coopmatrix_regions import Combined
-from tests.fuzz.generate import COMPLEX, ELEMENTS, NUMBERS, Emitter, Generator, looseness_of
+from tests.fuzz.generate import COMPLEX, ELEMENTS, MOVED, NUMBERS, STORED, Emitter, Generator, looseness_of
 from tests.fuzz.memories import order_modifiers
-from tests.fuzz.scalars import bounded
+from tests.fuzz.scalars import bounded, uses_of
 from tests.fuzz.tracked import Alike, Reference, Scope, Tracked, needed, number_limit
 
 
@@ -32,8 +32,9 @@ def some_scope(g: Generator, scope: Scope) -> MatrixScope:
 def matrix_type(g: Generator, scope: Scope, component: Number | None = None) -> CoopMatrix:
     """A type of matrix."""
     height = rows(g) if g.chance(0.7) else g.source.randint(1, 8)
-    use = g.source.choice(tuple(Use))
-    return CoopMatrix(component or g.pick(ELEMENTS), height, g.source.randint(1, 5), use, some_scope(g, scope))
+    component = component or g.pick(MOVED)
+    use = g.source.choice(uses_of(component))
+    return CoopMatrix(component, height, g.source.randint(1, 5), use, some_scope(g, scope))
 
 
 def some_matrix(g: Generator, scope: Scope, type: CoopMatrix) -> Tracked:
@@ -65,6 +66,11 @@ def any_matrix(g: Generator, scope: Scope, test: Callable[[CoopMatrix], bool] = 
 def of_subgroup(type: CoopMatrix) -> bool:
     """Whether a subgroup holds matrices of a type."""
     return not type.of_work_group
+
+
+def computes(type: CoopMatrix) -> bool:
+    """Whether there is arithmetic on the components of a type."""
+    return type.component not in STORED
 
 
 def type_of(matrix: Tracked) -> CoopMatrix:
@@ -119,7 +125,7 @@ def load_tile(g: Generator, scope: Scope) -> bool:
         scope, lambda r: len(r.shape) == 2 and r.memory.element == element and r.alike >= needed(type), element, shape
     )
     fields, alike = _position(g, scope, type, found, g.chance(0.4))
-    atomic = g.chance(0.2) and of_subgroup(type)
+    atomic = g.chance(0.2) and of_subgroup(type) and element not in STORED
     mnemonic = "cooperative_matrix_atomic_load" if atomic else "cooperative_matrix_load"
     g.number(scope, mnemonic, type, alike=alike, magnitude=found.memory.magnitude, looseness=found.memory.looseness,
              keep=found.memory.known, **fields, **(order_modifiers(g) if atomic else {}))  # fmt: skip
@@ -128,7 +134,7 @@ def load_tile(g: Generator, scope: Scope) -> bool:
 
 def store_tile(g: Generator, scope: Scope, matrix: Tracked, target: Reference, at: tuple[Value, ...]) -> None:
     """Store a matrix to a place where nobody else stores."""
-    atomic = g.chance(0.4) and of_subgroup(type_of(matrix))
+    atomic = g.chance(0.4) and of_subgroup(type_of(matrix)) and computes(type_of(matrix))
     mnemonic = "cooperative_matrix_atomic_store" if atomic else "cooperative_matrix_store"
     scope.builder.add(mnemonic, matrix=matrix.value, memory=target.value, row=at[0], column=at[1],
                       checked=Checked.BOTH, **(order_modifiers(g) if atomic else {}))  # fmt: skip
@@ -165,7 +171,7 @@ def update_tile(g: Generator, scope: Scope) -> bool:
         return False
     forms = ("add", "min", "max") if g.fixed else ("min", "max")
     form = g.source.choice(forms)
-    matrix = any_matrix(g, scope, of_subgroup)
+    matrix = any_matrix(g, scope, lambda t: of_subgroup(t) and computes(t))
     type = type_of(matrix)
     magnitude = matrix.magnitude * 4096 * scope.trips if form == "add" else matrix.magnitude
     if (type.component in COMPLEX and form != "add") or magnitude > number_limit(type.component):
@@ -256,6 +262,8 @@ def mul_add(g: Generator, scope: Scope) -> bool:
     smaller = g.pick([t for t in NUMBERS if promotable(t, product)])
     first, second = (product, smaller) if g.chance(0.5) else (smaller, product)
     assert promote(first, second) == product
+    if accumulator == F32 and g.chance(0.4):
+        first, second, product = g.source.choice(STORED), g.source.choice(STORED), F32
     held = some_scope(g, scope)
     m = g.source.randint(1, 40) if held is MatrixScope.WORK_GROUP else rows(g)
     k, n = g.source.randint(1, 4), g.source.randint(1, 4)
@@ -300,7 +308,7 @@ def scale(g: Generator, scope: Scope) -> bool:
     """A matrix times a number."""
     if not scope.together:
         return False
-    matrix = any_matrix(g, scope)
+    matrix = any_matrix(g, scope, computes)
     a = g.scalar(scope, type_of(matrix).component, lambda t: t.alike >= needed(matrix.type))
     if a.alike < needed(matrix.type):
         return False
@@ -329,7 +337,7 @@ def reduce(g: Generator, scope: Scope) -> bool:
     if not scope.together:
         return False
     form = g.source.choice(("add", "max", "min"))
-    matrix = any_matrix(g, scope)
+    matrix = any_matrix(g, scope, computes)
     type = type_of(matrix)
     if (type.rows % (g.subgroup_size or 8) and of_subgroup(type)) or (form != "add" and type.component in COMPLEX):
         return False

@@ -9,7 +9,7 @@ from typing import Any
 from girih.ir.core import Dictionary, Entry, Slice, Value
 from girih.ir.types import BOOL, I8, INDEX, AddressSpace, Extent, MemRef, Number, packed_strides
 from girih.ops.tile.memory import SCOPES, SEMANTICS
-from tests.fuzz.generate import COMPLEX, ELEMENTS, Emitter, Generator, looseness_of
+from tests.fuzz.generate import COMPLEX, ELEMENTS, MOVED, STORED, Emitter, Generator, looseness_of
 from tests.fuzz.tracked import Alike, GroupReference, Memory, Reference, Scope, Tracked, number_limit
 
 
@@ -42,8 +42,8 @@ def any_shape(g: Generator, least: int = 0, most: int = 3) -> tuple[int, ...]:
 
 def load(g: Generator, scope: Scope) -> bool:
     """Load an element, plainly or atomically."""
-    found = g.readable(scope, lambda r: 0 not in r.shape, g.pick(ELEMENTS), any_shape(g))
-    atomic = g.chance(0.2)
+    found = g.readable(scope, lambda r: 0 not in r.shape, g.pick(MOVED), any_shape(g))
+    atomic = g.chance(0.2) and found.memory.element not in STORED
     at = indices(g, scope, found.shape, literal=not atomic)
     modifiers = order_modifiers(g) if atomic else {}
     memory = found.memory
@@ -58,7 +58,7 @@ def load(g: Generator, scope: Scope) -> bool:
 def load_member(g: Generator, scope: Scope) -> bool:
     """Load a memref of a group."""
     if not scope.groups or g.chance(0.3):
-        g.group(g.pick(ELEMENTS), any_shape(g, 0, 2))
+        g.group(g.pick(MOVED), any_shape(g, 0, 2))
     group = g.source.choice(scope.groups)
     at = g.index(scope, group.size)
     (value,) = scope.builder.add("load", group.type.memref, tensor=group.value, indices=(at.value,))
@@ -71,7 +71,7 @@ def put(
 ) -> None:
     """Store a value at an index, plainly or atomically."""
     element = target.memory.element
-    atomic = g.chance(0.2) and not any(isinstance(i, int) for i in at)
+    atomic = g.chance(0.2) and element not in STORED and not any(isinstance(i, int) for i in at)
     stored = value or g.scalar(scope, element)
     modifiers = order_modifiers(g) if atomic else {}
     scope.builder.add(
@@ -84,7 +84,7 @@ def store(g: Generator, scope: Scope) -> bool:
     """Store a value that all work-items agree on: in a collective region, or where nothing tells them apart."""
     if scope.inside_apply or scope.inside_foreach:
         return False
-    element = g.pick(ELEMENTS)
+    element = g.pick(MOVED)
     value = g.scalar(scope, element, lambda t: t.alike is Alike.WORK_GROUP)
     if value.alike is not Alike.WORK_GROUP or (scope.alike is not Alike.WORK_GROUP):
         return False

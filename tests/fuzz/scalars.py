@@ -5,8 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from girih.ir.types import BOOL, F16, F64, I32, INDEX, PARTS, Boolean, CoopMatrix, Number, Type, Use, element_type
-from tests.fuzz.generate import COMPLEX, FLOATING, INTEGERS, NUMBERS, SCALAR_TYPES, Emitter, Generator
+from girih.ir.types import (
+    BOOL,
+    F8E4M3,
+    F16,
+    F64,
+    I32,
+    INDEX,
+    PARTS,
+    Boolean,
+    CoopMatrix,
+    Number,
+    Type,
+    Use,
+    element_type,
+)
+from tests.fuzz.generate import CAST, COMPLEX, FLOATING, INTEGERS, NUMBERS, SCALAR_TYPES, STORED, Emitter, Generator
 from tests.fuzz.tracked import Alike, Interval, Scope, Tracked, epsilon, number_limit
 
 ARITHMETIC = ("add", "sub", "mul", "div", "rem", "max", "min", "shl", "shr", "and", "or", "xor")
@@ -160,16 +174,21 @@ def cast(g: Generator, scope: Scope) -> bool:
     matrices = scope.matrices
     if matrices and g.chance(0.4):
         return _cast_matrix(g, scope, g.source.choice(matrices))
-    a = g.scalar(scope, g.pick(NUMBERS))
-    target = g.pick(COMPLEX if a.type in COMPLEX else NUMBERS)
+    a = g.scalar(scope, g.pick(CAST))
+    target = g.pick(COMPLEX if a.type in COMPLEX else CAST)
     return convert(g, scope, a, target, target)
 
 
 def _cast_matrix(g: Generator, scope: Scope, a: Tracked) -> bool:
     assert isinstance(a.type, CoopMatrix)
-    component = g.pick(COMPLEX if a.type.component in COMPLEX else NUMBERS)
-    use = g.source.choice(tuple(Use)) if a.type.use is Use.ACC else a.type.use
+    component = g.pick(COMPLEX if a.type.component in COMPLEX else CAST)
+    use = g.source.choice(uses_of(component)) if a.type.use is Use.ACC else a.type.use
     return convert(g, scope, a, replace(a.type, component=component, use=use), component)
+
+
+def uses_of(component: Number) -> tuple[Use, ...]:
+    """The uses of matrices that have such components."""
+    return (Use.A, Use.B) if component in STORED else tuple(Use)
 
 
 def convert(g: Generator, scope: Scope, a: Tracked, result: Type, target: Number) -> bool:
@@ -185,6 +204,9 @@ def convert(g: Generator, scope: Scope, a: Tracked, result: Type, target: Number
         fits = known and a.interval is not None and -(2**bits) < a.interval[0] and a.interval[1] < 2**bits
         g.number(scope, "cast", result, a, a=a.value, interval=a.interval if fits else None, keep=a.exact)
         return True
+    if target in STORED and not a.exact:
+        # Below that, what is rounded off is no longer small beside the number.
+        magnitude = max(magnitude, 1.0)
     magnitude = bounded(target, magnitude)
     looseness = max(a.looseness, epsilon(target)) if not a.exact else 0.0
     g.number(scope, "cast", result, a, a=a.value, magnitude=magnitude, looseness=looseness,
@@ -194,8 +216,8 @@ def convert(g: Generator, scope: Scope, a: Tracked, result: Type, target: Number
 
 def bitcast(g: Generator, scope: Scope) -> bool:
     """The bits of a number as another type; of what is computed in a floating type, zeros and NaN may differ."""
-    source = g.pick(NUMBERS)
-    target = g.source.choice([t for t in NUMBERS if t.size == source.size])
+    source = g.pick(CAST)
+    target = g.source.choice([t for t in CAST if t.size == source.size])
     a = g.scalar(scope, source, lambda t: t.exact)
     same = source == target or source.family == target.family == "integer"
     keep = a.exact and (source.family == "integer" or (a.constant is not None and math.isfinite(a.magnitude)))
@@ -206,10 +228,12 @@ def bitcast(g: Generator, scope: Scope) -> bool:
 
 def some_constant(g: Generator, scope: Scope) -> bool:
     """A constant, also one of the odd ones."""
-    type = g.pick(SCALAR_TYPES)
+    type = g.pick((*SCALAR_TYPES, *STORED))
     value = g.literal(type)
     if isinstance(type, Number) and g.chance(0.2):
         odd = g.source.choice((math.inf, -math.inf, math.nan, -0.0, 1e-45, 1 / 3))
+        if type == F8E4M3 and math.isinf(odd):
+            odd = 448.0
         largest = 2 ** (8 * type.size - 1) - 1
         value = {
             "integer": g.source.choice((largest, -largest)),
@@ -276,7 +300,7 @@ def fused(g: Generator, scope: Scope) -> bool:
 
 def select(g: Generator, scope: Scope) -> bool:
     """A choice between two scalars."""
-    type = g.pick(SCALAR_TYPES)
+    type = g.pick((*SCALAR_TYPES, *STORED))
     condition = g.scalar(scope, BOOL, lambda t: t.exact)
     a, b = (g.scalar(scope, type) for _ in range(2))
     interval = None
@@ -340,7 +364,7 @@ def subgroup(g: Generator, scope: Scope) -> bool:
 
 
 def _broadcast(g: Generator, scope: Scope) -> bool:
-    a = g.scalar(scope, g.pick(NUMBERS))
+    a = g.scalar(scope, g.pick(CAST))
     size = g.subgroup_size or 8
     first = g.constant(scope, I32, g.source.randrange(size))
     known = [t for t in scope.numbers if t.type == I32 and t.alike >= Alike.SUBGROUP and t.interval

@@ -12,7 +12,7 @@ from girih.ir import types
 from girih.ir.core import Slice, Value
 from girih.ir.types import F64, I8, I16, I32, I64, INDEX, ClampMode, CoopMatrix, MemRef, Number
 from girih.ops.tile.coopmatrix_tensor import BlockOrder
-from tests.fuzz.generate import ELEMENTS, Emitter, Generator
+from tests.fuzz.generate import ELEMENTS, MOVED, Emitter, Generator
 from tests.fuzz.matrices import closed, matrix_type, some_matrix, some_scope, type_of
 from tests.fuzz.tracked import Alike, Laid, Reference, Scope, Tracked, Viewed, needed
 
@@ -277,7 +277,7 @@ def _decoded(g: Generator, scope: Scope, init: Tracked, laid: Laid, fields: dict
     from tests.fuzz.control import body_of
 
     type = type_of(init)
-    element = g.source.choice(ELEMENTS)
+    element = g.source.choice(MOVED)
     inner_element = (
         element if g.chance(0.6) else g.source.choice([t for t in (I8, I16, I32, I64) if t.size <= element.size])
     )
@@ -358,7 +358,7 @@ def blocked_load(g: Generator, scope: Scope) -> bool:
 
 
 def _blocked_type(g: Generator, scope: Scope) -> tuple[CoopMatrix, BlockOrder, int]:
-    component = g.pick([t for t in ELEMENTS if t.size <= 8])
+    component = g.pick([t for t in MOVED if t.size <= 8])
     order, stride = g.source.choice(tuple(BlockOrder)), g.source.choice((1, 1, 1, 2, 2, 3, 4))
     if component == F64:
         # Interleaving tears numbers of 8 bytes: a last bit that executors may choose would become a first one.

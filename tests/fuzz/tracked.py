@@ -13,12 +13,21 @@ from enum import IntEnum
 from girih.addressing import TensorLayout, TensorView
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value
-from girih.ir.types import BF16, C32, C64, F16, F32, F64, CoopMatrix, GroupType, MemRef, Number, Type
+from girih.ir.types import BF16, C32, C64, F8E4M3, F8E5M2, F16, F32, F64, CoopMatrix, GroupType, MemRef, Number, Type
 
-LARGEST = {F16: 60000.0, BF16: 1e38, F32: 1e38, F64: 1e300, C32: 1e37, C64: 1e300}
+LARGEST = {F8E4M3: 440.0, F8E5M2: 50000.0, F16: 60000.0, BF16: 1e38, F32: 1e38, F64: 1e300, C32: 1e37, C64: 1e300}
 """Magnitudes that leave room below the largest value of a type."""
 
-EPSILON = {F16: 2.0**-11, BF16: 2.0**-8, F32: 2.0**-24, F64: 2.0**-53, C32: 2.0**-23, C64: 2.0**-52}
+EPSILON = {
+    F8E4M3: 2.0**-4,
+    F8E5M2: 2.0**-3,
+    F16: 2.0**-11,
+    BF16: 2.0**-8,
+    F32: 2.0**-24,
+    F64: 2.0**-53,
+    C32: 2.0**-23,
+    C64: 2.0**-52,
+}
 """Half a unit in the last place, relative; a little more for the complex types."""
 
 Interval = tuple[int, int]
