@@ -35,7 +35,10 @@ CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
 """The width of the table in characters if the output is not a terminal."""
 
-TOLERANCES = {"f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4, "c64": 1e-10}
+TOLERANCES = {
+    "f8e4m3": 2.0**-3, "f8e5m2": 2.0**-2, "f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4,
+    "c64": 1e-10,
+}  # fmt: skip
 """The largest difference from the interpreter's result, relative to the largest element; integers are exact."""
 
 
@@ -414,7 +417,12 @@ def _floating_type(function: Function) -> str | None:
     from girih.ir.types import MemRef
 
     elements = [p.type.element.name for p in function.parameters if isinstance(p.type, MemRef)]
-    peaks = {"f64": "f64", "f32": "f32", "f16": "f32", "bf16": "bf16", "c32": "f32", "c64": "f64"}
+    peaks = {
+        "f64": "f64",
+        "bf16": "bf16",
+        "c64": "f64",
+        **dict.fromkeys(("f32", "f8e4m3", "f8e5m2", "f16", "c32"), "f32"),
+    }
     return next((peaks[name] for name in elements if name in peaks), None)
 
 
