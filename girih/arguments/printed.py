@@ -15,7 +15,7 @@ import numpy as np
 
 from girih.arguments.arrays import DTYPES
 from girih.diagnostics import plural
-from girih.ir.types import C32, F16, F32, F64, PARTS, Boolean, CoopMatrix, Number, Type
+from girih.ir.types import C32, EIGHT_BIT_FLOATS, F16, F32, F64, PARTS, Boolean, CoopMatrix, Number, Type
 
 PrintedNumber = bool | int | float | complex
 
@@ -31,7 +31,8 @@ def number_text(type: Number | Boolean, value: PrintedNumber) -> str:
         return str(np.complex64(value)) if type == C32 else str(complex(value))
     if not isinstance(value, float):
         return str(int(value.real))
-    if value != value or value in (np.inf, -np.inf) or type == F64:
+    # The numbers of eight bits are few: 448 is not to be seen as 450, which would be the shortest that means it.
+    if value != value or value in (np.inf, -np.inf) or type == F64 or type in EIGHT_BIT_FLOATS:
         return "nan" if value != value else repr(value)
     if type in (F16, F32):
         return repr(float(str(DTYPES[type].type(value))))

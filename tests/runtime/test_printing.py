@@ -105,6 +105,38 @@ def test_every_kind_of_line(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
             assert capsys.readouterr().out.splitlines() == wanted
 
 
+EIGHT_BITS = """
+func @eight_bits(%x: f8e4m3, %A: memref<f8e5m2x4>, %M: memref<f8e4m3x2x2>)
+        attributes {subgroup_size=8, work_group_size=[8,1]} {
+    %z = constant 0 : index
+    %n = constant 4 : index
+    %tiny = constant 0x1p-16 : f8e5m2
+    print "x", %x, %tiny
+    foreach (%i)=(%z),(%n) {
+        %a = load %A[%i] : f8e5m2
+        print "a", %a
+    }
+    parallel {
+        %m = cooperative_matrix_load %M[%z,%z] : coopmatrix<f8e4m3x2x2,matrix_a>
+        print "", %m
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_floats_of_eight_bits(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their digits are those that they have: 448 is not 450, though that is the shortest number that rounds to it."""
+    values = np.array([57344, -np.inf, np.nan, -0.0], ml_dtypes.float8_e5m2)
+    matrix = np.asfortranarray(np.array([[1.5, -448], [np.nan, 0.1015625]], ml_dtypes.float8_e4m3fn))
+    girih.loads(EIGHT_BITS, target=target)["eight_bits"](448.0, values, matrix)
+    assert capsys.readouterr().out.splitlines() == [
+        "(0,0,0): x 448.0 1.52587890625e-05",
+        *(f"(0,0,0) at ({i}): a {x}" for i, x in enumerate(("57344.0", "-inf", "nan", "-0.0"))),
+        "(0,0,0) subgroup 0: coopmatrix<f8e4m3x2x2,matrix_a> [[1.5, -448.0], [nan, 0.1015625]]",
+    ]
+
+
 MANY = """
 func @many(%n: i32, %A: memref<i32x?>) attributes {subgroup_size=8, work_group_size=[8,1]} {
     %x = group_id.x : index

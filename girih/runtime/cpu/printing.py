@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from girih.analysis.prints import HEADER_WORDS, MOST_LINES, PrintSite, prints_of, shown, words_of
 from girih.arguments.printed import PrintedLine, PrintedLines, PrintedNumber, PrintedValue, line_of
+from girih.arguments.scalars import DTYPES
 from girih.back.llvm.lower.launch.slots import PRINT_HEADER_BYTES
 from girih.ir.core import Function
-from girih.ir.types import F64, PARTS, Boolean, CoopMatrix, Number, Type
+from girih.ir.types import EIGHT_BIT_FLOATS, F64, PARTS, Boolean, CoopMatrix, Number, Type
 
 __all__ = ["PrintRecords"]
 
@@ -83,6 +84,8 @@ def _number(type: Number | Boolean, words: Iterator[int]) -> PrintedNumber:
 
 
 def _floating(type: Number, word: int) -> float:
-    """An f64, or what a narrower type is computed in: an f32 in the low 4 bytes."""
+    """An f64, what a narrower type is computed in, an f32 in the low 4 bytes, or the bits of a float of eight bits."""
+    if type in EIGHT_BIT_FLOATS:
+        return float(np.array(word & 0xFF, np.uint8).view(DTYPES[type]))
     found: float = struct.unpack_from("=d" if type == F64 else "=f", struct.pack("=q", word))[0]
     return found
