@@ -137,3 +137,35 @@ def test_a_kernel_that_cannot_be_cut_has_a_stack_of_its_own(monkeypatch: pytest.
         compiled((3, 1, 1), np.asfortranarray(a[:, :40]), b)
     monkeypatch.undo()
     assert ".body" not in lower(girih.parse(alive(20)).functions[0], TARGET).text
+
+
+def test_what_a_function_is_given_is_not_written_over_by_its_first_instructions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second region of a stretch needs arrays of which the first, that fills a tile, knows nothing."""
+    monkeypatch.setattr(stretches, "_LONG", 12)
+    monkeypatch.setattr(stretches, "_FULL", 10**6)
+    tile = "coopmatrix<f32x64x64,matrix_acc>"
+    text = f"""
+        func @f(%A: memref<f32x64x64>, %B: memref<f32x?x?>, %C: memref<f32x?x?>, %n: index)
+                attributes{{subgroup_size=8,work_group_size=[8,1]}} {{
+            %z = constant 0 : index
+            parallel {{
+                %a = cooperative_matrix_load %A[%z,%z] : coopmatrix<f32x64x64,matrix_a>
+                %b = cooperative_matrix_load %A[%z,%z] : coopmatrix<f32x64x64,matrix_b>
+                %c = constant 0.0 : {tile}
+                %d = cooperative_matrix_mul_add %a, %b, %c : {tile}
+                cooperative_matrix_store %d, %A[%z,%z]
+            }}
+            foreach (%i)=(%z),(%n) {{
+                %x = constant 2.5 : f32
+                store %x, %B[%i,%z]
+                store %x, %C[%i,%z]
+            }}
+            {"barrier " * 12}
+        }}"""
+    a, b, c = (np.zeros((64, columns), np.float32, order="F") for columns in (64, 2, 2))
+    # Sizes of zero would be found.
+    Compiled(girih.parse(text).functions[0])((1, 1, 1), a, b, c, 64)
+    assert np.array_equal(b, c)
+    assert (b == [2.5, 0]).all()

@@ -201,6 +201,8 @@ class _Stretch:
         self._from_outside = {outer.workspace.text: (outer.workspace, self._workspace)}
         """By the text that a value has outside: the value outside, and what it is here."""
         self._ops: list[Op] = []
+        # Until the end of the stretch, the most that was in use counts from here (`_value`).
+        self._most_before, outer.frame.most = outer.frame.most, outer.frame.used
         common = outer.common
         self._code = replace(
             outer,
@@ -237,6 +239,8 @@ class _Stretch:
                 last = last_reads.get(value)
                 if last is not None and last not in ops:
                     self._outer.env[value] = rewritten(self._code.env[value], lambda held: self._left(held, away))
+        frame = self._outer.frame
+        frame.most = max(frame.most, self._most_before)
         self._w.line("ret i1 false")
         self._w.finish()
         w = self._outer.w
@@ -264,6 +268,8 @@ class _Stretch:
         if held.text not in self._from_outside:
             homes, outer = self._homes, self._outer
             if held.text not in homes.offsets:
+                # It is written before the stretch begins: to bytes that no instruction of the stretch has used so far.
+                outer.frame.used = outer.frame.most
                 homes.offsets[held.text] = homes.keep(outer.w, outer.workspace, held)
             self._from_outside[held.text] = held, homes.read(self._w, self._workspace, held)
         return self._from_outside[held.text][1]
