@@ -7,6 +7,7 @@ from typing import Any
 
 from girih.ir.core import Dictionary, Entry, Region, RegionKind, Value
 from girih.ir.types import BOOL, I32, I64, INDEX, Boolean, CoopMatrix, Number, Type
+from tests.fuzz.copies import COPIES
 from tests.fuzz.generate import INTEGERS, MOVED, SCALAR_TYPES, Emitter, Generator
 from tests.fuzz.linear import LINEAR
 from tests.fuzz.matrices import MATRICES, of_subgroup, store_tile
@@ -33,6 +34,7 @@ def collective() -> list[tuple[Emitter, float]]:
         *WRITES,
         *LINEAR,
         *TENSORS,
+        *COPIES,
         (for_, 0.7),
         (if_, 0.7),
         (foreach, 1.5),

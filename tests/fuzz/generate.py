@@ -89,6 +89,8 @@ class Argument:
     strides: tuple[int, ...] = ()
     members: int = 0
     scalar: bool | int | float | complex | None = None
+    bind: Callable[[Array], object] | None = None
+    """What makes a tensor map of the array."""
 
     def array(self, source: np.random.Generator) -> Any:
         """The argument, the same for the same source."""
@@ -96,7 +98,8 @@ class Argument:
             return self.scalar
         if self.members:
             return [self._one(source) for _ in range(self.members)]
-        return self._one(source)
+        made = self._one(source)
+        return made if self.bind is None else self.bind(made)
 
     def _one(self, source: np.random.Generator) -> Array:
         assert self.memory is not None
@@ -228,7 +231,7 @@ class Generator:
             return self.constant(scope, type, self.literal(type))
         value = self.literal(type)
         interval = (value, value) if isinstance(value, int) and not isinstance(value, bool) else None
-        found = Tracked(self._parameter(type, Argument(type, scalar=value)), interval, abs(value))
+        found = Tracked(self.parameter(type, Argument(type, scalar=value)), interval, abs(value))
         self.everywhere(lambda s: s.numbers.append(found))
         return found
 
@@ -266,7 +269,8 @@ class Generator:
 
     # --- parameters ------------------------------------------------------------------------
 
-    def _parameter(self, type: Type, argument: Argument, attributes: Dictionary | None = None) -> Value:
+    def parameter(self, type: Type, argument: Argument, attributes: Dictionary | None = None) -> Value:
+        """A new parameter of the function."""
         value = Value(f"p{len(self.parameters)}", type)
         self.parameters.append(Parameter(value, attributes or Dictionary()))
         self.arguments.append(argument)
@@ -304,7 +308,7 @@ class Generator:
         type = MemRef(element, said, steps)
         held = Memory(f"p{len(self.parameters)}", element, writable, magnitude=INPUT_MAGNITUDE)
         promises = self._promises(element, whole, said)
-        value = self._parameter(type, Argument(type, held, whole, strides), promises)
+        value = self.parameter(type, Argument(type, held, whole, strides), promises)
         reference = Reference(value, held, whole, strides)
         if shared:
             reference = self._own_part(reference, sizes or shape)
@@ -361,7 +365,7 @@ class Generator:
         count = self.source.randint(1, 3)
         type = GroupType(MemRef(element, sizes, said), None if self.chance(0.3) else count)
         held = Memory(f"p{len(self.parameters)}", element, False, magnitude=INPUT_MAGNITUDE)
-        value = self._parameter(type, Argument(type, held, shape, strides, members=count))
+        value = self.parameter(type, Argument(type, held, shape, strides, members=count))
         reference = GroupReference(value, held, count, shape, strides)
         self.everywhere(lambda s: s.groups.append(reference))
         return reference

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.addressing import BoundTensorMap
 from girih.diagnostics import errors
 from girih.ir.core import Module
 from tests.fuzz.control import collective
@@ -76,12 +77,18 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return bool(np.array_equal(a.astype(np.float64), b.astype(np.float64), equal_nan=True))
 
 
+def _array(value: Any) -> NDArray[Any]:
+    """The array of an argument, behind its tensor map if it has one."""
+    found: NDArray[Any] = value.array if isinstance(value, BoundTensorMap) else value
+    return found
+
+
 def difference(built: Program, a: list[Any], b: list[Any], slack: float = 1.0) -> str | None:
     """How arguments after two launches differ; None where they do not."""
     for number, (argument, x, y) in enumerate(zip(built.arguments, a, b, strict=True)):
         if argument.memory is None:
             continue
-        pairs = zip(x, y, strict=True) if argument.members else [(x, y)]
+        pairs = zip(x, y, strict=True) if argument.members else [(_array(x), _array(y))]
         if not all(_close(argument, p, q, slack) for p, q in pairs):
             return f"%p{number} differs:\n{x}\n{y}"
     return None

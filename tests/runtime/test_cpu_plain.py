@@ -34,7 +34,7 @@ SAMPLE = (
     "add", "alloca", "associated", "atomic_add", "axpby", "barrier", "cooperative_matrix_apply",
     "cooperative_matrix_load", "cooperative_matrix_mul_add", "cooperative_matrix_store_tensor", "div", "expand", "for",
     "fuse", "gemm", "group_id", "load", "parallel", "shl", "size", "store", "subgroup_broadcast", "subgroup_reduce_add",
-    "subview", "tensor_layout_slice",
+    "subview", "tensor_copy_load", "tensor_layout_slice",
 )  # fmt: skip
 """Instructions with every kind of parameter, and between them every finding that compiled code makes."""
 
@@ -98,6 +98,8 @@ def arguments_of(function: Function, launch: vectors.Launch) -> Arguments:
 @pytest.mark.parametrize("mnemonic", [*(name for name in SAMPLE if name not in BIG), *long(BIG)])
 def test_run_vectors(mnemonic: str) -> None:
     for function, launch in vectors_of(mnemonic):
+        if launch.expected.findings and not launch.expected.findings - UNCHECKED:
+            continue  # what memory holds that nobody wrote is not the same twice
         x, y, z = (*launch.grid, 1, 1)[:3]
         found = same(both(function), (x, y, z), arguments_of(function, launch))
         if (mnemonic, function.name) not in UNSEEN:

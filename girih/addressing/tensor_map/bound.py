@@ -59,8 +59,8 @@ class BoundTensorMap:
     def memory(self, store: bool = False) -> NDArray[np.uint8]:
         """The bytes of the array from its first byte to the end of the tensor, in place; uint8 with one axis.
 
-        With `store` they reach to the end of what stores touch, and may be written where the array may be. Raises
-        `AddressingError` where that is past the end of the array's memory.
+        With `store` they reach to the end of what stores touch, the padding of the last row, and may be written where
+        the array may be. Raises `AddressingError` where that is past the end of the array that it is part of.
         """
         size, room = tensor_bytes(self.tensor_map, store), room_of(self.array)
         report = RuleReport("BoundTensorMap.memory")
@@ -81,7 +81,8 @@ def bound(given: TensorMap, array: object) -> BoundTensorMap:
         raise AssertionError
     _check_type(given, array, report)
     if _check_layout(given, array, report):
-        size, room = tensor_bytes(given), room_of(array)
+        whole = array.flags.c_contiguous or array.flags.f_contiguous
+        size, room = tensor_bytes(given), array.nbytes if whole else room_of(array)
         if size > room:
             message = f"the tensor reaches over {size} bytes, the array holds {room}"
             report.add(BOUND_SIZE, message, "pass the whole array, or describe a smaller tensor")
@@ -118,9 +119,7 @@ def _check_layout(given: TensorMap, array: NDArray[Any], report: RuleReport) -> 
 
 
 def room_of(array: NDArray[Any]) -> int:
-    """The bytes of an array without gaps; of another, those to the end of the array that it is part of."""
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        return array.nbytes
+    """The bytes from the first element of an array to the end of the array that it is part of."""
     owner: NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
