@@ -1,8 +1,9 @@
 """The generated parts of the pages of kernels: the text of the kernel, its picture, and its figures.
 
-A page has pairs of comments, `<!-- access -->`, `<!-- figures -->` and `<!-- text -->`, each up to `<!-- end -->`. The
-parts between them are written here: the picture of tools/kernel_pictures.py, tables from benchmarks/results/, and
-girih/kernels/NAME.tl, folded. tools/generate_docs.py writes the pages.
+A page has pairs of comments, `<!-- orders -->`, `<!-- access -->`, `<!-- figures -->` and `<!-- text -->`, each up to
+`<!-- end -->`. The parts between them are written here: words on row-major arrays, the picture of
+tools/kernel_pictures.py, tables from benchmarks/results/, and girih/kernels/NAME.tl, folded. tools/generate_docs.py
+writes the pages.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
-from girih.kernels.table import TABLE
+from girih.kernels.table import ROW_MAJOR, TABLE
 from tools.kernel_pictures import PICTURES
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PART = re.compile(r"<!-- (access|figures|text) -->\n.*?<!-- end -->", re.S)
+PART = re.compile(r"<!-- (orders|access|figures|text) -->\n.*?<!-- end -->", re.S)
 PEERS = {"numpy": "NumPy", "torch": "torch", "libxsmm": "libxsmm"}
 
 STANDARD = {
@@ -66,8 +68,15 @@ def pages() -> dict[str, str]:
 
 
 def _part_of(name: str) -> Callable[[re.Match[str]], str]:
-    makers = {"access": access, "figures": figures, "text": text}
+    makers = {"orders": orders, "access": access, "figures": figures, "text": text}
     return lambda part: "\n".join([f"<!-- {part[1]} -->", "", *makers[part[1]](name), "", "<!-- end -->"])
+
+
+def orders(name: str) -> Iterator[str]:
+    """The lines on what the kernel computes for row-major arrays."""
+    program = f'girih.load(girih.kernels.path("{name}"), order="C")'
+    words = f"Loaded with `{program}`, it takes NumPy's arrays as they are, axes in reverse order. {ROW_MAJOR[name]}"
+    yield from wrap(words, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def access(name: str) -> Iterator[str]:

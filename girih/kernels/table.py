@@ -259,6 +259,73 @@ TABLE: dict[str, LibraryEntry] = {
 }
 
 
+ROW_MAJOR: dict[str, str] = {
+    "ader_dg": (
+        "Arrays are 3 x P x P, elements x 3 x 9 x 9 and elements x 9 x P, and each matrix is stored as its transpose."
+    ),
+    "argmax": "A is rows x N: I[j] is where row A[j, :] has its largest element.",
+    "attention": (
+        "Q and O are heads x queries x headdim, K and V are key heads x keys x headdim: for each head h, O[h] "
+        "= softmax(scale Q[h] K[h]^T) V[h]."
+    ),
+    "axpby": "Vectors are the same in both orders.",
+    "blocked_interleaved": "A is M x N, a matrix of M rows one below the other.",
+    "cholesky": (
+        "Matrices are A[m], and their upper triangles are read and written: A[m] = U[m]^T U[m]. With `upper` "
+        "the lower ones are, as `np.linalg.cholesky` does: A[m] = L[m] L[m]^T."
+    ),
+    "convolution": ("X is N x H x W x C, F is R x S x C x K, and Y is N x P x Q x K: channels come last."),
+    "cross_entropy": "A and G are rows x classes, and T and L have an element for each row.",
+    "gemm": ("C := alpha op(B) op(A) + beta C: the left factor of a product is passed as B, the right one as A."),
+    "gemm_batched": (
+        "C[b] := alpha op(B[b]) op(A[b]) + beta C[b]: the left factors are passed as B, the right ones as A."
+    ),
+    "gemm_batched_group": (
+        "C_b := alpha op(B_b) op(A_b) + beta C_b: the left factors are passed as B, the right ones as A."
+    ),
+    "gemm_collective": (
+        "C := alpha op(B) op(A) + beta C: the left factor of a product is passed as B, the right one as A."
+    ),
+    "gemm_epilogue": (
+        "C := f(op(B) op(A) + bias) + R: the left factor, such as the activations of a layer, is passed as B, "
+        "the weights as A. A bias of rows has an element for each column of the array C."
+    ),
+    "gemm_mixed": "C := B A: the left factor is passed as B, the right one as A.",
+    "gemm_q4_0": (
+        "W is M x K / 32 blocks x 18 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
+        "W^T is N x M."
+    ),
+    "gemm_q8_0": (
+        "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
+        "W^T is N x M."
+    ),
+    "gemm_tall_skinny": ("C := alpha B A + beta C for a wide A with few rows: A is K x M, B is N x K, C is N x M."),
+    "gemv": ("y := alpha op(A)^T x + beta y: `transpose_a` is for the product of A itself with a vector."),
+    "gemv_q4_0": "W is M x K / 32 blocks x 18 bytes, as the transpose of what `quantize` gives.",
+    "gemv_q8_0": "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives.",
+    "ger": "C := alpha y x^T + beta C.",
+    "hadamard": "Vectors are the same in both orders.",
+    "histogram": "Vectors are the same in both orders.",
+    "inverse": "Matrices are A[m] and B[m], and B[m] is the inverse of A[m].",
+    "layernorm": "X and Y are rows x N: LayerNorm of each row.",
+    "lu": (
+        "Matrices are A[m] and F[m], and P is matrices x n. With `transpose` A[m] is factorized, P[m] "
+        "swapping its rows; without it, its transpose."
+    ),
+    "patches": "A is H x W x C, and P is patches x S x S x C, a patch being S rows of S pixels.",
+    "rms_norm": "X and Y are rows x N: RMSNorm of each row.",
+    "rotary": "X and Y are heads x places x size, C and S are places x size / 2.",
+    "scan": "Vectors are the same in both orders.",
+    "softmax": "A and B are rows x N: softmax of each row.",
+    "space_to_depth": "A is H x W x C, and B is H / 2 x W / 2 x 4 C: channels come last.",
+    "stencil": "U and V have the axes z, y, x; the stencil is the same along all of them.",
+    "top_k": "A is rows x N, V and I are rows x k: the k largest elements of each row.",
+    "transpose": "B := A^T, as in the other order.",
+    "transposed_load": "B := A^T, as in the other order.",
+}
+"""What each kernel computes where it is loaded with `order="C"`, and the last axis of an array is its first mode."""
+
+
 def entry(name: str) -> LibraryEntry:
     """The row of a kernel. Raises `KeyError` for a name that is not in the table."""
     if name not in TABLE:

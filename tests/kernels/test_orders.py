@@ -1,0 +1,153 @@
+"""Every kernel of the library computes the same from arrays of both orders of axes, and its page says what that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import girih
+from girih import kernels
+from girih.kernels.table import ROW_MAJOR, TABLE
+from tests.kernels.arrays import Array, random, zeros
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a kernel: its arguments, the sizes that its grid follows from, and what replaces definitions."""
+
+    arguments: Sequence[Any]
+    sizes: Sequence[int]
+    definitions: Mapping[str, object] = field(default_factory=dict)
+    function: str = ""
+
+
+def of(*shape: int, seed: int = 0, type_: str = "f32") -> Array:
+    return random(type_, *shape, seed=seed)
+
+
+def indices(*values: int, type_: type[np.integer[Any]] = np.int64) -> Array:
+    return np.array(values, type_)
+
+
+def blocks(format: str, *shape: int) -> Array:
+    """Blocks of weights, with modes in the order of the language."""
+    return kernels.quantize(of(*shape).astype(np.float32), format)
+
+
+def symmetric(n: int, count: int) -> Array:
+    a = of(n, n, count)
+    return np.asfortranarray(np.einsum("ikm,jkm->ijm", a, a) + np.eye(n, dtype=np.float32)[:, :, None])
+
+
+GEMM = Call((2.0, of(35, 20), of(20, 33), 1.0, of(35, 33)), (35, 33))
+INFO = zeros("i32", 5)
+
+CALLS: dict[str, Sequence[Call]] = {
+    "ader_dg": [Call((0.5, of(4, 4, 3), of(9, 9, 3, 2), of(4, 9, 2), of(4, 9, 2)), (2,), {"order": 2})],
+    "argmax": [Call((of(40, 3), indices(0, 0, 0)), (3,))],
+    "attention": [Call((of(16, 33, 2), of(16, 40, 1), of(16, 40, 1), of(16, 33, 2), 0.25), (33, 2), {"headdim": 16})],
+    "axpby": [Call((2.0, of(30), 1.0, of(30)), (30,))],
+    "blocked_interleaved": [
+        Call((of(8, 12), of(96)), (12,), function="pack_rows"),
+        Call((of(96), of(8, 12)), (12,), function="unpack_columns"),
+    ],
+    "cholesky": [
+        Call((symmetric(5, 5), of(5, 5, 5), INFO), (5,), {"n": 5}),
+        Call((symmetric(5, 5), of(5, 5, 5), INFO), (5,), {"n": 5, "upper": True}, "cholesky_small"),
+    ],
+    "convolution": [Call((1, of(2, 6, 7, 2), of(3, 2, 3, 3), of(3, 6, 7, 2)), (3, 6, 14), {"depth": 2})],
+    "cross_entropy": [
+        Call((of(40, 3), indices(3, -100, 39), of(3)), (3,)),
+        Call((of(40, 3), indices(3, -100, 39), of(3), of(40, 3)), (3,), function="cross_entropy_gradient"),
+    ],
+    "gemm": [GEMM],
+    "gemm_batched": [
+        Call((2.0, of(3, 5, 4), of(5, 2, 4), 1.0, of(3, 2, 4)), (4,), {"M": 3, "N": 2, "K": 5}, "gemm_batched_nn")
+    ],
+    "gemm_batched_group": [
+        Call((2.0, [of(3, 5), of(2, 4)], [of(5, 2), of(4, 6)], 1.0, [of(3, 2), of(2, 6)]), (2,)),
+    ],
+    "gemm_collective": [GEMM],
+    "gemm_epilogue": [
+        Call(
+            (of(35, 20), of(20, 33), of(35), of(35, 33), of(35, 33)),
+            (35, 33),
+            {"bias_of_rows": True, "silu": True, "residual": True},
+        ),
+    ],
+    "gemm_mixed": [Call((of(35, 20, type_="i8"), of(20, 33, type_="i8"), zeros("i32", 35, 33)), (35, 33))],
+    "gemm_q4_0": [Call((blocks("q4_0", 35, 64), of(64, 3), of(35, 3)), (35, 3))],
+    "gemm_q8_0": [Call((blocks("q8_0", 35, 64), of(64, 3), of(35, 3)), (35, 3))],
+    "gemm_tall_skinny": [Call((2.0, of(40, 5), of(5, 4), 1.0, of(40, 4)), (40,), {"N": 4, "K": 5})],
+    "gemv": [Call((2.0, of(35, 20), of(20), 1.0, of(35)), (35,))],
+    "gemv_q4_0": [Call((blocks("q4_0", 35, 64), of(64), of(35)), (35,))],
+    "gemv_q8_0": [Call((blocks("q8_0", 35, 64), of(64), of(35)), (35,))],
+    "ger": [Call((2.0, of(35), of(33), 1.0, of(35, 33)), (35, 33))],
+    "hadamard": [Call((2.0, of(30), of(30), 1.0, of(30)), (30,))],
+    "histogram": [Call((indices(1, 5, 5, 255, type_=np.int32), zeros("i32", 256)), (4,))],
+    "inverse": [Call((of(5, 5, 5), of(5, 5, 5), INFO), (5,), {"n": 5})],
+    "layernorm": [Call((of(40, 3), of(40), of(40), 1e-5, of(40, 3)), (3,))],
+    "lu": [
+        Call((of(5, 5, 5), of(5, 5, 5), zeros("i32", 5, 5), INFO), (5,), {"n": 5, "transpose": transpose})
+        for transpose in (False, True)
+    ],
+    "patches": [Call((of(3, 9, 17), of(3, 8, 8, 6)), (2,))],
+    "rms_norm": [Call((of(40, 3), of(40), 1e-5, of(40, 3)), (3,))],
+    "rotary": [Call((of(8, 17, 2), of(4, 17), of(4, 17), of(8, 17, 2)), (17, 2))],
+    "scan": [
+        Call((of(1500), of(2)), (1500,), function="scan_totals"),
+        Call((of(1500), of(2), of(1500)), (1500,)),
+    ],
+    "softmax": [Call((of(40, 3), of(40, 3)), (3,))],
+    "space_to_depth": [Call((of(3, 6, 8), of(12, 3, 4)), (4,))],
+    "stencil": [Call((of(5), of(41, 17, 10), of(33, 9, 2)), (33, 9, 2))],
+    "top_k": [Call((of(40, 3), of(3, 3), np.zeros((3, 3), np.int64, order="F")), (3,), {"k": 3})],
+    "transpose": [Call((of(35, 33), of(33, 35)), (35, 33))],
+    "transposed_load": [Call((of(35, 33), of(33, 35)), (35, 33))],
+}
+"""Small calls of each kernel, with sizes that have remainders."""
+
+
+def copied(argument: Any, order: str) -> Any:
+    """An argument for a kernel whose parameters have this order: where it is C, an ordinary array of the transpose."""
+    if isinstance(argument, list):
+        return [copied(member, order) for member in argument]
+    if not isinstance(argument, np.ndarray):
+        return argument
+    return argument.copy(order="F") if order == "F" else argument.T.copy(order="C")
+
+
+def arrays(arguments: Sequence[Any]) -> list[Array]:
+    """All arrays among arguments and in groups."""
+    members = [a if isinstance(a, list) else [a] for a in arguments]
+    return [array for group in members for array in group if isinstance(array, np.ndarray)]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_ordinary_arrays_give_the_transposes(name: str, target: str) -> None:
+    for call in CALLS[name]:
+        grid = kernels.grid_for(name, *call.sizes)
+        results = []
+        for order in ("F", "C"):
+            program = girih.load(kernels.path(name), definitions=call.definitions, order=order)
+            given = [copied(argument, order) for argument in call.arguments]
+            program[call.function or name][grid](*given)
+            results.append(arrays(given))
+        before = arrays(call.arguments)
+        assert any((a != b).any() for a, b in zip(results[0], before, strict=True)), "something is written"
+        for column_major, row_major in zip(*results, strict=True):
+            assert row_major.flags.c_contiguous
+            np.testing.assert_array_equal(row_major, column_major.T)
+
+
+@pytest.mark.interpreter
+def test_every_page_says_what_ordinary_arrays_mean(repository: Path) -> None:
+    assert set(ROW_MAJOR) == set(TABLE)
+    for name in TABLE:
+        page = (repository / "docs" / "kernels" / f"{name}.md").read_text(encoding="utf-8")
+        assert " ".join(ROW_MAJOR[name].split()) in " ".join(page.split())
