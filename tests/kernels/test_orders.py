@@ -13,6 +13,7 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import ROW_MAJOR, TABLE
+from tests.cases import long
 from tests.kernels.arrays import Array, random, zeros
 
 
@@ -128,8 +129,19 @@ def arrays(arguments: Sequence[Any]) -> list[Array]:
     return [array for group in members for array in group if isinstance(array, np.ndarray)]
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize("name", TABLE)
-def test_ordinary_arrays_give_the_transposes(name: str, target: str) -> None:
+def test_ordinary_arrays_give_the_transposes(name: str) -> None:
+    launch_in_both_orders(name)
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "gemm_batched_group", *long(TABLE)])
+def test_ordinary_arrays_give_the_transposes_wherever_kernels_run(name: str) -> None:
+    launch_in_both_orders(name)
+
+
+def launch_in_both_orders(name: str) -> None:
+    """Launch the calls of a kernel in both orders, and hold the results against each other."""
     for call in CALLS[name]:
         grid = kernels.grid_for(name, *call.sizes)
         results = []

@@ -8,7 +8,7 @@ import pytest
 import girih
 from girih import kernels
 from girih.kernels.table import EVERY, FLOATING
-from tests.cases import every_case
+from tests.cases import crossed, every_case
 from tests.kernels.arrays import DTYPES, EPSILON, Array, assert_product, assert_sum, number, random, wide, zeros
 
 LENGTHS = [0, 1, 7, 1023, 1024, 1025, 2500]
@@ -126,8 +126,7 @@ def test_whatever_an_implementation_chooses(seed: int) -> None:
     assert_product(c, y[:, None], x[None, :], 1, 1, a, 1, "f32")
 
 
-@pytest.mark.parametrize("type_", FLOATING)
-@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize(("type_", "interleaved"), crossed(FLOATING, [False, True]))
 def test_rotary(type_: str, interleaved: bool) -> None:
     """Pairs as complex numbers, times numbers on the unit circle; turned back, they are what they were."""
     summed = "f64" if type_ == "f64" else "f32"
