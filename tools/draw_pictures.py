@@ -63,16 +63,16 @@ def hierarchy() -> Picture:
 
 def orders() -> Picture:
     """An array of two rows in memory, and its modes in both orders."""
-    p = Picture(820, 300, 'An array of shape (2, 3) in memory, and the memrefs that it is with order="C" and "F"')
+    p = Picture(880, 300, 'An array of shape (2, 3) in memory, and the memrefs that it is with order="C" and "F"')
     names = [f"A[{i}, {j}]" for i in range(2) for j in range(3)]
-    p.text(24, 34, "A = np.zeros((2, 3)) in memory", look="bold")
+    p.text(24, 34, "A, a row-major array of shape (2, 3), in memory", look="bold")
     for k, name in enumerate(names):
         p.box(24 + 84 * k, 48, 76, 36, "bluish" if k < 3 else "greenish", "blue" if k < 3 else "green")
         p.text(62 + 84 * k, 71, name, look="mono small", anchor="middle")
     p.text(540, 71, "the last axis is contiguous", "soft", "small")
     panels = (
-        (24, 'order="C": %A is memref<f32x3x2>', "A", "mode 0, 3: axis 1", "mode 1, 2: axis 0"),
-        (424, 'order="F": pass A.T, %A is the same', "A.T", "mode 0, 3: axis 0 of A.T", "mode 1, 2: axis 1 of A.T"),
+        (24, 'order="C": %A is memref<f32x3x2>', "A", "mode 0, size 3: axis 1", "mode 1, size 2: axis 0"),
+        (424, 'order="F": pass A.T, %A is the same', "A.T", "mode 0, size 3: axis 0 of A.T", "mode 1, size 2: axis 1 of A.T"),
     )
     for left, title, passed, down, right in panels:
         p.text(left, 130, title, look="bold")

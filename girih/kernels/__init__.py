@@ -1,7 +1,7 @@
 """Ready-made kernels, as texts in the tensor language, and a function for each that loads it.
 
     gemm = girih.kernels.gemm(type="f16", transpose_b=True)
-    gemm[girih.kernels.grid_for("gemm", *C.shape)](1.0, A, B, 0.0, C)
+    gemm(1.0, A, B, 0.0, C)
 
 `girih.load(girih.kernels.path("attention"), definitions={"headdim": 128})` loads a text as any other. Importing this
 module imports neither NumPy nor the language.

@@ -49,7 +49,7 @@ def gemm(
     transpose_b: bool = False,
     target: str | None = None,
 ) -> Kernel:
-    """C := alpha op(A) op(B) + beta C with cooperative matrices: `kernel[grid](alpha, A, B, beta, C)`.
+    """C := alpha op(A) op(B) + beta C with cooperative matrices: `kernel(alpha, A, B, beta, C)`.
 
     op(A) is M x K, op(B) is K x N, C is M x N, of any size; op(X) is X or its transpose. A and B are of `type`, any
     number type; alpha, beta and C of `accumulator`, at least as wide (i32 for narrow integers and f32 for narrow
@@ -70,7 +70,7 @@ def gemm_epilogue(
     residual: bool = False,
     target: str | None = None,
 ) -> Kernel:
-    """C := f(op(A) op(B) + bias) + R with cooperative matrices: `kernel[grid](A, B, bias, R, C)`.
+    """C := f(op(A) op(B) + bias) + R with cooperative matrices: `kernel(A, B, bias, R, C)`.
 
     op(A) is M x K, op(B) is K x N, C and R are M x N, of a floating type; sums, bias and f are in f64 for f64, else in
     f32. `bias` is "rows" for a bias of M elements, "columns" for one of N. f, the `activation`, is "gelu", "gelu_tanh"
@@ -88,7 +88,7 @@ def gemm_epilogue(
 
 
 def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str | None = None) -> Kernel:
-    """C := A B with narrow factors and wide sums: `kernel[grid](A, B, C)`.
+    """C := A B with narrow factors and wide sums: `kernel(A, B, C)`.
 
     A is M x K and B is K x N, of `type`: i8, i16, f16 or bf16; C is M x N, of `accumulator`: i32 or i64 for integers,
     f32 for the others. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add".
@@ -100,7 +100,7 @@ def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str 
 def gemm_collective(
     *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str | None = None
 ) -> Kernel:
-    """C := alpha op(A) op(B) + beta C with the collective instruction: `kernel[grid](alpha, A, B, beta, C)`.
+    """C := alpha op(A) op(B) + beta C with the collective instruction: `kernel(alpha, A, B, beta, C)`.
 
     op(A) is M x K, op(B) is K x N, C is M x N, of any size and any number type; columns may lie apart. op(X) is X or
     its transpose. Grid: ceil(M / 128) x ceil(N / 128). 003 "GEMM".
@@ -118,7 +118,7 @@ def gemm_batched(
     transpose_b: bool = False,
     target: str | None = None,
 ) -> Kernel:
-    """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel[grid](alpha, A, B, beta, C)`.
+    """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel(alpha, A, B, beta, C)`.
 
     op(A_b) is m x k, op(B_b) is k x n, C_b is m x n, with sizes known to the compiler; b is the third mode of A, B and
     C, whose strides are free. Grid: the number of products. 003 "GEMM".
@@ -135,7 +135,7 @@ def gemm_batched(
 def gemm_batched_group(
     *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str | None = None
 ) -> Kernel:
-    """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel[grid](alpha, A, B, beta, C)`.
+    """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel(alpha, A, B, beta, C)`.
 
     A, B and C are lists of matrices, of any number type; each product has sizes of its own. Grid: the number of
     products. 003 "GEMM", "Group type".
@@ -144,7 +144,7 @@ def gemm_batched_group(
 
 
 def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str | None = None) -> Kernel:
-    """C := alpha A B + beta C for a tall A: `kernel[grid](alpha, A, B, beta, C)`.
+    """C := alpha A B + beta C for a tall A: `kernel(alpha, A, B, beta, C)`.
 
     A is M x k, B is k x n, C is M x n, of any number type; M is free, n and k are small and known to the compiler.
     Grid: ceil(M / 128). 003 "GEMM".
@@ -153,7 +153,7 @@ def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str | None = 
 
 
 def axpby(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """y := alpha x + beta y: `kernel[grid](alpha, x, beta, y)`.
+    """y := alpha x + beta y: `kernel(alpha, x, beta, y)`.
 
     x and y are vectors of one length and of any number type; their elements may lie apart. Grid: ceil(length / 1024).
     003 "Axpby".
@@ -162,7 +162,7 @@ def axpby(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def hadamard(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """z := alpha x * y + beta z, element by element: `kernel[grid](alpha, x, y, beta, z)`.
+    """z := alpha x * y + beta z, element by element: `kernel(alpha, x, y, beta, z)`.
 
     x, y and z are vectors of one length and of any number type; their elements may lie apart. Grid:
     ceil(length / 1024). 003 "Hadamard product".
@@ -171,7 +171,7 @@ def hadamard(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def ger(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """C := alpha x y^T + beta C: `kernel[grid](alpha, x, y, beta, C)`.
+    """C := alpha x y^T + beta C: `kernel(alpha, x, y, beta, C)`.
 
     x has M elements, y has N, C is M x N, of any number type. Grid: ceil(M / 64) x ceil(N / 64). 003 "GER".
     """
@@ -179,7 +179,7 @@ def ger(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def gemv(*, type: str = "f32", transpose_a: bool = False, target: str | None = None) -> Kernel:
-    """y := alpha op(A) x + beta y: `kernel[grid](alpha, A, x, beta, y)`.
+    """y := alpha op(A) x + beta y: `kernel(alpha, A, x, beta, y)`.
 
     op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 512).
     003 "GEMV".
@@ -188,7 +188,7 @@ def gemv(*, type: str = "f32", transpose_a: bool = False, target: str | None = N
 
 
 def gemv_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """y := W x with 4-bit weights in blocks of 32: `kernel[grid](W, x, y)`.
+    """y := W x with 4-bit weights in blocks of 32: `kernel(W, x, y)`.
 
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
@@ -197,7 +197,7 @@ def gemv_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def gemv_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """y := W x with 8-bit weights in blocks of 32: `kernel[grid](W, x, y)`.
+    """y := W x with 8-bit weights in blocks of 32: `kernel(W, x, y)`.
 
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
@@ -206,7 +206,7 @@ def gemv_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def gemm_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """C := W X with 4-bit weights in blocks of 32: `kernel[grid](W, X, C)`.
+    """C := W X with 4-bit weights in blocks of 32: `kernel(W, X, C)`.
 
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
     a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
@@ -215,7 +215,7 @@ def gemm_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def gemm_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """C := W X with 8-bit weights in blocks of 32: `kernel[grid](W, X, C)`.
+    """C := W X with 8-bit weights in blocks of 32: `kernel(W, X, C)`.
 
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
     a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
@@ -224,7 +224,7 @@ def gemm_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def softmax(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """B[:, j] = softmax(A[:, j]): `kernel[grid](A, B)`.
+    """B[:, j] = softmax(A[:, j]): `kernel(A, B)`.
 
     A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
     gives zeros.
@@ -233,7 +233,7 @@ def softmax(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def layernorm(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """Y[:, j] = gamma (X[:, j] - mean) / sqrt(variance + epsilon) + beta: `kernel[grid](X, gamma, beta, epsilon, Y)`.
+    """Y[:, j] = gamma (X[:, j] - mean) / sqrt(variance + epsilon) + beta: `kernel(X, gamma, beta, epsilon, Y)`.
 
     X and Y are N x columns, gamma and beta have N elements, of a floating type; epsilon and sums are f64 for f64, else
     f32. Grid: columns.
@@ -242,7 +242,7 @@ def layernorm(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def rms_norm(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """Y[:, j] = gamma X[:, j] / sqrt(mean of squares + epsilon): `kernel[grid](X, gamma, epsilon, Y)`.
+    """Y[:, j] = gamma X[:, j] / sqrt(mean of squares + epsilon): `kernel(X, gamma, epsilon, Y)`.
 
     X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
     columns.
@@ -251,7 +251,7 @@ def rms_norm(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def argmax(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """I[j] = the first i with the largest A[i, j]: `kernel[grid](A, I)`.
+    """I[j] = the first i with the largest A[i, j]: `kernel(A, I)`.
 
     A is N x columns, of an integer or floating type; I has `columns` elements of i64. Grid: columns. NaN is passed
     over; a column without a number gives -1.
@@ -260,7 +260,7 @@ def argmax(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def top_k(*, k: int, type: str = "f32", target: str | None = None) -> Kernel:
-    """V[r, j] = A[I[r, j], j], the r-th largest element of A[:, j]: `kernel[grid](A, V, I)`.
+    """V[r, j] = A[I[r, j], j], the r-th largest element of A[:, j]: `kernel(A, V, I)`.
 
     A is N x columns, of an integer or floating type, V is k x columns of that type, and I k x columns of i64. Of equal
     elements the one with the lowest index comes first. NaN is passed over; where a column has fewer than k numbers, the
@@ -272,7 +272,7 @@ def top_k(*, k: int, type: str = "f32", target: str | None = None) -> Kernel:
 def cross_entropy(
     *, type: str = "f32", index: str = "i64", ignore_index: int = -100, target: str | None = None
 ) -> tuple[Kernel, Kernel]:
-    """L[j] = log(sum of exp(A[:, j])) - A[T[j], j] and its gradient: `loss[grid](A, T, L)`, `grad[grid](A, T, S, G)`.
+    """L[j] = log(sum of exp(A[:, j])) - A[T[j], j] and its gradient: `loss(A, T, L)`, `grad(A, T, S, G)`.
 
     A and G are classes x columns, of a floating type. T has the classes of the columns, of type `index`, L the losses,
     and S what the gradient of each is multiplied by; L and S are f64 for f64, else f32. A column whose class is
@@ -285,7 +285,7 @@ def cross_entropy(
 
 
 def rotary(*, type: str = "f32", interleaved: bool = False, target: str | None = None) -> Kernel:
-    """Y := X with pairs of elements turned by angles of their places: `kernel[grid](X, C, S, Y)`.
+    """Y := X with pairs of elements turned by angles of their places: `kernel(X, C, S, Y)`.
 
     X and Y are size x places x heads, of a floating type, size being even; C and S are size / 2 x places, cosines and
     sines, f64 for f64, else f32. Pair i is (X[i], X[i + size / 2]), or (X[2 i], X[2 i + 1]) where `interleaved`. Y may
@@ -296,7 +296,7 @@ def rotary(*, type: str = "f32", interleaved: bool = False, target: str | None =
 
 
 def inverse(*, n: int, type: str = "f32", target: str | None = None) -> Kernel:
-    """B_m := A_m^-1 for all m, with partial pivoting: `kernel[grid](A, B, I)`.
+    """B_m := A_m^-1 for all m, with partial pivoting: `kernel(A, B, I)`.
 
     A and B are n x n x matrices, of f32 or f64, n up to 64; B may be A. I has an i32 for each matrix: 0, or for a
     singular one the number, counted from 1, of the first column without a pivot. Grid: matrices.
@@ -305,7 +305,7 @@ def inverse(*, n: int, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def cholesky(*, n: int, type: str = "f32", upper: bool = False, target: str | None = None) -> Kernel:
-    """A_m = L_m L_m^T for all m: `kernel[grid](A, L, I)`, which has a work-item for each row, or for each small matrix.
+    """A_m = L_m L_m^T for all m: `kernel(A, L, I)`, which has a work-item for each row, or for each small matrix.
 
     A and L are n x n x matrices, of f32 or f64, n up to 64; L may be A. Of A the elements on and below the diagonal are
     read, and L has zeros above it; with `upper` it is the other way round, and L is U with A = U^T U. I has an i32 for
@@ -317,7 +317,7 @@ def cholesky(*, n: int, type: str = "f32", upper: bool = False, target: str | No
 
 
 def lu(*, n: int, type: str = "f32", transpose: bool = False, target: str | None = None) -> Kernel:
-    """P_m A_m = L_m U_m for all m, with partial pivoting: `kernel[grid](A, F, P, I)`.
+    """P_m A_m = L_m U_m for all m, with partial pivoting: `kernel(A, F, P, I)`.
 
     A and F are n x n x matrices, of f32 or f64, n up to 64; F may be A. U is on and above the diagonal of F, L without
     its ones below it. P is n x matrices, of i32: step k swapped the rows k and P[k]. I has an i32 for each matrix: 0,
@@ -330,7 +330,7 @@ def lu(*, n: int, type: str = "f32", transpose: bool = False, target: str | None
 def attention(
     *, headdim: int, type: str = "f32", causal: bool = False, fast: bool = False, target: str | None = None
 ) -> Kernel:
-    """O = softmax(scale Q^T K) V for each head: `kernel[grid](Q, K, V, O, scale)`.
+    """O = softmax(scale Q^T K) V for each head: `kernel(Q, K, V, O, scale)`.
 
     Q and O are headdim x queries x heads, K and V are headdim x keys x key heads, of f16, bf16 or f32; scale is f32.
     heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a
@@ -340,7 +340,7 @@ def attention(
 
 
 def ader_dg(*, order: int, type: str = "f32", target: str | None = None) -> Kernel:
-    """I = sum of dt^(n+1) / (n+1)! D_n, D_0 = Q, D_(n+1) = sum of K_d D_n A_d: `kernel[grid](dt, K, A, Q, I)`.
+    """I = sum of dt^(n+1) / (n+1)! D_n, D_0 = Q, D_(n+1) = sum of K_d D_n A_d: `kernel(dt, K, A, Q, I)`.
 
     With P = order (order + 1) (order + 2) / 6 basis functions, K is P x P x 3, A is 9 x 9 x 3 x elements, Q and I are
     P x 9 x elements, of f32 or f64; order is 2 to 7, n goes from 0 to order - 1 and d from 0 to 2. Grid: elements.
@@ -350,7 +350,7 @@ def ader_dg(*, order: int, type: str = "f32", target: str | None = None) -> Kern
 
 
 def stencil(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """The sum of second derivatives along three modes, of order 8: `kernel[grid](W, U, V)`.
+    """The sum of second derivatives along three modes, of order 8: `kernel(W, U, V)`.
 
     W has 5 weights, U is (nx + 8) x (ny + 8) x (nz + 8), V is nx x ny x nz, of f32 or f64. Grid:
     ceil(nx / 32) x ceil(ny / 8) x nz.
@@ -359,7 +359,7 @@ def stencil(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def histogram(*, bins: int = 256, type: str = "i32", target: str | None = None) -> Kernel:
-    """H[b] := H[b] + number of elements of X that are b: `kernel[grid](X, H)`.
+    """H[b] := H[b] + number of elements of X that are b: `kernel(X, H)`.
 
     X is a vector of an integer type, H has `bins` elements of i32; what is not in 0..bins-1 is not counted. Grid:
     ceil(length / 4096). 003 "Atomic update".
@@ -368,7 +368,7 @@ def histogram(*, bins: int = 256, type: str = "i32", target: str | None = None) 
 
 
 def scan(*, type: str = "f32", target: str | None = None) -> tuple[Kernel, Kernel]:
-    """Y[i] := X[0] + ... + X[i] in two kernels: `totals[grid](X, T)`, then `scan[grid](X, T, Y)`.
+    """Y[i] := X[0] + ... + X[i] in two kernels: `totals(X, T)`, then `scan(X, T, Y)`.
 
     X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
     ceil(length / 1024).
@@ -378,7 +378,7 @@ def scan(*, type: str = "f32", target: str | None = None) -> tuple[Kernel, Kerne
 
 
 def transpose(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """B := A^T through local memory: `kernel[grid](A, B)`.
+    """B := A^T through local memory: `kernel(A, B)`.
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32).
     """
@@ -386,7 +386,7 @@ def transpose(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def transposed_load(*, type: str = "f32", target: str | None = None) -> Kernel:
-    """B := A^T through a view that swaps dimensions: `kernel[grid](A, B)`.
+    """B := A^T through a view that swaps dimensions: `kernel(A, B)`.
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32). 000 "OpTypeTensorViewNV".
     """
@@ -394,7 +394,7 @@ def transposed_load(*, type: str = "f32", target: str | None = None) -> Kernel:
 
 
 def space_to_depth(*, channels: int = 3, type: str = "f32", target: str | None = None) -> Kernel:
-    """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy] for C channels: `kernel[grid](A, B)`.
+    """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy] for C channels: `kernel(A, B)`.
 
     A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of i8, i16 or a floating type; C is up to 256. Grid:
     H / 2. 000 "OpTypeTensorViewNV".
@@ -405,7 +405,7 @@ def space_to_depth(*, channels: int = 3, type: str = "f32", target: str | None =
 def patches(
     *, channels: int = 3, size: int = 8, padding: str = "zero", type: str = "f32", target: str | None = None
 ) -> Kernel:
-    """P[c, dx, dy, x + y ceil(W / S)] = A[c, S x + dx, S y + dy], S being the size: `kernel[grid](A, P)`.
+    """P[c, dx, dy, x + y ceil(W / S)] = A[c, S x + dx, S y + dy], S being the size: `kernel(A, P)`.
 
     A is channels x W x H, P is channels x S x S x ceil(W / S) ceil(H / S), of i8, i16 or a floating type; channels is
     up to 64, S up to 32. What is outside of A is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror".
@@ -426,7 +426,7 @@ def convolution(
     target: str | None = None,
 ) -> Kernel:
     """Y[k, q, p, n] = sum over c, s, r of F[k, c, s, r] X[c, q U + s D - pad, p U + r D - pad, n], with stride U and
-    dilation D: `kernel[grid](pad, X, F, Y)`.
+    dilation D: `kernel(pad, X, F, Y)`.
 
     X is C x W x H x N, F is K x C x S x R, both of `type`: i8, i16 or a floating type; Y is K x Q x P x N, of
     `accumulator` (i32 for integers, f64 for f64, else f32 if left out), with Q = floor((W + 2 pad - D (S - 1) - 1) / U)
@@ -442,7 +442,7 @@ def convolution(
 def blocked_interleaved(
     *, order: str = "row", stride: int = 1, type: str = "f32", target: str | None = None
 ) -> tuple[Kernel, Kernel]:
-    """A row-major matrix to interleaved blocks and back, two kernels: `pack[grid](A, B)` and `unpack[grid](B, A)`.
+    """A row-major matrix to interleaved blocks and back, two kernels: `pack(A, B)` and `unpack(B, A)`.
 
     A is N x M, M rows side by side, B has M N elements, of i8, i32 or a floating type. The blocks, of 4 rows of 16
     bytes, come by `order`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. In row order M is a

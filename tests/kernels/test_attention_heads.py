@@ -37,7 +37,7 @@ def test_shared_heads(causal: bool, sizes: tuple[int, int, int, int, int], type_
     k, v = (random(type_, headdim, keys, key_heads, seed=seed) for seed in (1, 2))
     kernel = kernels.attention(type=type_, headdim=headdim, causal=causal)
     scale = headdim**-0.5
-    kernel[kernels.grid_for("attention", queries, heads)](q, k, v, o, scale)
+    kernel(q, k, v, o, scale)
     # A native exponential function is right to 2^-10, in the weights and in their sum; weights and result are rounded
     # to the type. All of it is relative to the largest value.
     tolerance = (2 * 2.0**-10 + 2 * EPSILON[type_]) * float(abs(wide(v)).max())
@@ -62,7 +62,7 @@ def test_no_heads_and_no_queries() -> None:
     for queries, heads in ((0, 2), (3, 0)):
         o = zeros("f32", 8, queries, heads)
         q, k = zeros("f32", 8, queries, heads), random("f32", 8, 5, max(heads, 1))
-        kernels.attention(headdim=8)[kernels.grid_for("attention", queries, heads)](q, k, k, o, 1.0)
+        kernels.attention(headdim=8)(q, k, k, o, 1.0)
         assert o.shape == (8, queries, heads)
 
 

@@ -22,7 +22,7 @@ def top_k(a: Array, type_: str, k: int, choices: girih.Choices | None = None) ->
     v, i = np.full((k, columns), 3, a.dtype, order="F"), np.full((k, columns), 7, np.int64, order="F")
     kernel = kernels.top_k(type=type_, k=k).options(choices=choices)
     fresh = (lambda array: array) if choices is None else girih.uninitialized
-    kernel[kernels.grid_for("top_k", columns)](a, fresh(v), fresh(i))
+    kernel(a, fresh(v), fresh(i))
     return v, i
 
 

@@ -20,7 +20,7 @@ LENGTHS = [1, 31, 32, 1023, 1024, 1025, 5003]
 def test_transpose(type_: str, size: tuple[int, int]) -> None:
     m, n = size
     a, b = random(type_, m, n), zeros(type_, n, m)
-    kernels.transpose(type=type_)[kernels.grid_for("transpose", m, n)](a, b)
+    kernels.transpose(type=type_)(a, b)
     np.testing.assert_array_equal(b, a.T)
 
 
@@ -54,7 +54,7 @@ def stencil(weights: Array, u: Array) -> Array:
 )
 def test_stencil(type_: str, shape: tuple[int, int, int]) -> None:
     w, u, v = WEIGHTS.astype(DTYPES[type_]), random(type_, *(n + 8 for n in shape)), zeros(type_, *shape)
-    kernels.stencil(type=type_)[kernels.grid_for("stencil", *shape)](w, u, v)
+    kernels.stencil(type=type_)(w, u, v)
     expected = stencil(wide(w), u)
     # 25 terms, each rounded a few times, of a magnitude below the sum of weights (about 20) times five.
     np.testing.assert_allclose(v, expected, atol=30 * 100 * EPSILON[type_])
@@ -84,7 +84,7 @@ def test_histogram(size: tuple[int, int], type_: str) -> None:
     length, bins = size
     x = np.random.default_rng(length).integers(-20, 127, length).astype(DTYPES[type_])
     h = np.arange(bins, dtype=np.int32)
-    kernels.histogram(type=type_, bins=bins)[kernels.grid_for("histogram", length)](x, h)
+    kernels.histogram(type=type_, bins=bins)(x, h)
     expected = np.bincount(x[(x >= 0) & (x < bins)], minlength=bins) + np.arange(bins)
     np.testing.assert_array_equal(h, expected)
 

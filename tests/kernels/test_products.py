@@ -50,7 +50,7 @@ def test_sizes(
     old = c.copy()
     load = kernels.gemm if name == "gemm" else kernels.gemm_collective
     kernel = load(transpose_a=transpose[0], transpose_b=transpose[1])
-    kernel[kernels.grid_for(name, m, n)](alpha, turned(a, transpose[0]), turned(b, transpose[1]), beta, c)
+    kernel(alpha, turned(a, transpose[0]), turned(b, transpose[1]), beta, c)
     assert_product(c, a, b, alpha, beta, old, k, "f32")
 
 
@@ -97,7 +97,7 @@ def test_complex_factors() -> None:
 def test_empty_results(name: str, m: int, n: int, k: int) -> None:
     load = kernels.gemm if name == "gemm" else kernels.gemm_collective
     c = zeros("f32", m, n)
-    load()[kernels.grid_for(name, m, n)](1.0, zeros("f32", m, k), zeros("f32", k, n), 1.0, c)
+    load()(1.0, zeros("f32", m, k), zeros("f32", k, n), 1.0, c)
     assert c.shape == (m, n)
 
 
@@ -110,16 +110,16 @@ def test_empty_sums(name: str, beta: float, transpose: tuple[bool, bool]) -> Non
     c = random("f32", 5, 66)
     old = c.copy()
     kernel = load(transpose_a=transpose[0], transpose_b=transpose[1])
-    kernel[kernels.grid_for(name, 5, 66)](2.0, a, b, beta, c)
+    kernel(2.0, a, b, beta, c)
     np.testing.assert_array_equal(c, beta * old)
 
 
 def test_beta_zero_does_not_read() -> None:
     """What was never written may be overwritten; a run of 0 * NaN would show as well."""
     a, b = random("f32", 40, 7), random("f32", 7, 40, seed=1)
-    for name, kernel in (("gemm", kernels.gemm()), ("gemm_collective", kernels.gemm_collective())):
+    for kernel in (kernels.gemm(), kernels.gemm_collective()):
         c = np.full((40, 40), np.nan, np.float32, order="F")
-        kernel[kernels.grid_for(name, 40, 40)](1.0, a, b, 0.0, girih.uninitialized(c))
+        kernel(1.0, a, b, 0.0, girih.uninitialized(c))
         assert_product(c, a, b, 1, 0, c, 7, "f32")
     for transpose in TRANSPOSED:
         turn_a, turn_b = transpose
@@ -178,7 +178,7 @@ def test_mixed_precision(types: tuple[str, str], size: tuple[int, int, int]) -> 
     (type_, accumulator), (m, n, k) = types, size
     a, b = random(type_, m, k), random(type_, k, n, seed=1)
     c = random(accumulator, m, n)
-    kernels.gemm_mixed(type=type_, accumulator=accumulator)[kernels.grid_for("gemm_mixed", m, n)](a, b, c)
+    kernels.gemm_mixed(type=type_, accumulator=accumulator)(a, b, c)
     assert_product(c, a, b, 1, 0, c, k, accumulator)
 
 
@@ -200,7 +200,7 @@ def test_batches_along_a_mode(type_: str, transpose: tuple[bool, bool]) -> None:
     b = random(type_, 9, 8, count, seed=1)[: b_shape[0], : b_shape[1]]
     c = random(type_, m, n, count, seed=2)
     old = c.copy()
-    kernel[kernels.grid_for("gemm_batched", count)](number(type_, 3), a, b, number(type_, -1), c)
+    kernel(number(type_, 3), a, b, number(type_, -1), c)
     for index in range(count):
         a_now = a[:, :, index].T if transpose[0] else a[:, :, index]
         b_now = b[:, :, index].T if transpose[1] else b[:, :, index]
@@ -232,7 +232,7 @@ def test_tall_and_skinny(type_: str, case: tuple[int, int, int]) -> None:
     a, b, c = random(type_, m, k), random(type_, k, n, seed=1), random(type_, m, n, seed=2)
     old = c.copy()
     kernel = kernels.gemm_tall_skinny(n=n, k=k, type=type_)
-    kernel[kernels.grid_for("gemm_tall_skinny", m)](number(type_, alpha), a, b, number(type_, beta), c)
+    kernel(number(type_, alpha), a, b, number(type_, beta), c)
     assert_product(c, a, b, alpha, beta, old, k, type_)
 
 
@@ -264,10 +264,10 @@ def test_gemm_epilogue(bias: str | None, residual: bool, activation: str | None,
                 expected = np.vectorize(ACTIVATED[activation])(total) + (wide(c) if residual else 0)
                 magnitude = abs(wide(a)) @ abs(wide(b)) + abs(added) + abs(wide(c))
                 if residual:
-                    kernel[kernels.grid_for("gemm_epilogue", m, n)](a, b, ends, c, c)
+                    kernel(a, b, ends, c, c)
                 else:
                     c[...] = np.nan
-                    kernel[kernels.grid_for("gemm_epilogue", m, n)](a, b, ends, None, c)
+                    kernel(a, b, ends, None, c)
                 # No activation is steeper than 1.2; its own roundings are of numbers below the sum of magnitudes.
                 bound = EPSILON[type_] * abs(expected) + (2 * k + 40) * EPSILON[summed] * (1 + np.nan_to_num(magnitude))
                 assert (abs(wide(c) - expected) <= bound).all()

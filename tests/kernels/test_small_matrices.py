@@ -30,7 +30,7 @@ def inverse(a: Array, out: Array | None = None) -> tuple[Array, list[int]]:
     """The inverses that the kernel computes, and what it says of each matrix."""
     type_ = {np.float32: "f32", np.float64: "f64"}[a.dtype.type]
     b, info = np.full_like(a, 7) if out is None else out, np.full(a.shape[2], 7, np.int32)
-    kernels.inverse(n=a.shape[0], type=type_)[kernels.grid_for("inverse", a.shape[2])](a, b, info)
+    kernels.inverse(n=a.shape[0], type=type_)(a, b, info)
     return b, info.tolist()
 
 
@@ -110,7 +110,7 @@ def lu(a: Array, *, transpose: bool = False, out: Array | None = None) -> tuple[
     n, count = a.shape[0], a.shape[2]
     f = np.full_like(a, 7) if out is None else out
     swaps, info = np.full((n, count), 7, np.int32, order="F"), np.full(count, 7, np.int32)
-    kernels.lu(n=n, type=type_, transpose=transpose)[kernels.grid_for("lu", count)](a, f, swaps, info)
+    kernels.lu(n=n, type=type_, transpose=transpose)(a, f, swaps, info)
     return f, swaps, info.tolist()
 
 
@@ -210,7 +210,7 @@ def cholesky(a: Array, *, upper: bool = False, out: Array | None = None) -> tupl
     """The factors that the kernel computes, and what it says of each matrix."""
     type_ = {np.float32: "f32", np.float64: "f64"}[a.dtype.type]
     factor, info = np.full_like(a, 7) if out is None else out, np.full(a.shape[2], 7, np.int32)
-    kernels.cholesky(n=a.shape[0], type=type_, upper=upper)[kernels.grid_for("cholesky", a.shape[2])](a, factor, info)
+    kernels.cholesky(n=a.shape[0], type=type_, upper=upper)(a, factor, info)
     return factor, info.tolist()
 
 
