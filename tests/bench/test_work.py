@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 import pytest
 
 from girih.bench.measuring.context import Array, MeasuringContext, MissingPeerError, find_peers
 from girih.bench.measuring.work import Peer, Work, WrongResultError, compare, measure, verify
+from girih.bench.peers import libxsmm
 
 QUICK = MeasuringContext(quick=True, peers={"numpy": np})
 EXPECTED: Array = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -61,9 +66,16 @@ def test_checks_and_ratios_become_figures() -> None:
 
 
 def test_a_missing_peer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from girih.bench.peers import libxsmm
-
+    """A module stands for torch, whose import takes seconds where it is installed."""
+    threads: list[int] = []
+    torch: Any = ModuleType("torch")
+    torch.set_num_threads, torch.set_grad_enabled = threads.append, lambda _: None
+    monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(libxsmm, "find", lambda: None)
-    assert "libxsmm" not in find_peers((), 1)
+    assert set(find_peers((), 3)) == {"numpy", "torch"}
+    assert threads == [3]
     with pytest.raises(MissingPeerError, match="there is no libxsmm to compare with; install"):
         find_peers(("libxsmm",), 1)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingPeerError, match="there is no torch to compare with; install"):
+        find_peers(("torch",), 1)
