@@ -17,6 +17,9 @@ help: ## list the targets
 demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and what a broken kernel is told
 	@$(RUN) examples/demo.py
 
+# Without .pyc files each process of the tests, of which there are hundreds, would compile girih and the tests again.
+test test-long: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
