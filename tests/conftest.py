@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("girih", deadline=None)
 settings.load_profile("girih")
 
-UNMEASURED = ("tests/fuzz/", "tests/kernels/", "tests/programs/", "tests/test_docs.py")
+UNMEASURED = ("tests/fuzz/", "tests/kernels/", "tests/programs/", "tests/test_docs.py", "tests/test_layers.py")
 """Tests that are not measured: they run whole kernels, examples and random programs by the thousand, and tracing makes
 that up to three times slower. Which lines are tested is for the tests to say that are meant for those lines."""
 
@@ -41,9 +42,36 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "unmeasured: coverage does not trace it, as it repeats what other tests reach")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Of collecting only imports of test modules are traced, which import girih."""
+    session.config.stash[TRACER] = tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makemodule(parent: pytest.Collector) -> Generator[None, Any, object]:
+    """A test module is imported here, and not when pytest first looks into it."""
+    module = yield
+    sys.settrace(parent.config.stash[TRACER])
+    try:
+        # An import that fails is tried again, and reported, where pytest looks into the module.
+        with suppress(Exception, pytest.Collector.CollectError):
+            _ = module.obj
+    finally:
+        sys.settrace(None)
+    return module
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     """Between tests nothing is traced: pytest and its plugins call more functions than most tests do."""
+    # What collecting left stays to the end: looking through it takes longer than a test.
+    gc.freeze()
     session.config.stash[TRACER] = tracer = sys.gettrace()
     sys.settrace(None)
     try:
