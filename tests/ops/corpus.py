@@ -68,11 +68,6 @@ class File:
         """The run vectors."""
         return list(_vectors(self.text))
 
-    @property
-    def functions_run(self) -> set[str]:
-        """The names of the functions that a vector runs."""
-        return {match.group() for _, text in self.vectors if (match := _FUNCTION.match(text))}
-
 
 def folders() -> list[Path]:
     """The folders of the corpus."""
@@ -90,6 +85,24 @@ def read(path: Path) -> File:
     text = path.read_text(encoding="utf-8")
     module, diagnostics = analyze(Source(text, str(path.relative_to(FOLDER))))
     return File(path, text, module, tuple(diagnostics))
+
+
+@cache
+def functions_run(path: Path) -> set[str]:
+    """The names of the functions that a vector of a file runs, read from its text alone."""
+    return {_function(text) for _, text in _vectors(path.read_text(encoding="utf-8"))}
+
+
+@cache
+def functions_that_find(path: Path) -> set[str]:
+    """Those of which a vector finds something."""
+    every = _vectors(path.read_text(encoding="utf-8"))
+    return {_function(text) for _, text in every if (side := _RIGHT_SIDE.search(text)) and side[1] == "finds"}
+
+
+def _function(vector: str) -> str:
+    match = _FUNCTION.match(vector)
+    return match.group() if match else ""
 
 
 def _marks(text: str) -> Iterator[Problem]:

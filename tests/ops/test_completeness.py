@@ -55,7 +55,7 @@ def test_run_vectors() -> None:
             with case(mnemonic):
                 file = corpus.read(corpus.FOLDER / mnemonic / "run.tl")
                 assert file.vectors
-                assert mnemonic in used(file, file.functions_run)
+                assert mnemonic in used(file, corpus.functions_run(file.path))
 
 
 def test_accepted_programs_of_what_is_no_instruction() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import girih
-from girih.api import Kernel, Program
+from girih.api import Kernel, compile_module
 from girih.diagnostics import errors, render_all
+from girih.ir.core import Module
 from tests.cases import every_case
 from tests.ops import corpus, vectors
 
@@ -40,6 +40,7 @@ class Executor:
 
     `finds` says whether there are findings at all, `unchecked` which are never made, and `restores` whether arrays are
     as before the launch after a finding. One that does again what another one did is not `measured` for coverage.
+    `finding` says which functions it runs: those of which a vector finds something, the others, or, as None, all.
     """
 
     run: Run
@@ -47,21 +48,28 @@ class Executor:
     unchecked: frozenset[str] = frozenset()
     restores: bool = True
     measured: bool = True
+    finding: bool | None = None
+
+    def functions(self, path: Path) -> set[str]:
+        """The functions of a file that it runs."""
+        every, finding = corpus.functions_run(path), corpus.functions_that_find(path)
+        return every if self.finding is None else finding if self.finding else every - finding
 
 
 @cache
-def program(path: Path, target: str, checks: str = "bounds") -> Program:
-    """A file of the corpus, compiled for a target."""
-    name = str(path.relative_to(corpus.FOLDER))
-    return girih.loads(corpus.read(path).text, target=target, filename=name, checks=checks)
+def kernel(path: Path, name: str, target: str, checks: str = "bounds") -> Kernel:
+    """A function of the corpus, compiled for a target: alone, and from the module that all executors share."""
+    function = corpus.read(path).module.function(name)
+    assert function is not None, f"there is no @{name}"
+    return compile_module(Module((function,)), target, checks=checks)[name]
 
 
 def interpreter(seed: int | None, *, measured: bool = True) -> Executor:
     """The interpreter with one way of choosing what the language leaves open."""
 
     def run(path: Path, name: str, grid: tuple[int, ...], arguments: list[object]) -> None:
-        kernel: Kernel = program(path, "interpreter")[name][grid]
-        kernel.options(choices=girih.Choices(seed), max_steps=1_000_000)(*arguments)
+        launched: Kernel = kernel(path, name, "interpreter")[grid]
+        launched.options(choices=girih.Choices(seed), max_steps=1_000_000)(*arguments)
 
     return Executor(run, measured=measured)
 
@@ -70,7 +78,7 @@ def cpu(checks: str) -> Run:
     """Machine code for this processor."""
 
     def run(path: Path, name: str, grid: tuple[int, ...], arguments: list[object]) -> None:
-        program(path, "cpu", checks)[name][grid](*arguments)
+        kernel(path, name, "cpu", checks)[grid](*arguments)
 
     return run
 
@@ -79,7 +87,8 @@ EXECUTORS: dict[str, Executor] = {
     "interpreter": interpreter(None),
     "interpreter-other-choices": interpreter(20, measured=False),
     "cpu": Executor(cpu("bounds"), unchecked=UNCHECKED, restores=False),
-    "cpu-unchecked": Executor(cpu("off"), finds=False, measured=False),
+    "cpu-unchecked": Executor(cpu("off"), finds=False, measured=False, finding=True),
+    "cpu-unchecked-others": Executor(cpu("off"), finds=False, measured=False, finding=False),
 }
 """Who runs the vectors."""
 
@@ -98,17 +107,17 @@ def files_and_executors() -> list[object]:
     """Each file with vectors on each executor."""
     # The executor is the outer loop, so that processes which share the tests seldom compile the same file.
     return [
-        pytest.param(path, executor, id=f"{path.parent.name}-{name}", marks=marks_of(path, executor))
+        pytest.param(path, executor, id=f"{path.parent.name}-{name}", marks=marks_of(executor))
         for name, executor in EXECUTORS.items()
         for path in corpus.files("run.tl")
+        if executor.functions(path)
     ]
 
 
-def marks_of(path: Path, executor: Executor) -> list[pytest.MarkDecorator]:
-    """Without checks an instruction that finds nothing is as with them, but for the loads and stores around it."""
+def marks_of(executor: Executor) -> list[pytest.MarkDecorator]:
+    """Without checks a function that finds nothing is as with them, but for its loads and stores."""
     marks = [] if executor.measured else [pytest.mark.unmeasured]
-    finds = re.search("^;.* finds run[.]", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return marks if executor.finds or finds else [*marks, pytest.mark.long]
+    return [*marks, pytest.mark.long] if executor.finding is False else marks
 
 
 @pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)
@@ -134,11 +143,12 @@ def test_diagnostics_render(path: Path) -> None:
 
 @pytest.mark.parametrize(("path", "executor"), files_and_executors())
 def test_run(path: Path, executor: Executor) -> None:
+    functions = executor.functions(path)
     with every_case() as case:
         for line, text in corpus.read(path).vectors:
             with case(f"{named(path)}:{line}"):
                 launch = vectors.parse_vector(text)
-                if says_something(path, launch, executor):
+                if launch.function in functions and says_something(path, launch, executor):
                     run(path, launch, executor)
 
 

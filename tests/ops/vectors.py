@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,7 @@ class Launch:
 _HEAD = re.compile(r"(\w+)\s*(?:\[([^\]]*)\])?\s*\(")
 
 
+@cache
 def parse_vector(text: str) -> Launch:
     """Read a vector such as `f[4](A=[1.0]) == A=[2.0]`. Raises ValueError where it is not written like that."""
     head = _HEAD.match(text)
