@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 import girih
 from girih.arguments.groups import part_of_member
 from girih.arguments.report import ArgumentPlace, ArgumentReport
+from girih.arguments.scalars import DTYPES
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.compile import lower
-from girih.back.llvm.cpu.machine.abi import CompiledKernel
+from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.core import Function
@@ -58,8 +59,8 @@ class Compiled:
         record = np.zeros(32, np.int64)
         keep: list[Any] = [record]
         packed = packed_arguments(self.function, grid, arguments, record, keep)
-        self.workspace = room = np.zeros(self.kernel.workspace_bytes + 128, np.uint8)
-        workspace = -(-room.ctypes.data // 128) * 128
+        self.workspace = room = np.zeros(self.kernel.workspace_bytes + WORKSPACE_ALIGNMENT, np.uint8)
+        workspace = -(-room.ctypes.data // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
         keep += [packed, room]
         call, total, address = self._call, grid[0] * grid[1] * grid[2], packed.ctypes.data
 
@@ -135,6 +136,8 @@ def _slots(type: Any, value: Any, keep: list[Any]) -> list[int]:
 def _number(type: Number, value: Any) -> list[int]:
     if type.family == "integer":
         return [int(value)]
+    if type.size == 1:
+        return [int(DTYPES[type].type(value).view(np.uint8))]
     parts = (complex(value).real, complex(value).imag) if type in PARTS else (float(value),)
     wide = PARTS.get(type, type).size == 8
     packed: list[Any] = [np.float64(p).view(np.int64) if wide else np.float32(p).view(np.int32) for p in parts]

@@ -61,7 +61,7 @@ def test_every_model_shows_itself_in_a_notebook_with_its_title_on_one_line(numbe
 
 
 def test_every_public_class_that_is_a_model_has_a_picture() -> None:
-    others = {"AddressingError", "Kind", "Rule", "Violation"}
+    others = {"AddressingError", "BoundTensorMap", "Kind", "Rule", "Violation"}
     public = {name for name in addressing.__all__ if isinstance(getattr(addressing, name), type)}
     assert public - others == {kind.__name__ for kind in Drawn.__subclasses__()} == set(NAMES)
 

@@ -21,7 +21,7 @@ from tests.fuzz.compiled import agrees, launches_agree, left_behind, noted, odd_
 from tests.fuzz.generate import Program
 from tests.fuzz.launches import launched, odd_text
 from tests.fuzz.mutate import broken_text, mutated, programs, tokens
-from tests.fuzz.programs import accepted, outcome, program, run_holds
+from tests.fuzz.programs import accepted, outcome_and_lines, program, run_holds
 from tests.fuzz.properties import Violation, minimised, text_holds
 
 FEW = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -63,16 +63,16 @@ def test_launches_of_changed_programs_end_alike_on_the_cpu(block: int) -> None:
 def test_what_differs_on_the_cpu_is_told(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def other(
         text: str, built: Program, *, target: str = "interpreter", checks: str = "bounds"
-    ) -> tuple[list[Any], set[str]]:
-        arrays, codes = outcome(text, built)
+    ) -> tuple[list[Any], set[str], str]:
+        arrays, codes, lines = outcome_and_lines(text, built, target="interpreter")
         if target == "cpu" and kind == "compile":
             raise ValueError("as asked for")
         if target == "cpu":
             arrays = [np.asarray(a) + 1 if isinstance(a, np.ndarray) else a for a in arrays]
             codes = {"run.size"} if kind == "finding" else codes
-        return arrays, codes
+        return arrays, codes, lines
 
-    monkeypatch.setattr(compiled, "outcome", other)
+    monkeypatch.setattr(compiled, "outcome_and_lines", other)
     monkeypatch.delenv("GIRIH_CACHE_SIZE", raising=False)
     built = next(p for p in map(program, range(1000)) if any(isinstance(a, np.ndarray) and a.size for a in p.arrays()))
     with pytest.raises(Violation) as caught:

@@ -26,15 +26,35 @@ def zeros(*shape: int) -> Any:
     return np.zeros(shape, np.float32, order="F")
 
 
+def matrices(count: int) -> Any:
+    """Positive definite matrices."""
+    a = numbers(4, 4, count)
+    return np.asfortranarray(np.einsum("ikm,jkm->ijm", a, a) + np.eye(4, dtype=np.float32)[:, :, None])
+
+
+def integers(*shape: int, type: Any = np.int32) -> Any:
+    return np.zeros(shape, type, order="F")
+
+
 LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
     ("argmax", "argmax"): ((3, 1, 1), [numbers(70, 3), np.zeros(3, np.int64)]),
+    ("cholesky", "cholesky"): ((3, 1, 1), [matrices(3), zeros(4, 4, 3), integers(3)]),
+    ("cross_entropy", "cross_entropy"): ((3, 1, 1), [numbers(70, 3), np.array([0, 69, 7]), zeros(3)]),
+    ("cross_entropy", "cross_entropy_gradient"): (
+        (3, 1, 1),
+        [numbers(70, 3), np.array([0, 69, 7]), numbers(3), zeros(70, 3)],
+    ),
     ("histogram", "histogram"): ((2, 1, 1), [RANDOM.integers(-9, 300, 5000).astype(np.int32), np.zeros(256, np.int32)]),
+    ("inverse", "inverse"): ((3, 1, 1), [matrices(3), zeros(4, 4, 3), integers(3)]),
     ("layernorm", "layernorm"): ((3, 1, 1), [numbers(70, 3), numbers(70), numbers(70), 1e-5, zeros(70, 3)]),
+    ("lu", "lu"): ((3, 1, 1), [matrices(3), zeros(4, 4, 3), integers(4, 3), integers(3)]),
     ("rms_norm", "rms_norm"): ((3, 1, 1), [numbers(70, 3), numbers(70), 1e-5, zeros(70, 3)]),
+    ("rotary", "rotary"): ((1, 2, 1), [numbers(8, 5, 2), numbers(4, 5), numbers(4, 5), zeros(8, 5, 2)]),
     ("scan", "scan_totals"): ((2, 1, 1), [numbers(1100), zeros(2)]),
     ("scan", "scan"): ((2, 1, 1), [numbers(1100), numbers(2), zeros(1100)]),
     ("softmax", "softmax"): ((3, 1, 1), [numbers(70, 3), zeros(70, 3)]),
     ("stencil", "stencil"): ((2, 1, 2), [numbers(5), numbers(48, 14, 10), zeros(40, 6, 2)]),
+    ("top_k", "top_k"): ((3, 1, 1), [numbers(70, 3), zeros(8, 3), integers(8, 3, type=np.int64)]),
     ("transpose", "transpose"): ((2, 2, 1), [numbers(40, 35), zeros(35, 40)]),
 }
 """A grid and arguments for each function."""
