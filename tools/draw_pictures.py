@@ -72,7 +72,13 @@ def orders() -> Picture:
     p.text(540, 71, "the last axis is contiguous", "soft", "small")
     panels = (
         (24, 'order="C": %A is memref<f32x3x2>', "A", "mode 0, size 3: axis 1", "mode 1, size 2: axis 0"),
-        (424, 'order="F": pass A.T, %A is the same', "A.T", "mode 0, size 3: axis 0 of A.T", "mode 1, size 2: axis 1 of A.T"),
+        (
+            424,
+            'order="F": pass A.T, %A is the same',
+            "A.T",
+            "mode 0, size 3: axis 0 of A.T",
+            "mode 1, size 2: axis 1 of A.T",
+        ),
     )
     for left, title, passed, down, right in panels:
         p.text(left, 130, title, look="bold")

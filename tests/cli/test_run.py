@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -15,7 +16,9 @@ import pytest
 from girih.arguments.printed import PrintedLines
 from girih.commands.parts import save
 from girih.commands.parts.array_specifications import FromFile, Made, Members, parse_argument
-from girih.ir.types import NUMBERS
+from girih.commands.parts.arrays import ArrayLayout, laid_out
+from girih.ir.core import Order
+from girih.ir.types import F32, NUMBERS, MemRef
 from tests.cli.helpers import AXPBY, Done, girih, write
 from tests.conftest import Command
 
@@ -61,6 +64,12 @@ func @each(%A: memref<i32x?>) {
 func @half(%A: memref<bf16x4>, %B: memref<bf16x4>) {
     %one = constant 1.0 : bf16
     axpby %one, %A, %one, %B
+}
+func @column(%A: memref<i32x?x?>, %n: index) attributes {grid=[%n, size(%A, 1)]} {
+    %i = group_id.x : index
+    %j = group_id.y : index
+    %one = constant 1 : i32
+    store %one, %A[%i, %j]
 }
 func @fresh(%A: memref<f32x4>, %B: memref<f32x4>) {
     %x = load %A[2] : f32
@@ -109,6 +118,37 @@ def test_strides_alignment_and_promises(folder: Path) -> None:
     expected = np.zeros((5, 2), np.float32)
     expected[2, 1] = 7
     assert np.array_equal(np.load("b.npy"), expected)
+
+
+def test_a_kernel_runs_on_its_own_grid_and_remarks_what_it_leaves(folder: Path) -> None:
+    done = run("column", "A=zeros:i32:3x2", "n=2", "--save", "A=a.npy")
+    assert done.output.startswith("@column on grid 2 x 2 x 1 in ")
+    assert np.load("a.npy").tolist() == [[1, 1], [1, 1], [0, 0]]
+    assert done.errors.startswith("remark[run.untouched]: no work-group wrote 2 of 6 elements of %A")
+    done = run("column", "A=zeros:i32:3x2", "n=2", "--grid", "3,2")
+    assert (done.output.partition(" in ")[0], done.errors) == ("@column on grid 3 x 2 x 1", "")
+    shown = json.loads(run("column", "A=zeros:i32:3x2", "n=1", "--format", "json").output)
+    assert [(d["code"], d["severity"]) for d in shown["diagnostics"]] == [("run.untouched", "remark")]
+    assert shown["summary"]["grid"] == [1, 2, 1]
+    assert "bind.grid" in run("column", "A=zeros:i32:3x2", "n=-1").output
+
+
+def test_row_major_arrays(folder: Path) -> None:
+    np.save("a.npy", np.zeros((2, 3), np.int32))
+    done = run("column", "A=a.npy", "n=2", "--order", "C", "--save", "A=a.npy")
+    assert done.output.startswith("@column on grid 2 x 2 x 1 in ")
+    assert np.load("a.npy").tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert "first at index (2, 0) of shape (3, 2), element [0, 2] of the array" in done.errors
+    write(folder, "func @f(%A: memref<i32x3x2>, %B: memref<f32x?x?,strided<1,?>> {stride_gcd=[1,16]}) {\n}\n", "g.tl")
+    done = run("f", "A=arange:i32", "B=zeros:f32:5x2", "--order", "C", file="g.tl")
+    assert done.status == 0
+    assert "int32 2x3" in done.output
+    # An array that has the layout is taken as it is, in either order.
+    for order, other in (("C", "F"), ("F", "C")):
+        layout = ArrayLayout("A", MemRef.packed(F32, (None, None)), order=cast(Order, order), alignment=4)
+        mine = np.zeros((2, 3), np.float32, order=cast(Any, order))
+        assert laid_out(layout, mine) is mine
+        assert laid_out(layout, np.zeros((2, 3), np.float32, order=cast(Any, other))).strides == mine.strides
 
 
 def test_big_endian_files(folder: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -75,12 +75,54 @@ def argument(type: Type, source: random.Random) -> Any:
             raise TooLarge
 
 
+def _turned(type: Type, value: Any) -> Any:
+    """An argument as a kernel takes it whose arrays have their axes in the other order."""
+    match type, value:
+        case MemRef(), np.ndarray():
+            return value.T
+        case GroupType(memref=memref), girih.Group(arrays, offset, shapes):
+            turned = None if shapes is None else [tuple(reversed(cast(Any, shape))) for shape in shapes]
+            return girih.Group([_turned(memref, array) for array in arrays], offset, turned)
+        case GroupType(memref=memref), list():
+            return [_turned(memref, array) for array in value]
+        case _:
+            return value
+
+
+def _memories(value: Any) -> list[bytes]:
+    """The contents of the arrays of an argument, in the order of modes in order F."""
+    arrays = value.arrays if isinstance(value, girih.Group) else value if isinstance(value, list) else [value]
+    return [array.tobytes() for array in arrays if isinstance(array, np.ndarray)]
+
+
 def _launch(kernel: girih.Kernel, source: random.Random, text: str) -> str:
-    """How a launch ended."""
+    """How a launch ended; now and then it is repeated with arrays in the other order, which changes nothing."""
+    if source.random() >= 0.1:
+        return _ended(kernel, [p.type for p in kernel.ir.parameters], source, text, turned=False)[0]
+    state = source.getstate()
+    types = [p.type for p in kernel.ir.parameters]
+    first = _ended(kernel, types, source, text, turned=False)
+    source.setstate(state)
+    second = _ended(girih.loads(text, kernel.target, order="C")[kernel.name], types, source, text, turned=True)
+    if first != second:
+        raise Violation("order", f"in order C: {first[0]} and {second[0]}, or other results", text)
+    return first[0]
+
+
+def _ended(
+    kernel: girih.Kernel, types: list[Type], source: random.Random, text: str, *, turned: bool
+) -> tuple[str, list[list[bytes]]]:
+    """How a launch ended, and the contents of arrays after it."""
     try:
-        arguments = [argument(p.type, source) for p in kernel.ir.parameters]
+        arguments = [argument(type, source) for type in types]
     except TooLarge:
-        return "not launched"
+        return "not launched", []
+    passed = [_turned(type, value) for type, value in zip(types, arguments, strict=True)] if turned else arguments
+    end = _end(kernel, passed, source, text)
+    return end, [_memories(value) for value in arguments]
+
+
+def _end(kernel: girih.Kernel, arguments: list[Any], source: random.Random, text: str) -> str:
     choices = girih.Choices(source.randrange(100)) if source.random() < 0.5 else None
     try:
         kernel.options(choices=choices, max_steps=STEPS)[source.choice((1, (2, 1, 1), (1, 2, 2), 0))](*arguments)
