@@ -79,7 +79,7 @@ ROOMS = {
         (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS
     ),
     "api": Room((*WORDS, "environment", "ir", "program", "arguments", "interpreter", "runtime")),
-    "kernels": Room(("api",), ("numpy",)),
+    "kernels": Room(("api", "ir"), ("numpy",)),
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),
     "bench.cases": Room(

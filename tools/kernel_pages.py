@@ -74,8 +74,7 @@ def _part_of(name: str) -> Callable[[re.Match[str]], str]:
 
 def orders(name: str) -> Iterator[str]:
     """The lines on what the kernel computes for row-major arrays."""
-    program = f'girih.load(girih.kernels.path("{name}"), order="C")'
-    words = f"Loaded with `{program}`, it takes NumPy's arrays as they are, axes in reverse order. {ROW_MAJOR[name]}"
+    words = f'With `order="C"`, the kernel takes NumPy\'s arrays as they are, axes in reverse order. {ROW_MAJOR[name]}'
     yield from wrap(words, 120, break_long_words=False, break_on_hyphens=False)
 
 

@@ -1,9 +1,10 @@
 """One function for each kernel of the library: it returns the kernel, loaded for a type and for sizes.
 
-All functions take their options by name. They raise `ValueError`, in words and with the choices, for an option that is
-not offered, and for a target that does not exist. A launch raises what `girih.Kernel` raises. Arrays are in the
-layout of the language: the first mode is contiguous (`order="F"` in NumPy). Where a kernel has a `beta`, what it writes
-to is not read for `beta=0`.
+All functions take their options by name, among them `target` and `order`, which are those of `girih.load`. They raise
+`ValueError`, in words and with the choices, for an option that is not offered, and for a target or an order that does
+not exist. A launch raises what `girih.Kernel` raises. Arrays are in the layout of the language: the first mode is
+contiguous (`order="F"` in NumPy); with `order="C"` it is the last axis, and the page of each kernel says what that
+means. Where a kernel has a `beta`, what it writes to is not read for `beta=0`.
 
 Matrices that do not fit together are found when the kernel accesses an element that does not exist, with one exception:
 cooperative matrices count elements outside as zero (003 "Cooperative matrix load").
@@ -29,16 +30,17 @@ from girih.kernels.texts import path
 
 if TYPE_CHECKING:
     from girih.api import Kernel, Program
+    from girih.ir.core import Order
 
 
-def _program(name: str, target: str | None, definitions: dict[str, object]) -> Program:
+def _program(name: str, target: str | None, order: Order, definitions: dict[str, object]) -> Program:
     from girih.api import load
 
-    return load(path(name), target, checked(name, definitions))
+    return load(path(name), target, checked(name, definitions), order=order)
 
 
-def _kernel(name: str, target: str | None, **definitions: object) -> Kernel:
-    return _program(name, target, definitions)[name]
+def _kernel(name: str, target: str | None, order: Order, **definitions: object) -> Kernel:
+    return _program(name, target, order, definitions)[name]
 
 
 def gemm(
@@ -47,6 +49,7 @@ def gemm(
     accumulator: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
     """C := alpha op(A) op(B) + beta C with cooperative matrices: `kernel(alpha, A, B, beta, C)`.
@@ -57,7 +60,9 @@ def gemm(
     elements count as zero. 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm", type, accumulator)
-    return _kernel("gemm", target, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)
+    return _kernel(
+        "gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b
+    )
 
 
 def gemm_epilogue(
@@ -68,6 +73,7 @@ def gemm_epilogue(
     bias: str | None = None,
     activation: str | None = None,
     residual: bool = False,
+    order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
     """C := f(op(A) op(B) + bias) + R with cooperative matrices: `kernel(A, B, bias, R, C)`.
@@ -83,29 +89,36 @@ def gemm_epilogue(
     if activation is not None:
         chosen[one_of("gemm_epilogue", "activation", activation, ACTIVATIONS)] = True
     accumulator = accumulator_of("gemm_epilogue", type, None)
-    return _kernel("gemm_epilogue", target, type=type, accumulator=accumulator, transpose_a=transpose_a,
+    return _kernel("gemm_epilogue", target, order, type=type, accumulator=accumulator, transpose_a=transpose_a,
                    transpose_b=transpose_b, residual=residual, **chosen)  # fmt: skip
 
 
-def gemm_mixed(*, type: str = "i8", accumulator: str | None = None, target: str | None = None) -> Kernel:
+def gemm_mixed(
+    *, type: str = "i8", accumulator: str | None = None, order: Order = "F", target: str | None = None
+) -> Kernel:
     """C := A B with narrow factors and wide sums: `kernel(A, B, C)`.
 
     A is M x K and B is K x N, of `type`: i8, i16, f16 or bf16; C is M x N, of `accumulator`: i32 or i64 for integers,
     f32 for the others. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm_mixed", type, accumulator)
-    return _kernel("gemm_mixed", target, type=type, accumulator=summed)
+    return _kernel("gemm_mixed", target, order, type=type, accumulator=summed)
 
 
 def gemm_collective(
-    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str | None = None
+    *,
+    type: str = "f32",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    order: Order = "F",
+    target: str | None = None,
 ) -> Kernel:
     """C := alpha op(A) op(B) + beta C with the collective instruction: `kernel(alpha, A, B, beta, C)`.
 
     op(A) is M x K, op(B) is K x N, C is M x N, of any size and any number type; columns may lie apart. op(X) is X or
     its transpose. Grid: ceil(M / 128) x ceil(N / 128). 003 "GEMM".
     """
-    return _kernel("gemm_collective", target, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
+    return _kernel("gemm_collective", target, order, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 def gemm_batched(
@@ -116,6 +129,7 @@ def gemm_batched(
     type: str = "f32",
     transpose_a: bool = False,
     transpose_b: bool = False,
+    order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
     """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel(alpha, A, B, beta, C)`.
@@ -129,148 +143,153 @@ def gemm_batched(
         if not isinstance(value, bool):
             raise ValueError(f"gemm_batched: {option} is {value!r}; it must be {choices(TRUTH)}")
     letters = "".join("t" if transpose else "n" for transpose in transposed.values())
-    return _program("gemm_batched", target, definitions)[f"gemm_batched_{letters}"]
+    return _program("gemm_batched", target, order, definitions)[f"gemm_batched_{letters}"]
 
 
 def gemm_batched_group(
-    *, type: str = "f32", transpose_a: bool = False, transpose_b: bool = False, target: str | None = None
+    *,
+    type: str = "f32",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    order: Order = "F",
+    target: str | None = None,
 ) -> Kernel:
     """C_b := alpha op(A_b) op(B_b) + beta C_b for all b: `kernel(alpha, A, B, beta, C)`.
 
     A, B and C are lists of matrices, of any number type; each product has sizes of its own. Grid: the number of
     products. 003 "GEMM", "Group type".
     """
-    return _kernel("gemm_batched_group", target, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
+    return _kernel("gemm_batched_group", target, order, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", target: str | None = None) -> Kernel:
+def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """C := alpha A B + beta C for a tall A: `kernel(alpha, A, B, beta, C)`.
 
     A is M x k, B is k x n, C is M x n, of any number type; M is free, n and k are small and known to the compiler.
     Grid: ceil(M / 128). 003 "GEMM".
     """
-    return _kernel("gemm_tall_skinny", target, type=type, N=n, K=k)
+    return _kernel("gemm_tall_skinny", target, order, type=type, N=n, K=k)
 
 
-def axpby(*, type: str = "f32", target: str | None = None) -> Kernel:
+def axpby(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """y := alpha x + beta y: `kernel(alpha, x, beta, y)`.
 
     x and y are vectors of one length and of any number type; their elements may lie apart. Grid: ceil(length / 1024).
     003 "Axpby".
     """
-    return _kernel("axpby", target, type=type)
+    return _kernel("axpby", target, order, type=type)
 
 
-def hadamard(*, type: str = "f32", target: str | None = None) -> Kernel:
+def hadamard(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """z := alpha x * y + beta z, element by element: `kernel(alpha, x, y, beta, z)`.
 
     x, y and z are vectors of one length and of any number type; their elements may lie apart. Grid:
     ceil(length / 1024). 003 "Hadamard product".
     """
-    return _kernel("hadamard", target, type=type)
+    return _kernel("hadamard", target, order, type=type)
 
 
-def ger(*, type: str = "f32", target: str | None = None) -> Kernel:
+def ger(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """C := alpha x y^T + beta C: `kernel(alpha, x, y, beta, C)`.
 
     x has M elements, y has N, C is M x N, of any number type. Grid: ceil(M / 64) x ceil(N / 64). 003 "GER".
     """
-    return _kernel("ger", target, type=type)
+    return _kernel("ger", target, order, type=type)
 
 
-def gemv(*, type: str = "f32", transpose_a: bool = False, target: str | None = None) -> Kernel:
+def gemv(*, type: str = "f32", transpose_a: bool = False, order: Order = "F", target: str | None = None) -> Kernel:
     """y := alpha op(A) x + beta y: `kernel(alpha, A, x, beta, y)`.
 
     op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 512).
     003 "GEMV".
     """
-    return _kernel("gemv", target, type=type, transpose_a=transpose_a)
+    return _kernel("gemv", target, order, type=type, transpose_a=transpose_a)
 
 
-def gemv_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+def gemv_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """y := W x with 4-bit weights in blocks of 32: `kernel(W, x, y)`.
 
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemv_q4_0", target, type=type)
+    return _kernel("gemv_q4_0", target, order, type=type)
 
 
-def gemv_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+def gemv_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """y := W x with 8-bit weights in blocks of 32: `kernel(W, x, y)`.
 
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemv_q8_0", target, type=type)
+    return _kernel("gemv_q8_0", target, order, type=type)
 
 
-def gemm_q4_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+def gemm_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """C := W X with 4-bit weights in blocks of 32: `kernel(W, X, C)`.
 
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
     a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemm_q4_0", target, type=type)
+    return _kernel("gemm_q4_0", target, order, type=type)
 
 
-def gemm_q8_0(*, type: str = "f32", target: str | None = None) -> Kernel:
+def gemm_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """C := W X with 8-bit weights in blocks of 32: `kernel(W, X, C)`.
 
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
     a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemm_q8_0", target, type=type)
+    return _kernel("gemm_q8_0", target, order, type=type)
 
 
-def softmax(*, type: str = "f32", target: str | None = None) -> Kernel:
+def softmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """B[:, j] = softmax(A[:, j]): `kernel(A, B)`.
 
     A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
     gives zeros.
     """
-    return _kernel("softmax", target, type=type, accumulator=accumulator_of("softmax", type, None))
+    return _kernel("softmax", target, order, type=type, accumulator=accumulator_of("softmax", type, None))
 
 
-def layernorm(*, type: str = "f32", target: str | None = None) -> Kernel:
+def layernorm(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """Y[:, j] = gamma (X[:, j] - mean) / sqrt(variance + epsilon) + beta: `kernel(X, gamma, beta, epsilon, Y)`.
 
     X and Y are N x columns, gamma and beta have N elements, of a floating type; epsilon and sums are f64 for f64, else
     f32. Grid: columns.
     """
-    return _kernel("layernorm", target, type=type, accumulator=accumulator_of("layernorm", type, None))
+    return _kernel("layernorm", target, order, type=type, accumulator=accumulator_of("layernorm", type, None))
 
 
-def rms_norm(*, type: str = "f32", target: str | None = None) -> Kernel:
+def rms_norm(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """Y[:, j] = gamma X[:, j] / sqrt(mean of squares + epsilon): `kernel(X, gamma, epsilon, Y)`.
 
     X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
     columns.
     """
-    return _kernel("rms_norm", target, type=type, accumulator=accumulator_of("rms_norm", type, None))
+    return _kernel("rms_norm", target, order, type=type, accumulator=accumulator_of("rms_norm", type, None))
 
 
-def argmax(*, type: str = "f32", target: str | None = None) -> Kernel:
+def argmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """I[j] = the first i with the largest A[i, j]: `kernel(A, I)`.
 
     A is N x columns, of an integer or floating type; I has `columns` elements of i64. Grid: columns. NaN is passed
     over; a column without a number gives -1.
     """
-    return _kernel("argmax", target, type=type)
+    return _kernel("argmax", target, order, type=type)
 
 
-def top_k(*, k: int, type: str = "f32", target: str | None = None) -> Kernel:
+def top_k(*, k: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """V[r, j] = A[I[r, j], j], the r-th largest element of A[:, j]: `kernel(A, V, I)`.
 
     A is N x columns, of an integer or floating type, V is k x columns of that type, and I k x columns of i64. Of equal
     elements the one with the lowest index comes first. NaN is passed over; where a column has fewer than k numbers, the
     rest of I is -1, and that of V -inf or the smallest integer. Grid: columns.
     """
-    return _kernel("top_k", target, type=type, k=k)
+    return _kernel("top_k", target, order, type=type, k=k)
 
 
 def cross_entropy(
-    *, type: str = "f32", index: str = "i64", ignore_index: int = -100, target: str | None = None
+    *, type: str = "f32", index: str = "i64", ignore_index: int = -100, order: Order = "F", target: str | None = None
 ) -> tuple[Kernel, Kernel]:
     """L[j] = log(sum of exp(A[:, j])) - A[T[j], j] and its gradient: `loss(A, T, L)`, `grad(A, T, S, G)`.
 
@@ -280,11 +299,11 @@ def cross_entropy(
     """
     summed = accumulator_of("cross_entropy", type, None)
     definitions: dict[str, object] = {"accumulator": summed, "index": index, "ignore_index": ignore_index}
-    program = _program("cross_entropy", target, {"type": type, **definitions})
+    program = _program("cross_entropy", target, order, {"type": type, **definitions})
     return program["cross_entropy"], program["cross_entropy_gradient"]
 
 
-def rotary(*, type: str = "f32", interleaved: bool = False, target: str | None = None) -> Kernel:
+def rotary(*, type: str = "f32", interleaved: bool = False, order: Order = "F", target: str | None = None) -> Kernel:
     """Y := X with pairs of elements turned by angles of their places: `kernel(X, C, S, Y)`.
 
     X and Y are size x places x heads, of a floating type, size being even; C and S are size / 2 x places, cosines and
@@ -292,19 +311,21 @@ def rotary(*, type: str = "f32", interleaved: bool = False, target: str | None =
     be X. Grid: ceil(places / 16) x heads.
     """
     accumulator = accumulator_of("rotary", type, None)
-    return _kernel("rotary", target, type=type, accumulator=accumulator, interleaved=interleaved)
+    return _kernel("rotary", target, order, type=type, accumulator=accumulator, interleaved=interleaved)
 
 
-def inverse(*, n: int, type: str = "f32", target: str | None = None) -> Kernel:
+def inverse(*, n: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """B_m := A_m^-1 for all m, with partial pivoting: `kernel(A, B, I)`.
 
     A and B are n x n x matrices, of f32 or f64, n up to 64; B may be A. I has an i32 for each matrix: 0, or for a
     singular one the number, counted from 1, of the first column without a pivot. Grid: matrices.
     """
-    return _kernel("inverse", target, type=type, n=n)
+    return _kernel("inverse", target, order, type=type, n=n)
 
 
-def cholesky(*, n: int, type: str = "f32", upper: bool = False, target: str | None = None) -> Kernel:
+def cholesky(
+    *, n: int, type: str = "f32", upper: bool = False, order: Order = "F", target: str | None = None
+) -> Kernel:
     """A_m = L_m L_m^T for all m: `kernel(A, L, I)`, which has a work-item for each row, or for each small matrix.
 
     A and L are n x n x matrices, of f32 or f64, n up to 64; L may be A. Of A the elements on and below the diagonal are
@@ -312,11 +333,11 @@ def cholesky(*, n: int, type: str = "f32", upper: bool = False, target: str | No
     each matrix: 0, or for one that is not positive definite the number, counted from 1, of the first pivot that is not
     positive; L has NaN from that column on. Grid: matrices.
     """
-    program = _program("cholesky", target, {"type": type, "n": n, "upper": upper})
+    program = _program("cholesky", target, order, {"type": type, "n": n, "upper": upper})
     return program["cholesky" if n > ROWS_OF_A_WORK_ITEM else "cholesky_small"]
 
 
-def lu(*, n: int, type: str = "f32", transpose: bool = False, target: str | None = None) -> Kernel:
+def lu(*, n: int, type: str = "f32", transpose: bool = False, order: Order = "F", target: str | None = None) -> Kernel:
     """P_m A_m = L_m U_m for all m, with partial pivoting: `kernel(A, F, P, I)`.
 
     A and F are n x n x matrices, of f32 or f64, n up to 64; F may be A. U is on and above the diagonal of F, L without
@@ -324,11 +345,17 @@ def lu(*, n: int, type: str = "f32", transpose: bool = False, target: str | None
     or the number, counted from 1, of the first pivot that is zero. With `transpose`, the transposes of A are
     factorized, and F has the transposes of their factors. Grid: matrices.
     """
-    return _kernel("lu", target, type=type, n=n, transpose=transpose)
+    return _kernel("lu", target, order, type=type, n=n, transpose=transpose)
 
 
 def attention(
-    *, headdim: int, type: str = "f32", causal: bool = False, fast: bool = False, target: str | None = None
+    *,
+    headdim: int,
+    type: str = "f32",
+    causal: bool = False,
+    fast: bool = False,
+    order: Order = "F",
+    target: str | None = None,
 ) -> Kernel:
     """O = softmax(scale Q^T K) V for each head: `kernel(Q, K, V, O, scale)`.
 
@@ -336,74 +363,81 @@ def attention(
     heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a
     relative error of up to 2^-10. Grid: ceil(queries / 32) x heads.
     """
-    return _kernel("attention", target, type=type, headdim=headdim, causal=causal, fast=fast)
+    return _kernel("attention", target, order, type=type, headdim=headdim, causal=causal, fast=fast)
 
 
-def ader_dg(*, order: int, type: str = "f32", target: str | None = None) -> Kernel:
+def ader_dg(*, convergence_order: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """I = sum of dt^(n+1) / (n+1)! D_n, D_0 = Q, D_(n+1) = sum of K_d D_n A_d: `kernel(dt, K, A, Q, I)`.
 
-    With P = order (order + 1) (order + 2) / 6 basis functions, K is P x P x 3, A is 9 x 9 x 3 x elements, Q and I are
-    P x 9 x elements, of f32 or f64; order is 2 to 7, n goes from 0 to order - 1 and d from 0 to 2. Grid: elements.
+    With P = o (o + 1) (o + 2) / 6 basis functions, K is P x P x 3, A is 9 x 9 x 3 x elements, Q and I are
+    P x 9 x elements, of f32 or f64; o, the `convergence_order`, is 2 to 7, n goes from 0 to o - 1 and d from 0 to 2.
+    Grid: elements.
     003 "GEMM", "Alloca".
     """
-    return _kernel("ader_dg", target, type=type, order=order)
+    return _kernel("ader_dg", target, order, type=type, convergence_order=convergence_order)
 
 
-def stencil(*, type: str = "f32", target: str | None = None) -> Kernel:
+def stencil(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """The sum of second derivatives along three modes, of order 8: `kernel(W, U, V)`.
 
     W has 5 weights, U is (nx + 8) x (ny + 8) x (nz + 8), V is nx x ny x nz, of f32 or f64. Grid:
     ceil(nx / 32) x ceil(ny / 8) x nz.
     """
-    return _kernel("stencil", target, type=type)
+    return _kernel("stencil", target, order, type=type)
 
 
-def histogram(*, bins: int = 256, type: str = "i32", target: str | None = None) -> Kernel:
+def histogram(*, bins: int = 256, type: str = "i32", order: Order = "F", target: str | None = None) -> Kernel:
     """H[b] := H[b] + number of elements of X that are b: `kernel(X, H)`.
 
     X is a vector of an integer type, H has `bins` elements of i32; what is not in 0..bins-1 is not counted. Grid:
     ceil(length / 4096). 003 "Atomic update".
     """
-    return _kernel("histogram", target, type=type, bins=bins)
+    return _kernel("histogram", target, order, type=type, bins=bins)
 
 
-def scan(*, type: str = "f32", target: str | None = None) -> tuple[Kernel, Kernel]:
+def scan(*, type: str = "f32", order: Order = "F", target: str | None = None) -> tuple[Kernel, Kernel]:
     """Y[i] := X[0] + ... + X[i] in two kernels: `totals(X, T)`, then `scan(X, T, Y)`.
 
     X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
     ceil(length / 1024).
     """
-    program = _program("scan", target, {"type": type})
+    program = _program("scan", target, order, {"type": type})
     return program["scan_totals"], program["scan"]
 
 
-def transpose(*, type: str = "f32", target: str | None = None) -> Kernel:
+def transpose(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """B := A^T through local memory: `kernel(A, B)`.
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32).
     """
-    return _kernel("transpose", target, type=type)
+    return _kernel("transpose", target, order, type=type)
 
 
-def transposed_load(*, type: str = "f32", target: str | None = None) -> Kernel:
+def transposed_load(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """B := A^T through a view that swaps dimensions: `kernel(A, B)`.
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32). 000 "OpTypeTensorViewNV".
     """
-    return _kernel("transposed_load", target, type=type)
+    return _kernel("transposed_load", target, order, type=type)
 
 
-def space_to_depth(*, channels: int = 3, type: str = "f32", target: str | None = None) -> Kernel:
+def space_to_depth(*, channels: int = 3, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """B[(2 dy + dx) C + c, x, y] = A[c, 2 x + dx, 2 y + dy] for C channels: `kernel(A, B)`.
 
     A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of i8, i16 or a floating type; C is up to 256. Grid:
     H / 2. 000 "OpTypeTensorViewNV".
     """
-    return _kernel("space_to_depth", target, type=type, channels=channels)
+    return _kernel("space_to_depth", target, order, type=type, channels=channels)
 
 
 def patches(
-    *, channels: int = 3, size: int = 8, padding: str = "zero", type: str = "f32", target: str | None = None
+    *,
+    channels: int = 3,
+    size: int = 8,
+    padding: str = "zero",
+    type: str = "f32",
+    order: Order = "F",
+    target: str | None = None,
 ) -> Kernel:
     """P[c, dx, dy, x + y ceil(W / S)] = A[c, S x + dx, S y + dy], S being the size: `kernel(A, P)`.
 
@@ -412,7 +446,7 @@ def patches(
     Grid: ceil(H / S). 001 "Tensor Layout Types".
     """
     layout = layout_of("patches", 3, padding)
-    return _kernel("patches", target, type=type, size=size, channels=channels, layout=layout)
+    return _kernel("patches", target, order, type=type, size=size, channels=channels, layout=layout)
 
 
 def convolution(
@@ -423,6 +457,7 @@ def convolution(
     depth: int = 16,
     type: str = "f32",
     accumulator: str | None = None,
+    order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
     """Y[k, q, p, n] = sum over c, s, r of F[k, c, s, r] X[c, q U + s D - pad, p U + r D - pad, n], with stride U and
@@ -435,23 +470,25 @@ def convolution(
     """
     summed = accumulator_of("convolution", type, accumulator)
     layout = layout_of("convolution", 4, padding)
-    return _kernel("convolution", target, type=type, accumulator=summed, stride=stride, dilation=dilation,
+    return _kernel("convolution", target, order, type=type, accumulator=summed, stride=stride, dilation=dilation,
                    layout=layout, depth=depth)  # fmt: skip
 
 
 def blocked_interleaved(
-    *, order: str = "row", stride: int = 1, type: str = "f32", target: str | None = None
+    *, blocks: str = "row", stride: int = 1, type: str = "f32", order: Order = "F", target: str | None = None
 ) -> tuple[Kernel, Kernel]:
     """A row-major matrix to interleaved blocks and back, two kernels: `pack(A, B)` and `unpack(B, A)`.
 
     A is N x M, M rows side by side, B has M N elements, of i8, i32 or a floating type. The blocks, of 4 rows of 16
-    bytes, come by `order`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. In row order M is a
-    multiple of 4 and N of `stride` blocks, in column order M is a multiple of 4 `stride` and N of a block. Grid:
+    bytes, follow each other by `blocks`: "row" or "column"; `stride` of them, 1, 2 or 4, are interleaved. By rows M is
+    a multiple of 4 and N of `stride` blocks, by columns M is a multiple of 4 `stride` and N of a block. Grid:
     ceil(M / 16).
     002 "Cooperative Matrix Layout".
     """
     checked("blocked_interleaved", {"type": type, "stride": stride})
-    if order not in ("row", "column"):
-        raise ValueError(f"blocked_interleaved: order is {order!r}; it must be one of row, column")
-    program = _program("blocked_interleaved", target, {"type": type, "stride": stride, "block": BLOCK_COLUMNS[type]})
-    return program[f"pack_{order}s"], program[f"unpack_{order}s"]
+    if blocks not in ("row", "column"):
+        raise ValueError(f"blocked_interleaved: blocks is {blocks!r}; it must be one of row, column")
+    program = _program(
+        "blocked_interleaved", target, order, {"type": type, "stride": stride, "block": BLOCK_COLUMNS[type]}
+    )
+    return program[f"pack_{blocks}s"], program[f"unpack_{blocks}s"]

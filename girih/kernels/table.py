@@ -86,7 +86,7 @@ def _padded(dim: int) -> tuple[str, ...]:
 TABLE: dict[str, LibraryEntry] = {
     "ader_dg": LibraryEntry(
         "a chain of small products fused in one kernel: the predictor of an ADER-DG scheme",
-        {"type": ("f32", "f64"), "order": range(2, 8)},
+        {"type": ("f32", "f64"), "convergence_order": range(2, 8)},
         (("elements", 1),),
     ),
     "argmax": LibraryEntry(

@@ -44,7 +44,7 @@ def predictor(order: int, dt: float, k: Array, a: Array, q: Array) -> Array:
 def test_predictor(order: int, elements: int, type_: str) -> None:
     k, a, q = inputs(order, elements, type_)
     result = zeros(type_, *q.shape)
-    kernels.ader_dg(order=order, type=type_)(0.3, k, a, q, result)
+    kernels.ader_dg(convergence_order=order, type=type_)(0.3, k, a, q, result)
     # Terms are summed with errors relative to the sum of magnitudes, which the same chain on magnitudes gives.
     magnitude = predictor(order, 0.3, abs(k), abs(a), abs(q))
     roundings = 2 * order * (functions(order) + 3 * QUANTITIES + 5)
@@ -58,7 +58,7 @@ def test_rows_that_a_derivative_does_not_have_are_not_used(order: int) -> None:
     spoiled[functions(order - 1) :] = np.nan
     results = [zeros("f64", *q.shape) for _ in range(2)]
     for matrices, result in zip((k, spoiled), results, strict=True):
-        kernels.ader_dg(order=order, type="f64")[2](0.1, matrices, a, q, girih.uninitialized(result))
+        kernels.ader_dg(convergence_order=order, type="f64")[2](0.1, matrices, a, q, girih.uninitialized(result))
     np.testing.assert_array_equal(results[0], results[1])
 
 
@@ -67,5 +67,5 @@ def test_rows_that_a_derivative_does_not_have_are_not_used(order: int) -> None:
 def test_whatever_an_implementation_chooses(seed: int) -> None:
     k, a, q = inputs(4, 3, "f64")
     result = zeros("f64", *q.shape)
-    kernels.ader_dg(order=4, type="f64").options(choices=girih.Choices(seed))[3](0.3, k, a, q, result)
+    kernels.ader_dg(convergence_order=4, type="f64").options(choices=girih.Choices(seed))[3](0.3, k, a, q, result)
     np.testing.assert_allclose(result, predictor(4, 0.3, k, a, q), rtol=1e-11, atol=1e-11)

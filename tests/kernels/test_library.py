@@ -21,7 +21,7 @@ from girih.kernels.texts import defaults
 from tests.cases import long
 
 NEEDED: dict[str, dict[str, int]] = {
-    "ader_dg": {"order": 3},
+    "ader_dg": {"convergence_order": 3},
     "attention": {"headdim": 16},
     "cholesky": {"n": 5},
     "gemm_batched": {"m": 3, "n": 4, "k": 5},
@@ -74,8 +74,12 @@ def test_defaults_are_among_the_choices(name: str) -> None:
 @pytest.mark.parametrize(("name", "type_"), [*FIRST_TYPES, *long(OTHER_TYPES)])
 def test_every_type_that_is_offered_loads(name: str, type_: str) -> None:
     loaded = function(name)(type=type_, **NEEDED.get(name, {}))
+    row_major = function(name)(type=type_, order="C", **NEEDED.get(name, {}))
+    for kernel in row_major if isinstance(row_major, tuple) else (row_major,):
+        assert kernel.ir.order == "C"
     for kernel in loaded if isinstance(loaded, tuple) else (loaded,):
         assert isinstance(kernel, girih.Kernel)
+        assert kernel.ir.order == "F"
         assert type_ in kernel.signature
 
 
@@ -94,7 +98,10 @@ def test_what_is_not_offered_is_refused_with_the_choices(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: kernels.ader_dg(order=8), "ader_dg: order is 8; it must be a whole number from 2 to 7"),
+        (
+            lambda: kernels.ader_dg(convergence_order=8),
+            "ader_dg: convergence_order is 8; it must be a whole number from 2 to 7",
+        ),
         (lambda: kernels.attention(headdim=0), "attention: headdim is 0; it must be a whole number from 1 to 1024"),
         (lambda: kernels.gemm_batched(m=0, n=1, k=1), "gemm_batched: M is 0; it must be a whole number from 1"),
         (
@@ -107,8 +114,8 @@ def test_what_is_not_offered_is_refused_with_the_choices(name: str) -> None:
             "blocked_interleaved: stride is 3; it must be one of 1, 2, 4",
         ),
         (
-            lambda: kernels.blocked_interleaved(order="rows"),
-            "blocked_interleaved: order is 'rows'; it must be one of row, column",
+            lambda: kernels.blocked_interleaved(blocks="rows"),
+            "blocked_interleaved: blocks is 'rows'; it must be one of row, column",
         ),
         (
             lambda: kernels.convolution(padding="reflect"),

@@ -49,7 +49,7 @@ GEMM = Call((2.0, of(35, 20), of(20, 33), 1.0, of(35, 33)), (35, 33))
 INFO = zeros("i32", 5)
 
 CALLS: dict[str, Sequence[Call]] = {
-    "ader_dg": [Call((0.5, of(4, 4, 3), of(9, 9, 3, 2), of(4, 9, 2), of(4, 9, 2)), (2,), {"order": 2})],
+    "ader_dg": [Call((0.5, of(4, 4, 3), of(9, 9, 3, 2), of(4, 9, 2), of(4, 9, 2)), (2,), {"convergence_order": 2})],
     "argmax": [Call((of(40, 3), indices(0, 0, 0)), (3,))],
     "attention": [Call((of(16, 33, 2), of(16, 40, 1), of(16, 40, 1), of(16, 33, 2), 0.25), (33, 2), {"headdim": 16})],
     "axpby": [Call((2.0, of(30), 1.0, of(30)), (30,))],

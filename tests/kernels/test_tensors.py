@@ -205,7 +205,7 @@ def test_blocked_interleaved(case: tuple[str, int], order: str) -> None:
     rows, columns = (20, 3 * block * stride) if order == "row" else (20 * stride, 3 * block)
     a = np.ascontiguousarray(random(type_, rows, columns))
     b = np.zeros(a.size, a.dtype)
-    pack, unpack = kernels.blocked_interleaved(type=type_, order=order, stride=stride)
+    pack, unpack = kernels.blocked_interleaved(type=type_, blocks=order, stride=stride)
     grid = kernels.grid_for("blocked_interleaved", rows)
     pack[grid](a.T, b)
     model = BlockedInterleaved("row" if order == "row" else "column", rows, columns, a.itemsize, stride)
@@ -227,7 +227,7 @@ def test_blocked_interleaved(case: tuple[str, int], order: str) -> None:
 )
 def test_blocks_that_are_not_whole_are_found(rows: int, columns: int, order: str, length: int, argument: str) -> None:
     a, b = zeros("f32", columns, rows), zeros("f32", length)
-    for kernel, arguments in zip(kernels.blocked_interleaved(order=order, stride=2), [(a, b), (b, a)], strict=True):
+    for kernel, arguments in zip(kernels.blocked_interleaved(blocks=order, stride=2), [(a, b), (b, a)], strict=True):
         with pytest.raises(girih.KernelError) as found:
             kernel(*arguments)
         finding = found.value.findings[0]

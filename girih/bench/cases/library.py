@@ -52,7 +52,7 @@ def _ader_dg(context: MeasuringContext, type: str) -> tuple[str, Work]:
     k /= np.asarray(p, k.dtype)
     q, out = random(type, p, quantities, elements, seed=2), zeros(type, p, quantities, elements)
     calls = context.calls(path("ader_dg"), "ader_dg", grid_for("ader_dg", elements), (0.3, k, a, q, out),
-                          type=type, order=order)  # fmt: skip
+                          type=type, convergence_order=order)  # fmt: skip
     expected = _predictor(order, 0.3, wide(k), wide(a), wide(q))
     bound = 1000 * EPSILON[type] * _predictor(order, 0.3, *(abs(wide(x)) for x in (k, a, q)))
     rows = counts[::-1]
