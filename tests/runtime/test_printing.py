@@ -12,9 +12,25 @@ import pytest
 
 import girih
 from girih.analysis.prints import MOST_LINES
+from girih.arguments.arrays import DTYPES
 from girih.arguments.printed import PrintedLines, line_of, matrix_text, number_text
 from girih.back.llvm.cpu.machine import stretches
-from girih.ir.types import BF16, BOOL, C32, C64, F16, F32, F64, I8, INDEX, CoopMatrix, MatrixScope, Number, Use
+from girih.ir.types import (
+    BF16,
+    BOOL,
+    C32,
+    C64,
+    F16,
+    F32,
+    F64,
+    I8,
+    INDEX,
+    NUMBERS,
+    CoopMatrix,
+    MatrixScope,
+    Number,
+    Use,
+)
 from girih.runtime.cpu import kernel as runtime
 from tests.cases import every_case
 
@@ -230,7 +246,7 @@ def test_a_kernel_that_prints_nothing_has_no_memory_for_it() -> None:
     assert "girih.print" in girih.loads(FAILING, target="cpu")["failing"].llvm_ir
 
 
-NUMBERS: list[tuple[Number | Any, Any, str]] = [
+SHOWN: list[tuple[Number | Any, Any, str]] = [
     (F32, float(np.float32(0.1)), "0.1"), (F32, 16777216.0, "16777216.0"), (F32, float(np.float32(1e-45)), "1e-45"),
     (F32, float(np.float32(3.4028235e38)), "3.4028235e+38"), (F64, 0.1, "0.1"), (F64, -0.0, "-0.0"),
     (F64, 5e-324, "5e-324"), (F16, float(np.float16(0.1)), "0.1"), (F16, 65504.0, "65500.0"),
@@ -241,9 +257,41 @@ NUMBERS: list[tuple[Number | Any, Any, str]] = [
 ]  # fmt: skip
 
 
+EVERY_TYPE = """
+func @shows(%A: memref<TYPEx24x1>, %x: TYPE) attributes {subgroup_size=8, work_group_size=[8,1]} {
+    %z = constant 0 : index
+    %n = size %A[0] : index
+    print "shared", %x
+    foreach (%i)=(%z),(%n) {
+        %a = load %A[%i,%z] : TYPE
+        print "own", %a, %x
+    }
+    parallel {
+        %m = cooperative_matrix_load %A[%z,%z] : coopmatrix<TYPEx24x1,matrix_b>
+        print "part", %m, %x
+    }
+}
+"""
+
+
+@pytest.mark.long
+def test_numbers_of_every_type_are_the_same_from_both_executors(capsys: pytest.CaptureFixture[str]) -> None:
+    with every_case() as case:
+        for name, type in NUMBERS.items():
+            array = np.random.default_rng(7).bytes(24 * type.size)
+            printed = []
+            for target in ("interpreter", "cpu"):
+                values = np.frombuffer(bytearray(array), DTYPES[type]).reshape(24, 1)
+                girih.loads(EVERY_TYPE.replace("TYPE", name), target=target)["shows"](values, 1)
+                printed.append(capsys.readouterr().out)
+            with case(name):
+                assert printed[0] == printed[1]
+                assert all(number_text(type, values[k, 0].item()) in printed[1] for k in range(24))
+
+
 def test_numbers_as_text() -> None:
     with every_case() as case:
-        for type, value, text in NUMBERS:
+        for type, value, text in SHOWN:
             with case(f"{type} {value}"):
                 assert number_text(type, value) == text
     for dtype, type in ((np.float16, F16), (ml_dtypes.bfloat16, BF16)):
