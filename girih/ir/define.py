@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 from girih.ir.core import EMPTY, Dictionary, Entry, Op, RegionKind
 from girih.ir.grid import GridExpression
-from girih.ir.hints import Hint
+from girih.ir.hints import LOOP_HINTS, MACHINE_HINTS, Hint
 from girih.ir.kinds import TypeKind
 from girih.ir.language import LanguageBuilder
 from girih.ir.predicates import InRegion, IsKind
@@ -449,4 +449,18 @@ def attributes_row(name: str, role: Attributes, section: str) -> Row:
 
     known = ", ".join(f"{key} ({expect.words})" for key, expect in role.known.items())
     return Row(name, name, Holds(f"the attributes are {known}", lambda s: not wrong(s), came),
-               f"the attributes are {known}", section, at=lambda s: wrong(s)[0].span)  # fmt: skip
+               f"the attributes are {known}", section, lambda s: _fixed(wrong(s)[0], role.known),
+               at=lambda s: wrong(s)[0].span)  # fmt: skip
+
+
+def _fixed(entry: Entry, known: Mapping[str, Expect | Hint]) -> str | None:
+    """What to write for an entry that is wrong, if that is known: one string as an array, a hint where it belongs."""
+    if entry.key in known:
+        alone = known[entry.key] is Expect.STRINGS and isinstance(entry.value, str)
+        return f'write {entry.key}=["{entry.value}"]' if alone else None
+    if entry.key in MACHINE_HINTS:
+        return f"hints for {entry.key} are an attribute of the function"
+    machine = next((name for name, hints in MACHINE_HINTS.items() if entry.key in hints and name in known), None)
+    if machine is not None:
+        return f"a hint of a function names its machine: {machine}={{{entry.key}=...}}"
+    return f"`{entry.key}` is an attribute of a `for`" if entry.key in LOOP_HINTS else None

@@ -134,7 +134,8 @@ class ConstantParser(GridParser):
                 self.fail("definition.kind", f"expected an attribute, `{span.text}` holds {kind_of(value)}", span)
             self._nested(depth + definition.depth, span)
             return value
-        self.expected("an attribute: true, false, an integer, a string, [...] or {...}")
+        quoted = f'a string stands in quotation marks: "{lexer.text}"' if lexer.kind == WORD else None
+        self.expected("an attribute: true, false, an integer, a string, [...] or {...}", quoted)
 
     def _nested(self, depth: int, span: Span | None = None) -> None:
         """Note how deep brackets nest, and fail where they nest too deep."""

@@ -24,6 +24,7 @@ BEGINS_WITH_FUNC = "a kernel begins with `func`: func @name(%A: memref<f32x?>) {
 NO_MODULE = "no module stands around functions: a text is one function after the other, func @name(...) { ... }"
 NO_RESULT = "a function returns nothing: results are stored in memrefs, with `store`"
 NO_PARENTHESES = "operands stand without parentheses"
+NO_TYPE = "the instruction before it has no type at its end"
 
 _ASSIGNED = re.compile(r"[ \t]*=(?!=)[ \t]*(?P<value>[^\s;]+)")
 
@@ -76,6 +77,15 @@ def for_mnemonic(ops: Ops, word: str, following: str) -> str | None:
     if assigned is not None:
         return f"names of values begin with `%`: `%{word} = ...`"
     return None
+
+
+def behind_string(text: str, end: int, start: int) -> str | None:
+    """The hint for what cannot begin an instruction at `start`, behind a string on its line that ends at `end`."""
+    if end == 0 or text[end - 1] != '"' or "\n" in text[end:start]:
+        return None
+    if text[end - 2] == "\\":
+        return "a string has no escapes: it ends at the next quotation mark"
+    return 'a string has one text; values stand behind a comma, as in `print "here", %x`'
 
 
 def for_type(word: str) -> str | None:

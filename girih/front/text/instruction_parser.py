@@ -79,9 +79,10 @@ class InstructionParser(NameParser):
         """An instruction; its results become visible after it. Raises `SyntaxFault`."""
         lexer = self.lexer
         start = lexer.start
-        names = self._results()
+        behind = hints.behind_string(lexer.string, lexer.previous_end, start)
+        names = self._results(behind)
         try:
-            spec = self._mnemonic(names)
+            spec = self._mnemonic(names, behind)
             draft = Draft(spec, names)
             self._modifiers(draft)
             self._words(draft, 0, len(spec.format))
@@ -110,7 +111,7 @@ class InstructionParser(NameParser):
         self.missing.discard(value.name)
         self.visible[value.name] = value
 
-    def _results(self) -> list[Name]:
+    def _results(self, behind: str | None) -> list[Name]:
         lexer = self.lexer
         if lexer.kind != LOCAL:
             return []
@@ -118,7 +119,7 @@ class InstructionParser(NameParser):
         names = self._names()
         if not self.accept("="):
             written = "an instruction is written `%result = mnemonic operands : type`"
-            self.expected("`=`", self._statement_hint(start, []) or written)
+            self.expected("`=`", behind or self._statement_hint(start, []) or written)
         return names
 
     def _statement_hint(self, start: int, names: list[Name]) -> str | None:
@@ -126,12 +127,14 @@ class InstructionParser(NameParser):
         return expressions.for_statement(self.ops, self.visible, self._line_from(start), [name for name, _ in names])
 
     def _foreign_hint(self, names: list[Name]) -> str | None:
-        """The hint for what cannot begin an instruction: an expression, a name with `_` before it, or parentheses."""
+        """The hint for what cannot begin an instruction: an expression, a name with `_` before it, `(`, or a type."""
         lexer = self.lexer
         if lexer.text.startswith("_"):
             return hints.for_mnemonic(self.ops, lexer.word, "")
         if self.at("(") and not names and not lexer.starts_line:
             return hints.NO_PARENTHESES
+        if self.at(":") and not names and not lexer.starts_line:
+            return hints.NO_TYPE
         return self._statement_hint(lexer.start, names)
 
     def _line_from(self, start: int) -> str:
@@ -148,10 +151,10 @@ class InstructionParser(NameParser):
         span = self.lexer.span
         return canonical_name(self.take(LOCAL)), span
 
-    def _mnemonic(self, names: list[Name]) -> Spec:
+    def _mnemonic(self, names: list[Name], behind: str | None) -> Spec:
         lexer = self.lexer
         if lexer.kind != WORD:
-            self.expected("an instruction", self._foreign_hint(names), begins=not names)
+            self.expected("an instruction", behind or self._foreign_hint(names), begins=not names)
         declared = self.ops.get(lexer.text)
         if declared is not None and declared.spec.word == lexer.text:
             lexer.advance()
@@ -163,7 +166,8 @@ class InstructionParser(NameParser):
             hint = hints.for_mnemonic(self.ops, lexer.text[1:], "")
             self.fail("syntax.mnemonic", f"there is no instruction `{word}{lexer.text}`",
                       Span(span.source, span.start, lexer.end), hint)  # fmt: skip
-        hint = self._statement_hint(span.start, names) or hints.for_mnemonic(self.ops, word, self._line_from(span.end))
+        hint = behind or self._statement_hint(span.start, names)
+        hint = hint or hints.for_mnemonic(self.ops, word, self._line_from(span.end))
         self.fail("syntax.mnemonic", f"there is no instruction `{word}`", span, hint)
 
     def _modifiers(self, draft: Draft) -> None:
