@@ -115,6 +115,8 @@ def _dtype_hint(expected: np.dtype[Any], given: np.dtype[Any], place: ArgumentPl
         eight_bits, bytes_of = expected.name in EIGHT_BIT_DTYPES, given.name in ("uint8", "int8")
         if (eight_bits and bytes_of) or (given.name in EIGHT_BIT_DTYPES and expected.name == "int8"):
             return f"if its bytes are such numbers, pass {place.name}.view({dtype_name(expected)}), the same memory"
+        if given.type is np.void and given.fields is None and is_foreign(expected):
+            return f"a .npy file forgets this dtype: pass {place.name}.view({dtype_name(expected)}), the same memory"
     return f"allocate it with dtype={dtype_name(expected)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -291,6 +292,14 @@ def test_dtype_hints() -> None:
     signed = problem(MemRef.packed(I8, (3,)), np.zeros(3, np.uint8))
     assert signed.hint == "pass A.view(np.int8), the same memory as signed integers"
     assert "got float64 array of shape (3,), strides (1,)" in problem(VECTOR, np.zeros(3)).message
+
+
+def test_what_numpy_reads_from_a_file_without_its_dtype_can_be_viewed(tmp_path: Path) -> None:
+    for number, dtype in ((BF16, ml_dtypes.bfloat16), (F8E4M3, ml_dtypes.float8_e4m3fn)):
+        np.save(tmp_path / "a.npy", np.zeros(3, dtype))
+        found = problem(MemRef.packed(number, (3,)), np.load(tmp_path / "a.npy"))
+        name = f"ml_dtypes.{np.dtype(dtype).name}"
+        assert found.hint == f"a .npy file forgets this dtype: pass A.view({name}), the same memory"
 
 
 def test_floats_of_eight_bits_are_not_confused() -> None:
