@@ -59,7 +59,7 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
             alike = next((name for name in known if name.lower() == topic.lower()), None)
             if alike is not None:
                 return explain_topic(alike, as_json=as_json)
-            rows = named(topic, any_case=True) or _unknown(topic, known)
+            rows = named(topic, loosely=True) or _unknown(topic, known)
         text = "\n\n".join(name_text(LANGUAGE, one, topic) for one in rows)
         described = [described_name(LANGUAGE, one) for one in rows]
     if as_json:

@@ -11,6 +11,16 @@ NVIDIA = "NVIDIA GPUs"
 """Planned: kernels are compiled for them."""
 
 
+def plain(name: str) -> str:
+    """A name in lower case, without the dot that it begins with."""
+    return name.lower().removeprefix(".")
+
+
+def mode_word(name: str) -> str:
+    """What tells a mode from others: `gather4` of `.tile::gather4`, `tiled` of `Tiled mode`."""
+    return plain(name).rpartition("::")[2].removesuffix(" mode")
+
+
 @dataclass(frozen=True, slots=True)
 class SpecificationName:
     """A name that a specification uses.
@@ -39,6 +49,12 @@ class SpecificationName:
     def names(self) -> tuple[str, ...]:
         """The name and its other spellings."""
         return (self.name, *self.also)
+
+    def meant(self, asked: str) -> str | None:
+        """The name or spelling that is meant: in any case, with or without its dot, or by the word of a mode."""
+        same = (name for name in self.names if plain(name) == plain(asked))
+        by_word = (name for name in self.names if self.kind == "mode" and mode_word(name) == plain(asked))
+        return next(same, None) or next(by_word, None)
 
 
 @dataclass(frozen=True, slots=True)

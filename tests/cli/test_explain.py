@@ -173,6 +173,8 @@ def test_a_name_of_the_specifications() -> None:
     assert girih("explain", "gl_matrixusea").output.startswith("gl_MatrixUseA (constant)\n")
     assert girih("explain", "Constant").output.startswith("Constant (enumerant)\n")
     assert girih("explain", "CONSTANT").output.startswith("constant\n")
+    for asked, name in {"im2col": ".im2col", "tiled": "Tiled mode", "gather4": ".tile::gather4", "U8": ".u8"}.items():
+        assert girih("explain", asked).output.startswith(f"{name} ("), asked
     both = girih("explain", "clampmode", "--format", "json").json
     assert [(row["name"], row["specification"]) for row in both] == [
         ("clampMode", "000"), ("ClampMode", "000"), ("ClampMode", "001")

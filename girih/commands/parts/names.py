@@ -11,8 +11,8 @@ _TITLES = {one.number: one.title for one in SPECIFICATIONS}
 
 
 def name_text(language: Language, name: SpecificationName, asked: str) -> str:
-    """The text of `girih explain` for a name; `asked` is one of its spellings, in any case."""
-    called = asked if asked in name.names else next(one for one in name.names if one.lower() == asked.lower())
+    """The text of `girih explain` for a name; `asked` is one of its spellings, or means one."""
+    called = asked if asked in name.names else name.meant(asked) or name.name
     others = [one for one in name.names if one != called]
     told = {
         "section": f"{name.specification} {_TITLES[name.specification]}, {name.section}",
