@@ -119,6 +119,28 @@ REFUSED: dict[str, tuple[str, str, Argument, tuple[str, ...]]] = {
 """The function, the code, the argument, and words of the message and hint, of launches that are refused."""
 
 
+def test_what_is_rejected_says_what_to_write() -> None:
+    bytes_or_box = "use bytes, memref<i8xBYTES,local>, or a memref of f32 with the sizes of the box"
+    cases = {
+        ("f32,2,tiled", "%A[0, 0], %h"): bytes_or_box,
+        ("f32,2,tiled", "%A[0, 0], %g"): bytes_or_box,
+        ("f32,3,tiled", ".gather4 %A[0, 0, 0, 0, 0], %t"): "declare the map as tensor_map<f32,2,tiled>",
+        ("f8e4m3,2,tiled", "%A[0, 0], %g"): "i8 has the width of f8e4m3",
+    }
+    with every_case() as case:
+        for (type, copy), hint in cases.items():
+            with case(copy):
+                text = f"""func @f(%A: tensor_map<{type}>) {{
+    %t = alloca : memref<f32x4x4,local>
+    %h = alloca : memref<f16x4x2,local>
+    %g = alloca : memref<i8x4x2,local>
+    tensor_copy_load{copy if copy[0] == "." else " " + copy}
+}}"""
+                with pytest.raises(girih.CompileError) as caught:
+                    girih.loads(text)
+                assert hint in str(caught.value.diagnostics[0].hint)
+
+
 @pytest.mark.parametrize("target", PROGRAMS)
 def test_what_is_refused(target: str) -> None:
     with every_case() as case:

@@ -207,6 +207,14 @@ def _of_matrix(s: Subject) -> bool:
     return not s.op.copy_mode.by_rows or _map(s).rank == 2
 
 
+def _rank_hint(s: Subject) -> str:
+    return f"declare the map as tensor_map<{_map(s).element},2,tiled>"
+
+
+def _bytes_hint(s: Subject) -> str:
+    return f"use bytes, memref<i8xBYTES,local>, or a memref of {_map(s).element} with the sizes of the box"
+
+
 def _element_fits(s: Subject) -> bool:
     return memref(s, "local").element in (I8, _map(s).element)
 
@@ -258,10 +266,10 @@ def _rows(section: str) -> tuple[Row, ...]:
             "the other side of a copy is local memory", section, "memory in local space comes from `alloca`"),
         Row("element_type", "local map", Holds("element_type(local) is i8 or element_type(map)", _element_fits,
             lambda s: f"the memref is {memref(s, 'local')}, the map {_map(s)}"),
-            "local memory is bytes, i8, or of the element type of the map", section),
+            "local memory is bytes, i8, or of the element type of the map", section, _bytes_hint),
         Row("shape", "local", Holds("local is packed, of static shape, and has order 1 or the map's element type",
             _has_box_shape, lambda s: f"the type is {memref(s, 'local')}"),
-            "local memory is one run of bytes or a packed memref of the box, of static shape", section),
+            "local memory is one run of bytes or a packed memref of the box, of static shape", section, _bytes_hint),
         Row("alignment", "local", Holds(f"address(local) mod {LINE} = 0 is known",
             lambda s: _place(s).known_modulo(LINE) == 0, _place_came),
             f"local memory begins at a multiple of {LINE} bytes, as alignment and offsets tell", BOX, _place_hint),
@@ -274,7 +282,7 @@ def _rows(section: str) -> tuple[Row, ...]:
 
 _RANK = Row("rank", "map", Holds("with .gather4 and .scatter4: rank(map) = 2", _of_matrix,
     lambda s: f"the type is {_map(s)}"),
-    "four rows are those of a matrix: the map has rank 2", GATHER)  # fmt: skip
+    "four rows are those of a matrix: the map has rank 2", GATHER, _rank_hint)  # fmt: skip
 
 
 # --- loads ----------------------------------------------------------------------------------
@@ -437,6 +445,13 @@ def _rank_fits(s: Subject) -> bool:
     return (LEAST_IM2COL if type_.mode is MapMode.IM2COL else 1) <= type_.rank <= MOST_RANK
 
 
+def _element_hint(s: Subject) -> str:
+    element = _map_type(s).element
+    same = next((known for known in ELEMENTS if known.size == element.size), None)
+    every = ", ".join(map(str, ELEMENTS))
+    return f"use one of {every}" + (f": {same} has the width of {element}" if same is not None else "")
+
+
 TILE.rules(
     "type",
     Row("map_rank", "", Holds(f"1 ≤ rank ≤ {MOST_RANK}, from {LEAST_IM2COL} with im2col", _rank_fits,
@@ -444,5 +459,5 @@ TILE.rules(
         f"a tensor map has 1 to {MOST_RANK} dimensions, {LEAST_IM2COL} to {MOST_RANK} in im2col mode", "004 5.5.1"),
     Row("map_element", "", Holds(f"the element type is one of {', '.join(map(str, ELEMENTS))}",
         lambda s: _map_type(s).element in ELEMENTS, lambda s: f"the type is {s.op}"),
-        "the elements of a tensor map are of a type that has the width of one of 004", MAPS),
+        "the elements of a tensor map are of a type that has the width of one of 004", MAPS, _element_hint),
 )  # fmt: skip
