@@ -2,8 +2,8 @@
 
 Without a seed the choices are the fastest ones and always the same. With a seed they are drawn from it, so that a
 kernel that depends on one of them shows it: order and batches of work-groups, subgroup and work-group size where free,
-which work-item gets which point of a `foreach`, the order of atomic updates and of sums, and whether use is made of a
-permission.
+which work-item gets which point of a `foreach`, the order of atomic updates and of sums, when tensor copies are made,
+where local memory begins, and whether use is made of a permission.
 """
 
 from __future__ import annotations
