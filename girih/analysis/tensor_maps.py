@@ -24,9 +24,9 @@ AnyCopy = TensorCopyLoad | TensorCopyLoadIm2col | TensorCopyStore | TensorCopyRe
 """Every tensor copy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MapUse:
-    """One tensor copy of a kernel: how it is written, its place, and its local memory.
+    """One tensor copy of a kernel: how it is written, its place, and its local memory. Each is only itself.
 
     `reduction` is None but for reductions; `element` and `shape` are those of local memory `local`, whose address is
     known as `place` says.

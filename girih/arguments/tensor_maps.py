@@ -5,6 +5,7 @@ A map that is accepted suits every copy of the kernel: what can be wrong with on
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -49,7 +50,7 @@ def accepted_memory(
     if written and not value.writable:
         hint = "bind memory that may be changed: no broadcast view, no read-only buffer"
         report.add("bind.read_only", place, "the kernel writes to it, but the array is read-only", hint)
-    if len(report.diagnostics) == before:
+    if len(report.diagnostics) == before and not _suits(given, uses):
         for use in uses:
             _check_use(given, use, place, report)
     if len(report.diagnostics) > before:
@@ -60,6 +61,15 @@ def accepted_memory(
         for violation in error.violations:
             report.add("bind.map_memory", place, violation.message, violation.fix)
         return None
+
+
+@lru_cache(maxsize=64)
+def _suits(given: TensorMap, uses: tuple[MapUse, ...]) -> bool:
+    """Whether every copy of a kernel can go through a map, which is asked at each launch."""
+    report = ArgumentReport()
+    for use in uses:
+        _check_use(given, use, ArgumentPlace("", 0, use.span), report)
+    return not report.diagnostics
 
 
 def _refuse(type: TensorMapType, value: object, place: ArgumentPlace, report: ArgumentReport) -> None:

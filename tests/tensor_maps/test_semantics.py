@@ -105,6 +105,15 @@ def test_a_map_and_a_memref_of_one_array_share_its_memory(target: str) -> None:
     assert array.tolist() == [0, 1, 2, 3, 7, 7, 7, 7]
 
 
+@pytest.mark.parametrize("target", PROGRAMS)
+def test_one_map_of_several_arrays(target: str) -> None:
+    given, result = TensorMap.of(row(0, 0, 0, 0), (4,)), np.zeros((), np.int32)
+    arrays = [row(0, 0, n, 0) for n in (5, 6, 7)]
+    for array in (*arrays, arrays[0]):
+        PROGRAMS[target]["early"](given.bind(array), result, True)
+        assert result[()] == array[2]
+
+
 def test_a_failed_launch_leaves_the_array_as_it_was() -> None:
     array = row(1, 2, 3, 4)
     with pytest.raises(girih.KernelError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.access import read_only
 from girih.addressing.tensor_map.copies import inner_extent
 from girih.addressing.tensor_map.element_type import ROUNDED_TO_TF32
 from girih.addressing.tensor_map.im2col import corners
@@ -18,10 +21,16 @@ from girih.back.llvm.lower.launch.descriptor import DIMENSIONS, NO_OPERAND, SPAT
 
 def descriptor(item: MapClaim) -> NDArray[np.int64]:
     """The descriptor of a tensor map at the address of its claim."""
-    given = item.tensor_map
+    words = _described(item.tensor_map).copy()
+    words[MapField.ADDRESS] = item.claim.start
+    return words
+
+
+@lru_cache(maxsize=64)
+def _described(given: TensorMap) -> NDArray[np.int64]:
+    """The descriptor of a tensor map without its address; kernels are launched with the same maps again and again."""
     words = np.zeros(layout.WORDS, np.int64)
     fields = {
-        MapField.ADDRESS: item.claim.start,
         MapField.ROWS: given.rows,
         MapField.ROW_BYTES: given.slice_bytes or given.element.bytes_of(given.inner_elements),
         MapField.PITCH: given.row_pitch,
@@ -41,7 +50,7 @@ def descriptor(item: MapClaim) -> NDArray[np.int64]:
         _tiled(given, words)
     else:
         _im2col(given, words)
-    return words
+    return read_only(words)
 
 
 PACKINGS = {
