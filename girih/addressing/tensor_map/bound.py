@@ -65,8 +65,12 @@ class BoundTensorMap:
         size, room = tensor_bytes(self.tensor_map, store), room_of(self.array)
         report = RuleReport("BoundTensorMap.memory")
         if size > room:
-            message = f"stores reach over {size} bytes, with the padding of the last row; the array holds {room}"
-            report.add(BOUND_SIZE, message, "allocate rows of a multiple of 16 bytes, padding included")
+            if store:
+                message = f"stores reach over {size} bytes, with the padding of the last row; the array holds {room}"
+                report.add(BOUND_SIZE, message, "allocate rows of a multiple of 16 bytes, padding included")
+            else:
+                message = f"the tensor reaches over {size} bytes, the array holds only {room} since it was bound"
+                report.add(BOUND_SIZE, message, "bind the array again after it was resized")
         report.done()
         first: NDArray[Any] = as_strided(self.array, (1,), (self.array.itemsize,))
         return as_strided(first.view(np.uint8), (size,), (1,), writeable=store and self.writable)
@@ -79,6 +83,8 @@ def bound(given: TensorMap, array: object) -> BoundTensorMap:
         report.add(BOUND_ARRAY, f"the array is {what_it_is(array)}", "pass a NumPy array, np.asarray(...) say")
         report.done()
         raise AssertionError
+    if isinstance(array, np.ma.MaskedArray):
+        report.add(BOUND_ARRAY, "the array is masked, and a tensor has no mask", "pass array.data or array.filled(...)")
     _check_type(given, array, report)
     if _check_layout(given, array, report):
         whole = array.flags.c_contiguous or array.flags.f_contiguous
@@ -106,13 +112,18 @@ def _check_type(given: TensorMap, array: NDArray[Any], report: RuleReport) -> No
 
 def _check_layout(given: TensorMap, array: NDArray[Any], report: RuleReport) -> bool:
     """Whether the memory of the array, from its first byte on, is that of the map."""
-    if array.flags.c_contiguous or array.flags.f_contiguous or not array.size:
+    if not array.size:
         return True
-    if not given.slice_bytes and array.shape[::-1] == given.global_dim and array.itemsize * 8 == given.element.bits:
+    described = array.shape[::-1] == given.global_dim and array.itemsize * 8 == given.element.bits
+    if described and not given.slice_bytes:
         steps = (array.itemsize, *given.global_strides)
         strides = array.strides[::-1]
         if all(size == 1 or have == want for size, have, want in zip(given.global_dim, strides, steps, strict=True)):
             return True
+    # A transposed array of the tensor's shape is without gaps, but its elements lie elsewhere.
+    transposed = described and array.shape != given.global_dim and not array.flags.c_contiguous
+    if not transposed and (array.flags.c_contiguous or array.flags.f_contiguous):
+        return True
     message = f"the array has shape {array.shape} and strides {array.strides} in bytes, which the map does not"
     report.add(BOUND_LAYOUT, message, "bind an array without gaps, or make the map with TensorMap.of(array, box)")
     return False

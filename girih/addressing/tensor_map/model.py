@@ -234,8 +234,8 @@ class TensorMap(Drawn, MapParameters):
 
         The first byte of `array` is at the address of the map. Its elements have the map's width, or are bytes; it has
         no gaps, or the shape and strides of the map, last axis first, as for `TensorMap.of`. Raises `AddressingError`
-        for an array that does not hold every byte of the tensor (004 5.5), and for one that is not aligned as the
-        address of a map is.
+        for an array that does not hold every byte of the tensor (004 5.5), for one of the tensor's shape in another
+        order, for one with a mask, and for one that is not aligned as the address of a map is.
         """
         return bound(self, array)
 
