@@ -286,9 +286,9 @@ class Kernel:
     def grid_for(self, /, *arguments: object, **named: object) -> tuple[int, int, int]:
         """The kernel's own grid for the arguments of a launch: the number of work-groups along x, y and z.
 
-        That is what the `grid` attribute says, whatever grid was chosen for this kernel, and (1, 1, 1) without it.
-        Nothing runs. Raises `LaunchError` for wrong arguments, for a division by zero, and for a size outside 0 to
-        2^31 - 1.
+        That is what the `grid` attribute says, whatever grid was chosen for this kernel, and (1, 1, 1) without it,
+        whatever the arguments. Nothing runs. Raises `LaunchError` for wrong arguments, as a launch does, for a
+        division by zero, and for a size outside 0 to 2^31 - 1.
         """
         return self._grid_of(self._in_order(arguments, named))
 

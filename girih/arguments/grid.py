@@ -1,8 +1,9 @@
 """The grid of a launch, where the kernel has a `grid` attribute: its expressions, evaluated for the arguments.
 
-The usual arguments, NumPy's own arrays and lists of them, go through a function made once for each kernel, in which
-each step is a line. It gives None for everything else; then arguments are bound as a launch would bind them, and what
-is wrong with them, or with the numbers that result, is a `LaunchError`.
+In a launch the usual arguments, NumPy's own arrays and lists of them, go through a function made once for each kernel,
+in which each step is a line; what is wrong with them is found when they are bound. It gives None for everything else,
+and for numbers that are no grid. Then, and where only the grid is asked for, arguments are checked as a launch checks
+them, and what is wrong with them, or with the numbers that result, is a `LaunchError`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from girih.ir.grid import (
     grid_of_function,
     parts_of,
     show_grid,
+    show_number,
 )
 from girih.source import Span
 
@@ -66,8 +68,7 @@ class ArgumentGrid:
 
     def sizes(self, arguments: Sequence[object]) -> Sizes:
         """The grid for one argument of each parameter. Raises `LaunchError` as a launch does, and for a bad number."""
-        known = self.quick(arguments)
-        return self._bound(accept(self._specs, arguments)) if known is None else known
+        return self._bound(accept(self._specs, arguments))
 
     def _bound(self, accepted: Sequence[Accepted]) -> Sizes:
         values = {p.value: item for p, item in zip(self._function.parameters, accepted, strict=True)}
@@ -99,18 +100,25 @@ def _checked(entry: GridExpression, leaf: Callable[[GridLeaf], int]) -> int:
         number = evaluated(entry, leaf)
     except GridDivisionError as error:
         guilty = error.operation
-        says = f"`{show_grid(guilty)}` divides {error.dividend} by zero"
+        says = f"`{show_grid(guilty)}` divides {show_number(error.dividend)} by zero"
         raise _refusal("bind.grid_division", says, guilty, "is 0", guilty.right, leaf) from None
     if 0 <= number <= LARGEST_GRID:
         return number
-    says = f"`{show_grid(entry)}` is {number}; the sizes of a grid lie between 0 and 2^31 - 1"
-    raise _refusal("bind.grid", says, entry, f"is {number}", entry, leaf)
+    shown = show_number(number)
+    rule = "; the sizes of a grid lie between 0 and 2^31 - 1"
+    raise _refusal("bind.grid", f"`{show_grid(entry)}` is {shown}", entry, f"is {shown}", entry, leaf, rule)
 
 
 def _refusal(
-    code: str, says: str, guilty: GridExpression, is_what: str, at: GridExpression, leaf: Callable[[GridLeaf], int]
+    code: str,
+    says: str,
+    guilty: GridExpression,
+    is_what: str,
+    at: GridExpression,
+    leaf: Callable[[GridLeaf], int],
+    rule: str = "",
 ) -> LaunchError:
-    """The refusal of a part of a grid, with what its own parts are for these arguments."""
+    """The refusal of a part of a grid, with what its own parts are for these arguments, and the rule behind them."""
     numbers: dict[str, tuple[Span, int]] = {}
     for part in parts_of(guilty):
         if isinstance(part, GridLeaf):
@@ -118,8 +126,8 @@ def _refusal(
     led = ", ".join(f"{shown} is {number}" for shown, (_, number) in numbers.items() if shown != show_grid(guilty))
     labels = [(at.span, is_what)]
     labels += [(span, f"is {number}") for span, number in numbers.values() if span != at.span]
-    message = f"{says}, where {led}" if led else says
-    hint = "launch it on a grid of its own, kernel[grid](...), or pass arguments that the grid suits"
+    message = f"{says}, where {led}{rule}" if led else f"{says}{rule}"
+    hint = "launch it on another grid, kernel[grid](...) or `girih run --grid`, or pass arguments that the grid suits"
     return LaunchError([Diagnostic(code, message, guilty.span, labels=tuple(labels), hint=hint)])
 
 

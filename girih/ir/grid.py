@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import log10
 
 from girih.ir.core import Function, Value
 from girih.recursion import NESTING_LIMIT
@@ -138,6 +139,18 @@ def evaluated(expression: GridExpression, leaf: Callable[[GridLeaf], int]) -> in
             return leaf(expression)
         case _:
             raise TypeError(f"{expression!r} is not an expression of a grid")
+
+
+_LONGEST = 10**40
+"""Numbers from here on are shown by their size."""
+
+
+def show_number(number: int) -> str:
+    """A number in words: its digits, or, of a very large one, a power of ten that it is beyond."""
+    if abs(number) < _LONGEST:
+        return str(number)
+    power = int((abs(number).bit_length() - 1) * log10(2))
+    return f"over 10^{power}" if number > 0 else f"below -10^{power}"
 
 
 _BINDING = {"+": 1, "-": 1, "*": 2}

@@ -94,12 +94,28 @@ def test_what_no_grid_can_be_is_refused_in_words() -> None:
 
     found = refused(ratio, -2, 1)
     assert (found.code, found.span.text) == ("bind.grid", "%n + 1")
-    assert found.message == "`%n + 1` is -1; the sizes of a grid lie between 0 and 2^31 - 1, where %n is -2"
+    assert found.message == "`%n + 1` is -1, where %n is -2; the sizes of a grid lie between 0 and 2^31 - 1"
     # Numbers are exact: neither a sum beyond 64 bits nor one beyond 32 wraps around.
-    assert "is 9223372036854775808;" in refused(ratio, np.int64(2**63 - 1), 1).message
+    assert "is 9223372036854775808, where" in refused(ratio, np.int64(2**63 - 1), 1).message
     assert refused(ratio, 2**31 - 1, 1).code == "bind.grid"
     assert ratio.grid_for(2**31 - 2, 1) == (2**31 - 1, 2**31 - 2, 1)
-    # What is wrong with the arguments is told as in any launch.
+    # Python shows no number of more than 4300 digits.
+    product = "*".join(["%n"] * 251)
+    power = girih.loads(f"func @f(%n: i64) attributes {{grid=[{product}]}} {{}}", "interpreter")["f"]
+    assert "is over 10^4684, where %n is 4611686018427387904;" in refused(power, 2**62).message
+    assert "is below -10^75, where %n is -2;" in refused(power, -2).message
+    (found,) = girih.check(f"func @f() attributes {{grid=[{product.replace('%n', str(2**62))}]}} {{}}")
+    assert found.code == "func.grid_range"
+    assert found.message.endswith("is over 10^4684")
+    # What is wrong with the arguments is told as in any launch, also where only the grid is asked for.
+    halves = girih.loads("func @f(%n: i32, %A: memref<f32x?>) attributes {grid=[min(%n, 4), size(%A, 0)]} {}")["f"]
+    good, bad = np.zeros(3, np.float32), [(True, 0), (2**31, 0), (3, np.zeros(3)), (3, np.zeros((3, 2), np.float32))]
+    assert halves.grid_for(3, good) == (3, 3, 1)
+    for n, array in bad:
+        arguments = (n, array if isinstance(array, np.ndarray) else good)
+        for call in (halves.grid_for, halves, lambda *given: halves.bind(*given).grid):
+            with pytest.raises(girih.LaunchError):
+                call(*arguments)
     assert refused(ratio, 1.5, 0).code == "bind.type"
     assert refused(ratio, 1).code == "bind.count"
     assert refused(girih.loads(TEXT, "cpu")["count"], np.zeros(3, np.float32), None, 2, np.zeros(3, np.int64)).code == (

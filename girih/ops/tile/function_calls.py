@@ -24,6 +24,7 @@ from girih.ir.grid import (
     evaluated,
     parts_of,
     show_grid,
+    show_number,
 )
 from girih.ir.surroundings import Subject
 from girih.ir.types import ErrorType, GroupType, MemRef, Number
@@ -110,6 +111,11 @@ def _no_mode(part: GridSize) -> bool:
             return False
 
 
+def _divisor(part: GridOperation) -> str:
+    told = "" if isinstance(part.right, GridNumber) else f", and `{show_grid(part.right)}` is 0"
+    return f"`{show_grid(part)}`{told}"
+
+
 def _typed(part: GridLeaf) -> str:
     return f"%{part.parameter.name} has type {part.parameter.type}"
 
@@ -169,7 +175,7 @@ def _range_row() -> Row:
         entry = guilty(s)
         if entry is None or isinstance(entry, GridNumber):
             return "" if entry is None else f"{entry.value}"
-        return f"`{show_grid(entry)}` is {_known(entry)}"
+        return f"`{show_grid(entry)}` is {show_number(_known(entry) or 0)}"
 
     def place(s: Subject) -> Span | None:
         entry = guilty(s)
@@ -206,6 +212,6 @@ TILE.rules(
          lambda part: f"`{show_grid(part)}`, and {_typed(part)}",
          "`size` in a grid has the number of a mode for a memref, and none for a group", _mode_hint),
     _row("grid_division", GridOperation, _divides_by_zero,
-         lambda part: f"`{show_grid(part.right)}` is 0", "a grid does not divide by zero"),
+         _divisor, "a grid does not divide by zero"),
     _range_row(),
 )  # fmt: skip
