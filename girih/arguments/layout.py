@@ -123,11 +123,26 @@ def _dtype_hint(expected: np.dtype[Any], given: np.dtype[Any], place: ArgumentPl
 def _check_order(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> bool:
     if array.ndim == type.order:
         return True
-    hint = "pass a 0-d array, for instance np.zeros((), dtype), or the 0-d view A[0, ...]" if type.order == 0 else None
+    hint = _order_hint(type, array, place)
     modes, axes = plural(type.order, "mode"), plural(type.order, "axis", "axes")
     message = f"{type} has {modes}, so it takes an array with {axes}; got {_describe(array, place)}"
     report.add("bind.order", place, message, hint)
     return False
+
+
+def _order_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str | None:
+    """A view of the array that has as many axes as the memref has modes, in words, where one fits."""
+    if type.order == 0:
+        return "pass a 0-d array, for instance np.zeros((), dtype), or the 0-d view A[0, ...]"
+    c = place.order == "C"
+    if array.ndim + 1 == type.order:
+        view, says = array[..., None], f"pass {place.name}[{'None' if c else '..., None'}], whose last mode has size 1"
+    elif array.ndim - 1 == type.order and array.shape[-1]:
+        view, says = array[..., 0], f"pass {place.name}[{'0' if c else '..., 0'}], or another part with fewer axes"
+    else:
+        return None
+    fits = view.itemsize and _suits(type.shape, view.shape) and _stride_problem(type, view, place) is None
+    return says if fits else None
 
 
 def _check_shape(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report: ArgumentReport) -> None:
@@ -219,7 +234,7 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
     """A way to pass the array that also brings results back, in words."""
     modes = significant(array)
     shape = tuple(given if size is None else size for size, given in zip(type.shape, array.shape, strict=True))
-    fresh = f"allocate it with {_allocation(type, shape, place)}"
+    fresh = _fresh(type, shape, place)
     if any(stride_flaw(mode, array, place) for mode in modes):
         return fresh
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
@@ -233,6 +248,16 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
     if not _overlap(array.shape[::-1], reversed_strides, place):
         return f"{fresh}, or pass {place.name}.T to a kernel written for the transpose"
     return fresh
+
+
+def _fresh(type: MemRef, shape: tuple[int, ...], place: ArgumentPlace) -> str:
+    """A way to get an array of a shape for a type, in words: to allocate it, or, where none fits, another type."""
+    strides = strides_for(type, shape, {})
+    if 0 in shape or not _overlap(shape, {mode: strides[mode] for mode, size in enumerate(shape) if size > 1}, place):
+        return f"allocate it with {_allocation(type, shape, place)}"
+    open_strides = ",".join("?" * type.order)
+    no_array = f"no array of shape {place.turned(shape)} has strides that the type takes"
+    return f"{no_array}; leave them open with strided<{open_strides}>"
 
 
 def _allocation(type: MemRef, shape: tuple[int, ...], place: ArgumentPlace) -> str:

@@ -342,6 +342,14 @@ def test_order_is_named() -> None:
     assert "has 2 modes, so it takes an array with 2 axes" in found.message
     assert "has 1 mode, so it takes an array with 1 axis;" in problem(VECTOR, np.zeros((), np.float32)).message
     assert "0-d" in (problem(MemRef.packed(F32, ()), np.zeros(1, np.float32)).hint or "")
+    assert found.hint is None
+    column, free = np.zeros(12, np.float32), MemRef.packed(F32, (None, None))
+    assert (problem(free, column).hint or "").startswith("pass A[..., None], whose last mode has size 1")
+    assert memref(free, column[..., None]).shape == (12, 1)
+    many = fortran(12, 5)
+    assert (problem(VECTOR, many).hint or "").startswith("pass A[..., 0], or another part")
+    assert memref(VECTOR, many[..., 0]).shape == (12,)
+    assert problem(VECTOR, np.zeros((12, 5), np.float32)).hint is None
 
 
 def test_shape_is_named_and_a_transpose_recognized() -> None:
@@ -387,6 +395,14 @@ def test_the_array_that_a_hint_allocates_is_taken(
 ) -> None:
     assert (problem(type, wrong).hint or "").startswith(f"allocate it with {expression}, or ")
     assert memref(type, same()).shape == wrong.shape
+
+
+def test_a_type_that_no_array_of_the_shape_suits_is_told() -> None:
+    never = "has strides that the type takes; leave them open with strided<?,?>"
+    for strides, value in [((None, 1), np.zeros((2, 3), np.float32)), ((4, 3), fortran(2, 2)), ((1, 1), fortran(2, 2))]:
+        found = problem(MemRef(F32, (None, None), strides), value)
+        assert (found.hint or "").startswith(f"no array of shape {value.shape} {never}"), found
+    assert memref(MemRef(F32, (None, None), (None, None)), fortran(2, 2)).strides == (1, 2)
 
 
 def test_static_and_dynamic_strides() -> None:

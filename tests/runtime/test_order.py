@@ -153,6 +153,8 @@ def test_messages_hold_in_both_orders() -> None:
          "(axis 0)", "np.empty((4, 4), np.float32)"),
         ("C", "g", np.zeros((4, 6), F32), "bind.shape_gcd", "is broken by shape (4, 6): mode 0 (axis 1) has size 6",
          "promise less"),
+        ("C", "g", np.zeros(8, F32), "bind.order", "takes an array with 2 axes", "pass A[None], whose last mode"),
+        ("C", "g", np.zeros((1, 8, 8), F32), "bind.order", "takes an array with 2 axes", "pass A[0], or another part"),
     ]  # fmt: skip
     for order, name, array, code, says, hints in cases:
         with pytest.raises(girih.LaunchError) as caught:
@@ -161,6 +163,8 @@ def test_messages_hold_in_both_orders() -> None:
         assert found.code == code
         assert says in found.message, found
         assert hints in str(found.hint), found
+        if "[None]" in str(found.hint):
+            assert not refusals(kernels[order][name], array[None])
         if "the program takes" in str(found.hint):
             assert not refusals(kernels[order][name], array.T)
             assert not refusals(kernels["C" if order == "F" else "F"][name], array)
