@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from girih.arguments.arrays import Accepted, GroupClaim, accept, specifications
+from girih.arguments.arrays import Accepted, GroupClaim, MapClaim, accept, specifications
 from girih.arguments.claims import Claim
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.ir.core import Function, Value
@@ -88,6 +88,8 @@ def _number(part: GridLeaf, item: Accepted) -> int:
             return size
         case GridSize(mode=int(mode)), Claim(shape=shape):
             return shape[mode]
+        case GridSize(mode=int(mode)), MapClaim(tensor_map=tensor_map):
+            return tensor_map.global_dim[mode]
         case GridScalar(), np.ndarray():
             return int(item[0, 0, 0])
         case _:

@@ -61,7 +61,10 @@ class GridScalar(GridLeaf):
 
 @dataclass(frozen=True, slots=True)
 class GridSize(GridLeaf):
-    """The size of a mode of a memref parameter, or, without a mode, the number of memrefs of a group parameter."""
+    """The size of a mode of a memref parameter, or of a dimension of the tensor of a map, the innermost being 0.
+
+    Without a mode it is the number of memrefs of a group parameter.
+    """
 
     mode: int | None = None
 

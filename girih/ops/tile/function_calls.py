@@ -27,7 +27,7 @@ from girih.ir.grid import (
     show_number,
 )
 from girih.ir.surroundings import Subject
-from girih.ir.types import ErrorType, GroupType, MemRef, Number
+from girih.ir.types import ErrorType, GroupType, MemRef, Number, TensorMapType
 from girih.ops.tile.language import TILE
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
@@ -98,13 +98,13 @@ def _no_integer(part: GridScalar) -> bool:
 
 
 def _no_size(part: GridSize) -> bool:
-    return not isinstance(part.parameter.type, MemRef | GroupType | ErrorType)
+    return not isinstance(part.parameter.type, MemRef | GroupType | TensorMapType | ErrorType)
 
 
 def _no_mode(part: GridSize) -> bool:
     match part.parameter.type:
-        case MemRef(order=order):
-            return part.mode is None or not 0 <= part.mode < order
+        case MemRef(order=count) | TensorMapType(rank=count):
+            return part.mode is None or not 0 <= part.mode < count
         case GroupType():
             return part.mode is not None
         case _:
@@ -126,6 +126,8 @@ def _mode_hint(part: GridSize) -> str | None:
             return "a memref of order 0 has one element and no modes"
         case MemRef(order=order):
             return f"write `size(%{part.parameter.name}, 0)`; modes count from 0 to {order - 1}"
+        case TensorMapType(rank=rank):
+            return f"write `size(%{part.parameter.name}, 0)`; dimensions count from 0, the innermost, to {rank - 1}"
         case _:
             return f"`size(%{part.parameter.name})` is the number of memrefs of the group"
 
@@ -206,11 +208,12 @@ TILE.rules(
     _row("grid_scalar", GridScalar, _no_integer, _typed,
          "a parameter that stands in a grid for its value is an integer", _scalar_hint),
     _row("grid_size", GridSize, _no_size, _typed,
-         "`size` in a grid is that of a memref or a group",
+         "`size` in a grid is that of a memref, a tensor map or a group",
          lambda part: f"its value is written %{part.parameter.name}"),
     _row("grid_mode", GridSize, _no_mode,
          lambda part: f"`{show_grid(part)}`, and {_typed(part)}",
-         "`size` in a grid has the number of a mode for a memref, and none for a group", _mode_hint),
+         "`size` in a grid names a mode of a memref or a dimension of a tensor map; for a group it names none",
+         _mode_hint),
     _row("grid_division", GridOperation, _divides_by_zero,
          _divisor, "a grid does not divide by zero"),
     _range_row(),
