@@ -7,11 +7,14 @@ from girih.back.llvm.lower.one_lane import sharing, subgroup
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.table import GENERIC
 from girih.ops.tile.control import Print
+from girih.ops.tile.tensor_map import TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyReduce, TensorCopyStore
 
 NO_OUTPUT = "its threads have no standard output"
+NO_COPY_ENGINE = "a tensor copy is made by an engine of its own, which it does not have"
 
 _REFUSED = Lowerings[OneLaneCode]()
 _REFUSED.refuse(NO_OUTPUT, Print)
+_REFUSED.refuse(NO_COPY_ENGINE, TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyStore, TensorCopyReduce)
 
 ONE_LANE = Lowerings[OneLaneCode]().joined(GENERIC, sharing.LOWERINGS, subgroup.LOWERINGS, _REFUSED)
 """How everything but matrices and collective linear algebra is lowered; these are each target's own."""
