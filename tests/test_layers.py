@@ -83,7 +83,8 @@ ROOMS = {
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),
     "bench.cases": Room(
-        (*LANGUAGE, "bench.measuring", "bench.peers", "back", "runtime", "api", "program", "kernels"), ARRAYS
+        (*LANGUAGE, "addressing", "bench.measuring", "bench.peers", "back", "runtime", "api", "program", "kernels"),
+        ARRAYS,
     ),
     "bench": Room(ANY, ARRAYS),
     "commands.parts": Room(ANY, ("click", "rich", *ARRAYS)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from girih import draw
-from girih.addressing import BlockedInterleaved, TensorLayout, TensorView
+from girih.addressing import BlockedInterleaved, TensorLayout, TensorMap, TensorView, plan_convolution
 from girih.kernels.table import entry
 from tools.picture import Picture
 
@@ -433,6 +433,65 @@ def blocked_interleaved() -> str:
     return draw.svg(BlockedInterleaved("row", 4, 8, 4, 2))
 
 
+def copy_boxes() -> str:
+    """A box through local memory."""
+    m, n = blocks(3), blocks(4)
+    return access(
+        "copy_boxes: work-group (2, 1) copies a box",
+        (
+            Operand("A", m, n, {READ: [(1, 2)]}),
+            Operand("local", (WHOLE,), (WHOLE,), {WRITTEN: [(0, 0)]}, "→"),
+            Operand("B", m, n, {WRITTEN: [(1, 2)]}, "→"),
+        ),
+        "A row of the picture is a row of the map: dimension 0 lies from left to right.",
+        "In local memory the box is swizzled, if the maps say so.",
+    )
+
+
+def gather_rows() -> str:
+    """Four rows at a time, from anywhere in a table."""
+    table, columns = (14,) * 9, (WHOLE,) * 3
+    numbers = (2, 7, 3, 0)
+    return access(
+        "gather_rows: work-group (1, 0) fetches boxes of 32 rows, here 4",
+        (
+            Operand("I", (14,) * 4, (22,), {READ: [(row, 0) for row in range(4)]}, "",
+                    {(row, 0): str(number) for row, number in enumerate(numbers)}),
+            Operand("A, rows by number", table, columns, {READ: [(number, 1) for number in sorted(numbers)]}),
+            Operand("B", (14,) * 4, columns, {WRITTEN: [(row, 1) for row in range(4)]}, "→"),
+        ),
+        "One copy fetches four rows; one store writes all 32.",
+    )  # fmt: skip
+
+
+def sum_layers() -> str:
+    """A box of every second row of a layer, added to a sum."""
+    taken = [(row, 1) for row in range(4, 8, 2)]
+    return access(
+        "sum_layers, stride 2: work-group (1, 1, layer) adds a box to S",
+        (
+            Operand("S", (20,) * 5, (WHOLE,) * 3, {WRITTEN: [(2, 1), (3, 1)]}),
+            Operand("A, one layer", (10,) * 10, (WHOLE,) * 3, {READ: taken}, "+="),
+        ),
+        "Other work-groups add other layers to the same box of S, in any order.",
+    )
+
+
+def convolution_im2col() -> str:
+    """The column for one tap: six output pixels of stride 2 read every second pixel of some rows, eight channels."""
+    plan = plan_convolution(dtype="f32", global_dim=(8, 7, 5, 2), filter=(3, 3), padding=(1, 1), stride=(2, 2),
+                            channels_per_pixel=8, pixels_per_column=6)  # fmt: skip
+    return draw.svg(plan.tensor_map, coordinates=plan.coordinates(0), offsets=plan.offsets((0, 1)),
+                    panels=("tensor", "shared"))  # fmt: skip
+
+
+def unpack_4_bits() -> str:
+    """A box of 128 numbers in two rows, as a copy spreads it."""
+    given = TensorMap.tiled(dtype="b4x16_p64", global_dim=(128, 4), global_strides=(64,), box_dim=(128, 2),
+                            architecture="sm_100a")  # fmt: skip
+    return draw.svg(given, coordinates=(0, 1), panels=("shared",))
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     **{name: partial(product, name) for name in ("gemm", "gemm_mixed")},
     **{name: partial(quantized_product, name) for name in ("gemm_q4_0", "gemm_q8_0")},
@@ -448,6 +507,11 @@ PICTURES: dict[str, Callable[[], str]] = {
     "attention": attention,
     "blocked_interleaved": blocked_interleaved,
     "convolution": convolution,
+    "convolution_im2col": convolution_im2col,
+    "copy_boxes": copy_boxes,
+    "gather_rows": gather_rows,
+    "sum_layers": sum_layers,
+    "unpack_4_bits": unpack_4_bits,
     "gemm_batched": gemm_batched,
     "gemm_collective": gemm_collective,
     "gemm_epilogue": gemm_epilogue,

@@ -17,7 +17,10 @@ from girih.kernels.library import (
     blocked_interleaved,
     cholesky,
     convolution,
+    convolution_im2col,
+    copy_boxes,
     cross_entropy,
+    gather_rows,
     gemm,
     gemm_batched,
     gemm_batched_group,
@@ -43,9 +46,11 @@ from girih.kernels.library import (
     softmax,
     space_to_depth,
     stencil,
+    sum_layers,
     top_k,
     transpose,
     transposed_load,
+    unpack_4_bits,
 )
 from girih.kernels.quantized import dequantize, quantize
 from girih.kernels.texts import grid_for, names, path
@@ -58,8 +63,11 @@ __all__ = [
     "blocked_interleaved",
     "cholesky",
     "convolution",
+    "convolution_im2col",
+    "copy_boxes",
     "cross_entropy",
     "dequantize",
+    "gather_rows",
     "gemm",
     "gemm_batched",
     "gemm_batched_group",
@@ -89,9 +97,11 @@ __all__ = [
     "softmax",
     "space_to_depth",
     "stencil",
+    "sum_layers",
     "top_k",
     "transpose",
     "transposed_load",
+    "unpack_4_bits",
 ]
 
 

@@ -474,6 +474,75 @@ def convolution(
                    layout=layout, depth=depth)  # fmt: skip
 
 
+def convolution_im2col(
+    *,
+    stride: int = 1,
+    dilation: int = 1,
+    depth: int = 16,
+    type: str = "f32",
+    accumulator: str | None = None,
+    order: Order = "F",
+    target: str | None = None,
+) -> Kernel:
+    """Y[k, q, p, n] = sum over c, s, r of F[k, c, s, r] X[c, q U + s D - pad, p U + r D - pad, n], with stride U and
+    dilation D: `kernel(pad, X, F, Y)`.
+
+    X is the im2col map of an array C x W x H x N that `girih.addressing.plan_convolution` makes for padding, stride and
+    dilation, with `depth` channels a pixel and 32 pixels a column, bound to the array. F is K x C x S x R, of `type`:
+    f16, bf16 or f32; Y is K x Q x P x N, of `accumulator` (f32 if left out), with
+    Q = floor((W + 2 pad - D (S - 1) - 1) / U) + 1, and P likewise. What is outside of X is zero. `depth` is 8, 16, 32,
+    64 or 128. Grid: ceil(K / 64) x ceil(Q P N / 32). 004 5.5.4.
+    """
+    summed = accumulator_of("convolution_im2col", type, accumulator)
+    return _kernel("convolution_im2col", target, order, type=type, accumulator=summed, stride=stride, dilation=dilation,
+                   depth=depth)  # fmt: skip
+
+
+def copy_boxes(
+    *, columns: int = 32, rows: int = 64, type: str = "f32", order: Order = "F", target: str | None = None
+) -> Kernel:
+    """B := A, box by box through tensor maps: `kernel(A, B)`.
+
+    A and B are bound maps of matrices of one size, of any type that maps have, with boxes of `columns` x `rows`
+    elements and one swizzle; with a swizzle, `columns` elements fill its span. Grid: the number of boxes along
+    dimension 0 x along dimension 1. 004 5.5.3, 5.5.5.
+    """
+    return _kernel("copy_boxes", target, order, type=type, columns=columns, rows=rows)
+
+
+def gather_rows(
+    *, columns: int = 64, index: str = "i64", type: str = "f32", order: Order = "F", target: str | None = None
+) -> Kernel:
+    """Row i of B := row I[i] of A, as for embeddings: `kernel(A, I, B)`.
+
+    A is the bound map of a table with boxes of one row of `columns` elements, I a vector of `index` numbers, i64 or
+    i32, B the bound map of the result with boxes of `columns` x 32; `columns` is 32, 64, 128 or 256. Numbers that A
+    does not have, such as -1, give rows of zeros. Grid: ceil(columns of B / `columns`) x ceil(length of I / 32).
+    004 5.5.3.4.
+    """
+    return _kernel("gather_rows", target, order, type=type, index=index, columns=columns)
+
+
+def sum_layers(*, stride: int = 1, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
+    """S[x, y] := S[x, y] + sum over z of A[x, stride y, z]: `kernel(A, S)`.
+
+    A is the bound map of columns x rows x layers with boxes of 32 x 16 `stride` x 1 and element strides of 1, `stride`,
+    1; S is that of columns x ceil(rows / `stride`) with boxes of 32 x 16, of i32, i64, f16, bf16 or f32. Layers are
+    added in any order, each sum rounded to the type. Grid: ceil(columns / 32) x ceil(rows of S / 16) x layers.
+    004 5.5.3, PTX ISA "cp.reduce.async.bulk.tensor".
+    """
+    return _kernel("sum_layers", target, order, type=type, stride=stride)
+
+
+def unpack_4_bits(*, zero: int = 8, type: str = "i8", order: Order = "F", target: str | None = None) -> Kernel:
+    """B[i, j] := A[i, j] - zero for numbers of 4 bits: `kernel(A, B)`.
+
+    A is the bound map of K x N numbers from 0 to 15, two a byte, the lower half first, of element type b4x16_p64 with
+    boxes of 128 x 16; B is K x N, of i8, i16, i32 or a floating type. Grid: ceil(K / 128) x ceil(N / 16). 004 5.5.1.1.
+    """
+    return _kernel("unpack_4_bits", target, order, type=type, zero=zero)
+
+
 def blocked_interleaved(
     *, blocks: str = "row", stride: int = 1, type: str = "f32", order: Order = "F", target: str | None = None
 ) -> tuple[Kernel, Kernel]:

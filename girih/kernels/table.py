@@ -28,6 +28,12 @@ ROWS_OF_A_WORK_ITEM = 8
 BLOCK_COLUMNS = {"i8": 16, "i32": 4, "f16": 8, "bf16": 8, "f32": 4, "f64": 2}
 """The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
 
+MAPPED = ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
+"""The types that the elements of a tensor map may have."""
+
+BOX_COLUMNS = (16, 32, 64, 128, 256)
+"""The columns of boxes of tensor maps; they take a multiple of 16 bytes in every type."""
+
 PADDING = {"zero": "constant", "edge": "clamp_to_edge", "mirror": "mirror_repeat"}
 """The clamp mode of a tensor layout (001 4.1.X) by the word for what is outside of an image."""
 
@@ -124,11 +130,32 @@ TABLE: dict[str, LibraryEntry] = {
         },
         (("output channels", 64), ("columns of the result", 28), ("rows of all results", 1)),
     ),
+    "convolution_im2col": LibraryEntry(
+        "images convolved with filters through an im2col tensor map: strides, dilation, and padding of zeros",
+        {
+            "type": ("f16", "bf16", "f32"),
+            "accumulator": ("f32", "f64"),
+            "stride": range(1, 9),
+            "dilation": range(1, 256),
+            "depth": (8, 16, 32, 64, 128),
+        },
+        (("output channels", 64), ("pixels of all results", 32)),
+    ),
+    "copy_boxes": LibraryEntry(
+        "a matrix copied box by box through tensor maps, swizzled or not",
+        {"type": MAPPED, "columns": BOX_COLUMNS, "rows": range(1, 257)},
+        (("columns of boxes", 1), ("rows of boxes", 1)),
+    ),
     "cross_entropy": LibraryEntry(
         "the cross entropy of columns of logits and their classes, and its gradient",
         {**_COLUMN, "index": ("i64", "i32"), "ignore_index": range(-(2**31), 2**31)},
         _COLUMNS,
         ("cross_entropy", "cross_entropy_gradient"),
+    ),
+    "gather_rows": LibraryEntry(
+        "rows of a table by their numbers, four at a time through a tensor map, as for embeddings",
+        {"type": MAPPED, "index": ("i64", "i32"), "columns": BOX_COLUMNS[1:]},
+        (("columns of boxes", 1), ("rows of the result", 32)),
     ),
     "gemm": LibraryEntry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
@@ -241,6 +268,11 @@ TABLE: dict[str, LibraryEntry] = {
         {"type": ("f32", "f64")},
         (("elements along x", 32), ("elements along y", 8), ("elements along z", 1)),
     ),
+    "sum_layers": LibraryEntry(
+        "the sum of layers of matrices, or of every so many rows of them, by reductions through a tensor map",
+        {"type": ("i32", "i64", "f16", "bf16", "f32"), "stride": range(1, 9)},
+        (("columns", 32), ("rows of the result", 16), ("layers", 1)),
+    ),
     "top_k": LibraryEntry(
         "the k largest elements of each column, in order, and where they are",
         {"type": (*INTEGER, *FLOATING), "k": range(1, 1025)},
@@ -255,6 +287,11 @@ TABLE: dict[str, LibraryEntry] = {
         "the transpose of a matrix through a view that swaps its dimensions",
         _TYPED,
         (("rows of A", 32), ("columns of A", 32)),
+    ),
+    "unpack_4_bits": LibraryEntry(
+        "numbers of 4 bits, which a tensor map spreads, as numbers of a wider type",
+        {"type": ("i8", "i16", "i32", *FLOATING), "zero": range(16)},
+        (("rows", 128), ("columns", 16)),
     ),
 }
 
@@ -275,7 +312,13 @@ ROW_MAJOR: dict[str, str] = {
         "the lower ones are, as `np.linalg.cholesky` does: A[m] = L[m] L[m]^T."
     ),
     "convolution": ("X is N x H x W x C, F is R x S x C x K, and Y is N x P x Q x K: channels come last."),
+    "convolution_im2col": (
+        "X is a map of N x H x W x C, as in the other order; F is R x S x C x K, and Y is N x P x Q x K: channels come "
+        "last."
+    ),
+    "copy_boxes": "Maps are the same in both orders.",
     "cross_entropy": "A and G are rows x classes, and T and L have an element for each row.",
+    "gather_rows": "Maps and vectors are the same in both orders.",
     "gemm": ("C := alpha op(B) op(A) + beta C: the left factor of a product is passed as B, the right one as A."),
     "gemm_batched": (
         "C[b] := alpha op(B[b]) op(A[b]) + beta C[b]: the left factors are passed as B, the right ones as A."
@@ -319,9 +362,11 @@ ROW_MAJOR: dict[str, str] = {
     "softmax": "A and B are rows x N: softmax of each row.",
     "space_to_depth": "A is H x W x C, and B is H / 2 x W / 2 x 4 C: channels come last.",
     "stencil": "U and V have the axes z, y, x; the stencil is the same along all of them.",
+    "sum_layers": "Maps are the same in both orders.",
     "top_k": "A is rows x N, V and I are rows x k: the k largest elements of each row.",
     "transpose": "B := A^T, as in the other order.",
     "transposed_load": "B := A^T, as in the other order.",
+    "unpack_4_bits": "B is N x K, and A a map of bytes N x K / 2, as in the other order.",
 }
 """What each kernel computes where it is loaded with `order="C"`, and the last axis of an array is its first mode."""
 

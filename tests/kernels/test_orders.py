@@ -12,6 +12,7 @@ import pytest
 
 import girih
 from girih import kernels
+from girih.addressing import BoundTensorMap, TensorMap, plan_convolution
 from girih.kernels.table import ROW_MAJOR, TABLE
 from tests.cases import long
 from tests.kernels.arrays import Array, random, zeros
@@ -45,6 +46,27 @@ def symmetric(n: int, count: int) -> Array:
     return np.asfortranarray(np.einsum("ikm,jkm->ijm", a, a) + np.eye(n, dtype=np.float32)[:, :, None])
 
 
+def mapped(array: Array, *box: int, **options: Any) -> BoundTensorMap:
+    """A map of an array whose first mode is dimension 0."""
+    return TensorMap.of(array.T, box, **options).bind(array.T)
+
+
+def packed(rows: int, count: int) -> BoundTensorMap:
+    """A map of rows of numbers of 4 bits."""
+    room = np.arange(rows * count // 2 + 32, dtype=np.uint8)
+    bytes_ = room[-room.ctypes.data % 32 :][: rows * count // 2]
+    sizes: Any = {"global_dim": (count, rows), "global_strides": (count // 2,), "box_dim": (128, 16)}
+    return TensorMap.tiled(dtype="b4x16_p64", architecture="sm_100a", **sizes).bind(bytes_)
+
+
+def images() -> BoundTensorMap:
+    """A map of images of 6 x 7 pixels, from which columns for a filter of 3 x 3 are taken."""
+    array = of(8, 6, 7, 2).T
+    plan = plan_convolution(dtype="f32", global_dim=(8, 6, 7, 2), filter=(3, 3), padding=(1, 1), channels_per_pixel=8,
+                            pixels_per_column=32)  # fmt: skip
+    return plan.tensor_map.bind(array)
+
+
 GEMM = Call((2.0, of(35, 20), of(20, 33), 1.0, of(35, 33)), (35, 33))
 INFO = zeros("i32", 5)
 
@@ -62,9 +84,17 @@ CALLS: dict[str, Sequence[Call]] = {
         Call((symmetric(5, 5), of(5, 5, 5), INFO), (5,), {"n": 5, "upper": True}, "cholesky_small"),
     ],
     "convolution": [Call((1, of(2, 6, 7, 2), of(3, 2, 3, 3), of(3, 6, 7, 2)), (3, 6, 14), {"depth": 2})],
+    "convolution_im2col": [Call((1, images(), of(3, 8, 3, 3), of(3, 6, 7, 2)), (3, 84), {"depth": 8})],
+    "copy_boxes": [Call((mapped(of(40, 9), 32, 64), mapped(of(40, 9, seed=1), 32, 64)), (2, 1))],
     "cross_entropy": [
         Call((of(40, 3), indices(3, -100, 39), of(3)), (3,)),
         Call((of(40, 3), indices(3, -100, 39), of(3), of(40, 3)), (3,), function="cross_entropy_gradient"),
+    ],
+    "gather_rows": [
+        Call(
+            (mapped(of(40, 9), 64, 1, architecture="sm_100a"), indices(3, 8, -1, 0, 3), mapped(of(40, 5), 64, 32)),
+            (1, 5),
+        ),
     ],
     "gemm": [GEMM],
     "gemm_batched": [
@@ -107,15 +137,26 @@ CALLS: dict[str, Sequence[Call]] = {
     "softmax": [Call((of(40, 3), of(40, 3)), (3,))],
     "space_to_depth": [Call((of(3, 6, 8), of(12, 3, 4)), (4,))],
     "stencil": [Call((of(5), of(41, 17, 10), of(33, 9, 2)), (33, 9, 2))],
+    "sum_layers": [Call((mapped(of(40, 9, 2), 32, 16, 1), mapped(of(40, 9), 32, 16)), (40, 9, 2))],
     "top_k": [Call((of(40, 3), of(3, 3), np.zeros((3, 3), np.int64, order="F")), (3,), {"k": 3})],
     "transpose": [Call((of(35, 33), of(33, 35)), (35, 33))],
     "transposed_load": [Call((of(35, 33), of(33, 35)), (35, 33))],
+    "unpack_4_bits": [Call((packed(3, 128), zeros("i8", 120, 3)), (120, 3))],
 }
 """Small calls of each kernel, with sizes that have remainders."""
 
 
 def copied(argument: Any, order: str) -> Any:
-    """An argument for a kernel whose parameters have this order: where it is C, an ordinary array of the transpose."""
+    """An argument for a kernel whose parameters have this order: where it is C, an ordinary array of the transpose.
+
+    A tensor map has no order; it is bound to a copy of its array.
+    """
+    if isinstance(argument, BoundTensorMap):
+        array = argument.array
+        room = np.zeros(array.nbytes + 32, np.uint8)
+        copy = room[-room.ctypes.data % 32 :][: array.nbytes].view(array.dtype).reshape(array.shape)
+        copy[...] = array
+        return argument.tensor_map.bind(copy)
     if isinstance(argument, list):
         return [copied(member, order) for member in argument]
     if not isinstance(argument, np.ndarray):
@@ -144,14 +185,18 @@ def launch_in_both_orders(name: str) -> None:
     """Launch the calls of a kernel in both orders, and hold the results against each other."""
     for call in CALLS[name]:
         grid = kernels.grid_for(name, *call.sizes)
-        results = []
+        results, maps = [], []
         for order in ("F", "C"):
             program = girih.load(kernels.path(name), definitions=call.definitions, order=order)
             given = [copied(argument, order) for argument in call.arguments]
             program[call.function or name][grid](*given)
             results.append(arrays(given))
-        before = arrays(call.arguments)
-        assert any((a != b).any() for a, b in zip(results[0], before, strict=True)), "something is written"
+            maps.append([argument.array for argument in given if isinstance(argument, BoundTensorMap)])
+        before = [*arrays(call.arguments), *(a.array for a in call.arguments if isinstance(a, BoundTensorMap))]
+        after = [*results[0], *maps[0]]
+        assert any((a != b).any() for a, b in zip(after, before, strict=True)), "something is written"
+        for ours, theirs in zip(*maps, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
         for column_major, row_major in zip(*results, strict=True):
             assert row_major.flags.c_contiguous
             np.testing.assert_array_equal(row_major, column_major.T)

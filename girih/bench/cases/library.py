@@ -8,7 +8,7 @@ from math import factorial
 
 import numpy as np
 
-from girih.bench.cases import choosing, columns, matrices, products, tensors
+from girih.bench.cases import choosing, columns, matrices, products, tensor_maps, tensors
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, wide, zeros
 from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import Call
@@ -311,6 +311,6 @@ KERNELS: Mapping[str, Measured] = {
     "stencil": _stencil,
     "top_k": _single("top_k")(choosing.top_k),
     "transpose": _transpose,
-    **{name: _single(name)(prepare) for name, prepare in tensors.PREPARED.items()},
+    **{name: _single(name)(prepare) for name, prepare in (*tensors.PREPARED.items(), *tensor_maps.PREPARED.items())},
 }
 """How each kernel of the library is measured, for a type."""
