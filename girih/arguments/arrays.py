@@ -8,7 +8,7 @@ reported in one `LaunchError`. A launch works on private memory (`arguments.clai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class ParameterSpec:
     """A parameter as binding sees it: its type, its promises, what the kernel does with it, its order of axes.
 
     `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
-    on a group they hold for every member).
+    on a group they hold for every member). `order_in_text` tells an order that the text says from one of the program.
     """
 
     name: str
@@ -69,6 +69,7 @@ class ParameterSpec:
     written: bool = False
     uses: tuple[MapUse, ...] = ()
     order: Order = "F"
+    order_in_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +131,20 @@ Accepted = NDArray[Any] | Claim | GroupClaim | MapClaim
 
 def specifications(function: Function) -> list[ParameterSpec]:
     """The specifications of a kernel's parameters."""
-    written, uses, order = written_parameters(function), map_uses(function), function.order
+    written, uses = written_parameters(function), map_uses(function)
+    said = function.attributes.entry("order")
+    in_text = said is not None and bool(said.span.text)
     return [
-        specification(p, written=p.value in written, uses=uses.get(p.value, ()), order=order)
+        replace(
+            specification(p, written=p.value in written, uses=uses.get(p.value, ())),
+            order=function.order,
+            order_in_text=in_text,
+        )
         for p in function.parameters
     ]
 
 
-def specification(
-    parameter: Parameter, *, written: bool, uses: tuple[MapUse, ...] = (), order: Order = "F"
-) -> ParameterSpec:
+def specification(parameter: Parameter, *, written: bool, uses: tuple[MapUse, ...] = ()) -> ParameterSpec:
     """The specification of a kernel's parameter, with the promises of its attributes."""
     alignment = parameter.attributes.get("alignment")
     return ParameterSpec(
@@ -151,7 +156,6 @@ def specification(
         _integers(parameter, "stride_gcd"),
         written,
         uses,
-        order,
     )
 
 
@@ -196,7 +200,7 @@ def _accept_all(
         report.diagnostics.append(wrong_count(parameters, len(arguments)))
     pairs = enumerate(zip(parameters, arguments, strict=False), 1)
     accepted = [
-        _accept(spec, value, ArgumentPlace(spec.name, number, spec.span, spec.order), report)
+        _accept(spec, value, ArgumentPlace(spec.name, number, spec.span, spec.order, spec.order_in_text), report)
         for number, (spec, value) in pairs
     ]
     return [item for item in accepted if item is not None]

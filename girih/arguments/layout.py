@@ -154,8 +154,7 @@ def _check_shape(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
     if array.ndim > 1 and _suits(type.shape, array.shape[::-1]):
         hint = f"{place.name}.T has that shape: allocate the array transposed"
         if _stride_problem(type, array.T, place) is None:
-            other = f'with order="{place.other_order}" the program takes all arrays so'
-            hint += f", or pass {place.name}.T if that is meant; {other}"
+            hint += f", or pass {place.name}.T if that is meant; {place.other_order}"
     takes = f"{type} takes shape {numbers(place.turned(type.shape))}"
     report.add("bind.shape", place, f"{takes}; got {_describe(array, place)}: {wrong}", hint)
 
@@ -242,8 +241,7 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
         asked = numbers([strides.get(mode) for mode in range(array.ndim)]).strip("(),").replace(" ", "")
         return f"{fresh}, or declare the parameter with strided<{asked}>"
     if _suits(type.shape, array.shape[::-1]) and _stride_problem(type, array.T, place) is None:
-        other = f'with order="{place.other_order}" the program takes all arrays so'
-        return f"{fresh}, or pass {place.name}.T if the transpose is meant; {other}"
+        return f"{fresh}, or pass {place.name}.T if the transpose is meant; {place.other_order}"
     reversed_strides = {array.ndim - 1 - mode: strides[mode] for mode in reversed(modes)}
     if not _overlap(array.shape[::-1], reversed_strides, place):
         return f"{fresh}, or pass {place.name}.T to a kernel written for the transpose"

@@ -6,7 +6,7 @@ Every code that binding uses is in `BIND_CODES`; `ArgumentReport.add` refuses an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from girih.diagnostics import Diagnostic, InternalError
@@ -59,17 +59,19 @@ Entry = TypeVar("Entry")
 class ArgumentPlace:
     """The place of an argument: its number from 1, and its name without `%`; a member of a group is `G[3]`.
 
-    `order` is that of its axes: messages speak of modes, and of axes where these differ.
+    `order` is that of its axes: messages speak of modes, and of axes where these differ. Where the kernel's text says
+    it, `order_in_text`, the order of the program does not count.
     """
 
     name: str
     position: int
     span: Span
     order: Order = "F"
+    order_in_text: bool = False
 
     def member(self, index: int) -> ArgumentPlace:
         """The place of one member of a group argument."""
-        return ArgumentPlace(f"{self.name}[{index}]", self.position, self.span, self.order)
+        return replace(self, name=f"{self.name}[{index}]")
 
     def turned(self, values: Sequence[Entry]) -> tuple[Entry, ...]:
         """The values of modes in the order of axes; and those of axes in the order of modes."""
@@ -86,9 +88,12 @@ class ArgumentPlace:
         return 'with order="C", mode 0 is the last axis' if self.order == "C" else "mode i is axis i"
 
     @property
-    def other_order(self) -> Order:
-        """The order that this one is not."""
-        return "F" if self.order == "C" else "C"
+    def other_order(self) -> str:
+        """What makes all arrays be taken in the order that this one is not, in words."""
+        other = 'order="F"' if self.order == "C" else 'order="C"'
+        if self.order_in_text:
+            return f"with the attribute {other} the kernel takes all arrays so"
+        return f"with {other} the program takes all arrays so"
 
     def __str__(self) -> str:
         return f"argument {self.position}, %{self.name}"

@@ -170,6 +170,21 @@ def test_messages_hold_in_both_orders() -> None:
             assert not refusals(kernels["C" if order == "F" else "F"][name], array)
 
 
+def test_the_order_of_the_text_is_changed_in_the_text() -> None:
+    plain = girih.loads("func @f(%A: memref<f32x?x?>) {}", "interpreter", order="C")["f"]
+    for kernel in (plain, pickle.loads(pickle.dumps(plain))):
+        (found,) = refusals(kernel, np.zeros((3, 4), F32, order="F"))
+        assert 'with order="F" the program takes all arrays so' in str(found.hint)
+    for order, told in [("C", "F"), ("F", "C")]:
+        text = f'func @f(%A: memref<f32x?x?>) attributes {{order="{order}"}} {{}}'
+        array = np.zeros((3, 4), F32, order=cast(Any, told))
+        for load in ORDERS:
+            (found,) = refusals(girih.loads(text, "interpreter", order=load)["f"], array)
+            assert f'with the attribute order="{told}" the kernel takes all arrays so' in str(found.hint)
+            again = girih.loads(text.replace(f'"{order}"', f'"{told}"'), "interpreter", order=load)
+            assert not refusals(again["f"], array)
+
+
 def refusals(kernel: girih.Kernel, array: object) -> tuple[girih.Diagnostic, ...]:
     try:
         kernel(array)
