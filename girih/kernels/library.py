@@ -516,9 +516,9 @@ def gather_rows(
     """Row i of B := row I[i] of A, as for embeddings: `kernel(A, I, B)`.
 
     A is the bound map of a table with boxes of one row of `columns` elements, I a vector of `index` numbers, i64 or
-    i32, B the bound map of the result with boxes of `columns` x 32; `columns` is 32, 64, 128 or 256. Numbers that A
-    does not have, such as -1, give rows of zeros. Grid: ceil(columns of B / `columns`) x ceil(length of I / 32).
-    004 5.5.3.4.
+    i32, B the bound map of the result, which has as many rows, with boxes of `columns` x 32; `columns` is 32, 64, 128
+    or 256. Numbers that A does not have, such as -1, give rows of zeros. Grid: ceil(columns of B / `columns`) x
+    ceil(length of I / 32). 004 5.5.3.4.
     """
     return _kernel("gather_rows", target, order, type=type, index=index, columns=columns)
 
