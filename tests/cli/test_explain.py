@@ -127,6 +127,7 @@ def test_a_rule_of_an_address_model() -> None:
     assert any(line.startswith("  # global_strides[0] = 72 bytes is not a multiple of 16; pad") for line in lines)
 
 
+@pytest.mark.unmeasured
 def test_every_rule_of_the_address_models_is_explained() -> None:
     for name, rule in address_rules().items():
         done = girih("explain", name)
