@@ -527,9 +527,9 @@ def sum_layers(*, stride: int = 1, type: str = "f32", order: Order = "F", target
     """S[x, y] := S[x, y] + sum over z of A[x, stride y, z]: `kernel(A, S)`.
 
     A is the bound map of columns x rows x layers with boxes of 32 x 16 `stride` x 1 and element strides of 1, `stride`,
-    1; S is that of columns x ceil(rows / `stride`) with boxes of 32 x 16, of i32, i64, f16, bf16 or f32. Layers are
-    added in any order, each sum rounded to the type. Grid: ceil(columns / 32) x ceil(rows of S / 16) x layers.
-    004 5.5.3, PTX ISA "cp.reduce.async.bulk.tensor".
+    1; S is that of columns x ceil(rows / `stride`) with boxes of 32 x 16, of i32, i64, f16, bf16 or f32. Maps for i64
+    are of u64, since s64 has no sums. Layers are added in any order, each sum rounded to the type. Grid:
+    ceil(columns / 32) x ceil(rows of S / 16) x layers. 004 5.5.3, PTX ISA "cp.reduce.async.bulk.tensor".
     """
     return _kernel("sum_layers", target, order, type=type, stride=stride)
 

@@ -118,8 +118,9 @@ def test_sums_of_layers(type_: str) -> None:
                 a, s = whole(type_, *shape), whole(type_, -(-rows // stride), columns, seed=1)
                 expected = s + a[:, ::stride].sum(axis=0, dtype=s.dtype)
                 kernel = kernels.sum_layers(type=type_, stride=stride)
-                of_a = mapped(a, 32, 16 * stride, 1, element_strides=(1, stride, 1))
-                kernel(of_a, mapped(s, 32, 16))
+                options = {"dtype": "u64"} if type_ == "i64" else {}
+                of_a = mapped(a, 32, 16 * stride, 1, element_strides=(1, stride, 1), **options)
+                kernel(of_a, mapped(s, 32, 16, **options))
                 np.testing.assert_array_equal(s, expected)
 
 
