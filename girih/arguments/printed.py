@@ -144,3 +144,10 @@ class PrintedLines:
         text = self.text()
         if text and sys.stdout is not None:
             sys.stdout.write(text)
+
+    def write_behind(self, error: BaseException) -> None:
+        """Write the lines of a launch that ended with an error; where that fails, the error gets a note of it."""
+        try:
+            self.write()
+        except (OSError, ValueError) as unwritable:  # a ValueError where standard output is closed
+            error.add_note(f"What the kernel printed before could not be written: {unwritable}")

@@ -72,8 +72,10 @@ def launch(
             for member in members:
                 member.write_back(group.elements)
         bound.commit()
-    finally:
-        run.lines.write()
+    except BaseException as error:
+        run.lines.write_behind(error)
+        raise
+    run.lines.write()
     return tuple(_untouched(bound, grid))
 
 

@@ -210,6 +210,13 @@ def failing(*wrong: Any) -> Iterator[None]:
         yield
 
 
+class ClosedPipe:
+    """A standard output that nobody reads any more."""
+
+    def write(self, text: str) -> None:
+        raise BrokenPipeError("nobody reads")
+
+
 def test_launches_that_fail_and_unusual_ones(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     """What came before a finding is printed, what is refused prints nothing; launches without a launcher print too."""
     with every_case() as case:
@@ -234,6 +241,14 @@ def test_launches_that_fail_and_unusual_ones(capsys: pytest.CaptureFixture[str],
             with case(f"{target} without an output"), monkeypatch.context() as patched:
                 patched.setattr("sys.stdout", None)
                 kernel(np.zeros(2, np.int32), 1)
+            with case(f"{target} with a closed pipe"), monkeypatch.context() as patched:
+                patched.setattr("sys.stdout", ClosedPipe())
+                with failing(BrokenPipeError):
+                    kernel(np.zeros(2, np.int32), 1)
+                with pytest.raises(girih.KernelError) as raised:
+                    kernel(np.zeros(2, np.int32), 2)
+                assert [finding.code for finding in raised.value.findings] == ["run.out_of_bounds"]
+                assert "could not be written: nobody reads" in raised.value.__notes__[0]
         with case("plain"), monkeypatch.context() as patched:
             patched.setattr(runtime, "launcher", lambda: None)
             girih.loads(FAILING, target="cpu")["failing"](np.zeros(2, np.int32), 1)

@@ -106,10 +106,10 @@ class CpuKernel:
                 self.settle(result, grid, arguments, records.address)
         except LaunchError:
             raise
-        except BaseException:
-            records.write(grid)
+        except BaseException as error:
+            records.lines(grid).write_behind(error)
             raise
-        records.write(grid)
+        records.lines(grid).write()
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object], *prints: int) -> None:
         """Finish a launch whose `call(grid, *arguments)` returned `result`, which is not None. Raises as `launch`.

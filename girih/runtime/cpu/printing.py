@@ -39,15 +39,15 @@ class PrintRecords:
         """The address of the memory."""
         return int(self._words.ctypes.data)
 
-    def write(self, grid: tuple[int, int, int]) -> None:
-        """Write the lines to standard output."""
+    def lines(self, grid: tuple[int, int, int]) -> PrintedLines:
+        """The lines of a launch on a grid."""
         asked = int(self._words[0])
         kept = min(asked, MOST_LINES)
         lines = PrintedLines(MOST_LINES, asked - kept)
         first = PRINT_HEADER_BYTES // 8
         for record in self._words[first : first + kept * self._width].reshape(kept, self._width).tolist():
             lines.add(_line(self._sites[record[0]], record, grid))
-        lines.write()
+        return lines
 
 
 def _line(site: PrintSite, record: list[int], grid: tuple[int, int, int]) -> PrintedLine:
