@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from girih.arguments.layout import check_dtype, check_strides, dtype_name, significant, stride_flaw, strides_for
 from girih.arguments.memory import elements_of, strided
 from girih.arguments.report import ArgumentPlace, ArgumentReport, numbers
+from girih.arguments.scalars import DTYPES
 from girih.arguments.views import as_array
 from girih.diagnostics import plural
 from girih.ir.types import Extent, GroupType, MemRef
@@ -116,7 +117,7 @@ def part_of_member(
     type: MemRef, value: object, offset: int, shape: Shape | None, place: ArgumentPlace, report: ArgumentReport
 ) -> NDArray[Any] | None:
     """The elements of a member that are its memref, by its modes; None after a problem was reported."""
-    given = as_array(value, place, report)
+    given = as_array(value, place, report, DTYPES[type.element])
     if given is None:
         return None
     array = given.T if place.order == "C" else given

@@ -27,7 +27,7 @@ def claim_array(
     type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, written: bool
 ) -> Claim | None:
     """The array as the type addresses it; None where it cannot, after everything that is wrong was reported."""
-    given = as_array(value, place, report)
+    given = as_array(value, place, report, DTYPES[type.element])
     if given is None:
         return None
     array = given.T if place.order == "C" else given

@@ -19,11 +19,17 @@ _HOST_DEVICES = frozenset((1, 3, 11, 13))  # kDLCPU, kDLCUDAHost, kDLROCMHost, k
 _FOREIGN_ERRORS = (BufferError, RuntimeError, TypeError, ValueError)
 
 
-def as_array(value: object, place: ArgumentPlace, report: ArgumentReport) -> NDArray[Any] | None:
+_EIGHT_BITS = (np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2))
+"""The floats of eight bits of the language, which NumPy's DLPack does not have."""
+
+
+def as_array(
+    value: object, place: ArgumentPlace, report: ArgumentReport, wanted: np.dtype[Any] | None = None
+) -> NDArray[Any] | None:
     """An array over the memory of `value`; None after a problem was reported.
 
     Takes NumPy arrays, DLPack exporters in host memory, and anything with the buffer protocol (untyped bytes count as
-    int8). Reports bind.type and bind.device.
+    int8). Reports bind.type and bind.device; `wanted` is the dtype of the memref's elements, for the hint.
     """
     if isinstance(value, np.ma.MaskedArray):
         hint = f"{place.name}.data is the array without its mask, over the same memory"
@@ -39,7 +45,7 @@ def as_array(value: object, place: ArgumentPlace, report: ArgumentReport) -> NDA
         )
         return None
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return _from_dlpack(value, place, report)
+        return _from_dlpack(value, place, report, wanted)
     array = _from_buffer(value)
     if array is None:
         hint = "pass a NumPy array, or an object with the buffer protocol or DLPack"
@@ -61,14 +67,21 @@ def _from_buffer(value: object) -> NDArray[Any] | None:
     return array.view(np.int8) if array.dtype == np.uint8 else array
 
 
-def _from_dlpack(exporter: Any, place: ArgumentPlace, report: ArgumentReport) -> NDArray[Any] | None:
+def _from_dlpack(
+    exporter: Any, place: ArgumentPlace, report: ArgumentReport, wanted: np.dtype[Any] | None
+) -> NDArray[Any] | None:
     kind = exporter.__class__.__name__
     try:
         device = int(exporter.__dlpack_device__()[0])
         if device in _HOST_DEVICES:
             return _shared_array(exporter)
     except _FOREIGN_ERRORS as error:
-        report.add("bind.type", place, f"{kind} does not give access to its memory: {error}")
+        if wanted in _EIGHT_BITS:
+            bytes_of = f"{place.name}.view(np.uint8)"
+            hint = f"pass np.from_dlpack(B).view(ml_dtypes.{wanted}), where B is {bytes_of}, the same memory as bytes"
+            report.add("bind.type", place, f"{kind} does not share floats of eight bits with NumPy", hint)
+        else:
+            report.add("bind.type", place, f"{kind} does not give access to its memory: {error}")
         return None
     hint = "allocate it in host memory; the memory of a device cannot be reached from here"
     report.add("bind.device", place, f"{kind} lies on a device (DLPack device type {device})", hint)

@@ -553,6 +553,9 @@ def test_dlpack_failures_and_devices_are_told_in_words() -> None:
             return 1, 0
 
     assert "Broken does not give access to its memory: not from here" in problem(VECTOR, Broken()).message
+    found = problem(MemRef.packed(F8E5M2, (3,)), Exporter(np.zeros(3, ml_dtypes.float8_e5m2)))
+    assert "Exporter does not share floats of eight bits with NumPy" in found.message and found.hint is not None
+    assert "pass np.from_dlpack(B).view(ml_dtypes.float8_e5m2), where B is A.view(np.uint8)" in found.hint
     found = problem(VECTOR, OnDevice())
     assert (found.code, "OnDevice lies on a device" in found.message) == ("bind.device", True)
 

@@ -12,7 +12,7 @@ from girih.ir.kinds import BOOLEAN, CARRIED, NUMBER, NUMBER_OR_COOPMATRIX, SCALA
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import element, scope, shape, type_of, use
-from girih.ir.types import EIGHT_BIT_FLOATS, PARTS, Boolean, CoopMatrix, Number, Use, element_type
+from girih.ir.types import EIGHT_BIT_FLOATS, INDEX, NUMBERS, PARTS, Boolean, CoopMatrix, Number, Use, element_type
 from girih.ops.tile.language import TILE
 from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Holds, Satisfies
@@ -289,9 +289,24 @@ def _size(name: str) -> Term:
     return Term(f"bytes({name})", value)
 
 
+def _as_large(s: Subject) -> str | None:
+    """The types that have as many bytes as the operand: integers, or others if it is the only integer of its size."""
+    given, size = element("a").value(s), _size("a").value(s)
+    alike = [t for t in NUMBERS.values() if t.size == size and t not in (given, INDEX)]
+    names = " and ".join(str(t) for t in ([t for t in alike if t.family == "integer"] or alike))
+    return f"{given} is as large as {names}" if names else None
+
+
 TILE.rules(
     Bitcast,
-    Row("size", "a result", equal(_size("result"), _size("a")), "both types have the same number of bytes", BITCAST),
+    Row(
+        "size",
+        "a result",
+        equal(_size("result"), _size("a")),
+        "both types have the same number of bytes",
+        BITCAST,
+        _as_large,
+    ),
 )
 
 
