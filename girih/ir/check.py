@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from girih.diagnostics import Diagnostic
-from girih.ir.core import Function, Module, Op, Region, Value
+from girih.ir.core import STRING_WORDS, Function, Module, Op, Region, Value, canonical_name, is_name, is_string
 from girih.ir.grid import grid_leaves
 from girih.ir.language import Language
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
@@ -22,6 +22,8 @@ from girih.source import Span
 
 CHECK_CODES: dict[str, str] = {
     "name.instruction": "the instruction belongs to the language of its function",
+    "name.spelling": "a name is a letter with letters, digits and _ behind it, or digits; a value may have none",
+    "text.characters": f"a string is of {STRING_WORDS}, since it has no escapes",
     "type.language": "the type of a value belongs to the language of its function",
 }
 """What is never wrong in a text, which is read by one language, but can be in a program that was built."""
@@ -56,8 +58,11 @@ class _Checker:
     def function(self, function: Function) -> None:
         facts = Surroundings(function, self.limits)
         self._rows("func", function, facts, function.span)
+        if not is_name(function.name):
+            self._misspelled("a function", function.name, function.span)
         visible: set[Value] = set()
         for parameter in function.parameters:
+            self._name(parameter.value)
             self._type(parameter.type, parameter.span, facts)
             self._rows("parameter", parameter, facts, parameter.span)
             visible.add(parameter.value)
@@ -75,6 +80,7 @@ class _Checker:
             facts.last = position == final
             self._op(op, facts, visible)
             for value in op.results:
+                self._name(value)
                 facts.definitions[value] = op
                 visible.add(value)
                 added.append(value)
@@ -96,6 +102,7 @@ class _Checker:
         facts.parents.append(op)
         bindings = tuple(op.bindings)
         for value in bindings:
+            self._name(value)
             self._belongs(value.type, value.span)
         visible.update(bindings)
         for region in op.regions:
@@ -108,6 +115,8 @@ class _Checker:
         spec = op.spec
         if spec.constant is not None:
             facts.constants[op.results[0]] = getattr(op, spec.constant)
+        for name in spec.texts:
+            self._text(getattr(op, name), op.span)
         for name in spec.results:
             self._result_types(op, name, facts)
         self._rows(spec.mnemonic, op, facts, op.span)
@@ -133,6 +142,23 @@ class _Checker:
             message = f"{type} is not a type of the language {self.language.name}"
             self.problems.append(Diagnostic("type.language", message, span))
         return False
+
+    def _name(self, value: Value) -> None:
+        """Report the name of a value that no text can have; without a name it is numbered when it is printed."""
+        name = value.name
+        if name and not (is_name(name) and name == canonical_name(name)):
+            self._misspelled("a value", value.name, value.span)
+
+    def _misspelled(self, what: str, name: str, span: Span) -> None:
+        message = f"{name!r} cannot be the name of {what}"
+        hint = "a name is a letter with letters, digits and _ behind it, or a whole number without zeros before it"
+        self.problems.append(Diagnostic("name.spelling", message, span, hint=hint))
+
+    def _text(self, text: str, span: Span) -> None:
+        if not is_string(text):
+            message = f"expected: a string of {STRING_WORDS}; found: {text!r}"
+            hint = "a string has no escapes: print a line for each, and write ' for a quotation mark"
+            self.problems.append(Diagnostic("text.characters", message, span, hint=hint))
 
     def _invisible(self, span: Span, value: Value) -> None:
         message = f"%{value.name} is not visible here"

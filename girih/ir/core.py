@@ -6,6 +6,7 @@ Equality of modules (`==`) is structural: names and spans do not count.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,6 +18,27 @@ from girih.source import NOWHERE, Span
 if TYPE_CHECKING:
     from girih.ir.define import Spec
     from girih.ir.language import Language
+
+
+STRING_CHARACTERS = r"[\x20-\x21\x23-\x7e]*"
+"""The characters of a string, as a pattern: there are no escapes, so that none is a quotation mark or ends the line."""
+
+STRING_WORDS = "printable ASCII characters without quotation marks"
+
+
+def is_string(text: object) -> bool:
+    """Whether something is a text that may stand between quotation marks."""
+    return isinstance(text, str) and re.fullmatch(STRING_CHARACTERS, text) is not None
+
+
+def is_name(text: object) -> bool:
+    """Whether something is a text that may be the name of a function or of a value (003 "Identifier")."""
+    return isinstance(text, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*|[0-9]+", text) is not None
+
+
+def canonical_name(name: str) -> str:
+    """The name of a value as it is kept: a number loses its leading zeros (`%007` is `%7`)."""
+    return (name.lstrip("0") or "0") if name.isdigit() else name
 
 
 class RegionKind(Enum):

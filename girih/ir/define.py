@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from girih.ir.core import EMPTY, Dictionary, Entry, Op, RegionKind
+from girih.ir.core import EMPTY, STRING_WORDS, Dictionary, Entry, Op, RegionKind, is_string
 from girih.ir.grid import GridExpression
 from girih.ir.hints import LOOP_HINTS, MACHINE_HINTS, Hint
 from girih.ir.kinds import TypeKind
@@ -252,8 +252,8 @@ BindingTypes = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, tup
 class Spec:
     """All that the parser, printer, checker and reference know about an instruction.
 
-    `word` is written for the mnemonic; two instructions may share it if modifiers tell them apart. `constant` names the
-    field with the value of the result, if the instruction defines a constant.
+    `word` is written for the mnemonic; two instructions may share it if modifiers tell them apart. `texts` names the
+    fields that are strings, `constant` the field with the value of the result, if the instruction defines a constant.
     """
 
     mnemonic: str
@@ -269,6 +269,7 @@ class Spec:
     results: tuple[str, ...]
     regions: tuple[Body, ...]
     binding_types: BindingTypes | None
+    texts: tuple[str, ...]
     constant: str | None
     tangled: bool
     terminator: bool
@@ -386,6 +387,7 @@ def op(
             results=names[Result],
             regions=tuple(r for r in roles.values() if isinstance(r, Body)),
             binding_types=binding_types,
+            texts=tuple(n for n, r in roles.items() if isinstance(r, Text)),
             constant=next((n for n, r in roles.items() if isinstance(r, Literal)), None),
             tangled=tangled,
             terminator=terminator,
@@ -438,11 +440,16 @@ def attributes_row(name: str, role: Attributes, section: str) -> Row:
     """The rule that a dictionary has only keys with a meaning, and that each holds what it should."""
 
     def wrong(subject: Subject) -> list[Entry]:
-        entries = [e for e in getattr(subject.op, name).entries if not e.quoted]
-        return [e for e in entries if e.key not in role.known or not role.known[e.key].accepts(e.value)]
+        entries: tuple[Entry, ...] = getattr(subject.op, name).entries
+        return [e for e in entries if not (_can_be_written(e) if e.quoted else accepts(e))]
+
+    def accepts(entry: Entry) -> bool:
+        return entry.key in role.known and role.known[entry.key].accepts(entry.value)
 
     def came(subject: Subject) -> str:
         entry = wrong(subject)[0]
+        if entry.quoted:
+            return f"a string at {entry.key!r} has more than {STRING_WORDS}"
         if entry.key not in role.known:
             return f"`{entry.key}` means nothing here"
         return f"`{entry.key}` is not {role.known[entry.key].words}"
@@ -451,6 +458,21 @@ def attributes_row(name: str, role: Attributes, section: str) -> Row:
     return Row(name, name, Holds(f"the attributes are {known}", lambda s: not wrong(s), came),
                f"the attributes are {known}", section, lambda s: _fixed(wrong(s)[0], role.known),
                at=lambda s: wrong(s)[0].span)  # fmt: skip
+
+
+def _can_be_written(attribute: object) -> bool:
+    """Whether all strings of an attribute, and of what is inside it, can stand in a text."""
+    match attribute:
+        case str():
+            return is_string(attribute)
+        case tuple():
+            return all(map(_can_be_written, attribute))
+        case Dictionary(entries=entries):
+            return all(map(_can_be_written, entries))
+        case Entry(key=key, value=value):
+            return is_string(key) and _can_be_written(value)
+        case _:
+            return True
 
 
 def _fixed(entry: Entry, known: Mapping[str, Expect | Hint]) -> str | None:

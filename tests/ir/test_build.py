@@ -11,7 +11,7 @@ import girih
 import girih.ops
 from girih.ir.build import RegionBuilder, parameter
 from girih.ir.check import check_module
-from girih.ir.core import Module, RegionKind, Value
+from girih.ir.core import Dictionary, Entry, Module, RegionKind, Value
 from girih.ir.types import (
     BOOL,
     F32,
@@ -124,6 +124,33 @@ def test_a_built_module_is_checked_like_a_parsed_one() -> None:
     body.add("add", F32, a=a, b=a)
     codes = [d.code for d in check_module(Module((body.function("f", []),)))]
     assert codes == ["add.result_type"]
+
+
+def test_what_no_text_can_say_is_refused() -> None:
+    for text, accepted in (
+        ("it's \\ 'here'", True),
+        ('a "b"', False),
+        ("a\nb", False),
+        ("\N{GREEK SMALL LETTER PI}", False),
+    ):
+        body = RegionBuilder(TILE_LANGUAGE)
+        body.add("print", text=text)
+        quoted = Dictionary((Entry("note", (text,), quoted=True), Entry(text, 1, quoted=True)))
+        module = Module((body.function("f", [parameter("A", MemRef.packed(F32, (2,)), quoted)]),))
+        codes = [d.code for d in check_module(module)]
+        assert codes == ([] if accepted else ["parameter.attributes", "text.characters"]), text
+        assert not accepted or girih.parse(str(module)) == module
+    for name, accepted in (("a_1", True), ("12", True), ("", True), ("f g", False), ("1a", False), ("007", False)):
+        body = RegionBuilder(TILE_LANGUAGE)
+        (a,) = body.add("constant", INDEX, names=(name,), value=1)
+        body.add("for", variable=Value("i" + name, INDEX), start=a, stop=a, body=body.inner().region())
+        module = Module((body.function("f", []),))
+        codes = [d.code for d in check_module(module)]
+        assert codes == ([] if accepted else ["name.spelling"] * (1 + (" " in name))), name
+        assert not accepted or girih.parse(str(module)) == module
+    for name, codes in (("007", []), ("q r", ["name.spelling"]), ("", ["name.spelling"])):
+        function = RegionBuilder(TILE_LANGUAGE).function(name, [parameter("p q", F32)])
+        assert [d.code for d in check_module(Module((function,)))] == [*codes, "name.spelling"]
 
 
 def test_results_without_names_are_numbered_where_they_are_used() -> None:

@@ -11,9 +11,9 @@ from girih.diagnostics import nearest, plural
 from girih.front.text import expressions, hints
 from girih.front.text.cursor import SyntaxFault
 from girih.front.text.lexer import DEFINITION, FLOAT, INTEGER, LOCAL, MODIFIER, STRING, WORD
-from girih.front.text.names import NameParser, canonical_name
+from girih.front.text.names import NameParser
 from girih.front.text.spelling import PREFIXES
-from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value
+from girih.ir.core import EMPTY, Op, Region, RegionKind, Slice, Value, canonical_name
 from girih.ir.define import (
     Annotation,
     Attributes,
@@ -149,7 +149,7 @@ class InstructionParser(NameParser):
 
     def _name(self) -> Name:
         span = self.lexer.span
-        return canonical_name(self.take(LOCAL)), span
+        return canonical_name(self.take(LOCAL)[1:]), span
 
     def _mnemonic(self, names: list[Name], behind: str | None) -> Spec:
         lexer = self.lexer
@@ -277,7 +277,7 @@ class InstructionParser(NameParser):
         lexer = self.lexer
         span = lexer.span
         if lexer.kind == LOCAL and not self._next_instruction():
-            name = canonical_name(lexer.text)
+            name = canonical_name(lexer.text[1:])
             lexer.advance()
             return self.local(name, span), span
         if literal and lexer.kind in (INTEGER, DEFINITION):

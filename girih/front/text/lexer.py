@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from girih.ir.core import STRING_CHARACTERS
 from girih.source import Source, Span
 
 SKIP = re.compile(r"(?:[ \t\r\n\f\v]+|;[^\n]*)+")
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
     | (?P<punctuation> -> | <= | [{{}}()\[\]<>,:=?*/^%+-])
     | (?P<global>  @(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+))
     | (?P<definition> \$(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+))
-    | (?P<string>  "[\x20-\x21\x23-\x7e]*")
+    | (?P<string>  "{STRING_CHARACTERS}")
     | (?P<calc>    !calc\b)
     """,
     re.VERBOSE | re.ASCII,

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from girih.front.text.constant_parser import ConstantParser
-from girih.ir.core import Value
+from girih.ir.core import Value, canonical_name
 from girih.ir.language import Language
 from girih.ir.types import ERROR, Type
 from girih.source import Source, Span
-
-
-def canonical_name(text: str) -> str:
-    """The name of `%text`: a number loses its leading zeros (`%007` is `%7`)."""
-    name = text[1:]
-    return str(int(name)) if name.isdigit() and len(name) < 1000 else name
 
 
 class NameParser(ConstantParser):
@@ -59,7 +53,7 @@ class NameParser(ConstantParser):
         """The value that a parameter's name stands for; an unknown one is reported once and stands for an error."""
         if not self.scopes:
             return super().parameter_value(name)
-        return self.local(canonical_name(name.text), name)
+        return self.local(canonical_name(name.text[1:]), name)
 
     def local(self, name: str, span: Span) -> Value:
         """The value of a name; an unknown one is reported once and stands for an error."""
