@@ -307,7 +307,7 @@ def emit(
 @main.command()
 @click.argument("topic", metavar="CODE|MNEMONIC|NAME", required=False)
 @click.option("--list", "list_all", is_flag=True, help="List all codes, rules and instructions, with a line each.")
-@click.option("--names", "list_names", is_flag=True, help="List all names of the specifications, with a line each.")
+@click.option("--names", "list_names", is_flag=True, help="List all names of the specifications and additions.")
 @_format
 @click.pass_context
 def explain(ctx: click.Context, topic: str | None, list_all: bool, list_names: bool, format: str) -> None:

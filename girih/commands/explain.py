@@ -17,6 +17,7 @@ import click
 
 from girih.commands.address.rules import address_rules
 from girih.commands.address.rules import explained as address_text
+from girih.commands.parts.additions import VOCABULARY, known_as
 from girih.commands.parts.names import described_name, name_text
 from girih.commands.parts.reference import (
     all_codes,
@@ -30,7 +31,6 @@ from girih.commands.parts.report import print_json
 from girih.diagnostics import nearest
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import WIDTH, Code, entry, explained, listed, wrapped
-from girih.specifications import SPECIFICATIONS, named
 
 MOST_LISTED = 60
 """Codes that an error message lists."""
@@ -52,14 +52,15 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
         text = address_text(described := address[topic])
     elif family:
         text = _family(described := family)
+        text = "\n\n".join([*(name_text(LANGUAGE, one, topic) for one in known_as(topic)), text])
     else:
-        rows = named(topic)
+        rows = known_as(topic)
         if not rows:
             known = [*LANGUAGE.rules, *codes, *address]
             alike = next((name for name in known if name.lower() == topic.lower()), None)
             if alike is not None:
                 return explain_topic(alike, as_json=as_json)
-            rows = named(topic, loosely=True) or _unknown(topic, known)
+            rows = known_as(topic, loosely=True) or _unknown(topic, known)
         text = "\n\n".join(name_text(LANGUAGE, one, topic) for one in rows)
         described = [described_name(LANGUAGE, one) for one in rows]
     if as_json:
@@ -81,16 +82,16 @@ def list_topics(*, as_json: bool) -> int:
     for stage, rows in groupby(listed, key=itemgetter(0)):
         click.echo("\n".join([stage, *(f"  {code}: {says}" for _, code, _, says in rows)]) + "\n")
     click.echo("\n".join(["Instructions", *wrapped(", ".join(LANGUAGE.ops))]))
-    click.echo("\n`girih explain --names` lists the names of the specifications.")
+    click.echo("\n`girih explain --names` lists the names of the specifications and of additions to them.")
     return 0
 
 
 def list_names(*, as_json: bool) -> int:
     """Print every name of the specifications with a line each, by section; as JSON: what `explain` says of each."""
     if as_json:
-        print_json([described_name(LANGUAGE, one) for specification in SPECIFICATIONS for one in specification])
+        print_json([described_name(LANGUAGE, one) for specification in VOCABULARY for one in specification])
         return 0
-    for specification in SPECIFICATIONS:
+    for specification in VOCABULARY:
         for section in specification.sections:
             if section.names:
                 click.echo(f"{specification.number} {section.title}")
@@ -99,7 +100,7 @@ def list_names(*, as_json: bool) -> int:
 
 
 def _unknown(topic: str, codes: list[str]) -> NoReturn:
-    known = [*codes, *(name for specification in SPECIFICATIONS for one in specification for name in one.names)]
+    known = [*codes, *(name for specification in VOCABULARY for one in specification for name in one.names)]
     owner = topic.split(".")[0]
     own = [name for name in known if name.startswith(owner + ".")] if "." in topic else []
     pool = own or known

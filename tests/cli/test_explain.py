@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from girih.commands.address.rules import address_rules
+from girih.commands.parts.additions import ADDITIONS, VOCABULARY
 from girih.commands.parts.names import name_text
 from girih.commands.parts.reference import all_codes
+from girih.ir.hints import HINT_NAMES, PERMISSIONS
 from girih.ops.tile import TILE_LANGUAGE
 from girih.specifications import SPECIFICATIONS, named
 from tests.cases import long
@@ -136,6 +138,20 @@ def test_every_rule_of_the_address_models_is_explained() -> None:
         assert (ROOT / rule["page"]).exists()
 
 
+def test_every_addition_is_explained_with_its_page() -> None:
+    known = {*PERMISSIONS, *HINT_NAMES, "allow", "f8e4m3", "f8e5m2", "grid", "order", "tensor_map"}
+    assert {one.name for one in ADDITIONS} == known
+    for one in ADDITIONS:
+        done = girih("explain", one.name)
+        assert (done.status, done.errors) == (0, ""), one.name
+        assert f"{one.name} ({one.kind})\n" in done.output and f"  page    {one.section}\n" in done.output, one.name
+        page, _, anchor = one.section.partition("#")
+        headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(encoding="utf-8"), re.M)
+        assert anchor in {"", *(heading.lower().replace(" ", "-") for heading in headings)}, one.section
+    assert "tensor_map.box_dim" in girih("explain", "tensor_map").output
+    assert girih("explain", "TF32").output.startswith(".tf32 (")
+
+
 def test_no_two_rules_share_a_name() -> None:
     assert not set(address_rules()) & {*TILE_LANGUAGE.rules, *TILE_LANGUAGE.ops, *all_codes(TILE_LANGUAGE)}
 
@@ -185,7 +201,7 @@ def test_a_name_of_the_specifications() -> None:
 def test_every_name_of_the_specifications_is_explained() -> None:
     listed = girih("explain", "--names", "--format", "json").json
     shown = girih("explain", "--names").output
-    assert len(listed) == sum(len(list(one)) for one in SPECIFICATIONS)
+    assert len(listed) == sum(len(list(one)) for one in VOCABULARY)
     for specification in SPECIFICATIONS:
         for one in specification:
             assert f"  {', '.join(one.names)}: {one.says}\n" in shown

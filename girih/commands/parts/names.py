@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from girih.commands.parts.additions import ADDITIONS, VOCABULARY
 from girih.ir.language import Language
 from girih.rules.codes import entry, wrapped
-from girih.specifications import SPECIFICATIONS
 from girih.specifications.name import SpecificationName
 
-_TITLES = {one.number: one.title for one in SPECIFICATIONS}
+_TITLES = {one.number: one.title for one in VOCABULARY}
 
 
 def name_text(language: Language, name: SpecificationName, asked: str) -> str:
     """The text of `girih explain` for a name; `asked` is one of its spellings, or means one."""
     called = asked if asked in name.names else name.meant(asked) or name.name
     others = [one for one in name.names if one != called]
+    place = f"{name.specification} {_TITLES[name.specification]}, {name.section}"
     told = {
-        "section": f"{name.specification} {_TITLES[name.specification]}, {name.section}",
+        **({"page": name.section} if name.specification == ADDITIONS.number else {"section": place}),
         "also": ", ".join(others),
         "girih": "; ".join(_spellings(language, name)),
         "planned": ", ".join(_planned(language, name)),
