@@ -97,8 +97,16 @@ def compare_store(
     assert np.array_equal(memory, expected), (copy, given, operands)
 
 
+def tiled(random: Random, dtype: str, *, store: bool) -> tuple[TensorMap, list[int]]:
+    """A map in tiled mode whose box fits local memory, and coordinates."""
+    while True:
+        given, start = maps.tiled(random, dtype, store=store)
+        if given.rows * given.row_pitch <= WINDOW - 1024:
+            return given, start
+
+
 def tiled_load(target: str, random: Random, dtype: str) -> None:
-    given, start = maps.tiled(random, dtype, store=False)
+    given, start = tiled(random, dtype, store=False)
     compare_load(target, "tensor_copy_load", given, start, brute.tiled_rows(given, start), random)
 
 
@@ -115,7 +123,7 @@ def gather4(target: str, random: Random, dtype: str) -> None:
 
 
 def tiled_store(target: str, random: Random, dtype: str) -> None:
-    given, start = maps.tiled(random, dtype, store=True)
+    given, start = tiled(random, dtype, store=True)
     compare_store(target, "tensor_copy_store", given, start, brute.tiled_rows(given, start), random)
 
 
@@ -134,7 +142,7 @@ def scatter4(target: str, random: Random, dtype: str) -> None:
 def integer_reduce(target: str, random: Random, dtype: str) -> None:
     """Unsigned integers, whose arithmetic Python shares."""
     if random.random() < 0.5:
-        given, start = maps.tiled(random, dtype, store=True)
+        given, start = tiled(random, dtype, store=True)
         rows, mode = brute.tiled_rows(given, start), ""
     else:
         given, start, offsets = maps.im2col(random, dtype, store=True)
@@ -148,7 +156,7 @@ def integer_reduce(target: str, random: Random, dtype: str) -> None:
 
 def number_reduce(target: str, random: Random, dtype: str) -> None:
     """Signed integers and floating-point numbers, as `girih.addressing` combines them; NaN is any NaN."""
-    given, start = maps.tiled(random, dtype, store=True)
+    given, start = tiled(random, dtype, store=True)
     names = ("add",) if dtype == "f32" else ("min", "max") if dtype == "s64" else ("add", "min", "max")
     name = chosen(random, names)
     memory = placed(maps.memory_of(random, given), given)
