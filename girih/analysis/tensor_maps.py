@@ -11,17 +11,13 @@ from girih.ir.types import MemRef, Number
 from girih.ops.tile.tensor_map import (
     CopyMode,
     LocalPlace,
-    TensorCopyLoad,
-    TensorCopyLoadIm2col,
+    TensorCopy,
     TensorCopyReduce,
     TensorCopyStore,
     copy_text,
     local_place,
 )
 from girih.source import Span
-
-AnyCopy = TensorCopyLoad | TensorCopyLoadIm2col | TensorCopyStore | TensorCopyReduce
-"""Every tensor copy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,9 +40,9 @@ class MapUse:
 
 
 @lru_cache(maxsize=64)
-def copies_of(function: Function) -> tuple[AnyCopy, ...]:
+def copies_of(function: Function) -> tuple[TensorCopy, ...]:
     """The tensor copies of a checked kernel, in program order."""
-    return tuple(op for op in function.walk() if isinstance(op, AnyCopy))
+    return tuple(op for op in function.walk() if isinstance(op, TensorCopy))
 
 
 def map_uses(function: Function) -> dict[Value, tuple[MapUse, ...]]:
@@ -63,7 +59,7 @@ def map_uses(function: Function) -> dict[Value, tuple[MapUse, ...]]:
         use = MapUse(
             copy_text(op),
             op.span,
-            op.copy_mode,
+            op.mode,
             isinstance(op, TensorCopyStore | TensorCopyReduce),
             op.reduction.value if isinstance(op, TensorCopyReduce) else None,
             op.local.name,

@@ -37,14 +37,12 @@ Ints = NDArray[np.int64]
 _AT_ONCE = 2**20
 """The number of bytes of boxes that are worked on at a time."""
 
-AnyCopy = TensorCopyLoad | TensorCopyLoadIm2col | TensorCopyStore | TensorCopyReduce
-
 
 @dataclass(slots=True, eq=False)
 class _Copies:
     """The legal copies of an instruction: of each the work-group, the operands and the address in local memory."""
 
-    op: AnyCopy
+    op: TensorCopy
     map: MapValue
     local: Memory
     groups: Ints
@@ -55,7 +53,7 @@ class _Copies:
     def batches(self) -> Iterator[tuple[CopyBatch, Ints]]:
         """The copies, as many at a time as are convenient, and their work-groups."""
         given = self.map.tensor_map
-        rows = 4 if self.op.copy_mode.by_rows else given.rows
+        rows = 4 if self.op.mode.by_rows else given.rows
         step = max(1, _AT_ONCE // max(1, rows * given.row_bytes))
         for first in range(0, len(self.groups), step):
             part = slice(first, first + step)
@@ -65,7 +63,7 @@ class _Copies:
                     self.coordinates[part],
                     self.offsets[part],
                     self.addresses[part],
-                    by_rows=self.op.copy_mode.by_rows,
+                    by_rows=self.op.mode.by_rows,
                 ),
                 self.groups[part],
             )
@@ -89,7 +87,7 @@ def tensor_copy_reduce(machine: Machine, op: TensorCopyReduce) -> None:
     _make(machine, op, _store)
 
 
-def _make(machine: Machine, op: AnyCopy, copy: Callable[[Machine, _Copies], None]) -> None:
+def _make(machine: Machine, op: TensorCopy, copy: Callable[[Machine, _Copies], None]) -> None:
     copies = _legal(machine, op)
     if not len(copies.groups):
         return
@@ -148,7 +146,7 @@ def _mask_of(machine: Machine, groups: Ints) -> Mask:
 # --- operands -------------------------------------------------------------------------------
 
 
-def _legal(machine: Machine, op: AnyCopy) -> _Copies:
+def _legal(machine: Machine, op: TensorCopy) -> _Copies:
     """The copies of the active work-groups but for illegal ones, which are found."""
     mask = machine.together(op, 2)
     given = machine.tensor_map(op.map)
@@ -176,7 +174,7 @@ def _numbers(machine: Machine, op: TensorCopy, name: str, values: tuple[Value | 
 
 
 def _find_illegal(
-    machine: Machine, op: AnyCopy, given: TensorMap, coordinates: Ints, offsets: Ints, mask: Mask | None
+    machine: Machine, op: TensorCopy, given: TensorMap, coordinates: Ints, offsets: Ints, mask: Mask | None
 ) -> Mask:
     """The mask of work-groups whose operands are an illegal instruction, after noting why."""
     bad = np.zeros((machine.work_groups, 1, 1), np.bool_)
@@ -194,7 +192,7 @@ def _find_illegal(
 _Limit = tuple[FindingWords, Ints, int, int, int, tuple[int, ...]]
 
 
-def _limits(op: AnyCopy, given: TensorMap, coordinates: Ints, offsets: Ints) -> Iterator[_Limit]:
+def _limits(op: TensorCopy, given: TensorMap, coordinates: Ints, offsets: Ints) -> Iterator[_Limit]:
     """The rules of operands: words, values, least, largest, divisor, and the numbers that the words name."""
     name = op.map.name
     for position in range(coordinates.shape[1]):

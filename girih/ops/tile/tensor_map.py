@@ -13,7 +13,7 @@ from math import gcd
 
 from girih.diagnostics import plural
 from girih.ir.core import Op, Slice, Value
-from girih.ir.define import Where, modifier, node, op, operand, operands
+from girih.ir.define import Where, modifier, op, operand, operands
 from girih.ir.kinds import INDEXES, MEMREF, TENSOR_MAP
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.predicates import equal
@@ -96,16 +96,6 @@ REDUCTIONS = {
 """The reductions that exist for some element type of a map, by the type that stands for it."""
 
 
-@node
-class TensorCopy(Op):
-    """The base of the copies between a tensor map and local memory."""
-
-    @property
-    def copy_mode(self) -> CopyMode:
-        """The way in which the copy takes the box."""
-        raise NotImplementedError
-
-
 # --- where a view of local memory begins ----------------------------------------------------
 
 
@@ -181,30 +171,30 @@ def _map(s: Subject) -> TensorMapType:
 
 
 def _mode_fits(s: Subject) -> bool:
-    wanted = MapMode.IM2COL if s.op.copy_mode is CopyMode.IM2COL else MapMode.TILED
+    wanted = MapMode.IM2COL if s.op.mode is CopyMode.IM2COL else MapMode.TILED
     return _map(s).mode is wanted
 
 
 def _mode_hint(s: Subject) -> str:
     if _map(s).mode is MapMode.TILED:
         return "leave out `.im2col`, or declare the map as im2col"
-    if s.op.copy_mode.by_rows:
+    if s.op.mode.by_rows:
         return "declare the map as tiled"
     return "write `.im2col`, or declare the map as tiled"
 
 
 def _wanted_coordinates(s: Subject) -> int:
-    return 5 if s.op.copy_mode.by_rows else _map(s).rank
+    return 5 if s.op.mode.by_rows else _map(s).rank
 
 
 def _coordinates_say(s: Subject) -> str:
-    if s.op.copy_mode.by_rows:
+    if s.op.mode.by_rows:
         return "give the column and four rows"
     return "give one coordinate for each dimension, innermost first"
 
 
 def _of_matrix(s: Subject) -> bool:
-    return not s.op.copy_mode.by_rows or _map(s).rank == 2
+    return not s.op.mode.by_rows or _map(s).rank == 2
 
 
 def _rank_hint(s: Subject) -> str:
@@ -289,7 +279,7 @@ _RANK = Row("rank", "map", Holds("with .gather4 and .scatter4: rank(map) = 2", _
 
 
 @op(TILE, "tensor_copy_load", Where.MIXED, TILED, "map [ coordinates ] , local", tangled=True)
-class TensorCopyLoad(TensorCopy):
+class TensorCopyLoad(Op):
     """Copy a box of a tensor to local memory, or with `.gather4` four rows of a matrix.
 
     It is made once for the work-group, which reaches it as one. The box is in local memory after the next barrier, or
@@ -305,10 +295,6 @@ class TensorCopyLoad(TensorCopy):
     )
     local: Value = operand(MEMREF, "local memory that gets the box", writes=True)
 
-    @property
-    def copy_mode(self) -> CopyMode:
-        return self.mode
-
 
 TILE.rules(TensorCopyLoad, _RANK, *_rows(TILED))
 
@@ -322,7 +308,7 @@ TILE.rules(TensorCopyLoad, _RANK, *_rows(TILED))
     tangled=True,
     word="tensor_copy_load",
 )
-class TensorCopyLoadIm2col(TensorCopy):
+class TensorCopyLoadIm2col(Op):
     """Copy a column of pixels to local memory: the pixels that a tap of a convolution reads, one below the other.
 
     It is made once for the work-group, which reaches it as one. The column is in local memory after the next barrier,
@@ -337,10 +323,6 @@ class TensorCopyLoadIm2col(TensorCopy):
     offsets: tuple[Value | int, ...] = operands(INDEXES, "offsets from the filter base in W, H, D", literal=True)
     local: Value = operand(MEMREF, "local memory that gets the column", writes=True)
 
-    @property
-    def copy_mode(self) -> CopyMode:
-        return CopyMode.IM2COL
-
 
 TILE.rules(
     TensorCopyLoadIm2col,
@@ -354,7 +336,7 @@ TILE.rules(
 
 
 @op(TILE, "tensor_copy_store", Where.MIXED, TILED, "local , map [ coordinates ]", tangled=True)
-class TensorCopyStore(TensorCopy):
+class TensorCopyStore(Op):
     """Copy a box from local memory to a tensor, or with `.scatter4` four rows of a matrix.
 
     It is made once for the work-group, which reaches it as one. The tensor holds the box after the next barrier, or
@@ -373,16 +355,12 @@ class TensorCopyStore(TensorCopy):
         INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True
     )
 
-    @property
-    def copy_mode(self) -> CopyMode:
-        return self.mode
-
 
 TILE.rules(TensorCopyStore, _RANK, *_rows(TILED))
 
 
 @op(TILE, "tensor_copy_reduce", Where.MIXED, TILED, "local , map [ coordinates ]", tangled=True)
-class TensorCopyReduce(TensorCopy):
+class TensorCopyReduce(Op):
     """Combine each element of a tensor that lies in a box with the element of local memory, atomically.
 
     It is made once for the work-group, which reaches it as one. The tensor holds the results after the next barrier,
@@ -396,10 +374,6 @@ class TensorCopyReduce(TensorCopy):
     coordinates: tuple[Value | int, ...] = operands(
         INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True
     )
-
-    @property
-    def copy_mode(self) -> CopyMode:
-        return self.mode
 
 
 def _reduction_exists(s: Subject) -> bool:
@@ -421,13 +395,17 @@ TILE.rules(
 )  # fmt: skip
 
 
+TensorCopy = TensorCopyLoad | TensorCopyLoadIm2col | TensorCopyStore | TensorCopyReduce
+"""The copies between a tensor map and local memory."""
+
+
 def copy_text(op: TensorCopy) -> str:
     """A copy as it is written: its word and modifiers."""
     words = [op.spec.word]
     if isinstance(op, TensorCopyReduce):
         words.append(op.reduction.value)
-    if op.copy_mode is not CopyMode.TILED:
-        words.append(op.copy_mode.value)
+    if op.mode is not CopyMode.TILED:
+        words.append(op.mode.value)
     return ".".join(words)
 
 

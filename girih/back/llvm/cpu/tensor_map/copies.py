@@ -24,6 +24,7 @@ from girih.ir.types import MapMode
 from girih.ops.tile.tensor_layout import I32_RANGE
 from girih.ops.tile.tensor_map import (
     IM2COL_OFFSETS,
+    TensorCopy,
     TensorCopyLoad,
     TensorCopyLoadIm2col,
     TensorCopyReduce,
@@ -33,14 +34,12 @@ from girih.ops.tile.tensor_map import (
 LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
 
-AnyCopy = TensorCopyLoad | TensorCopyLoadIm2col | TensorCopyStore | TensorCopyReduce
-
 PADDED_MULTIPLE = 128
 """What the start of a row is a multiple of where elements take more room in local memory; of others it is less."""
 
 
 @LOWERINGS.of(TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyStore, TensorCopyReduce)
-def tensor_copy(code: CpuCode, op: AnyCopy) -> None:
+def tensor_copy(code: CpuCode, op: TensorCopy) -> None:
     """Lower a tensor copy: the work-group makes it once."""
     code.met_by_all(op, work_group=True)
     held: MapHeld = code.env[op.map]
@@ -81,7 +80,7 @@ def _once(code: CpuCode) -> Iterator[None]:
 class _OperandChecks:
     """The rules of operands, in the order in which the interpreter looks at them."""
 
-    def __init__(self, code: CpuCode, op: AnyCopy, held: MapHeld, operands: Val) -> None:
+    def __init__(self, code: CpuCode, op: TensorCopy, held: MapHeld, operands: Val) -> None:
         self.code, self.op, self.held, self.operands = code, op, held, operands
         self.w: Writer = code.w
 

@@ -17,20 +17,17 @@ from girih.back.llvm.emit.writer import Writer
 from girih.ir.types import I8, Number, TensorMapType
 from girih.ops.tile.tensor_map import (
     CopyMode,
-    TensorCopyLoad,
-    TensorCopyLoadIm2col,
+    TensorCopy,
     TensorCopyReduce,
     TensorCopyStore,
 )
 
-AnyCopy = TensorCopyLoad | TensorCopyLoadIm2col | TensorCopyStore | TensorCopyReduce
 
-
-def routine(code: CpuCode, op: AnyCopy) -> str:
+def routine(code: CpuCode, op: TensorCopy) -> str:
     """The name of the routine of a copy, which is written if the module does not have it."""
     type = op.map.type
     assert isinstance(type, TensorMapType)
-    walk = "rows" if op.copy_mode.by_rows else "im2col" if op.copy_mode is CopyMode.IM2COL else "tiled"
+    walk = "rows" if op.mode.by_rows else "im2col" if op.mode is CopyMode.IM2COL else "tiled"
     name = f"girih.copy.{_kind(op, type.element)}.{walk}"
     if name in code.module.helpers:
         return name
@@ -47,7 +44,7 @@ def routine(code: CpuCode, op: AnyCopy) -> str:
     return name
 
 
-def _kind(op: AnyCopy, element: Number) -> str:
+def _kind(op: TensorCopy, element: Number) -> str:
     """What tells the routines of loads, stores and reductions apart; most do not depend on the element type."""
     if isinstance(op, TensorCopyReduce):
         return f"reduce.{op.reduction.value}.{element}"
@@ -56,7 +53,7 @@ def _kind(op: AnyCopy, element: Number) -> str:
     return f"load.{element}" if element in LoadRows.SPECIAL else "load"
 
 
-def _rows(code: CpuCode, op: AnyCopy, w: Writer, element: Number) -> RowCopy:
+def _rows(code: CpuCode, op: TensorCopy, w: Writer, element: Number) -> RowCopy:
     parameters = Val("%descriptor", "ptr"), Val("%operands", "ptr"), Val("%local", "ptr")
     if isinstance(op, TensorCopyReduce):
         return ReduceRows(w, *parameters, element, code, op.reduction)
