@@ -21,7 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("girih", deadline=None)
 settings.load_profile("girih")
 
-UNMEASURED = ("tests/fuzz/", "tests/kernels/", "tests/programs/", "tests/test_docs.py", "tests/test_layers.py")
+UNMEASURED = (
+    "tests/bugs/",
+    "tests/fuzz/",
+    "tests/kernels/",
+    "tests/programs/",
+    "tests/test_docs.py",
+    "tests/test_layers.py",
+)
 """Tests that are not measured: they run whole kernels, examples and random programs by the thousand, and tracing makes
 that up to three times slower. Which lines are tested is for the tests to say that are meant for those lines."""
 

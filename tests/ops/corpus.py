@@ -66,7 +66,7 @@ class File:
     @property
     def vectors(self) -> list[Vector]:
         """The run vectors."""
-        return list(_vectors(self.text))
+        return list(vectors_of(self.text))
 
 
 def folders() -> list[Path]:
@@ -90,13 +90,13 @@ def read(path: Path) -> File:
 @cache
 def functions_run(path: Path) -> set[str]:
     """The names of the functions that a vector of a file runs, read from its text alone."""
-    return {_function(text) for _, text in _vectors(path.read_text(encoding="utf-8"))}
+    return {_function(text) for _, text in vectors_of(path.read_text(encoding="utf-8"))}
 
 
 @cache
 def functions_that_find(path: Path) -> set[str]:
     """Those of which a vector finds something."""
-    every = _vectors(path.read_text(encoding="utf-8"))
+    every = vectors_of(path.read_text(encoding="utf-8"))
     return {_function(text) for _, text in every if (side := _RIGHT_SIDE.search(text)) and side[1] == "finds"}
 
 
@@ -111,14 +111,15 @@ def _marks(text: str) -> Iterator[Problem]:
             yield from ((number, severity, code.strip()) for code in codes.split(","))
 
 
-def _vectors(text: str) -> Iterator[Vector]:
+def vectors_of(text: str, *, bare: bool = False) -> Iterator[Vector]:
+    """The run vectors of a text; `bare` ones may end with their arguments. Raises ValueError for one without an end."""
     lines = enumerate(text.splitlines(), 1)
     for number, line in lines:
         match = _RUN.match(line)
         if match is None:
             continue
         found = match.group(1)
-        while not _finished(found):
+        while not _finished(found, bare=bare):
             _, more = next(lines, (0, ""))
             if not more.startswith(";"):
                 raise ValueError(f"line {number}: the vector has no end: {found}")
@@ -126,9 +127,10 @@ def _vectors(text: str) -> Iterator[Vector]:
         yield number, found.strip()
 
 
-def _finished(text: str) -> bool:
+def _finished(text: str, *, bare: bool) -> bool:
     opened = sum(text.count(c) for c in "([{") - sum(text.count(c) for c in ")]}")
-    return opened == 0 and _RIGHT_SIDE.search(text) is not None and not text.endswith(",")
+    ended = _RIGHT_SIDE.search(text) is not None or (bare and text.endswith(")"))
+    return opened == 0 and ended and not text.endswith(",")
 
 
 def rule_codes() -> set[str]:

@@ -3,8 +3,10 @@
 Arguments are Python expressions over `NAMES`. A list is an array `x[i][j]`, mode 0 first, in the layout that the
 parameter's type asks for; a scalar given for a memref is an array without axes; a list given for a group is a list of
 arrays. A tensor map is `tiled(x, box=[...])` or `im2col(x, ...)` of an array `x[i][j]` whose last axis is dimension 0,
-with rows padded to 16 bytes; it is compared by that array. Equal means the same value and, for real zeros that are
-written with a minus, the same sign; NaN equals NaN.
+with rows padded to 16 bytes; it is compared by that array. `array(x, ...)` is an array with strides, an order or an
+alignment of its own, `view("A", (4, 4), offset=2)` another view of the memory of argument `A`. The arrays of a kernel
+of order C have its axes: mode 0 is the last one. Equal means the same value and, for real zeros that are written with a
+minus, the same sign; NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -54,10 +56,30 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Strided:
-    """What `array(x, strides=[...])` stands for: an array with strides of its own, in elements."""
+    """What `array(x, ...)` stands for: an array whose place in memory is said.
+
+    `strides` and `offset` count elements; without strides the array is packed in an `order`, or, without that, as the
+    type asks. The memory begins at a multiple of 128 bytes, the array `offset` elements behind that.
+    """
 
     held: object
-    strides: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    order: str | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What `view(name, shape, ...)` stands for: a view of the memory of another argument, an array or a group's member.
+
+    `strides` and `offset` count elements of that array, from its first one; without strides the view is packed.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    offset: int
+    member: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +109,20 @@ def _full(shape: int | tuple[int, ...], value: object) -> Array:
     return found
 
 
-def _array(held: object, strides: tuple[int, ...] | None = None) -> object:
-    return held if strides is None else Strided(held, tuple(strides))
+def _random(*shape: int, below: int | None = None, seed: int = 0) -> Array:
+    """Numbers between -1 and 1, or integers from 0 that are below a number."""
+    generator = np.random.default_rng(seed)
+    return generator.uniform(-1, 1, shape) if below is None else generator.integers(below, size=shape)
+
+
+def _array(held: object, strides: Sequence[int] | None = None, order: str | None = None, offset: int = 0) -> Strided:
+    return Strided(held, None if strides is None else tuple(strides), order, offset)
+
+
+def _view(
+    name: str, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0, member: int | None = None
+) -> Shared:
+    return Shared(name, tuple(shape), None if strides is None else tuple(strides), offset, member)
 
 
 def _group(arrays: list[object], offset: int | None = None) -> Members:
@@ -99,7 +133,9 @@ NAMES: dict[str, Any] = {
     "zeros": _zeros,
     "full": _full,
     "arange": np.arange,
+    "random": _random,
     "array": _array,
+    "view": _view,
     "Group": _group,
     "tiled": _tiled,
     "im2col": _im2col,
@@ -138,7 +174,10 @@ _HEAD = re.compile(r"(\w+)\s*(?:\[([^\]]*)\])?\s*\(")
 
 @cache
 def parse_vector(text: str) -> Launch:
-    """Read a vector such as `f[4](A=[1.0]) == A=[2.0]`. Raises ValueError where it is not written like that."""
+    """Read a vector such as `f[4](A=[1.0]) == A=[2.0]`, whose right side may be left out.
+
+    Raises ValueError where it is not written like that.
+    """
     head = _HEAD.match(text)
     if head is None:
         raise ValueError(f"expected `function[grid](arguments)`: {text}")
@@ -150,6 +189,8 @@ def parse_vector(text: str) -> Launch:
 
 
 def _expected(relation: str, right: str, text: str) -> Expected:
+    if not relation:
+        return Expected(frozenset(), {}, near=False)
     if relation == "finds":
         return Expected(frozenset(code.strip() for code in right.split(",")), {}, near=False)
     if relation not in ("==", "~"):
@@ -188,24 +229,46 @@ def bind(function: Function, given: Mapping[str, object]) -> list[object]:
     names = [p.name for p in function.parameters]
     if sorted(names) != sorted(given):
         raise ValueError(f"@{function.name} has the parameters {', '.join(names)}; given are {', '.join(given)}")
-    return [argument(p.type, given[p.name]) for p in function.parameters]
+    order = function.order
+    own = {p.name: argument(p.type, given[p.name], order) for p in function.parameters if not _shares(given[p.name])}
+    return [own[p.name] if p.name in own else _sharing(given[p.name], own) for p in function.parameters]
 
 
-def argument(type: Type, value: object) -> object:
-    """An argument for a parameter of a type."""
+def argument(type: Type, value: object, order: str = "F") -> object:
+    """An argument for a parameter of a type, of a function of an order."""
     if isinstance(value, Unwritten):
-        return girih.uninitialized(argument(type, value.held))
+        return girih.uninitialized(argument(type, value.held, order))
     if value is None:
         return None
     if isinstance(type, MemRef):
-        return laid_out(type, value)
+        return laid_out(type, value, order)
     if isinstance(type, TensorMapType) and isinstance(value, Mapped):
         return mapped(type, value)
     if isinstance(type, GroupType):
         members = value if isinstance(value, Members) else Members(tuple(_listed(value)), None)
-        arrays = [argument(type.memref, member) for member in members.held]
+        arrays = [argument(type.memref, member, order) for member in members.held]
         return arrays if members.offset is None else girih.Group(arrays, offset=members.offset)
     return value
+
+
+def _shares(value: object) -> bool:
+    """Whether an argument is a view of another one, or a list of such views."""
+    return isinstance(value, Shared) or (isinstance(value, list) and any(map(_shares, value)))
+
+
+def _sharing(value: object, own: Mapping[str, object]) -> object:
+    """The views of arguments that have memory of their own."""
+    if isinstance(value, list):
+        return [_sharing(member, own) for member in value]
+    if not isinstance(value, Shared):
+        raise ValueError(f"a group has views of other arguments only, or none; got {value!r}")
+    array = unmark(own[value.name])
+    array = array if value.member is None else _listed(array)[value.member]
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{value.name} is not an array: {array!r}")
+    strides = _packed(value.shape) if value.strides is None else value.strides
+    memory = strided(array, (value.offset + _extent(value.shape, strides),), (array.itemsize,))
+    return strided(memory[value.offset :], value.shape, [s * array.itemsize for s in strides])
 
 
 def mapped(type: TensorMapType, value: Mapped) -> BoundTensorMap:
@@ -225,17 +288,41 @@ def _listed(value: object) -> list[object]:
     return value
 
 
-def laid_out(type: MemRef, value: object) -> Array:
-    """An array of the type's elements, with the strides that the type asks for; `?` is as if packed."""
-    held = value.held if isinstance(value, Strided) else value
-    source = plain(type.element, held)
-    strides = list(value.strides) if isinstance(value, Strided) else _strides(type, source.shape)
-    extent = 1 + sum(max(n - 1, 0) * s for n, s in zip(source.shape, strides, strict=True))
-    memory = np.zeros(extent, source.dtype)
-    bytes_per_mode = [s * source.itemsize for s in strides]
-    found = strided(memory, source.shape, bytes_per_mode)
+def laid_out(type: MemRef, value: object, order: str = "F") -> Array:
+    """An array of the type's elements, with the strides that the type asks for; `?` is as if packed.
+
+    In order C the axes of the value are those of the array, whose last one is mode 0.
+    """
+    place = value if isinstance(value, Strided) else Strided(value, None, None, 0)
+    source = plain(type.element, place.held)
+    shape = source.shape
+    if place.strides is not None:
+        strides = list(place.strides)
+    elif place.order is not None:
+        strides = _packed(shape) if place.order == "F" else _packed(shape[::-1])[::-1]
+    else:
+        strides = _strides(type, shape) if order == "F" else _strides(type, shape[::-1])[::-1]
+    memory = _aligned(place.offset + _extent(shape, strides), source.dtype)[place.offset :]
+    found = strided(memory, shape, [s * source.itemsize for s in strides])
     found[...] = source
     return found
+
+
+def _aligned(size: int, kind: np.dtype[Any]) -> Array:
+    """Zeros whose memory begins at a multiple of 128 bytes."""
+    memory = np.zeros(size * kind.itemsize + 128, np.uint8)
+    first = -memory.ctypes.data % 128
+    return memory[first : first + size * kind.itemsize].view(kind)
+
+
+def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """The number of elements from the first to the last one of an array."""
+    return 1 + sum(max(n - 1, 0) * s for n, s in zip(shape, strides, strict=True))
+
+
+def _packed(shape: Sequence[int]) -> list[int]:
+    """The strides of a packed array in order F."""
+    return [math.prod(shape[:mode]) for mode in range(len(shape))]
 
 
 def _strides(type: MemRef, shape: tuple[int, ...]) -> list[int]:
