@@ -29,7 +29,7 @@ RUN_CODES = {
     "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
     "run.misaligned": "a tensor whose base is no multiple of 16 bytes",
     "run.tensor_copy": "operands of a tensor copy that are an illegal instruction",
-    "run.aliasing": "several components of a matrix stored to one element",
+    "run.aliasing": "a result that shares elements with another operand, or an element to which several are stored",
     "run.subview": "a slice that is negative, empty or outside the shape",
     "run.expand": "sizes whose product is not the size of the expanded mode",
     "run.fuse": "fused modes that do not lie without gaps in memory",
@@ -203,6 +203,13 @@ def named_shapes(
 
 def _by(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "a scalar"
+
+
+def operands_overlap(op: Op, operand: str, result: str) -> FindingWords:
+    """The words for an operand of a collective instruction that shares elements with the result; both are fields."""
+    mine, other = getattr(op, result).name, getattr(op, operand).name
+    message = f"`{op.spec.mnemonic}`: its result `{result}`, %{mine}, shares elements with `{operand}`, %{other}"
+    return FindingWords("run.aliasing", message, f"first index ({{}}) of `{result}` of shape ({{}})")
 
 
 # Tensors. `girih.addressing` says what is wrong with a layout or view of known numbers; the templates below are its

@@ -41,6 +41,11 @@ def collective(code: str, parameters: str, body: str, arguments: Callable[[], li
     return Case(code, lambda: kernel(parameters, body), arguments, **told)
 
 
+def memory_and_its_end() -> list[object]:
+    memory = zeros(8)
+    return [memory, memory[6:].view(np.float64).reshape(())]
+
+
 TILE = "coopmatrix<f32x8x4,matrix_acc>"
 MATRIX = "coopmatrix<f32x2x2,matrix_acc>"
 LAYOUT = f"""
@@ -205,6 +210,25 @@ CASES = {
                     lambda: [zeros(5, 4)[:4]], argument="A"),
     "shapes": collective("run.size", "%A: memref<f32x?>, %B: memref<f32x?>", "axpby %one, %A, %one, %B ; here",
                          lambda: [zeros(4), zeros(5)], argument="B", grid=2, count=2),
+    "a result that is a factor": collective(
+        "run.aliasing", "%A: memref<f32x4x4>, %B: memref<f32x4x4>", "gemm %one, %A, %B, %zero, %B ; here",
+        lambda: [zeros(4, 4), zeros(4, 4)], argument="B", index=(0, 0), shape=(4, 4)),
+    "a result that was transposed": collective(
+        "run.aliasing", "%A: memref<f32x4x4>", "axpby.t %one, %A, %one, %A ; here",
+        lambda: [zeros(4, 4)], grid=3, argument="A", index=(0, 0), shape=(4, 4), count=3),
+    "a result that reaches into a factor": collective(
+        "run.aliasing", "%A: memref<f32x8x8>",
+        "%g = group_id.x : index\n%r = subview %A[4:4, 0:4] : memref<f32x4x4,strided<1,8>>\n"
+        "%f = subview %A[%g:4, 2:4] : memref<f32x4x4,strided<1,8>>\nhadamard %one, %r, %f, %zero, %r ; here",
+        lambda: [zeros(8, 8)], grid=4, argument="A", index=(0, 2), shape=(4, 4), work_group=(1, 0, 0), count=3),
+    "a vector that is a row of the result": collective(
+        "run.aliasing", "%A: memref<f32x4x?>, %x: memref<f32x3>",
+        "%v = subview %A[1, 0:4] : memref<f32x4,strided<4>>\n%r = subview %A[0:4, 1:3] : memref<f32x4x3>\n"
+        "ger.atomic %one, %v, %x, %one, %r ; here",
+        lambda: [zeros(4, 6), zeros(3)], argument="A", index=(1, 0), shape=(4, 3)),
+    "two arguments that share memory": collective(
+        "run.aliasing", "%A: memref<f32x?>, %B: memref<f64>", "sum %zero, %A, %one, %B ; here",
+        memory_and_its_end, argument="B", index=(), shape=()),
     "division": in_spmd("run.division_by_zero", "", "%x = div %item, %lane : index ; here",
                         lambda: [], argument="lane", count=2),
     "remainder": in_spmd("run.division_by_zero", "%d: i32", "%x = rem %lane_number, %d : i32 ; here",
@@ -312,6 +336,22 @@ def test_what_all_work_items_must_meet(name: str) -> None:
     (found,) = findings(launched, zeros(8, 4))
     assert (found.code, found.count, found.subgroup, found.lane) == ("run.divergent", count, 0, 1)
     assert found.span.line == guilty_line(found.span.source.text)
+
+
+def test_operands_that_lie_between_each_others_elements_share_none() -> None:
+    launched = kernel(
+        "%A: memref<f32x8x8>, %B: memref<f32x8>",
+        "%low = subview %A[0:4, 0:4] : memref<f32x4x4,strided<1,8>>\n"
+        "%high = subview %A[4:4, 0:4] : memref<f32x4x4,strided<1,8>>\ngemm %one, %low, %low, %zero, %high\n"
+        "%pairs = expand %B[0 -> 2 x 4] : memref<f32x2x4>\n%even = subview %pairs[0, 0:4] : memref<f32x4,strided<2>>\n"
+        "%odd = subview %pairs[1, 0:4] : memref<f32x4,strided<2>>\ncumsum %one, %even, 0, %zero, %odd\n"
+        "axpby %one, %even, %one, %even\nhadamard %one, %odd, %odd, %zero, %odd",
+    )
+    a, b = zeros(8, 8), zeros(8)
+    a[:4, :4], b[::2] = 1, 1
+    launched(a, b)
+    assert (a[4:, :4] == 4).all()
+    assert b.tolist() == [2, 1, 2, 4, 2, 9, 2, 16]
 
 
 def test_a_subgroup_may_skip_what_only_subgroups_must_meet() -> None:

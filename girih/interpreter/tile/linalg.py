@@ -16,28 +16,19 @@ from girih.facts import findings
 from girih.facts.accumulators import accumulator as accumulator_of
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.aliasing import Box, shared_elements
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.permissions import factors, scaled_sum
 from girih.interpreter.machine.values import Array, MemRefValue, Varying
 from girih.ir.core import Op, Value
 from girih.ir.types import MemRef, Number, element_type
-from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
+from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum, same_view_has_meaning
 
 Ints = tuple[int, ...]
 
 _TEAM_ELEMENTS = 2**20
 """How many elements of all operands a team works on at once."""
-
-
-@dataclass(slots=True)
-class Box:
-    """A memref with one shape and one set of strides for some work-groups, and its first element in each."""
-
-    memref: MemRefValue
-    offsets: Array
-    shape: Ints
-    strides: Ints
 
 
 @dataclass(slots=True)
@@ -132,6 +123,20 @@ def fits(machine: Machine, op: Op, team: Team, left: Ints, right: Ints, differ: 
     return False
 
 
+def find_aliasing(machine: Machine, op: Op, names: tuple[str, ...], team: Team) -> None:
+    """Find an operand that shares elements with the result, which is the last of the names and boxes."""
+    *sources, result = team.boxes
+    apart = np.ones(len(team.groups), np.bool_)
+    for name, box in zip(names, sources, strict=False):
+        shared = shared_elements(result, box, apart, same_view_is_fine=same_view_has_meaning(op))
+        if shared is None:
+            continue
+        words = findings.operands_overlap(op, name, names[-1])
+        machine.find(words, op, _at(machine, team.groups[shared.groups]), argument=result.memref.name,
+                     index=shared.index, shape=result.shape)  # fmt: skip
+        apart &= ~shared.groups
+
+
 Product = Callable[[list[Array], Number], Array]
 
 
@@ -153,6 +158,7 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
         *sources, goal = team.boxes
         if not check(machine, op, team):
             continue
+        find_aliasing(machine, op, (*names, target), team)
         computed = product([fetch(machine, op, team, box) for box in sources], accumulator)
         lead = (-1, *(1,) * (computed.ndim - 1))
         term = computed, _of_team(alpha, team).reshape(lead)

@@ -53,6 +53,15 @@ def _product(a: str, b: str, section: str) -> Row:
                f"the element type of `{a}` or `{b}` promotes to the other", section)  # fmt: skip
 
 
+def same_view_has_meaning(op: Op) -> bool:
+    """Whether an operand of an instruction may be the same view as its result: each element depends on itself only."""
+    return isinstance(op, Hadamard) or (isinstance(op, Axpby) and not _turns(op))
+
+
+def _turns(op: Axpby) -> bool:
+    return op.transpose and isinstance(op.a.type, MemRef) and op.a.type.order == 2
+
+
 AXPBY = '003 "Axpby"'
 
 
