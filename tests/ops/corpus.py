@@ -118,12 +118,12 @@ def vectors_of(text: str, *, bare: bool = False) -> Iterator[Vector]:
         match = _RUN.match(line)
         if match is None:
             continue
-        found = match.group(1)
+        found = match.group(1).rstrip()
         while not _finished(found, bare=bare):
             _, more = next(lines, (0, ""))
             if not more.startswith(";"):
                 raise ValueError(f"line {number}: the vector has no end: {found}")
-            found += " " + more.lstrip("; ")
+            found += " " + more.strip("; ")
         yield number, found.strip()
 
 
