@@ -143,7 +143,7 @@ def cpu(pair: Pair) -> None:
 
 def test_a_sample_compiled_for_the_cpu() -> None:
     with every_case() as case:
-        for name in CLASSES:
+        for name in CLASSES[::3]:
             pair = reader.pairs(name)[0]
             with case(pair.name):
                 cpu(pair)
