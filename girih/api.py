@@ -249,7 +249,8 @@ class Kernel:
 
         `girih targets NAME` lists the options of a target. The interpreter has `choices`, a `girih.Choices` that varies
         what the language leaves open; `max_steps`, the number of instructions that a batch of work-groups may execute;
-        and `progress`, a function that is called with the numbers of finished and of all work-groups. None is the
+        `races`, whether races between work-items are looked for; and `progress`, a function that is called with the
+        numbers of finished and of all work-groups. None is the
         default; options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and
         for a value of another type, and `ValueError` for a value out of range.
         """

@@ -216,6 +216,8 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
 @click.option(
     "--max-steps", type=click.IntRange(1), metavar="N", help="Stop a batch of work-groups after N instructions."
 )
+@click.option("--no-races", "races", is_flag=True, flag_value=False, default=None,
+              help="Do not look for races between work-items, which takes time and memory.")  # fmt: skip
 @click.option("--target", default=CHECKING, show_default=True, metavar="TARGET",
               help="What runs the kernel; `girih targets` lists the targets.")  # fmt: skip
 @_checks
@@ -233,12 +235,13 @@ def run(
     seed: int,
     choices: int | None,
     max_steps: int | None,
+    races: bool | None,
     target: str,
     checks: str,
     order: Order,
     format: str,
 ) -> None:
-    """Run a kernel on arrays, every access checked. Data races are not found."""
+    """Run a kernel on arrays, every access checked, races between work-items included."""
     from girih.commands.run import RunRequest, run_kernel
 
     request = RunRequest(
@@ -251,6 +254,7 @@ def run(
         seed,
         choices,
         max_steps,
+        races,
         target,
         checks,
         order,

@@ -141,6 +141,44 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryAccess:
+    """The earlier one of two accesses that race: where it stands in the program, and who made it.
+
+    The fields are those of `Finding`. `index` counts elements of the argument or allocation that `argument` names.
+    """
+
+    span: Span
+    argument: str | None
+    index: tuple[int, ...] | None
+    kind: str
+    work_group: tuple[int, int, int] | None = None
+    subgroup: int | None = None
+    lane: int | None = None
+    component: tuple[int, int] | None = None
+    point: tuple[int, ...] | None = None
+
+    def render(self) -> list[str]:
+        """The lines that show the access."""
+        where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
+        at = "" if self.index is None else f" at index ({', '.join(map(str, self.index))})"
+        return [*_source_lines(self.span), f"  the other: {self.kind} of %{self.argument}{at}, {where}".rstrip(", ")]
+
+    def to_json(self) -> dict[str, object]:
+        """The access as plain values; lines and columns are 1-based, columns count code points."""
+        return {
+            **_place(self.span),
+            "argument": self.argument,
+            "index": self.index,
+            "kind": self.kind,
+            "work_group": self.work_group,
+            "subgroup": self.subgroup,
+            "lane": self.lane,
+            "component": self.component,
+            "point": self.point,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that checked execution found: its first occurrence, and the number of all in `count`.
 
@@ -148,6 +186,10 @@ class Finding:
     order, `work_group` is (x, y, z), `subgroup` and `lane` number the subgroup in its work-group and the work-item in
     its subgroup. In a region that computes the components of a matrix, `component` is the row and column that it was
     called for, and there is no lane. Each is None where it does not apply.
+
+    A race has `kind`, which is what its access does (`"read"`, `"write"` or `"atomic update"`, say), `point`, the point
+    of a `foreach` in which it was made, and `other`, the earlier access, with the same fields. `hint` is the fix, where
+    one is known.
     """
 
     code: str
@@ -161,32 +203,26 @@ class Finding:
     lane: int | None = None
     component: tuple[int, int] | None = None
     count: int = 1
+    kind: str | None = None
+    point: tuple[int, ...] | None = None
+    other: MemoryAccess | None = None
+    hint: str | None = None
 
     def __str__(self) -> str:
         return self.render()
 
     def render(self) -> str:
         """The finding with its source line and its place in the grid, as printed in a terminal."""
-        lines = [f"finding[{self.code}]: {self.message}"]
-        if self.span.source.text:
-            shown, carets = excerpt(self.span)
-            gutter = f"{self.span.line:>5} | "
-            lines += [f"  --> {self.span}", gutter + shown, " " * (len(gutter) - 2) + "| " + carets]
-        else:
-            lines += _nowhere(self.span)
-        where = []
-        if self.work_group is not None:
-            where.append("work-group ({}, {}, {})".format(*self.work_group))
-        if self.subgroup is not None:
-            where.append(f"subgroup {self.subgroup}")
-        if self.lane is not None:
-            where.append(f"lane {self.lane}")
-        if self.component is not None:
-            where.append("at row {}, column {} of the matrix".format(*self.component))
+        lines = [f"finding[{self.code}]: {self.message}", *_source_lines(self.span)]
+        where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
         if where:
-            lines.append("  first in " + ", ".join(where))
+            lines.append("  first in " + where)
+        if self.other is not None:
+            lines += self.other.render()
         if self.count > 1:
             lines.append(f"  {self.count} times in all")
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
@@ -203,7 +239,42 @@ class Finding:
             "lane": self.lane,
             "component": self.component,
             "count": self.count,
+            "kind": self.kind,
+            "point": self.point,
+            "other": None if self.other is None else self.other.to_json(),
+            "hint": self.hint,
         }
+
+
+def _source_lines(span: Span) -> list[str]:
+    """The lines that show a place in a program."""
+    if not span.source.text:
+        return _nowhere(span)
+    shown, carets = excerpt(span)
+    gutter = f"{span.line:>5} | "
+    return [f"  --> {span}", gutter + shown, " " * (len(gutter) - 2) + "| " + carets]
+
+
+def _where(
+    work_group: tuple[int, int, int] | None,
+    subgroup: int | None,
+    lane: int | None,
+    component: tuple[int, int] | None,
+    point: tuple[int, ...] | None,
+) -> str:
+    """Who made an access, in words."""
+    parts = []
+    if work_group is not None:
+        parts.append("work-group ({}, {}, {})".format(*work_group))
+    if subgroup is not None:
+        parts.append(f"subgroup {subgroup}")
+    if lane is not None:
+        parts.append(f"lane {lane}")
+    if point is not None:
+        parts.append(f"point ({', '.join(map(str, point))})")
+    if component is not None:
+        parts.append("at row {}, column {} of the matrix".format(*component))
+    return ", ".join(parts)
 
 
 class GirihError(Exception):

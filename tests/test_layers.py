@@ -49,14 +49,17 @@ ROOMS = {
     "ops.tile": Room((*WORDS, "rules", "ir")),
     "ops": Room(),
     "analysis": Room(LANGUAGE),
-    "facts": Room(LANGUAGE),
+    "facts": Room((*LANGUAGE, "analysis")),
     "front.text": Room((*WORDS, "ir")),
     "front": Room(),
     "program": Room((*LANGUAGE, "front")),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
-    "interpreter.machine": Room((*KNOWN, "addressing", "arguments"), ARRAYS),
-    "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.machine"), ARRAYS),
-    "interpreter": Room((*KNOWN, "addressing", "arguments", "interpreter.machine", "interpreter.tile"), ARRAYS),
+    "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
+    "interpreter.machine": Room((*KNOWN, "addressing", "arguments", "interpreter.races"), ARRAYS),
+    "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
+    "interpreter": Room(
+        (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
+    ),
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
     "back.llvm.emit": Room(("source",)),
     "back.llvm.assemble": Room(("diagnostics",), ("llvmlite",)),

@@ -36,17 +36,23 @@ class MemoryUse:
 
 def memory_use(function: Function) -> MemoryUse:
     """The reads and writes of every parameter and allocation of a function."""
-    usage = MemoryUse({p.value: MemoryCounts() for p in function.parameters if isinstance(p.type, _IN_MEMORY)})
-    roots = {value: value for value in usage.memory}
+    roots = roots_of(function)
+    usage = MemoryUse({root: MemoryCounts() for root in roots.values()})
     for op in function.walk():
         usage.uses.update(op.operands)
         _count(op, roots, usage)
+    return usage
+
+
+def roots_of(function: Function) -> dict[Value, Value]:
+    """The parameter or allocation whose memory each memref, group or tensor map shows, through all views."""
+    roots = {p.value: p.value for p in function.parameters if isinstance(p.type, _IN_MEMORY)}
+    for op in function.walk():
         for result in op.results:
             if isinstance(result.type, MemRef | GroupType):
                 source = next((roots[v] for v in op.operands if v in roots), None)
                 roots[result] = result if source is None else source
-                usage.memory.setdefault(roots[result], MemoryCounts())
-    return usage
+    return roots
 
 
 def written_parameters(function: Function) -> set[Value]:

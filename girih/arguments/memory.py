@@ -87,6 +87,7 @@ class Memory:
     `bytes` has one dimension; it is read-only where the kernel does not write. `marks` is None where everything may be
     read; otherwise it says of each byte whether it was written, perhaps before the launch. `touched` is None where
     nobody asks; otherwise it says whether the kernel has written the byte. Arrays that share memory share all of these.
+    `shadow` belongs to whoever follows the accesses to the memory, None where nobody does.
     """
 
     bytes: NDArray[np.uint8]
@@ -95,6 +96,7 @@ class Memory:
     touched: InitVar[Mask | None] = None
     readable: ByteMarks | None = field(init=False)
     written: ByteMarks | None = field(init=False)
+    shadow: object = field(init=False, default=None)
     _views: WeakValueDictionary[tuple[np.dtype[Any], int], ElementView] = field(
         default_factory=WeakValueDictionary, repr=False
     )

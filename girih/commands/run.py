@@ -46,6 +46,7 @@ class RunRequest:
     seed: int
     choices: int | None
     max_steps: int | None
+    races: bool | None
     target: str
     checks: str
     order: Order
@@ -108,13 +109,17 @@ def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     return kernel.options(**options), program.warnings
 
 
+_FLAGS = {"races": "--no-races"}
+"""The options of the command that are not named as those of the launch."""
+
+
 def _options(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:
     """The options of the launch. Raises `click.UsageError` if the target lacks one."""
-    given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps}
+    given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps, "races": request.races}
     lacking = [name for name, value in given.items() if value is not None and target.row.option(name) is None]
     if lacking:
         refused = f"the target {target.name!r} has no such option"
-        flags = {name: f"--{name.replace('_', '-')}" for name in lacking}
+        flags = {name: _FLAGS.get(name, f"--{name.replace('_', '-')}") for name in lacking}
         raise click.UsageError(
             "\n".join(f"{flag}: {refused}; {who_has_it(targets_with(name))}" for name, flag in flags.items())
         )

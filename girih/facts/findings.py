@@ -29,6 +29,7 @@ RUN_CODES = {
     "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
     "run.misaligned": "a tensor whose base is no multiple of 16 bytes",
     "run.tensor_copy": "operands of a tensor copy that are an illegal instruction",
+    "run.race": "two accesses to a byte that nothing orders, one of which writes",
     "run.aliasing": "a result that shares elements with another operand, or an element to which several are stored",
     "run.subview": "a slice that is negative, empty or outside the shape",
     "run.expand": "sizes whose product is not the size of the expanded mode",

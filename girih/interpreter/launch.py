@@ -49,6 +49,7 @@ def launch(
     choices: Choices | None = None,
     max_steps: int | None = None,
     progress: Progress | None = None,
+    races: bool = True,
 ) -> tuple[Diagnostic, ...]:
     """Run a kernel on a grid of work-groups in the interpreter, and return what is to be remarked.
 
@@ -63,7 +64,7 @@ def launch(
         values, scatters = _values(function, bound)
     except MemoryError:
         raise _no_memory(function) from None
-    run = Execution(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps)
+    run = Execution(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps, races)
     try:
         findings = _execute(run, progress)
         if findings:

@@ -27,8 +27,10 @@ from girih.facts.findings import budget
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
+from girih.interpreter.machine.following import follow_argument
 from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, MemRefValue
+from girih.interpreter.races.races import Races
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number
@@ -56,6 +58,8 @@ class Execution:
     arguments: Sequence[Array | MemRefValue | GroupValue | MapValue]
     choices: Choices
     max_steps: int
+    races: bool = True
+    """Whether races are looked for."""
     lines: PrintedLines = field(default_factory=lambda: PrintedLines(MOST_LINES))
     """What the kernel prints."""
 
@@ -66,10 +70,11 @@ def execute(run: Execution, progress: Progress | None = None) -> Sequence[Findin
     constants: dict[core.Value, object] = {}
     total = prod(run.geometry.grid)
     done = 0
+    races = _races(run, findings) if run.races else None
     with numbers.quiet():
         for groups in _batches(run, total):
             machine = Machine(run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants,
-                              run.lines)  # fmt: skip
+                              run.lines, races)  # fmt: skip
             machine.env.update(zip((p.value for p in run.function.parameters), run.arguments, strict=True))
             try:
                 machine.run()
@@ -80,6 +85,25 @@ def execute(run: Execution, progress: Progress | None = None) -> Sequence[Findin
             if progress is not None:
                 progress(done, total)
     return findings.all()
+
+
+def _races(run: Execution, findings: Findings) -> Races | None:
+    """The search for races; None where there is nothing that the kernel writes."""
+    geometry = run.geometry
+    races = Races(
+        run.function,
+        geometry.grid,
+        geometry.subgroups,
+        geometry.subgroup_size,
+        run.max_steps,
+        findings.add,
+        dealt=not run.choices.varies,
+    )
+    if not any(place.writes for place in races.accesses.places):
+        return None
+    for parameter, value in zip(run.function.parameters, run.arguments, strict=True):
+        follow_argument(races, parameter.value, value)
+    return races
 
 
 def _batches(run: Execution, total: int) -> Iterator[Array]:

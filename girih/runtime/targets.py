@@ -164,6 +164,12 @@ def _max_steps(value: object) -> int:
     return steps
 
 
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"races is True or False; got {value!r}")
+    return value
+
+
 def _progress(value: object) -> object:
     if not callable(value):
         raise TypeError(f"progress is called with two integers; got {value!r}")
@@ -197,6 +203,7 @@ TARGETS: Mapping[str, Target] = {
                              lambda: "the fastest ones", _choices),
                 LaunchOption("max_steps", "how many instructions a batch of work-groups may execute",
                              _default_steps, _max_steps),
+                LaunchOption("races", "whether races between work-items are looked for", lambda: "True", _flag),
                 LaunchOption("progress", "a function of two integers: finished work-groups, and all of them",
                              lambda: "none", _progress),
             ),

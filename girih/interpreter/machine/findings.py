@@ -11,11 +11,11 @@ from girih.source import Span
 KEPT = 100
 """How many findings are kept; later kinds are dropped."""
 
-Key = tuple[str, Span]
+Key = tuple[str, frozenset[Span]]
 
 
 class Findings:
-    """One finding per code and place, with the number of occurrences."""
+    """One finding per code and place, a race per pair of places, with the number of occurrences."""
 
     def __init__(self) -> None:
         self._found: dict[Key, Finding] = {}
@@ -25,7 +25,8 @@ class Findings:
 
     def add(self, finding: Finding) -> None:
         """Add a finding: the first of a code and place is kept, the others are counted."""
-        key = (finding.code, finding.span)
+        places = {finding.span} if finding.other is None else {finding.span, finding.other.span}
+        key = (finding.code, frozenset(places))
         earlier = self._found.get(key)
         if earlier is not None:
             self._found[key] = replace(earlier, count=earlier.count + finding.count)
@@ -34,4 +35,4 @@ class Findings:
 
     def all(self) -> Sequence[Finding]:
         """The findings in source order."""
-        return sorted(self._found.values(), key=lambda f: (f.span.start, f.code))
+        return sorted(self._found.values(), key=lambda f: (f.span.start, f.code, f.other.span.start if f.other else 0))

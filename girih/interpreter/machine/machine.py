@@ -1,7 +1,8 @@
 """The machine: a batch of work-groups that execute a kernel side by side, with every access checked.
 
-Work-items run in lockstep: an instruction is executed for all active work-items of all work-groups of the batch before
-the next one starts. `Machine.mask` tells which are active. The meaning of an instruction is a function in `MEANINGS`.
+An instruction is executed for all active work-items of all work-groups of the batch before the next one starts, which
+is one of the orders that the language allows. `Machine.mask` tells which are active. The meaning of an instruction is a
+function in `MEANINGS`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from girih.analysis.tensor_maps import copies_of
 from girih.arguments.printed import PrintedLines
 from girih.diagnostics import Finding
 from girih.facts import findings
@@ -20,6 +20,8 @@ from girih.facts.findings import FindingWords
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, Mask, MemRefValue, Value
+from girih.interpreter.races.order import GLOBAL, LOCAL
+from girih.interpreter.races.races import Races
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.define import Where
@@ -75,6 +77,7 @@ class Machine:
         max_steps: int,
         constants: dict[core.Value, object],
         lines: PrintedLines,
+        races: Races | None,
     ) -> None:
         self.function = function
         self.geometry = geometry
@@ -82,6 +85,9 @@ class Machine:
         self.choices = choices
         self.constants = constants
         self.lines = lines
+        self.races = races
+        if races is not None:
+            races.begin(groups)
         self.work_groups = len(groups)
         self.group_numbers = groups
         self.subgroups = geometry.subgroups
@@ -96,7 +102,6 @@ class Machine:
         self.steps_left = max_steps
         self.pending: list[Callable[[], None]] = []
         """Tensor copies that have not been made yet."""
-        self._has_copies = bool(copies_of(function))
         self.print_step = 0
         """What work-groups did together so far, as `analysis.prints` counts it or more."""
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
@@ -120,17 +125,36 @@ class Machine:
             function(self, op)
 
     def _meaning(self, op: Op) -> Meaning:
-        """The meaning of an instruction; where it sees what tensor copies move, those before it are made first."""
+        """The meaning of an instruction; where it sees what tensor copies move, those before it are made first.
+
+        What comes before a collective instruction is ordered before it, and it before what comes behind.
+        """
         meaning = MEANINGS[type(op)]
-        collective = op.spec.where is Where.COLLECTIVE or isinstance(op, Barrier)
-        if not self._has_copies or not collective or isinstance(op, TensorCopy):
+        collective = op.spec.where is Where.COLLECTIVE
+        if isinstance(op, TensorCopy) or not (collective or isinstance(op, Barrier)):
             return meaning
 
         def settled(machine: Machine, op: Op) -> None:
             machine.settle()
+            if collective:
+                machine.order_all()
             meaning(machine, op)
+            if collective:
+                machine.order_all()
 
         return settled
+
+    def order_all(self) -> None:
+        """Order all that active work-groups did, tensor copies too, before what they do next."""
+        if self.races is not None:
+            self.races.advance((GLOBAL, LOCAL), self.active_groups(), copies=True)
+
+    def active_groups(self) -> Mask | None:
+        """The mask of the work-groups of the batch that are active; None for all of them."""
+        if self.mask is None:
+            return None
+        groups: Mask = np.broadcast_to(self.mask.any(axis=(1, 2)), (self.work_groups,))
+        return None if groups.all() else groups
 
     def settle(self) -> None:
         """Make the tensor copies that have not been made yet, in any order."""

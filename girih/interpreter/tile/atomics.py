@@ -12,8 +12,10 @@ import numpy as np
 
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import locate, read, targets, write
+from girih.interpreter.machine.following import follow_items, synchronise
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array
+from girih.interpreter.races.races import Event
 from girih.ir.types import MemRef, Number
 from girih.ops.tile.memory import AtomicAdd, AtomicLoad, AtomicMax, AtomicMin, AtomicStore, AtomicUpdate
 
@@ -25,16 +27,22 @@ _ROUNDS = 16
 
 @meaning(AtomicLoad)
 def atomic_load(machine: Machine, op: AtomicLoad) -> None:
-    """Load an element: in lockstep every load is atomic."""
+    """Load an element: a load is done before the next instruction begins, so it is atomic."""
     memref = machine.memref(op.tensor)
-    machine.set(op.result, read(machine, op, memref, locate(machine, op, memref, op.indices)))
+    place = locate(machine, op, memref, op.indices)
+    event = follow_items(machine, op, "tensor", "read", memref.elements, place.flat, place.usable)
+    synchronise(machine, event)
+    machine.set(op.result, read(machine, op, memref, place))
 
 
 @meaning(AtomicStore)
 def atomic_store(machine: Machine, op: AtomicStore) -> None:
-    """Store an element: in lockstep every store is atomic."""
-    memref = machine.memref(op.tensor)
-    write(machine, memref, locate(machine, op, memref, op.indices), machine.array(op.value))
+    """Store an element: a store is done before the next instruction begins, so it is atomic."""
+    memref, value = machine.memref(op.tensor), machine.array(op.value)
+    place = locate(machine, op, memref, op.indices)
+    event = follow_items(machine, op, "tensor", "write", memref.elements, place.flat, place.usable, value)
+    write(machine, memref, place, value)
+    synchronise(machine, event)
 
 
 @meaning(AtomicAdd, AtomicMin, AtomicMax)
@@ -48,9 +56,11 @@ def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
     everyone = np.zeros(machine.shape, elements.data.dtype)
     result = everyone.copy()
     if elements.data.size:
+        event = follow_items(machine, op, "tensor", "update", elements, place.flat, place.usable)
         read(machine, op, memref, place)
         flat, (values,), picked = targets(machine, place, np.broadcast_to(machine.array(op.value), machine.shape))
-        old = update(machine, elements.data, flat.ravel(), values.ravel(), OPERATORS[op.__class__], type.element)
+        operator = OPERATORS[op.__class__]
+        old = update(machine, elements.data, flat.ravel(), values.ravel(), operator, type.element, event)
         elements.mark(flat)
         if picked is None:
             result = old.reshape(machine.shape)
@@ -59,12 +69,16 @@ def atomic_update(machine: Machine, op: AtomicUpdate) -> None:
     machine.set(op.result, result)
 
 
-def update(machine: Machine, data: Array, flat: Array, values: Array, operator: str, type: Number) -> Array:
+def update(
+    machine: Machine, data: Array, flat: Array, values: Array, operator: str, type: Number, event: Event | None
+) -> Array:
     """The values before each of some updates, which are applied to `data` one after the other.
 
-    Update k applies `operator` to the element at position `flat[k]` and `values[k]`.
+    Update k applies `operator` to the element at position `flat[k]` and `values[k]`; `event` has the updates, too,
+    where races are looked for.
     """
     order = machine.choices.points(flat.size)
+    synchronise(machine, event, order)
     if order is None:
         return _ordered_update(data, flat, values, operator, type)
     old = np.empty_like(values, dtype=data.dtype)

@@ -8,8 +8,10 @@ import numpy as np
 
 from girih.facts import findings
 from girih.interpreter.machine import numbers
+from girih.interpreter.machine.following import shared_out
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask
+from girih.interpreter.races.order import GLOBAL, LOCAL
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.types import CoopMatrix, Number, Type
 from girih.ops.tile.control import Barrier, For, Foreach, ForeachTile, If, Parallel, Yield
@@ -19,7 +21,8 @@ from girih.ops.tile.control import Barrier, For, Foreach, ForeachTile, If, Paral
 def parallel(machine: Machine, op: Parallel) -> None:
     """Execute the region in every work-item."""
     machine.print_step += 1
-    machine.under(machine.mask, op.body)
+    with shared_out(machine, op, np.arange(machine.subgroups, dtype=np.int64)[None, :, None]):
+        machine.under(machine.mask, op.body)
 
 
 @meaning(Yield)
@@ -35,8 +38,16 @@ def yielded(machine: Machine, region: Region) -> list[Array]:
 
 @meaning(Barrier)
 def barrier(machine: Machine, op: Barrier) -> None:
-    """Check that all work-items meet the barrier, which is all that a barrier needs in lockstep."""
+    """Check that all work-items meet the barrier, and order what they did before it."""
     machine.together(op, 2)
+    if machine.races is None:
+        return
+    if machine.kind is RegionKind.COLLECTIVE:
+        machine.order_all()
+        return
+    fenced = (op.global_fence, GLOBAL), (op.local_fence, LOCAL)
+    memories = tuple(memory for fence, memory in fenced if fence)
+    machine.races.advance(memories, machine.active_groups(), copies=True)
 
 
 def _condition(machine: Machine, op: Op, name: str, array: Array) -> Array:
@@ -207,8 +218,9 @@ def _product(sizes: list[Array]) -> Array:
 
 def _points(
     machine: Machine, sizes: list[Array], workers: int, worker: Array
-) -> Iterator[tuple[list[Array], Mask | None]]:
-    """The rounds of a loop over the points of a box: each worker's point, counted from 0, and the mask of the round.
+) -> Iterator[tuple[Array, list[Array], Mask | None]]:
+    """The rounds of a loop over the points of a box: each worker's point, as one number and by modes, both counted from
+    0, and the mask of the round.
 
     Workers are work-items or subgroups; `worker` has their numbers, `workers` is how many there are.
     """
@@ -231,7 +243,7 @@ def _points(
             safe = np.maximum(size, 1)
             point.append(rest % safe)
             rest = rest // safe
-        yield point, None if active.all() else active
+        yield linear, point, None if active.all() else active
 
 
 @meaning(Foreach)
@@ -241,10 +253,12 @@ def foreach(machine: Machine, op: Foreach) -> None:
     starts, stops = _ranges(machine, op)
     counts = [_distance(a, b) for a, b in zip(starts, stops, strict=True)]
     lanes = np.arange(machine.subgroups * machine.lanes, dtype=np.int64).reshape(1, machine.subgroups, machine.lanes)
-    for point, mask in _points(machine, counts, lanes.size, lanes):
+    _remember_points(machine, op, starts, counts)
+    for number, point, mask in _points(machine, counts, lanes.size, lanes):
         for variable, first, offset in zip(op.variables, starts, point, strict=True):
             machine.env[variable] = (_wide(first) + offset).astype(first.dtype, copy=False)
-        machine.under(mask, op.body)
+        with shared_out(machine, op, number):
+            machine.under(mask, op.body)
 
 
 @meaning(ForeachTile)
@@ -254,10 +268,19 @@ def foreach_tile(machine: Machine, op: ForeachTile) -> None:
     starts, stops = _ranges(machine, op)
     counts = [-(-_distance(a, b) // n) for a, b, n in zip(starts, stops, op.tile_shape, strict=True)]
     subgroups = np.arange(machine.subgroups, dtype=np.int64).reshape(1, machine.subgroups, 1)
-    for point, mask in _points(machine, counts, machine.subgroups, subgroups):
+    _remember_points(machine, op, starts, counts)
+    for unit, point, mask in _points(machine, counts, machine.subgroups, subgroups):
         for number, (variable, size) in enumerate(zip(op.variables, op.sizes, strict=True)):
             first, tile = starts[number], op.tile_shape[number]
             offset = _wide(first) + point[number] * tile
             machine.env[variable] = offset.astype(first.dtype, copy=False)
             machine.env[size] = np.minimum(tile, _distance(offset, stops[number])).astype(first.dtype, copy=False)
-        machine.under(mask, op.body)
+        with shared_out(machine, op, unit):
+            machine.under(mask, op.body)
+
+
+def _remember_points(machine: Machine, op: Foreach | ForeachTile, starts: list[Array], counts: list[Array]) -> None:
+    """Tell the search for races which point or tile is meant by a number."""
+    if machine.races is not None:
+        steps = op.tile_shape if isinstance(op, ForeachTile) else (1,) * len(counts)
+        machine.races.points.remember(op, machine.races.order.tick, machine.group_numbers, starts, counts, steps)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from girih.analysis.accesses import Kind
 from girih.facts import findings
 from girih.facts.accumulators import accumulator as accumulator_of
 from girih.facts.accumulators import product_accumulator
@@ -15,9 +16,11 @@ from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
+from girih.interpreter.machine.following import follow_components, followed, synchronise
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.permissions import factors
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
+from girih.interpreter.races.races import Event
 from girih.interpreter.tile.atomics import update
 from girih.interpreter.tile.linalg import multiply
 from girih.ir.core import Op, Value
@@ -142,6 +145,22 @@ class Tile:
         usable = np.broadcast_to(wanted & good, (*self.full, rows, columns))
         return np.where(usable, flat, 0), usable
 
+    def follow(self, kind: Kind, flat: Array, usable: Mask, values: Array | None = None) -> Event | None:
+        """Tell the search for races of an access to elements."""
+        return follow_components(
+            self.machine, self.op, "memory", kind, self.type, self.memref.elements, flat, usable, values
+        )
+
+    def follow_boxes(self, kind: Kind, offsets: Array, values: Array | None = None) -> Event | None:
+        """Tell the search for races of an access to whole tiles."""
+        view = self.memref.elements
+        if followed(self.machine, view) is None:
+            return None
+        a, b = self.strides_of_box()
+        rows, columns = (np.arange(n, dtype=np.int64) for n in self.type.shape)
+        flat = offsets[..., None, None] + (rows[:, None] * a + columns * b)
+        return follow_components(self.machine, self.op, "memory", kind, self.type, view, flat, None, values)
+
     def _report(self, bad: Array, words: Callable[[Op, str], FindingWords]) -> None:
         if not bad.any():
             return
@@ -177,10 +196,12 @@ def load(machine: Machine, op: CooperativeMatrixLoad | CooperativeMatrixAtomicLo
     data = tile.memref.elements.data
     offsets = tile.whole()
     if offsets is not None:
+        synchronise(machine, tile.follow_boxes("read", offsets))
         tile.check_written(offsets)
         machine.set(op.result, read_boxes(data, offsets, tile.type.shape, tile.strides_of_box(), copy=True))
         return
     flat, usable = tile.elements()
+    synchronise(machine, tile.follow("read", flat, usable))
     tile.check_elements_written(flat, usable)
     if data.size == 0:
         machine.set(op.result, np.zeros(flat.shape, data.dtype))
@@ -197,6 +218,7 @@ def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomic
     offsets = tile.whole()
     if offsets is not None:
         # A tile that several subgroups share is stored by each of them; one suffices.
+        synchronise(machine, tile.follow_boxes("write", offsets, values))
         shape = np.broadcast_shapes(offsets.shape, values.shape[:2])
         offsets = np.broadcast_to(offsets, shape)
         order = machine.choices.points(offsets.size)
@@ -206,6 +228,7 @@ def store(machine: Machine, op: CooperativeMatrixStore | CooperativeMatrixAtomic
         write_boxes(elements, offsets, tile.type.shape, tile.strides_of_box(), values)
         return
     flat, usable = tile.elements()
+    synchronise(machine, tile.follow("write", flat, usable, values))
     picked = flat[usable]
     elements.data[picked] = np.broadcast_to(values, flat.shape)[usable]
     elements.mark(picked)
@@ -226,11 +249,12 @@ def atomic_update(machine: Machine, op: MatrixAtomicUpdate) -> None:
     assert isinstance(type_, MemRef)
     elements = tile.memref.elements
     flat, usable = tile.elements()
+    event = tile.follow("update", flat, usable)
     tile.check_elements_written(flat, usable)
     values = np.broadcast_to(machine.array(op.matrix), flat.shape)
     result = np.zeros(flat.shape, elements.data.dtype)
     picked = flat[usable]
-    result[usable] = update(machine, elements.data, picked, values[usable], _OPERATORS[type(op)], type_.element)
+    result[usable] = update(machine, elements.data, picked, values[usable], _OPERATORS[type(op)], type_.element, event)
     elements.mark(picked)
     machine.set(op.result, result)
 

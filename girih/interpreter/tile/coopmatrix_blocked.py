@@ -14,6 +14,7 @@ from girih.facts import findings
 from girih.facts.findings import BlockedAccess
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.following import follow_components
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue
 from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
@@ -23,6 +24,8 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixLoadBlockedInterleaved,
     CooperativeMatrixStoreBlockedInterleaved,
 )
+
+_BYTES = np.dtype(np.uint8)
 
 
 @lru_cache(64)
@@ -74,6 +77,7 @@ def load(machine: Machine, op: CooperativeMatrixLoadBlockedInterleaved) -> None:
         return
     spots = _spots(op, type_, start)
     spots = np.where(usable[..., None], spots, 0)
+    follow_components(machine, op, "memory", "read", type_, elements.memory.view(_BYTES), spots, usable)
     if elements.followed is not None:
         missing = usable & ~elements.followed.view(np.bool_)[spots].all(axis=-1)
         machine.find(findings.unwritten_blocks(op, memref.name), op,
@@ -96,5 +100,9 @@ def store(machine: Machine, op: CooperativeMatrixStoreBlockedInterleaved) -> Non
     spots = np.broadcast_to(_spots(op, type_, start), (*lead, *type_.shape, type_.component.size))[taken]
     raw = values.view(np.uint8).reshape(*values.shape, type_.component.size)
     elements = memref.elements
+    whole = _spots(op, type_, start)
+    follow_components(
+        machine, op, "memory", "write", type_, elements.memory.view(_BYTES), whole, usable[..., None], raw
+    )
     elements.data.view(np.uint8)[spots] = np.broadcast_to(raw, (*lead, *raw.shape[2:]))[taken]
     elements.mark_bytes(spots)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from girih.interpreter.machine.access import shared
+from girih.interpreter.machine.following import components_held
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue
 from girih.interpreter.tile.control import yielded
@@ -59,7 +60,8 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     for element, matrix in zip(op.elements, op.matrices, strict=True):
         held = machine.array(matrix)
         machine.env[element] = as_items(np.broadcast_to(held, (*held.shape[:2], *type_.shape)))
-    with components(machine, count, type_.columns, of_work_group=type_.of_work_group):
+    held = components_held(machine, type_)
+    with components(machine, count, type_.columns, of_work_group=type_.of_work_group), held:
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)
     machine.env.update(outer)

@@ -12,11 +12,13 @@ import numpy as np
 
 from girih.addressing import Access, AddressingError, Kind, TensorLayout, TensorView
 from girih.addressing.buffers import component_of_bits
+from girih.analysis.accesses import Kind as Does
 from girih.arguments.memory import ElementView, Memory
 from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.following import components_held, follow_components, followed
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, ModelValue, Varying
 from girih.interpreter.tile.control import yielded
@@ -164,9 +166,11 @@ class TensorOperand:
             return np.zeros(flat.shape, dtype)
         missing: Mask | None = None
         if elements.data.dtype == dtype:
+            self._follow("read", elements, flat, usable)
             missing, loaded = elements.unwritten(flat), elements.data[flat]
         else:
             spots = self._bytes(flat, usable)
+            self._follow("read", elements.memory.view(_BYTES), spots, usable)
             loaded = elements.data.view(np.uint8)[spots].view(dtype)[..., 0]
             if elements.followed is not None:
                 missing = np.logical_not(elements.followed.view(np.bool_)[spots].all(axis=-1))
@@ -178,9 +182,15 @@ class TensorOperand:
         """Store components to where they begin in the elements `flat`, in an order that is a choice."""
         elements = self.memref.elements
         shape = np.broadcast_shapes(flat.shape, usable.shape, values.shape)
-        usable, values = np.broadcast_to(usable, shape), np.broadcast_to(values, shape)[np.broadcast_to(usable, shape)]
+        usable, full = np.broadcast_to(usable, shape), np.broadcast_to(values, shape)
+        values = full[usable]
         same_type = elements.data.dtype == values.dtype
         places = np.broadcast_to(flat, shape) if same_type else self._bytes(np.broadcast_to(flat, shape), usable)
+        if same_type:
+            self._follow("write", elements, places, usable, full)
+        else:
+            raw = np.ascontiguousarray(full).view(np.uint8).reshape(*shape, -1)
+            self._follow("write", elements.memory.view(_BYTES), places, usable, raw)
         places = places[usable]
         order = self.machine.choices.points(len(places))
         if order is not None:
@@ -191,6 +201,17 @@ class TensorOperand:
             return
         elements.data.view(np.uint8)[places] = values.view(np.uint8).reshape(places.shape)
         elements.mark_bytes(places)
+
+    def _follow(self, does: Does, view: ElementView, places: Array, usable: Mask, values: Array | None = None) -> None:
+        """Tell the search for races of an access to components."""
+        follow_components(self.machine, self.op, "memory", does, self.type, view, places, usable, values)
+
+    def follow_blocks(self, flat: Array, usable: Mask, size: int) -> None:
+        """Tell the search for races that each component reads its block of `size` bytes, in whatever way."""
+        view = self.memref.elements
+        if followed(self.machine, view) is not None:
+            first = np.where(usable, flat, 0) * view.data.itemsize
+            self._follow("read", view.memory.view(_BYTES), first[..., None] + np.arange(size), usable)
 
     def _bytes(self, flat: Array, usable: Mask) -> Array:
         """The place in the memory of each byte of each component: `[work_group, subgroup, row, column, byte]`."""
@@ -204,6 +225,7 @@ class TensorOperand:
         return values[self.which][..., None, None]
 
 
+_BYTES = np.dtype(np.uint8)
 _NOTHING = Access(np.empty((0, 0), np.int64), np.empty((0, 0), np.uint8))
 
 
@@ -289,6 +311,7 @@ def _decode(
     flat, usable = (np.broadcast_to(x, shape) for x in (flat, usable))
     if not usable.any():
         return np.zeros(shape, numbers.dtype(tensor.type.component))
+    tensor.follow_blocks(flat, usable, block_bytes(block))
     blocks = _blocks(tensor, block, op.block.name, flat, usable)
     elements = block_bytes(block) // block.element.size
     strides = tuple(n for n in block.strides if n is not None)
@@ -297,7 +320,10 @@ def _decode(
     for value, coordinate in zip(op.coordinates, _coordinates(tensor), strict=True):
         machine.env[value] = as_items(coordinate)
     rows, columns = tensor.type.shape
-    with components(machine, rows * columns, columns, of_work_group=tensor.type.of_work_group):
+    with (
+        components(machine, rows * columns, columns, of_work_group=tensor.type.of_work_group),
+        components_held(machine, tensor.type),
+    ):
         machine.under(as_items(usable), op.body)
         (result,) = yielded(machine, op.body)
     return np.broadcast_to(result, as_items(usable).shape).reshape(shape)

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from girih.analysis.accesses import Kind
 from girih.facts import findings
 from girih.facts.accumulators import accumulator as accumulator_of
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.aliasing import Box, shared_elements
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
+from girih.interpreter.machine.following import follow_groups, followed
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.permissions import factors, scaled_sum
 from girih.interpreter.machine.values import Array, MemRefValue, Varying
@@ -101,8 +103,9 @@ def _at(machine: Machine, groups: Array) -> Array:
     return mask
 
 
-def fetch(machine: Machine, op: Op, team: Team, box: Box) -> Array:
-    """The elements of a box for each work-group of the team."""
+def fetch(machine: Machine, op: Op, team: Team, name: str, box: Box, kind: Kind = "read") -> Array:
+    """The elements of a box, the operand `name`, for each work-group of the team."""
+    follow_box(machine, op, team, name, box, kind)
     missing = unwritten(box.memref.elements, box.offsets, box.shape, box.strides)
     if missing is not None:
         where = np.argwhere(missing)[0]
@@ -159,21 +162,22 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
         if not check(machine, op, team):
             continue
         find_aliasing(machine, op, (*names, target), team)
-        computed = product([fetch(machine, op, team, box) for box in sources], accumulator)
+        read = [fetch(machine, op, team, name, box) for name, box in zip(names, sources, strict=True)]
+        computed = product(read, accumulator)
         lead = (-1, *(1,) * (computed.ndim - 1))
         term = computed, _of_team(alpha, team).reshape(lead)
         if op.atomic:
             value = numbers.cast(_BINARY["mul"](*term, accumulator), accumulator, element)
-            _atomic(machine, op, team, goal, value, element, add=not overwrite)
+            _atomic(machine, op, team, target, goal, value, element, add=not overwrite)
             continue
         if overwrite:
             picked = _BINARY["mul"](*term, accumulator)
         else:
-            old = numbers.cast(fetch(machine, op, team, goal), element, accumulator)
+            old = numbers.cast(fetch(machine, op, team, target, goal), element, accumulator)
             picked = scaled_sum(machine, term, (old, _of_team(beta, team).reshape(lead)), accumulator)
-        write_boxes(
-            goal.memref.elements, goal.offsets, goal.shape, goal.strides, numbers.cast(picked, accumulator, element)
-        )
+        stored = numbers.cast(picked, accumulator, element)
+        follow_box(machine, op, team, target, goal, "write", stored)
+        write_boxes(goal.memref.elements, goal.offsets, goal.shape, goal.strides, stored)
 
 
 _BINARY = numbers.BINARY
@@ -191,12 +195,29 @@ def _of_team(array: Array, team: Team) -> Array:
     return array if array.shape[0] == 1 else array[team.groups]
 
 
-def _atomic(machine: Machine, op: Op, team: Team, goal: Box, value: Array, element: Number, *, add: bool) -> None:
+def follow_box(
+    machine: Machine, op: Op, team: Team, name: str, box: Box, kind: Kind, values: Array | None = None
+) -> None:
+    """Tell the search for races of an access to a box by the work-groups of a team."""
+    view = box.memref.elements
+    if followed(machine, view) is None or 0 in box.shape:
+        return
+    flat = box.offsets.reshape(-1, *(1,) * len(box.shape))
+    for mode, (size, stride) in enumerate(zip(box.shape, box.strides, strict=True)):
+        axis = np.arange(size, dtype=np.int64).reshape(-1, *(1,) * (len(box.shape) - mode - 1))
+        flat = flat + axis * stride
+    follow_groups(machine, op, name, kind, view, team.groups, flat, values)
+
+
+def _atomic(
+    machine: Machine, op: Op, team: Team, name: str, goal: Box, value: Array, element: Number, *, add: bool
+) -> None:
     """Update or overwrite the target, one work-group after the other."""
     if not add:
+        follow_box(machine, op, team, name, goal, "write", value)
         write_boxes(goal.memref.elements, goal.offsets, goal.shape, goal.strides, value)
         return
-    fetch(machine, op, team, goal)
+    fetch(machine, op, team, name, goal, "update")
     values = np.broadcast_to(value, (len(team.groups), *goal.shape))
     for number in machine.choices.order(len(team.groups)):
         start = goal.offsets[number : number + 1]

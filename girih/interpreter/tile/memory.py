@@ -13,6 +13,7 @@ from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import index_array, locate, outside, read, restrict, write
 from girih.interpreter.machine.boxes import span_of
+from girih.interpreter.machine.following import follow_items
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
@@ -55,7 +56,10 @@ def alloca(machine: Machine, op: Alloca) -> None:
     memory = Memory(data, written, op.result.name)
     first = begin + np.arange(machine.work_groups, dtype=np.int64)[:, None, None] * size
     offset = first // type.element.size
-    machine.set(op.result, MemRefValue(memory.view(numbers.dtype(type.element)), offset, shape, strides))
+    elements = memory.view(numbers.dtype(type.element))
+    if machine.races is not None:
+        machine.races.follow_local(elements, op.result, shape, strides, begin, size)
+    machine.set(op.result, MemRefValue(elements, offset, shape, strides))
 
 
 @meaning(LifetimeStop)
@@ -73,14 +77,18 @@ def load(machine: Machine, op: Load) -> None:
         machine.set(op.result, _member(machine, op, machine.group(op.tensor)))
         return
     memref = machine.memref(op.tensor)
-    machine.set(op.result, read(machine, op, memref, locate(machine, op, memref, op.indices)))
+    place = locate(machine, op, memref, op.indices)
+    follow_items(machine, op, "tensor", "read", memref.elements, place.flat, place.usable)
+    machine.set(op.result, read(machine, op, memref, place))
 
 
 @meaning(Store)
 def store(machine: Machine, op: Store) -> None:
     """Store a number to an element of a memref."""
-    memref = machine.memref(op.tensor)
-    write(machine, memref, locate(machine, op, memref, op.indices), machine.array(op.value))
+    memref, value = machine.memref(op.tensor), machine.array(op.value)
+    place = locate(machine, op, memref, op.indices)
+    follow_items(machine, op, "tensor", "write", memref.elements, place.flat, place.usable, value)
+    write(machine, memref, place, value)
 
 
 def _member(machine: Machine, op: Load, group: GroupValue) -> MemRefValue:

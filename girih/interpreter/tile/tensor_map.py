@@ -15,13 +15,16 @@ from girih.addressing.tensor_map.batch import CopyBatch, reduce, store
 from girih.addressing.tensor_map.im2col import corners
 from girih.addressing.tensor_map.model import TensorMap
 from girih.addressing.tensor_map.operands import start_multiple
+from girih.analysis.accesses import Kind
 from girih.arguments.memory import Memory
 from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine.access import index_array, shared, unavailable
+from girih.interpreter.machine.following import follow_copies, followed
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import MapValue, Mask
-from girih.ir.core import Value
+from girih.interpreter.races.order import GLOBAL, LOCAL
+from girih.ir.core import RegionKind, Value
 from girih.ops.tile.tensor_layout import I32_RANGE
 from girih.ops.tile.tensor_map import (
     IM2COL_OFFSETS,
@@ -33,6 +36,8 @@ from girih.ops.tile.tensor_map import (
 )
 
 Ints = NDArray[np.int64]
+
+_BYTES = np.dtype(np.uint8)
 
 _AT_ONCE = 2**20
 """The number of bytes of boxes that are worked on at a time."""
@@ -91,10 +96,41 @@ def _make(machine: Machine, op: TensorCopy, copy: Callable[[Machine, _Copies], N
     copies = _legal(machine, op)
     if not len(copies.groups):
         return
+    _follow(machine, copies)
     if machine.choices.later():
         machine.pending.append(lambda: copy(machine, copies))
     else:
         copy(machine, copies)
+
+
+def _follow(machine: Machine, copies: _Copies) -> None:
+    """Tell the search for races what the copies access from now on."""
+    races, op = machine.races, copies.op
+    if races is None:
+        return
+    if machine.kind is RegionKind.COLLECTIVE:
+        races.advance((GLOBAL, LOCAL), copies=False)
+    who = races.begin_copies(copies.groups)
+    tensor, local = copies.map.memory, copies.local
+    views = tensor.view(_BYTES), local.view(_BYTES)
+    if followed(machine, views[0]) is None and followed(machine, views[1]) is None:
+        return
+    kinds: tuple[Kind, Kind] = ("read", "write")
+    if isinstance(op, TensorCopyStore | TensorCopyReduce):
+        kinds = ("update" if isinstance(op, TensorCopyReduce) else "write", "read")
+    first = 0
+    for batch, groups in copies.batches():
+        stamps = who[first : first + len(groups)]
+        first += len(groups)
+        if kinds[1] == "write":
+            in_tensor, in_local, _ = batch.loaded(tensor.bytes)
+            read = None
+        else:
+            in_tensor, in_local = batch.stored()
+            inside = in_tensor >= 0
+            read = inside if in_local.shape == in_tensor.shape else np.any(inside, axis=-1, keepdims=True)
+        follow_copies(machine, op, "map", kinds[0], views[0], stamps, in_tensor, in_tensor >= 0)
+        follow_copies(machine, op, "local", kinds[1], views[1], stamps, in_local, read)
 
 
 def _load(machine: Machine, copies: _Copies) -> None:

@@ -1,0 +1,179 @@
+"""The accesses of a kernel to memory: which instruction reads, writes or updates which memory, and who executes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from girih.analysis.effects import roots_of
+from girih.ir.core import Function, Op, Value
+from girih.ir.define import Operand
+from girih.ir.types import CoopMatrix, GroupType, MemRef
+from girih.ops.tile.control import Foreach, ForeachTile, Parallel
+from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
+from girih.ops.tile.memory import Scope, Semantics
+from girih.ops.tile.tensor_map import TensorCopy
+
+Kind = Literal["read", "write", "update"]
+Key = tuple[Op, str, Kind]
+"""An instruction, the name of its operand, and what it does with the memory of that."""
+
+_ACQUIRES = {Semantics.ACQUIRE, Semantics.ACQUIRE_RELEASE, Semantics.SEQUENTIALLY_CONSISTENT}
+_RELEASES = {Semantics.RELEASE, Semantics.ACQUIRE_RELEASE, Semantics.SEQUENTIALLY_CONSISTENT}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """One way in which an instruction accesses memory; places are numbered from 1.
+
+    `operand` names the instruction's operand, `root` is the parameter or allocation whose memory it is. `scope` is None
+    where the access is not atomic, `around` is the `parallel`, `foreach` or `foreach_tile` in which the instruction
+    stands, None in a collective region. `inside` is the `apply` or the load with `decode` in whose region it stands.
+    """
+
+    number: int
+    op: Op
+    operand: str
+    kind: Kind
+    root: Value
+    around: Op | None
+    inside: Op | None
+    scope: Scope | None
+
+    @property
+    def writes(self) -> bool:
+        return self.kind != "read"
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is an access of a tensor copy, which goes on beside what follows."""
+        return isinstance(self.op, TensorCopy)
+
+    @property
+    def matrix(self) -> CoopMatrix | None:
+        """The type of the matrix whose components are moved, or computed by the region that the access stands in."""
+        return matrix_of(self.op if self.inside is None else self.inside)
+
+    @property
+    def words(self) -> str:
+        """What the access does: `read`, or `atomic update`."""
+        return self.kind if self.scope is None else f"atomic {self.kind}"
+
+
+def matrix_of(op: Op) -> CoopMatrix | None:
+    """The type of the matrix that an instruction moves, or whose components its region computes."""
+    types = [value.type for value in (*op.results, *op.operands) if isinstance(value.type, CoopMatrix)]
+    return types[0] if types else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accesses:
+    """All places of a kernel."""
+
+    places: tuple[Place, ...]
+    numbers: dict[Key, Place]
+
+    @property
+    def synchronizes(self) -> bool:
+        """Whether a release may be observed by an acquire."""
+        semantics = {semantics_of(place.op) for place in self.places}
+        return not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
+
+    @property
+    def acquires(self) -> bool:
+        """Whether some access acquires."""
+        return any(acquires(place.op) for place in self.places)
+
+    @property
+    def has_atomics(self) -> bool:
+        """Whether some access is atomic."""
+        return any(place.scope is not None for place in self.places)
+
+    @property
+    def matrices(self) -> tuple[CoopMatrix, ...]:
+        """The types of matrices that are moved, or whose components regions compute that access memory."""
+        return tuple(dict.fromkeys(place.matrix for place in self.places if place.matrix is not None))
+
+
+def semantics_of(op: Op) -> Semantics:
+    """The memory order of an instruction: relaxed where it has none."""
+    semantics = getattr(op, "semantics", Semantics.RELAXED)
+    assert isinstance(semantics, Semantics)
+    return semantics
+
+
+def acquires(op: Op) -> bool:
+    """Whether an instruction acquires; a store cannot (003 "Atomic load" has the five orders)."""
+    return op.spec.reads and semantics_of(op) in _ACQUIRES
+
+
+def releases(op: Op) -> bool:
+    """Whether an instruction releases; a load cannot."""
+    return op.spec.writes and semantics_of(op) in _RELEASES
+
+
+@lru_cache(maxsize=64)
+def accesses_of(function: Function) -> Accesses:
+    """The places of a checked kernel."""
+    roots = roots_of(function)
+    places: list[Place] = []
+    for op, around, inside in _walk(function):
+        for operand, kind, value in _operands(op):
+            if value in roots:
+                scope = _scope(op, operand, kind)
+                places.append(Place(len(places) + 1, op, operand, kind, roots[value], around, inside, scope))
+    return Accesses(tuple(places), {(p.op, p.operand, p.kind): p for p in places})
+
+
+def _walk(function: Function) -> Iterator[tuple[Op, Op | None, Op | None]]:
+    """All instructions, each with the one that shares out the work around it and the one that has it compute."""
+    pending: list[tuple[Op, Op | None, Op | None]] = [(op, None, None) for op in reversed(function.body.ops)]
+    while pending:
+        op, around, inside = pending.pop()
+        yield op, around, inside
+        shares = op if isinstance(op, Parallel | Foreach | ForeachTile) else around
+        computes = op if isinstance(op, CooperativeMatrixApply | CooperativeMatrixLoadTensor) else inside
+        for region in reversed(op.regions):
+            pending += [(inner, shares, computes) for inner in reversed(region.ops)]
+
+
+def _operands(op: Op) -> Iterator[tuple[str, Kind, Value]]:
+    """The operands through which an instruction accesses memory, and what it does there."""
+    if any(isinstance(result.type, MemRef | GroupType) for result in op.results):
+        return
+    for name, role in op.spec.roles.items():
+        value = getattr(op, name) if isinstance(role, Operand) else None
+        if not isinstance(role, Operand) or not isinstance(value, Value) or not (role.reads or role.writes):
+            continue
+        if role.reads and role.writes and (_is_atomic(op) or isinstance(op, TensorCopy)):
+            yield name, "update", value
+            # An update whose beta is 0 stores atomically.
+            if not hasattr(op, "scope") and not isinstance(op, TensorCopy):
+                yield name, "write", value
+            continue
+        if role.reads:
+            yield name, "read", value
+        if role.writes:
+            yield name, "write", value
+
+
+def _is_atomic(op: Op) -> bool:
+    return hasattr(op, "scope") or bool(getattr(op, "atomic", False))
+
+
+def _scope(op: Op, operand: str, kind: Kind) -> Scope | None:
+    """The scope of an atomic access; None for another."""
+    if isinstance(op, TensorCopy):
+        return Scope.DEVICE if kind == "update" else None
+    if not _is_atomic(op):
+        return None
+    scope = getattr(op, "scope", None)
+    if scope is None:
+        # An atomic `gemm` reads its factors as any other does.
+        role = op.spec.roles[operand]
+        return Scope.DEVICE if isinstance(role, Operand) and role.writes else None
+    assert isinstance(scope, Scope)
+    return scope

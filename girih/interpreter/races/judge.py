@@ -1,0 +1,82 @@
+"""Which of two accesses to a byte are a race (`docs/design/races.md`, "What a race is")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.analysis.accesses import Place
+from girih.interpreter.races.actors import ItemNumbers
+from girih.interpreter.races.clocks import Clocks
+from girih.interpreter.races.order import Order
+from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, PlaceTable
+from girih.interpreter.races.stamps import StampLayout, Stamps
+
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+
+class Judge:
+    """The comparison of the stamps of accesses that are made now with earlier ones."""
+
+    def __init__(self, layout: StampLayout, table: PlaceTable, items: ItemNumbers, clocks: Clocks | None) -> None:
+        self.layout, self.table, self.items, self.clocks = layout, table, items, clocks
+        self.order = Order(np.zeros(1, np.int64))
+
+    def races(self, place: Place, memory: int, now: Stamps, old: Stamps) -> Places | None:
+        """The positions in two arrays of stamps at which an access that `place` makes now races with an earlier one.
+
+        None stands for none at all.
+        """
+        suspect = self.layout.other_item(now, old) & (old != 0)
+        if not suspect.any():
+            return None
+        where: Places = np.flatnonzero(suspect)
+        now, old = now[where], old[where]
+        kept = ~self._is_ordered(memory, now, old) & self._conflicts(place, now, old)
+        where = where[kept]
+        if where.size and self.clocks is not None:
+            known = self.clocks.knows(memory, now[kept], old[kept])
+            where = where[~known]
+        return where if where.size else None
+
+    def is_ordered(self, memory: int, now: Stamps, old: Stamps) -> Mask:
+        """Whether each earlier access is ordered before the one that is made now, or is of the same item."""
+        ordered: Mask = ~self.layout.other_item(now, old) | self._is_ordered(memory, now, old)
+        if self.clocks is not None and not ordered.all():
+            rest = np.flatnonzero(~ordered)
+            ordered[rest] = self.clocks.knows(memory, now[rest], old[rest])
+        return ordered
+
+    def _is_ordered(self, memory: int, now: Stamps, old: Stamps) -> Mask:
+        """Whether a barrier of their work-group, or a collective instruction, lies between the accesses."""
+        layout = self.layout
+        apart = layout.other_group(now, old)
+        if apart.all():
+            return np.zeros(now.shape, np.bool_)
+        groups, ticks = layout.groups(now), layout.ticks(old)
+        ordered: Mask = ticks < self.order.latest(memory, groups, copies=False)
+        if self.table.has_copies:
+            copies = self.table.copies[layout.places(old)]
+            if copies.any():
+                ordered = np.where(copies, ticks < self.order.latest(memory, groups, copies=True), ordered)
+        return ordered & ~apart
+
+    def _conflicts(self, place: Place, now: Stamps, old: Stamps) -> Mask:
+        """Whether one of the accesses writes, and not both are atomic with scopes that cover both items."""
+        numbers = self.layout.places(old)
+        writes: Mask = self.table.writes[numbers] | place.writes
+        if place.scope is None:
+            return writes
+        reach: NDArray[Any] = np.minimum(self.table.reach[numbers], self.table.reach[place.number])
+        return writes & ~self.covers(place, reach, now, old)
+
+    def covers(self, place: Place, reach: NDArray[Any], now: Stamps, old: Stamps) -> Mask:
+        """Whether a scope includes both of two items."""
+        same_group = ~self.layout.other_group(now, old)
+        same_unit = self.items.same_unit(self.layout.item(now), self.layout.item(old), place)
+        covered: Mask = (reach == DEVICE) | (same_group & (reach == WORK_GROUP))
+        covered |= same_group & same_unit & (reach != PLAIN)
+        return covered

@@ -1,0 +1,56 @@
+"""What barriers and collective instructions order: for each work-group of a batch, since when accesses are open.
+
+A tick is a number that only grows. What a work-group accessed before the tick at which its latest barrier came is
+ordered before everything that it does now. There is such a tick for each memory, and one for tensor copies, which only
+a barrier or a collective instruction that is no copy waits for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ticks = NDArray[np.int64]
+
+GLOBAL, LOCAL = 0, 1
+"""The two memories, and the relations of the same names."""
+
+
+class Order:
+    """The ticks of a batch of work-groups, whose numbers in the grid are `groups`."""
+
+    def __init__(self, groups: NDArray[Any]) -> None:
+        self.groups = groups.astype(np.int64)
+        self.tick = 1
+        """Now."""
+        self.since = np.ones((2, len(groups)), np.int64)
+        """Since when accesses to global and local memory are not ordered before now."""
+        self.copies_since = np.ones(len(groups), np.int64)
+        """The same of tensor copies."""
+        self._sorted = np.argsort(self.groups)
+
+    def advance(self, memories: tuple[int, ...], groups: NDArray[np.bool_] | None, *, copies: bool) -> None:
+        """Order what these work-groups, or all, did in some memories, and in copies, before what comes."""
+        self.tick += 1
+        picked: Any = slice(None) if groups is None else groups
+        for memory in memories:
+            self.since[memory, picked] = self.tick
+        if copies:
+            self.copies_since[picked] = self.tick
+
+    def step(self) -> None:
+        """Begin a new tick, which orders nothing."""
+        self.tick += 1
+
+    def latest(self, memory: int, groups: NDArray[np.int64], *, copies: bool) -> Ticks:
+        """Since when the accesses of work-groups are open, and of work-groups of other batches 0: for ever."""
+        table = self.copies_since if copies else self.since[memory]
+        place = np.searchsorted(self.groups, groups, sorter=self._sorted)
+        found = self._sorted[np.minimum(place, len(self._sorted) - 1)]
+        return np.where(self.groups[found] == groups, table[found], 0)
+
+    def oldest(self, memory: int) -> int:
+        """The earliest tick at which an access of any work-group to a memory may still be open."""
+        return int(min(self.since[memory].min(), self.copies_since.min()))

@@ -1,0 +1,97 @@
+"""The places of a kernel as tables that arrays of stamps look up, and the names of what lies in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from girih.analysis.accesses import Place
+from girih.ir.core import Value
+from girih.ops.tile.memory import Scope
+
+Ints = tuple[int, ...]
+
+PLAIN, SUBGROUP, WORK_GROUP, DEVICE = range(4)
+"""How far an access is atomic, `PLAIN` for one that is not."""
+
+_REACH = {
+    None: PLAIN,
+    Scope.SUBGROUP: SUBGROUP,
+    Scope.WORK_GROUP: WORK_GROUP,
+    Scope.DEVICE: DEVICE,
+    Scope.CROSS_DEVICE: DEVICE,
+}
+
+
+class PlaceTable:
+    """What stamps say of their accesses, by the number of the place; entry 0 is no place."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = places
+        self.writes = np.array([False, *(place.writes for place in places)])
+        self.copies = np.array([False, *(place.is_copy for place in places)])
+        self.reach = np.array([PLAIN, *(_REACH[place.scope] for place in places)], np.int8)
+        self.has_copies = bool(self.copies.any())
+        self.has_atomics = bool(self.reach.any())
+
+    def __getitem__(self, number: int) -> Place:
+        return self.places[number - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """An array in a memory: its first byte, and strides in bytes; `period` bytes for each work-group, 0 for once."""
+
+    begin: int
+    shape: Ints
+    strides: Ints
+    size: int
+    period: int = 0
+
+    def index(self, byte: int) -> Ints | None:
+        """The index of the element that a byte of the memory belongs to; None where it belongs to none."""
+        rest = byte - self.begin
+        if rest < 0 or 0 in self.shape:
+            return None
+        if self.period:
+            rest %= self.period
+        found = [0] * len(self.shape)
+        for mode in sorted(range(len(self.shape)), key=lambda k: -self.strides[k]):
+            if self.shape[mode] > 1:
+                found[mode], rest = divmod(rest, self.strides[mode])
+        inside = rest < self.size and all(i < n for i, n in zip(found, self.shape, strict=True))
+        return tuple(found) if inside else None
+
+
+class ArrayNames:
+    """The arrays of parameters and allocations, to say which element a byte of their memory is."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[Value, list[_Piece]] = {}
+
+    def enter(self, root: Value, size: int, arrays: Sequence[tuple[int, Ints, Ints]]) -> None:
+        """Enter the arrays of a memref or group: the first element, the shape, and the strides in elements."""
+        self._pieces[root] = [_piece(size, first, shape, strides) for first, shape, strides in arrays]
+
+    def enter_bytes(self, root: Value, size: int, shape: Ints, strides: Ints) -> None:
+        """Enter an array of elements of `size` bytes, whose strides are in bytes."""
+        self._pieces[root] = [_Piece(0, shape, strides, size)]
+
+    def enter_local(self, root: Value, size: int, shape: Ints, strides: Ints, begin: int, period: int) -> None:
+        """Enter local memory, which each work-group has once in `period` bytes, from byte `begin` on."""
+        piece = _piece(size, 0, shape, strides)
+        self._pieces[root] = [_Piece(begin, shape, piece.strides, size, period)]
+
+    def index(self, root: Value, byte: int) -> tuple[Ints, Ints]:
+        """The index of the element that a byte of a memory belongs to, and the shape of its array."""
+        for piece in self._pieces.get(root, ()):
+            index = piece.index(byte)
+            if index is not None:
+                return index, piece.shape
+        return (byte,), ()
+
+
+def _piece(size: int, first: int, shape: Ints, strides: Ints) -> _Piece:
+    return _Piece(first * size, shape, tuple(stride * size for stride in strides), size)

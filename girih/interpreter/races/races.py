@@ -1,0 +1,317 @@
+"""The search for races: every access to memory that the kernel writes is compared with those before it.
+
+`docs/design/races.md` says what a race is, and why two accesses beside the last write are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.analysis.accesses import Accesses, Kind, Place, accesses_of, acquires, releases
+from girih.arguments.memory import Array, ElementView, Memory
+from girih.diagnostics import Finding
+from girih.interpreter.races.actors import ItemNumbers
+from girih.interpreter.races.clocks import Clocks
+from girih.interpreter.races.judge import Judge
+from girih.interpreter.races.order import GLOBAL, LOCAL, Order
+from girih.interpreter.races.places import ArrayNames, PlaceTable
+from girih.interpreter.races.points import Points
+from girih.interpreter.races.report import Reporter
+from girih.interpreter.races.shadow import Shadow
+from girih.interpreter.races.stamps import TICK_BITS, StampLayout, Stamps
+from girih.ir.core import Function, Op, Value
+
+Ints = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Event:
+    """The accesses that an instruction makes at once: of each the element, and the stamp of who makes it.
+
+    `flat` and `who` have one axis. `value` gives what is written in an access, as bytes, None where that is not known.
+    """
+
+    place: Place
+    view: ElementView
+    flat: Array
+    who: Stamps
+    value: Callable[[int], bytes] | None = None
+
+
+@dataclass(slots=True)
+class Crew:
+    """Who executes an SPMD region: stamps of the work-items, [work_group, subgroup, lane], and the unit of each."""
+
+    who: Stamps
+    units: NDArray[np.int64]
+    around: Op
+
+
+class Races:
+    """The accesses of a launch, compared with each other."""
+
+    def __init__(
+        self,
+        function: Function,
+        grid: tuple[int, int, int],
+        subgroups: int,
+        lanes: int,
+        max_steps: int,
+        add: Callable[[Finding], None],
+        *,
+        dealt: bool,
+        tick_bits: int = TICK_BITS,
+    ) -> None:
+        """Begin with no accesses; findings go to `add`.
+
+        `dealt` says that points and tiles are dealt out in turn, so that their work-items are known.
+        """
+        self.accesses: Accesses = accesses_of(function)
+        clocked = self.accesses.synchronizes
+        bits = max(tick_bits, max_steps.bit_length()) if clocked else tick_bits
+        x, y, z = grid
+        self.layout = StampLayout.of(x * y * z, len(self.accesses.places), bits)
+        self.items = ItemNumbers(self.accesses, subgroups, lanes)
+        self.table = PlaceTable(self.accesses.places)
+        self.names = ArrayNames()
+        self.clocks = Clocks(self.layout) if clocked else None
+        self.judge = Judge(self.layout, self.table, self.items, self.clocks)
+        self.crew: Crew | None = None
+        """Who executes the current region; None in a collective one."""
+        self.points = Points(dealt=dealt)
+        self.reporter = Reporter(self.layout, self.items, self.table, self.names, self.points, grid, add)
+        self._copies = 0
+        self._shadows: dict[int, Shadow] = {}
+        self._local_shadows: WeakSet[Shadow] = WeakSet()
+        self._owners: list[Array] = []
+
+    @property
+    def order(self) -> Order:
+        """What orders the accesses of the batch that is executed."""
+        return self.judge.order
+
+    def begin(self, groups: NDArray[Any]) -> None:
+        """Begin a batch of work-groups, by their numbers in the grid."""
+        self.judge.order = Order(groups)
+        self.crew = None
+        self.group_numbers = groups.astype(np.int64)[:, None, None]
+        """The work-groups of the batch, an array [work_group, 1, 1]."""
+        self.group_stamps = self.layout.who(self.group_numbers, np.zeros((1, 1, 1), np.int64))
+        """The stamps of the work-groups of the batch, an array [work_group, 1, 1]."""
+        self.work_items = self.layout.who(self.group_numbers, self.items.work_items)
+        """The stamps of all work-items, an array [work_group, subgroup, lane]."""
+
+    def place(self, op: Op, operand: str, kind: Kind) -> Place:
+        """The place that an access has."""
+        return self.accesses.numbers[op, operand, kind]
+
+    # --- memory --------------------------------------------------------------------------
+
+    def follow(self, view: ElementView) -> None:
+        """Follow the memory of an argument, unless the kernel only reads it."""
+        data = view.data
+        if not data.size or not data.flags.writeable:
+            return
+        owner = data if data.base is None else data.base
+        shadow = self._shadows.get(id(owner))
+        if shadow is None:
+            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, private=False)
+            self._owners.append(owner)
+        view.memory.shadow = shadow
+
+    def follow_local(self, view: ElementView, root: Value, shape: Ints, strides: Ints, begin: int, period: int) -> None:
+        """Follow local memory: an array of each work-group in `period` bytes, from byte `begin` on."""
+        self.names.enter_local(root, view.data.itemsize, shape, strides, begin, period)
+        view.memory.shadow = shadow = Shadow(view, LOCAL, private=True)
+        self._local_shadows.add(shadow)
+
+    def shadow_of(self, memory: Memory) -> Shadow | None:
+        """The shadow of a memory; None where nobody writes to it."""
+        shadow = memory.shadow
+        assert shadow is None or isinstance(shadow, Shadow)
+        return shadow
+
+    # --- order ---------------------------------------------------------------------------
+
+    def advance(self, memories: tuple[int, ...], groups: NDArray[np.bool_] | None = None, *, copies: bool) -> None:
+        """Order what work-groups did, all of them or those in a mask, before what they do next."""
+        order = self.order
+        order.advance(memories, groups, copies=copies)
+        if self.clocks is not None:
+            numbers = order.groups if groups is None else order.groups[groups]
+            self.clocks.join(memories, numbers.tolist())
+        if order.tick >= self.layout.last_tick:
+            self._renumber()
+
+    def begin_copies(self, groups: NDArray[np.int64]) -> Stamps:
+        """The stamps of new tensor copies, one of each of some work-groups of the batch."""
+        self._copies += 1
+        return self.layout.who(self.group_numbers[groups].ravel(), np.full(len(groups), self.items.copy(self._copies)))
+
+    # --- accesses ------------------------------------------------------------------------
+
+    def access(self, event: Event) -> None:
+        """Compare accesses with those before them, and remember them."""
+        shadow = self.shadow_of(event.view.memory)
+        if shadow is None or not event.flat.size:
+            return
+        granules = shadow.granules(event.view, event.flat)
+        when = self.layout.when(self.order.tick, event.place.number)
+        stamps = event.who | when
+        if granules.ndim > 1:
+            stamps = np.repeat(stamps, granules.shape[1])
+            granules = granules.ravel()
+        if event.place.kind == "read":
+            self._read(event, shadow, granules, stamps)
+        else:
+            self._write(event, shadow, granules, stamps)
+
+    def _read(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+        stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
+        if not stale and shadow.last_written:
+            self._compare(event, shadow, granules, stamps, shadow.written(granules))
+            if self.table.has_atomics:
+                # Atomic writes may stand there.
+                for seen in shadow.seen(granules):
+                    self._compare(event, shadow, granules, stamps, seen)
+        self._see(shadow, granules, stamps, stale)
+
+    def _write(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+        stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
+        before = None
+        if not stale:
+            before = shadow.written(granules) if shadow.last_written else None
+            self._compare(event, shadow, granules, stamps, before)
+            if shadow.last_seen:
+                for seen in shadow.seen(granules):
+                    self._compare(event, shadow, granules, stamps, seen)
+        kept = shadow.write(granules, stamps, self.order.tick)
+        lost = kept != stamps
+        if lost.any():
+            self._compare(event, shadow, granules, stamps, kept)
+        if event.place.scope is None:
+            self._end_releases(shadow, granules)
+        else:
+            # What an atomic write replaces may race with a later access that is not atomic.
+            self._park(shadow, granules[lost], stamps[lost])
+            if before is not None:
+                replaced = self.layout.other_item(before, stamps) & (before != 0)
+                self._park(shadow, granules[replaced], before[replaced])
+
+    def _park(self, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+        if stamps.size:
+            self._see(shadow, granules, stamps, stale=False)
+
+    def _see(self, shadow: Shadow, granules: Array, stamps: Stamps, stale: bool) -> None:
+        first = None if stale else shadow.first_seen(granules)
+        if first is None:
+            shadow.see(granules, stamps, self.order.tick, None)
+            return
+        free = (first == 0) | self.judge.is_ordered(shadow.memory, stamps, first)
+        shadow.see(granules, stamps, self.order.tick, free)
+
+    def _compare(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps, old: Stamps | None) -> None:
+        if old is None:
+            return
+        where = self.judge.races(event.place, shadow.memory, stamps, old)
+        if where is None:
+            return
+        parts = granules.size // event.flat.size
+
+        def same_value(position: int) -> bool:
+            return self._same_value(event, int(where[position]) // parts, old[where[position]], parts, stamps)
+
+        bytes = shadow.first_bytes(event.view, granules[where])
+        accesses: Array = where // parts
+        self.reporter.report(
+            event.place, stamps[where], old[where], bytes, accesses, same_value, local=shadow.memory == LOCAL
+        )
+
+    def _same_value(self, event: Event, access: int, old: np.uint64, parts: int, stamps: Stamps) -> bool:
+        """Whether each of two writes that race writes the same value."""
+        one = np.array([old])
+        earlier = self.table[int(self.layout.places(one)[0])]
+        if event.value is None or event.place.kind != "write" or earlier.kind != "write":
+            return False
+        there = event.view.data[event.flat[access]].tobytes()
+        if earlier is event.place and int(self.layout.ticks(one)[0]) == self.order.tick:
+            same = np.flatnonzero((stamps[::parts] == old) & (event.flat == event.flat[access]))
+            if same.size:
+                there = event.value(int(same[0]))
+        return bool(event.value(access) == there)
+
+    # --- releases and acquires -----------------------------------------------------------
+
+    def synchronise(self, event: Event, order: NDArray[np.int64] | None) -> None:
+        """Acquire and release what atomic accesses do, one after the other in an order, by default the given one."""
+        clocks, op, shadow = self.clocks, event.place.op, self.shadow_of(event.view.memory)
+        if clocks is None or shadow is None or not event.flat.size:
+            return
+        layout, memory, tick = self.layout, shadow.memory, self.order.tick
+        when = layout.when(tick, event.place.number)
+        granules = shadow.granules(event.view, event.flat)
+        firsts = granules if granules.ndim == 1 else granules[:, 0]
+        groups, items = layout.groups(event.who), layout.item(event.who)
+        since = self.order.latest(memory, groups, copies=False)
+        for k in range(len(firsts)) if order is None else order.tolist():
+            stamp = event.who[k] | when
+            item = (int(groups[k]), int(items[k]))
+            granule = (id(shadow), int(firsts[k]))
+            if acquires(op):
+                for release in clocks.released(granule):
+                    if release.item == item or self._covered(event.place, stamp, release.stamp):
+                        clocks.acquire(memory, item, release.clock)
+            if event.place.kind == "write":
+                clocks.wrote(granule, item)
+            if releases(op):
+                clocks.release(memory, granule, item, stamp, tick, int(since[k]))
+        if releases(op):
+            self.order.step()
+
+    def _covered(self, place: Place, now: np.uint64, old: np.uint64) -> bool:
+        """Whether the scopes of two atomic accesses both include both items."""
+        pair = np.array([now]), np.array([old])
+        reach = np.minimum(self.table.reach[place.number], self.table.reach[self.layout.places(pair[1])])
+        return bool(self.judge.covers(place, reach, *pair)[0])
+
+    def _end_releases(self, shadow: Shadow, granules: Array) -> None:
+        """Note writes that are not atomic to where something was released."""
+        if self.clocks is None:
+            return
+        here = [granule for number, granule in self.clocks.granules if number == id(shadow)]
+        for granule in np.intersect1d(np.array(here, np.int64), granules).tolist():
+            self.clocks.wrote((id(shadow), granule), None)
+
+    # --- ticks ---------------------------------------------------------------------------
+
+    def _renumber(self) -> None:
+        """Give the ticks at which something may still be open the smallest numbers, and all others 0."""
+        order, layout = self.order, self.layout
+        open_ticks = {*order.since.ravel().tolist(), *order.copies_since.tolist()}
+        shadows = [*self._shadows.values(), *self._local_shadows]
+        oldest = min(order.oldest(GLOBAL), order.oldest(LOCAL))
+        for shadow in shadows:
+            for stamps in shadow.all():
+                ticks = layout.ticks(stamps[np.flatnonzero(stamps)])
+                open_ticks.update(np.unique(ticks[ticks >= oldest]).tolist())
+        known = np.array(sorted(open_ticks))
+
+        def change(stamps: Stamps) -> Stamps:
+            ticks = layout.ticks(stamps)
+            return layout.with_ticks(stamps, np.where(ticks < known[0], 0, 1 + np.searchsorted(known, ticks)))
+
+        for shadow in shadows:
+            shadow.change(change)
+            shadow.last_written, shadow.last_seen = (
+                0 if tick == 0 else 1 + int(np.searchsorted(known, tick))
+                for tick in (shadow.last_written, shadow.last_seen)
+            )
+        order.since = 1 + np.searchsorted(known, order.since)
+        order.copies_since = 1 + np.searchsorted(known, order.copies_since)
+        order.tick = len(known) + 1

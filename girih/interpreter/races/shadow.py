@@ -1,0 +1,137 @@
+"""The shadow of a memory: for each granule the last write, and two accesses by different items beside it.
+
+A granule is the largest piece that no access divides: the element, as long as all views show elements of one size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd
+
+import numpy as np
+
+from girih.arguments.memory import Array, ElementView
+from girih.arguments.views import address
+from girih.interpreter.races.stamps import Stamps
+
+_PHASE = 16
+"""The largest granule in bytes: that of the largest element."""
+
+
+class Shadow:
+    """The stamps of a run of bytes that several memories may show.
+
+    `written` has the last write of each granule. `seen` and `seen_again` have accesses by two different items: reads,
+    and atomic writes that were followed by others. Two suffice: whoever writes next is at most one of them. A stamp
+    that is ordered before what comes may be replaced.
+    """
+
+    def __init__(self, view: ElementView, memory: int, *, private: bool) -> None:
+        owner = view.data if view.data.base is None else view.data.base
+        start = address(view.data)
+        first = address(owner) if isinstance(owner, np.ndarray) else start
+        size = owner.nbytes if isinstance(owner, np.ndarray) else view.data.nbytes
+        before = -(-(start - first) // _PHASE) * _PHASE
+        self.memory = memory
+        """`order.GLOBAL` or `order.LOCAL`."""
+        self.private = private
+        """Whether only one work-group accesses each byte."""
+        self.granule = gcd(view.data.itemsize, _PHASE)
+        self.last_written = self.last_seen = 0
+        """The ticks of the latest write, and of the latest other access."""
+        self._origin = start - before
+        self._count = -(-(before + size) // self.granule)
+        self._written: Stamps | None = None
+        self._seen: Stamps | None = None
+        self._seen_again: Stamps | None = None
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes the stamps take; those of memory that was never accessed are not really there."""
+        return sum(stamps.nbytes for stamps in self.all())
+
+    def all(self) -> list[Stamps]:
+        """The arrays of stamps that there are."""
+        return [stamps for stamps in (self._written, self._seen, self._seen_again) if stamps is not None]
+
+    # --- positions -----------------------------------------------------------------------
+
+    def granules(self, view: ElementView, flat: Array) -> Array:
+        """The numbers of the granules of elements: an array with one axis more where an element has several."""
+        size = view.data.itemsize
+        begin = address(view.data) - self._origin
+        step = gcd(size, begin, self.granule)
+        if step != self.granule:
+            self._divide(step)
+        parts = size // self.granule
+        positions = begin // self.granule + flat * parts
+        return positions if parts == 1 else positions[..., None] + np.arange(parts)
+
+    def first_bytes(self, view: ElementView, granules: Array) -> Array:
+        """The distances in bytes of granules from the first element of a view."""
+        return self._origin + granules * self.granule - address(view.data)
+
+    def _divide(self, granule: int) -> None:
+        parts = self.granule // granule
+        self.granule = granule
+        self._count *= parts
+        self._written, self._seen, self._seen_again = (
+            None if stamps is None else np.repeat(stamps, parts)
+            for stamps in (self._written, self._seen, self._seen_again)
+        )
+
+    # --- stamps --------------------------------------------------------------------------
+
+    def written(self, places: Array) -> Stamps | None:
+        """The last writes of granules; None where nothing was written at all."""
+        return None if self._written is None else self._written[places]
+
+    def seen(self, places: Array) -> list[Stamps]:
+        """Other accesses of granules, two arrays, or none."""
+        return [stamps[places] for stamps in (self._seen, self._seen_again) if stamps is not None]
+
+    def write(self, places: Array, stamps: Stamps, tick: int) -> Stamps:
+        """Enter writes; the result differs from `stamps` where another of them is to the same granule."""
+        if self._written is None:
+            self._written = np.zeros(self._count, np.uint64)
+        self._written[places] = stamps
+        self.last_written = tick
+        kept: Stamps = self._written[places]
+        return kept
+
+    def see(self, places: Array, stamps: Stamps, tick: int, replaceable: Array | None) -> None:
+        """Enter accesses beside those by other items.
+
+        `replaceable` masks the granules whose first entry is ordered before; None says that all are.
+        """
+        self.last_seen = tick
+        if self._seen is None:
+            self._seen = np.zeros(self._count, np.uint64)
+            replaceable = None
+        if replaceable is None or replaceable.all():
+            self._first(places, stamps)
+            return
+        self._first(places[replaceable], stamps[replaceable])
+        self._again(places[~replaceable], stamps[~replaceable])
+
+    def first_seen(self, places: Array) -> Stamps | None:
+        """The first of the two other accesses of granules; None where there is none at all."""
+        return None if self._seen is None else self._seen[places]
+
+    def _first(self, places: Array, stamps: Stamps) -> None:
+        assert self._seen is not None
+        self._seen[places] = stamps
+        kept = self._seen[places]
+        if (lost := kept != stamps).any():
+            self._again(places[lost], stamps[lost])
+
+    def _again(self, places: Array, stamps: Stamps) -> None:
+        if self._seen_again is None:
+            self._seen_again = np.zeros(self._count, np.uint64)
+        self._seen_again[places] = stamps
+
+    def change(self, change: Callable[[Stamps], Stamps]) -> None:
+        """Replace all stamps by others."""
+        for stamps in self.all():
+            used = np.flatnonzero(stamps)
+            stamps[used] = change(stamps[used])
