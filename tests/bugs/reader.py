@@ -66,7 +66,8 @@ class Mark:
 class Pair:
     """A right kernel and its wrong twin, which differ in one line.
 
-    `says` is what goes wrong, `vector` the launch of both, `line` the number of the line that differs.
+    `says` is what goes wrong, `vector` the launch of both, `line` the number of the line that differs. The text of the
+    wrong twin has no marks.
     """
 
     path: Path
@@ -141,9 +142,10 @@ def pair_of(text: str, path: Path) -> Pair:
     before = lines[guilty - 1]
     indent = before[: len(before) - len(before.lstrip())]
     changed = [*lines[: guilty - 1], indent + replacement if replacement else "", *lines[guilty:]]
+    wrong_text = "\n".join(_MARKS.sub("", one).rstrip() for one in changed) + "\n"
     if all(mark.kind == "other" for mark in marks) or not all(mark.code for mark in marks):
         raise ValueError(f"{path}: expected a mark that says what the wrong twin is told, with its code")
-    return Pair(path, says, vectors[0], text, "\n".join(changed) + "\n", guilty, tuple(marks))
+    return Pair(path, says, vectors[0], text, wrong_text, guilty, tuple(marks))
 
 
 def _says(lines: Sequence[str]) -> str:

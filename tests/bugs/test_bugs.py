@@ -2,82 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-import girih
-from girih.api import compile_module
-from girih.diagnostics import Diagnostic, Finding, errors, render_all
-from girih.ir.core import Module
-from girih.program import analyze
-from girih.source import Source
+from girih.diagnostics import errors, render_all
 from tests.bugs import reader
-from tests.bugs.reader import Pair, Place
+from tests.bugs.launching import others, places, right, shown, told, wrong
+from tests.bugs.reader import Pair
 from tests.cases import every_case, long
-from tests.ops import vectors
 
 CLASSES = reader.classes()
 
 SEEDS = (1, 2, 3)
 """Other choices of what the language leaves open."""
-
-SHORT = 10_000_000
-"""More instructions than any of these kernels executes."""
-
-
-@cache
-def analyzed(text: str, name: str) -> tuple[Module, Sequence[Diagnostic]]:
-    """The module of a twin and what the checker says."""
-    return analyze(Source(text, name))
-
-
-def right(pair: Pair) -> tuple[Module, Sequence[Diagnostic]]:
-    return analyzed(pair.right, f"{pair.name}.tl")
-
-
-def wrong(pair: Pair) -> tuple[Module, Sequence[Diagnostic]]:
-    return analyzed(pair.wrong, f"{pair.name}, wrong.tl")
-
-
-def told(pair: Pair, module: Module, target: str, seed: int | None = None) -> Sequence[Finding | Diagnostic]:
-    """What a launch finds or why it is refused; the results of one that passes are those of the vector."""
-    launch = vectors.parse_vector(pair.vector)
-    function = module.function(launch.function)
-    assert function is not None, f"there is no @{launch.function}"
-    arguments = vectors.bind(function, launch.arguments)
-    kernel = compile_module(Module((function,)), target)[launch.function][launch.grid]
-    if target == "interpreter":
-        kernel = kernel.options(choices=girih.Choices(seed), max_steps=SHORT)
-    try:
-        kernel(*arguments)
-    except girih.KernelError as error:
-        return error.findings
-    except girih.LaunchError as error:
-        return error.diagnostics
-    if module is right(pair)[0]:
-        for parameter, held in zip(function.parameters, arguments, strict=True):
-            if parameter.name in launch.expected.arrays:
-                expected = launch.expected.arrays[parameter.name]
-                differs = vectors.difference(parameter.type, vectors.unmark(held), expected, launch.expected)
-                assert differs is None, f"{parameter.name}: {differs}"
-    return []
-
-
-def places(found: Sequence[Finding | Diagnostic]) -> set[Place]:
-    return {(one.span.line, one.code) for one in found}
-
-
-def others(found: Sequence[Finding | Diagnostic]) -> set[Place]:
-    """The places of the other accesses of races."""
-    both = [(one.code, getattr(one, "other", None)) for one in found]
-    return {(other.span.line, code) for code, other in both if other is not None}
-
-
-def shown(found: Sequence[Finding | Diagnostic]) -> str:
-    return "\n\n".join(map(str, found))
 
 
 def test_the_classes_are_those_that_are_explained() -> None:
