@@ -178,19 +178,23 @@ class TensorOperand:
             self.find(missing, findings.unwritten(self.op, self.memref.name))
         return loaded
 
-    def write(self, flat: Array, usable: Mask, values: Array) -> None:
-        """Store components to where they begin in the elements `flat`, in an order that is a choice."""
+    def write(self, flat: Array, usable: Mask, values: Array, aliased: Mask) -> None:
+        """Store components to where they begin in the elements `flat`, in an order that is a choice.
+
+        Of `aliased` components it is known that they meet in memory: no race is looked for.
+        """
         elements = self.memref.elements
         shape = np.broadcast_shapes(flat.shape, usable.shape, values.shape)
         usable, full = np.broadcast_to(usable, shape), np.broadcast_to(values, shape)
         values = full[usable]
+        alone = usable & ~aliased
         same_type = elements.data.dtype == values.dtype
         places = np.broadcast_to(flat, shape) if same_type else self._bytes(np.broadcast_to(flat, shape), usable)
         if same_type:
-            self._follow("write", elements, places, usable, full)
+            self._follow("write", elements, places, alone, full)
         else:
             raw = np.ascontiguousarray(full).view(np.uint8).reshape(*shape, -1)
-            self._follow("write", elements.memory.view(_BYTES), places, usable, raw)
+            self._follow("write", elements.memory.view(_BYTES), places, alone, raw)
         places = places[usable]
         order = self.machine.choices.points(len(places))
         if order is not None:
@@ -259,13 +263,14 @@ def store(machine: Machine, op: CooperativeMatrixStoreTensor) -> None:
     """Store components; several that go to one element are found, and one of them wins."""
     type_ = matrix_type(op.matrix)
     tensor = TensorOperand(machine, op, type_, store=True, unit=type_.component.size)
-    _check_aliasing(tensor)
+    aliased = _find_aliasing(tensor)
     flat, usable = tensor.touched()
-    tensor.write(flat, usable, machine.array(op.matrix))
+    tensor.write(flat, usable, machine.array(op.matrix), aliased)
 
 
-def _check_aliasing(tensor: TensorOperand) -> None:
-    """Find elements of memory that several components of a matrix are stored to."""
+def _find_aliasing(tensor: TensorOperand) -> Mask:
+    """Find elements of memory that several components of a matrix are stored to; a mask of these components."""
+    found = np.zeros(tensor.active.shape, np.bool_)
     for position, access in enumerate(tensor.accesses):
         aliased = access.aliased()
         if not aliased.size:
@@ -276,6 +281,8 @@ def _check_aliasing(tensor: TensorOperand) -> None:
             tensor.find(
                 bad, findings.aliasing(tensor.op, aliased.size, tensor.memref.name, component, tensor.type.shape)
             )
+            found = found | bad
+    return found
 
 
 # --- decoding -----------------------------------------------------------------------------------
