@@ -44,7 +44,7 @@ and [the design of races](design/races.md#the-suite-of-bugs) says how one is wri
 | --- | --- |
 | at check | an error or a warning of [`girih check`](commands.md), without arguments |
 | `interpreter` | an error, a launch that is refused, or a finding |
-| `cpu` | the same, with the default checks; [targets](targets.md#what-is-checked) says what happens where it finds nothing |
+| `cpu` | the same, with the default checks; [targets](targets.md#what-is-checked) says what it does elsewhere |
 """
 
 ABOUT_TRITON = """\

@@ -74,7 +74,7 @@ def places(found: Told) -> set[Place]:
 
 def others(found: Told) -> set[Place]:
     """The lines of the other accesses of races."""
-    both = [(one.code, getattr(one, "other", None)) for one in found]
+    both = [(one.code, one.other) for one in found if isinstance(one, Finding)]
     return {(other.span.line, code) for code, other in both if other is not None}
 
 
