@@ -151,7 +151,7 @@ def _fits(values: Array, shape: tuple[int, ...]) -> bool:
 
 def _picker(shape: tuple[int, ...], mask: Mask | None) -> Callable[[Array], Array]:
     """What makes a row of the entries of an array for which a mask holds."""
-    if mask is None:
+    if mask is None or mask.all():
         return lambda array: np.broadcast_to(array, shape).ravel()
     full = np.broadcast_to(mask, shape)
     return lambda array: np.broadcast_to(array, shape)[full]
@@ -218,22 +218,14 @@ def follow_groups(
     view: ElementView,
     groups: Array,
     flat: Array,
-    values: Array | None = None,
+    value: Callable[[int], bytes] | None = None,
 ) -> None:
-    """Tell of an access by work-groups of the batch, by their numbers there; `flat` has an axis of these first."""
+    """Tell of an access by work-groups of the batch, by their numbers there: elements [work_group, access]."""
     races = followed(machine, view)
-    if races is None:
-        return
-    who = races.group_stamps[groups].reshape(-1, *(1,) * (flat.ndim - 1))
-    value = None
-    if values is not None:
-
-        def value(number: int, given: Array = values) -> bytes:
-            return bytes(np.broadcast_to(given, flat.shape).ravel()[number].tobytes())
-
-    races.access(
-        Event(races.place(op, operand, kind), view, flat.ravel(), np.broadcast_to(who, flat.shape).ravel(), value)
-    )
+    if races is not None:
+        who = np.broadcast_to(races.group_stamps[groups][:, :, 0], flat.shape)
+        who = who[0] if len(groups) == 1 else who.ravel()
+        races.access(Event(races.place(op, operand, kind), view, flat.ravel(), who, value))
 
 
 def follow_copies(

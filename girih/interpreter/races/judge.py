@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,13 @@ class Judge:
 
         None stands for none at all.
         """
-        suspect = self.layout.other_item(now, old) & (old != 0)
+        suspect = self.layout.other_item(now, old)
         if not suspect.any():
             return None
+        suspect &= old != 0
         where: Places = np.flatnonzero(suspect)
+        if not where.size:
+            return None
         now, old = now[where], old[where]
         kept = ~self._is_ordered(memory, now, old) & self._conflicts(place, now, old)
         where = where[kept]
@@ -56,7 +60,8 @@ class Judge:
         apart = layout.other_group(now, old)
         if apart.all():
             return np.zeros(now.shape, np.bool_)
-        groups, ticks = layout.groups(now), layout.ticks(old)
+        ticks = layout.ticks(old)
+        groups = partial(layout.groups, now)
         ordered: Mask = ticks < self.order.latest(memory, groups, copies=False)
         if self.table.has_copies:
             copies = self.table.copies[layout.places(old)]

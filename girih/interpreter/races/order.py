@@ -7,6 +7,7 @@ a barrier or a collective instruction that is no copy waits for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,13 @@ class Order:
         """Begin a new tick, which orders nothing."""
         self.tick += 1
 
-    def latest(self, memory: int, groups: NDArray[np.int64], *, copies: bool) -> Ticks:
-        """Since when the accesses of work-groups are open, and of work-groups of other batches 0: for ever."""
+    def latest(self, memory: int, groups: Callable[[], NDArray[np.int64]], *, copies: bool) -> Ticks | int:
+        """Since when accesses of work-groups of the batch are open; one tick where it is the same for all of them."""
         table = self.copies_since if copies else self.since[memory]
-        place = np.searchsorted(self.groups, groups, sorter=self._sorted)
-        found = self._sorted[np.minimum(place, len(self._sorted) - 1)]
-        return np.where(self.groups[found] == groups, table[found], 0)
+        first = int(table[0])
+        if (table == first).all():
+            return first
+        return table[self._sorted[np.searchsorted(self.groups, groups(), sorter=self._sorted)]]
 
     def oldest(self, memory: int) -> int:
         """The earliest tick at which an access of any work-group to a memory may still be open."""

@@ -20,7 +20,7 @@ from girih.interpreter.races.actors import ItemNumbers
 from girih.interpreter.races.clocks import Clocks
 from girih.interpreter.races.judge import Judge
 from girih.interpreter.races.order import GLOBAL, LOCAL, Order
-from girih.interpreter.races.places import ArrayNames, PlaceTable
+from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, ArrayNames, PlaceTable
 from girih.interpreter.races.points import Points
 from girih.interpreter.races.report import Reporter
 from girih.interpreter.races.shadow import Shadow
@@ -174,7 +174,7 @@ class Races:
 
     def _read(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
-        if not stale and shadow.last_written:
+        if not self._only_atomics(event, shadow) and not stale and shadow.last_written:
             self._compare(event, shadow, granules, stamps, shadow.written(granules))
             if self.table.has_atomics:
                 # Atomic writes may stand there.
@@ -184,40 +184,59 @@ class Races:
 
     def _write(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
-        before = None
-        if not stale:
-            before = shadow.written(granules) if shadow.last_written else None
+        before = None if stale or not shadow.last_written else shadow.written(granules)
+        harmless = self._only_atomics(event, shadow)
+        if not stale and not harmless:
             self._compare(event, shadow, granules, stamps, before)
             if shadow.last_seen:
                 for seen in shadow.seen(granules):
                     self._compare(event, shadow, granules, stamps, seen)
         kept = shadow.write(granules, stamps, self.order.tick)
         lost = kept != stamps
-        if lost.any():
+        some_lost = bool(lost.any())
+        if some_lost and not harmless:
             self._compare(event, shadow, granules, stamps, kept)
         if event.place.scope is None:
             self._end_releases(shadow, granules)
-        else:
-            # What an atomic write replaces may race with a later access that is not atomic.
-            self._park(shadow, granules[lost], stamps[lost])
-            if before is not None:
-                replaced = self.layout.other_item(before, stamps) & (before != 0)
-                self._park(shadow, granules[replaced], before[replaced])
+            return
+        # What an atomic write replaces may race with a later access that is not atomic. Beside the last write, one
+        # by another item is enough, and better to know than who has read.
+        if before is not None:
+            replaced = self.layout.other_item(before, stamps) & (before != 0)
+            shadow.park(granules[replaced], before[replaced], self.order.tick)
+        if some_lost:
+            shadow.park(granules[lost], stamps[lost], self.order.tick)
 
-    def _park(self, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
-        if stamps.size:
-            self._see(shadow, granules, stamps, stale=False)
+    def _only_atomics(self, event: Event, shadow: Shadow) -> bool:
+        """Whether an access and all open ones before it are atomic, with scopes that cover whoever comes here."""
+        reach = int(self.table.reach[event.place.number])
+        if reach == PLAIN:
+            shadow.last_plain = self.order.tick
+            return False
+        shadow.narrowest = min(shadow.narrowest, reach)
+        if shadow.narrowest < (WORK_GROUP if shadow.private else DEVICE):
+            return False
+        return shadow.last_plain < (self.order.oldest(shadow.memory) if shadow.private else 1)
 
     def _see(self, shadow: Shadow, granules: Array, stamps: Stamps, stale: bool) -> None:
         first = None if stale else shadow.first_seen(granules)
         if first is None:
             shadow.see(granules, stamps, self.order.tick, None)
             return
-        free = (first == 0) | self.judge.is_ordered(shadow.memory, stamps, first)
+        free = first == 0
+        if not free.all():
+            open_ = np.flatnonzero(~free)
+            ordered = self.judge.is_ordered(shadow.memory, stamps[open_], first[open_])
+            if self.table.has_atomics:
+                # An atomic write that another access may race with is not replaced by a read of the same item.
+                ordered &= ~self.table.writes[self.layout.places(first[open_])] | self.layout.other_item(
+                    stamps[open_], first[open_]
+                )
+            free[open_] = ordered
         shadow.see(granules, stamps, self.order.tick, free)
 
     def _compare(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps, old: Stamps | None) -> None:
-        if old is None:
+        if old is None or not old.any():
             return
         where = self.judge.races(event.place, shadow.memory, stamps, old)
         if where is None:
@@ -258,7 +277,7 @@ class Races:
         granules = shadow.granules(event.view, event.flat)
         firsts = granules if granules.ndim == 1 else granules[:, 0]
         groups, items = layout.groups(event.who), layout.item(event.who)
-        since = self.order.latest(memory, groups, copies=False)
+        since = np.broadcast_to(self.order.latest(memory, lambda: groups, copies=False), groups.shape)
         for k in range(len(firsts)) if order is None else order.tolist():
             stamp = event.who[k] | when
             item = (int(groups[k]), int(items[k]))
@@ -308,10 +327,9 @@ class Races:
 
         for shadow in shadows:
             shadow.change(change)
-            shadow.last_written, shadow.last_seen = (
-                0 if tick == 0 else 1 + int(np.searchsorted(known, tick))
-                for tick in (shadow.last_written, shadow.last_seen)
-            )
+            latest = np.array([shadow.last_written, shadow.last_seen, shadow.last_plain])
+            latest = np.where(latest == 0, 0, 1 + np.searchsorted(known, latest))
+            shadow.last_written, shadow.last_seen, shadow.last_plain = latest.tolist()
         order.since = 1 + np.searchsorted(known, order.since)
         order.copies_since = 1 + np.searchsorted(known, order.copies_since)
         order.tick = len(known) + 1

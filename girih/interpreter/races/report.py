@@ -73,11 +73,13 @@ class Reporter:
         same value.
         """
         numbers = self.layout.places(old)
-        for number in np.unique(numbers):
-            where = np.flatnonzero(numbers == number)
-            first = int(where[0])
-            count = len(np.unique(accesses[where]))
-            earlier = self.table[int(number)]
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            here = numbers == number
+            first = int(here.argmax())
+            ended = accesses[here]
+            # Granules of one element follow each other.
+            count = 1 + int(np.count_nonzero(ended[1:] != ended[:-1]))
+            earlier = self.table[number]
             self._add(
                 self._finding(
                     place, earlier, now[first], old[first], int(bytes[first]), same_value(first), count, local=local

@@ -12,6 +12,7 @@ import numpy as np
 
 from girih.arguments.memory import Array, ElementView
 from girih.arguments.views import address
+from girih.interpreter.races.places import DEVICE
 from girih.interpreter.races.stamps import Stamps
 
 _PHASE = 16
@@ -37,8 +38,10 @@ class Shadow:
         self.private = private
         """Whether only one work-group accesses each byte."""
         self.granule = gcd(view.data.itemsize, _PHASE)
-        self.last_written = self.last_seen = 0
-        """The ticks of the latest write, and of the latest other access."""
+        self.last_written = self.last_seen = self.last_plain = 0
+        """The ticks of the latest write, of the latest other access, and of the latest that was not atomic."""
+        self.narrowest = DEVICE
+        """The smallest reach of all atomic accesses."""
         self._origin = start - before
         self._count = -(-(before + size) // self.granule)
         self._written: Stamps | None = None
@@ -113,6 +116,15 @@ class Shadow:
             return
         self._first(places[replaceable], stamps[replaceable])
         self._again(places[~replaceable], stamps[~replaceable])
+
+    def park(self, places: Array, stamps: Stamps, tick: int) -> None:
+        """Enter atomic writes that others have replaced, whatever stood there."""
+        if not stamps.size:
+            return
+        self.last_seen = tick
+        if self._seen is None:
+            self._seen = np.zeros(self._count, np.uint64)
+        self._seen[places] = stamps
 
     def first_seen(self, places: Array) -> Stamps | None:
         """The first of the two other accesses of granules; None where there is none at all."""

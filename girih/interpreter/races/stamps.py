@@ -8,6 +8,7 @@ stamp. So two stamps differ below a certain bit only where one item made both ac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ NEVER = np.uint64(0)
 """The stamp of what nobody accessed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StampLayout:
     """How many bits of a stamp its parts have; `items` is how many items of a work-group are told apart."""
 
@@ -38,12 +39,20 @@ class StampLayout:
         group_bits, place_bits = max(1, (groups - 1).bit_length()), max(1, places.bit_length())
         return cls(group_bits, place_bits, 2 ** (_BITS - group_bits - place_bits - tick_bits), tick_bits)
 
-    @property
+    @cached_property
+    def _item_unit(self) -> np.uint64:
+        return np.uint64(1) << self.item_shift
+
+    @cached_property
+    def _group_unit(self) -> np.uint64:
+        return np.uint64(1) << self.group_shift
+
+    @cached_property
     def item_shift(self) -> np.uint64:
         """The number of bits below the item."""
         return np.uint64(self.tick_bits + self.place_bits)
 
-    @property
+    @cached_property
     def group_shift(self) -> np.uint64:
         """The number of bits below the work-group."""
         return np.uint64(_BITS - self.group_bits)
@@ -67,12 +76,12 @@ class StampLayout:
 
     def other_item(self, a: Stamps, b: Stamps) -> NDArray[np.bool_]:
         """The mask of stamps of two items."""
-        apart: NDArray[np.bool_] = (a ^ b) >> self.item_shift != 0
+        apart: NDArray[np.bool_] = (a ^ b) >= self._item_unit
         return apart
 
     def other_group(self, a: Stamps, b: Stamps) -> NDArray[np.bool_]:
         """The mask of stamps of two work-groups."""
-        apart: NDArray[np.bool_] = (a ^ b) >> self.group_shift != 0
+        apart: NDArray[np.bool_] = (a ^ b) >= self._group_unit
         return apart
 
     def groups(self, stamps: Stamps) -> NDArray[np.int64]:

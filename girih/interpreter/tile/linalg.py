@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -31,6 +32,9 @@ Ints = tuple[int, ...]
 
 _TEAM_ELEMENTS = 2**20
 """How many elements of all operands a team works on at once."""
+
+_FOLLOWED_ELEMENTS = 2**16
+"""How many accesses of a box the search for races is told of at once."""
 
 
 @dataclass(slots=True)
@@ -200,13 +204,28 @@ def follow_box(
 ) -> None:
     """Tell the search for races of an access to a box by the work-groups of a team."""
     view = box.memref.elements
-    if followed(machine, view) is None or 0 in box.shape:
+    if followed(machine, view) is None:
         return
-    flat = box.offsets.reshape(-1, *(1,) * len(box.shape))
-    for mode, (size, stride) in enumerate(zip(box.shape, box.strides, strict=True)):
-        axis = np.arange(size, dtype=np.int64).reshape(-1, *(1,) * (len(box.shape) - mode - 1))
-        flat = flat + axis * stride
-    follow_groups(machine, op, name, kind, view, team.groups, flat, values)
+    count = prod(box.shape)
+    step = max(1, _FOLLOWED_ELEMENTS // len(team.groups))
+    for begin in range(0, count, step):
+        number = np.arange(begin, min(begin + step, count), dtype=np.int64)
+        rest, place = number, np.zeros_like(number)
+        for size, stride in zip(box.shape, box.strides, strict=True):
+            rest, index = np.divmod(rest, size)
+            place += index * stride
+        value = None if values is None else partial(_element, values, number, box.shape)
+        follow_groups(machine, op, name, kind, view, team.groups, box.offsets[:, None] + place, value)
+
+
+def _element(values: Array, numbers: Array, shape: Ints, access: int) -> bytes:
+    """The bytes of an element of boxes, whose first axis is that of the boxes or of size 1.
+
+    Accesses are counted box by box, in each to the elements with these numbers in the order of modes.
+    """
+    box, number = divmod(access, len(numbers))
+    index = np.unravel_index(int(numbers[number]), shape, order="F")
+    return bytes(np.broadcast_to(values, (max(len(values), box + 1), *shape))[(box, *index)].tobytes())
 
 
 def _atomic(
