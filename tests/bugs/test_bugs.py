@@ -55,7 +55,10 @@ def test_interpreter(name: str) -> None:
 @pytest.mark.parametrize("seed", long(SEEDS))
 @pytest.mark.parametrize("name", CLASSES)
 def test_interpreter_with_other_choices(name: str, seed: int) -> None:
-    """Which of two accesses comes first is open, and so is which of several mistakes hides another."""
+    """Which of two accesses comes first is open, and so is which of several mistakes hides another.
+
+    Who reads too early may also read what nobody has written yet.
+    """
     with every_case() as case:
         for pair in reader.pairs(name):
             with case(pair.name):
@@ -65,7 +68,10 @@ def test_interpreter_with_other_choices(name: str, seed: int) -> None:
                 if not errors(said):
                     found = told(pair, module, "interpreter", seed)
                     wanted = pair.places("finds", "refuses", "other")
-                    assert places(found) | others(found) <= wanted and bool(found) == bool(wanted), shown(found)
+                    early = {(line, "run.uninitialized") for line, code in wanted if code == "run.race"}
+                    assert places(found) | others(found) <= wanted | early, shown(found)
+                    if name != "scopes":  # A seed draws one order, in which nobody may see the flag.
+                        assert bool(found) == bool(wanted), shown(found)
 
 
 def cpu(pair: Pair) -> None:
