@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from girih.analysis.accesses import accesses_of
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes
 from girih.arguments.arrays import Bound, bind, specifications
 from girih.arguments.bound import BoundGroup, BoundMap, BoundMemRef
@@ -15,7 +16,7 @@ from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, Ke
 from girih.facts.elements import in_the_array
 from girih.facts.remarks import untouched
 from girih.interpreter.machine import numbers
-from girih.interpreter.machine.choices import Choices
+from girih.interpreter.machine.choices import Choices, other_orders
 from girih.interpreter.machine.machine import LaunchGeometry
 from girih.interpreter.machine.values import (
     Array,
@@ -26,12 +27,8 @@ from girih.interpreter.machine.values import (
     group_value,
     memref_value,
 )
-from girih.interpreter.run import (
-    DEFAULT_STEPS,
-    Execution,
-    Progress,
-    execute,
-)
+from girih.interpreter.memory import in_bytes, memory_left, shadow_bytes
+from girih.interpreter.run import DEFAULT_STEPS, Execution, Progress, execute
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import GroupType, MemRef
@@ -65,8 +62,10 @@ def launch(
     except MemoryError:
         raise _no_memory(function) from None
     run = Execution(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps, races)
+    if races:
+        _refuse_shadows(run)
     try:
-        findings = _execute(run, progress)
+        findings = _execute(run, progress) or _in_other_orders(run, arguments)
         if findings:
             raise KernelError([in_the_array(function, finding) for finding in findings])
         for group, members in scatters:
@@ -118,9 +117,40 @@ def _execute(run: Execution, progress: Progress | None) -> Sequence[Finding]:
         raise InternalError(what) from error
 
 
+def _in_other_orders(run: Execution, arguments: Sequence[object]) -> Sequence[Finding]:
+    """What is found in other orders of execution, on other copies of the arrays, where work-items wait for each other.
+
+    What an acquire observes, and what is done then, may differ from order to order (`docs/design/races.md`).
+    """
+    if not (run.races and accesses_of(run.function).acquires):
+        return ()
+    for choices in other_orders():
+        bound = bind(specifications(run.function), arguments)
+        values, _ = _values(run.function, bound)
+        again = Execution(run.function, run.geometry, values, choices, run.max_steps)
+        if findings := _execute(again, None):
+            return findings
+    return ()
+
+
+def _refuse_shadows(run: Execution) -> None:
+    """Refuse a launch whose search for races needs more memory than there is."""
+    needed, left = shadow_bytes(run), memory_left()
+    if left is not None and needed > left:
+        name = run.function.name
+        message = (
+            f"the search for races in @{name} needs {in_bytes(needed)} beside the arrays; {in_bytes(left)} are left"
+        )
+        hint = "leave it out: `kernel.options(races=False)`, or `girih run --no-races`; or launch on smaller arrays"
+        raise LaunchError([Diagnostic("bind.memory", message, run.function.span, hint=hint)])
+
+
 def _no_memory(function: Function) -> LaunchError:
     message = f"there is not enough memory to run @{function.name}"
-    hint = "the arrays that the kernel writes are copied, and each work-group has its own `alloca`"
+    hint = (
+        "the arrays that the kernel writes are copied, each work-group has its own `alloca`, and the search for races, "
+        "which `kernel.options(races=False)` leaves out, takes up to 24 bytes for each element that is written"
+    )
     return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 
 

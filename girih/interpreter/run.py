@@ -81,6 +81,11 @@ def execute(run: Execution, progress: Progress | None = None) -> Sequence[Findin
             except BudgetSpent:
                 findings.add(_budget(run, machine))
                 break
+            except KeyboardInterrupt as interrupt:
+                if findings:
+                    found = "\n\n".join(finding.render() for finding in findings.all())
+                    interrupt.add_note(f"found until then:\n{found}")
+                raise
             done += len(groups)
             if progress is not None:
                 progress(done, total)

@@ -3,12 +3,12 @@
 Without a seed the choices are the fastest ones and always the same. With a seed they are drawn from it, so that a
 kernel that depends on one of them shows it: order and batches of work-groups, subgroup and work-group size where free,
 which work-item gets which point of a `foreach`, the order of atomic updates and of sums, when tensor copies are made,
-where local memory begins, and whether use is made of a permission.
+where local memory begins, which work-items go ahead of others, and whether use is made of a permission.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import index
 from typing import SupportsIndex
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.analysis.sizes import preferred_subgroup_size
+from girih.interpreter.machine.turns import parts
 
 Indices = NDArray[np.int64]
 
@@ -68,6 +69,12 @@ class Choices:
         columns = int(self._random.integers(1, limit // rows + 1))
         return subgroup_size * rows, columns
 
+    def turns(self, subgroups: int, lanes: int) -> list[NDArray[np.bool_]]:
+        """The work-items that execute what they can before the next ones begin, as masks; empty for all at once."""
+        if self._random is None or self._random.random() < 0.5:
+            return []
+        return parts(self._random.permutation(subgroups * lanes), subgroups, lanes)
+
     def points(self, count: int) -> Indices | None:
         """An order of `count` points of a loop; None for the natural order."""
         if self._random is None or count < 2:
@@ -93,3 +100,42 @@ class Choices:
     def summands(self, count: int) -> Indices | None:
         """An order of the `count` terms of a sum; None for the natural order."""
         return self.points(count)
+
+
+class GoingAhead(Choices):
+    """The choices of a run in which one work-group after the other is executed, and work-items go ahead of others.
+
+    Work-groups and work-items have their turns in ascending order, in descending order, or as a seed says.
+    """
+
+    def __init__(self, *, backwards: bool = False, turn_seed: int | None = None) -> None:
+        super().__init__()
+        self._backwards = backwards
+        self._shuffle = np.random.default_rng(turn_seed) if turn_seed is not None else None
+
+    def again(self) -> GoingAhead:
+        """These choices, which are used once."""
+        return self
+
+    def order(self, count: int) -> Indices:
+        """An order of `count` work-groups, as their numbers."""
+        if self._shuffle is not None:
+            return self._shuffle.permutation(count).astype(np.int64)
+        order = np.arange(count, dtype=np.int64)
+        return order[::-1].copy() if self._backwards else order
+
+    def batch(self, most: int) -> int:
+        """The number of work-groups that are executed at once: one."""
+        return 1
+
+    def turns(self, subgroups: int, lanes: int) -> list[NDArray[np.bool_]]:
+        """The work-items that execute what they can before the next ones begin, as masks."""
+        return parts(self.order(subgroups * lanes), subgroups, lanes)
+
+
+def other_orders() -> Iterator[Choices]:
+    """The choices of further runs of a launch whose work-items wait for each other."""
+    yield GoingAhead()
+    yield GoingAhead(backwards=True)
+    for seed in range(2):
+        yield GoingAhead(turn_seed=seed)

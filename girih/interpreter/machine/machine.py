@@ -17,6 +17,7 @@ from girih.arguments.printed import PrintedLines
 from girih.diagnostics import Finding
 from girih.facts import findings
 from girih.facts.findings import FindingWords
+from girih.interpreter.machine import turns
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, Mask, MemRefValue, Value
@@ -105,6 +106,9 @@ class Machine:
         self.print_step = 0
         """What work-groups did together so far, as `analysis.prints` counts it or more."""
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
+        self._turns: list[Mask] = choices.turns(self.subgroups, self.lanes)
+        """The work-items of each turn; empty where all execute an instruction before the next one starts."""
+        self._stretches: dict[Region, list[tuple[slice, bool]]] = {}
 
     # --- execution -----------------------------------------------------------------------
 
@@ -121,8 +125,42 @@ class Machine:
         self.steps_left -= len(plan) + 1
         if self.steps_left < 0:
             raise BudgetSpent
+        if self._turns and self.kind is RegionKind.SPMD and self.component_columns is None:
+            self._in_turns(region, plan)
+            return
         for function, op in plan:
             function(self, op)
+
+    def _in_turns(self, region: Region, plan: list[tuple[Meaning, Op]]) -> None:
+        """Execute the instructions of a region so that some work-items go ahead of others."""
+        known = self._stretches.get(region)
+        if known is None:
+            known = self._stretches[region] = list(turns.stretches(region.ops))
+        for stretch, free in known:
+            if free:
+                self._stretch(plan[stretch])
+            else:
+                ((function, op),) = plan[stretch]
+                function(self, op)
+
+    def _stretch(self, plan: list[tuple[Meaning, Op]]) -> None:
+        """Execute instructions that need nobody else, by some work-items after the others."""
+        outer, parts = self.mask, self._turns
+        results = [value for _, op in plan for value in op.results]
+        merged: dict[core.Value, Any] = {}
+        self._turns = []
+        for part in parts:
+            mask = part if outer is None else part & outer
+            if not mask.any():
+                continue
+            self.mask = np.broadcast_to(mask, self.shape)
+            for function, op in plan:
+                function(self, op)
+            for value in results:
+                new = self.env[value]
+                merged[value] = turns.put_together(part, new, merged[value]) if value in merged else new
+        self.mask, self._turns = outer, parts
+        self.env.update(merged)
 
     def _meaning(self, op: Op) -> Meaning:
         """The meaning of an instruction; where it sees what tensor copies move, those before it are made first.

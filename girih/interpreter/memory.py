@@ -1,0 +1,83 @@
+"""How much memory the search for races takes, and how much there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from girih.analysis.accesses import accesses_of
+from girih.arguments.memory import ElementView
+from girih.interpreter.machine.values import GroupValue, MapValue, MemRefValue
+from girih.interpreter.run import Execution
+
+_STAMP = 8
+"""The bytes of a stamp."""
+
+_FREE = Path("/proc/meminfo")
+_LIMITS = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+)
+"""The files of Linux that tell how much memory is free, and how much a control group may take and takes."""
+
+
+def shadow_bytes(run: Execution) -> int:
+    """The bytes that the stamps of all elements that a launch may write take, were all of them accessed.
+
+    There is one stamp for what is only written, and a second one where the kernel reads it, too.
+    """
+    read, written = set(), set()
+    for place in accesses_of(run.function).places:
+        if place.kind != "write":
+            read.add(place.root)
+        if place.writes:
+            written.add(place.root)
+    total = 0
+    for parameter, value in zip(run.function.parameters, run.arguments, strict=True):
+        if parameter.value in written:
+            total += _granules(value) * _STAMP * (2 if parameter.value in read else 1)
+    return total
+
+
+def _granules(value: object) -> int:
+    match value:
+        case MemRefValue(elements) | GroupValue(elements):
+            return _elements(elements)
+        case MapValue(_, memory):
+            return int(memory.bytes.size)
+        case _:
+            return 0
+
+
+def _elements(view: ElementView) -> int:
+    return int(view.data.size)
+
+
+def memory_left() -> int | None:
+    """The bytes that this process may still take; None where the system does not tell."""
+    left = [number for number in (_free(), *(_under(*files) for files in _LIMITS)) if number is not None]
+    return min(left) if left else None
+
+
+def _free() -> int | None:
+    for line in _text(_FREE).splitlines():
+        name, _, amount = line.partition(":")
+        if name == "MemAvailable":
+            return int(amount.split()[0]) * 1024
+    return None
+
+
+def _under(limit: Path, taken: Path) -> int | None:
+    most, now = _text(limit).strip(), _text(taken).strip()
+    return max(0, int(most) - int(now)) if most.isdigit() and now.isdigit() else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def in_bytes(count: int) -> str:
+    """A number of bytes in words."""
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
