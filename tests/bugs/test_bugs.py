@@ -18,8 +18,18 @@ SEEDS = (1, 2, 3)
 """Other choices of what the language leaves open."""
 
 
-def test_the_classes_are_those_that_are_explained() -> None:
-    assert set(CLASSES) <= set(reader.CLASSES)
+LEAST = 15
+"""The number of pairs that a class has at least."""
+
+LEAST_OF_ALL = 240
+"""The number of pairs in all, at least."""
+
+
+def test_there_are_enough_kernels_and_every_class_is_explained() -> None:
+    counts = {name: len(reader.pairs(name)) for name in CLASSES}
+    assert [name for name, count in counts.items() if count < LEAST] == []
+    assert sum(counts.values()) >= LEAST_OF_ALL
+    assert set(counts) <= set(reader.CLASSES)
 
 
 @pytest.mark.parametrize("name", CLASSES)
