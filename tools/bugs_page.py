@@ -23,10 +23,16 @@ PAGE = "docs/bugs.md"
 SHOWN = {
     "bounds": "right_neighbour",
     "views": "fused_part",
+    "races_local": "lockstep",
+    "races_global": "sum_without_atomics",
+    "races_points": "transpose_in_place",
+    "races_matrices": "accumulator_to_factor",
+    "races_copies": "used_in_flight",
     "uninitialised": "counters_of_a_histogram",
     "lifetime": "view_outlives_its_memory",
     "sizes": "product_of_any_size",
     "layouts": "dimensions_swapped",
+    "scopes": "last_work_group",
 }
 """The example of a class; of the others it is the shortest with a finding."""
 
