@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-long lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane bench clean
+.PHONY: help demo test test-long lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ fuzz-cpu: $(VENV)/ready-to-develop ## random programs compiled for the CPU again
 
 fuzz-one-lane: $(VENV)/ready-to-develop ## random programs of work-items, each a thread; COUNT, SEED as above
 	@$(RUN) -m tests.back.one_lane.random_programs --count $(COUNT) --seed $(SEED)
+
+fuzz-races: $(VENV)/ready-to-develop ## random programs with and without races, judged by two ways; SEED, JOBS as above
+	@$(RUN) -m tests.fuzz.races.long --free 10000 --planted 1250 --seed $(SEED) --jobs $(JOBS)
 
 bench: $(VENV)/ready-to-run ## measure, as ratios
 	@$(RUN) benchmarks/run.py
