@@ -31,6 +31,7 @@ from girih.interpreter.machine.following import follow_argument
 from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, MemRefValue
 from girih.interpreter.races.races import Races
+from girih.interpreter.races.stamps import TICK_BITS
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number
@@ -65,8 +66,21 @@ class Execution:
 
 
 def execute(run: Execution, progress: Progress | None = None) -> Sequence[Finding]:
-    """The findings of a run of all work-groups, which changes the memories of the arguments."""
+    """The findings of a run of all work-groups, which changes the memories of the arguments.
+
+    An interrupt says in a note what was found until then.
+    """
     findings = Findings()
+    try:
+        _execute(run, findings, progress)
+    except KeyboardInterrupt as interrupt:
+        if findings:
+            interrupt.add_note("\n\n".join(["found until then:", *(finding.render() for finding in findings.all())]))
+        raise
+    return findings.all()
+
+
+def _execute(run: Execution, findings: Findings, progress: Progress | None) -> None:
     constants: dict[core.Value, object] = {}
     total = prod(run.geometry.grid)
     done = 0
@@ -81,15 +95,9 @@ def execute(run: Execution, progress: Progress | None = None) -> Sequence[Findin
             except BudgetSpent:
                 findings.add(_budget(run, machine))
                 break
-            except KeyboardInterrupt as interrupt:
-                if findings:
-                    found = "\n\n".join(finding.render() for finding in findings.all())
-                    interrupt.add_note(f"found until then:\n{found}")
-                raise
             done += len(groups)
             if progress is not None:
                 progress(done, total)
-    return findings.all()
 
 
 def _races(run: Execution, findings: Findings) -> Races | None:
@@ -103,6 +111,7 @@ def _races(run: Execution, findings: Findings) -> Races | None:
         run.max_steps,
         findings.add,
         dealt=not run.choices.varies,
+        tick_bits=TICK_BITS,
     )
     if not any(place.writes for place in races.accesses.places):
         return None

@@ -34,8 +34,7 @@ def follow_argument(races: Races, root: core.Value, value: object) -> None:
     """Let the search for races follow the memory of an argument."""
     match value:
         case MemRefValue():
-            size = value.elements.data.itemsize
-            races.names.enter(root, size, [(0, _ints(value.shape), _ints(value.strides))])
+            races.names.enter(root, value.elements, [(0, _ints(value.shape), _ints(value.strides))])
             races.follow(value.elements)
         case GroupValue():
             members = [
@@ -43,12 +42,12 @@ def follow_argument(races: Races, root: core.Value, value: object) -> None:
                 for m in range(value.size)
                 if not value.nulls[m]
             ]
-            races.names.enter(root, value.elements.data.itemsize, members)
+            races.names.enter(root, value.elements, members)
             races.follow(value.elements)
         case MapValue(given, memory):
-            size = max(1, given.element.bits // 8)
-            races.names.enter_bytes(root, size, tuple(given.global_dim), (size, *given.global_strides))
-            races.follow(memory.view(np.dtype(np.uint8)))
+            size, view = max(1, given.element.bits // 8), memory.view(np.dtype(np.uint8))
+            races.names.enter_bytes(root, view, size, tuple(given.global_dim), (size, *given.global_strides))
+            races.follow(view)
 
 
 def _ints(numbers: Sequence[Varying]) -> tuple[int, ...]:

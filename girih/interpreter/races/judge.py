@@ -24,7 +24,7 @@ class Judge:
 
     def __init__(self, layout: StampLayout, table: PlaceTable, items: ItemNumbers, clocks: Clocks | None) -> None:
         self.layout, self.table, self.items, self.clocks = layout, table, items, clocks
-        self.order = Order(np.zeros(1, np.int64))
+        self.order = Order(np.zeros(1, np.int64), copies=table.has_copies)
 
     def races(self, place: Place, memory: int, now: Stamps, old: Stamps) -> Places | None:
         """The positions in two arrays of stamps at which an access that `place` makes now races with an earlier one.

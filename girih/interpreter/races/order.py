@@ -22,7 +22,9 @@ GLOBAL, LOCAL = 0, 1
 class Order:
     """The ticks of a batch of work-groups, whose numbers in the grid are `groups`."""
 
-    def __init__(self, groups: NDArray[Any]) -> None:
+    def __init__(self, groups: NDArray[Any], *, copies: bool) -> None:
+        """Begin with work-groups, by their numbers in the grid; `copies` says whether there are tensor copies."""
+        self._has_copies = copies
         self.groups = groups.astype(np.int64)
         self.tick = 1
         """Now."""
@@ -55,4 +57,5 @@ class Order:
 
     def oldest(self, memory: int) -> int:
         """The earliest tick at which an access of any work-group to a memory may still be open."""
-        return int(min(self.since[memory].min(), self.copies_since.min()))
+        oldest = int(self.since[memory].min())
+        return min(oldest, int(self.copies_since.min())) if self._has_copies else oldest

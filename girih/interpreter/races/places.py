@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from girih.analysis.accesses import Place
+from girih.arguments.memory import ElementView
+from girih.arguments.views import address as address_of
 from girih.ir.core import Value
 from girih.ops.tile.memory import Scope
 
@@ -42,7 +44,7 @@ class PlaceTable:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """An array in a memory: its first byte, and strides in bytes; `period` bytes for each work-group, 0 for once."""
+    """An array in a memory: its address, and strides in bytes; `period` bytes for each work-group, 0 for once."""
 
     begin: int
     shape: Ints
@@ -50,9 +52,9 @@ class _Piece:
     size: int
     period: int = 0
 
-    def index(self, byte: int) -> Ints | None:
-        """The index of the element that a byte of the memory belongs to; None where it belongs to none."""
-        rest = byte - self.begin
+    def index(self, address: int) -> Ints | None:
+        """The index of the element that the byte at an address belongs to; None where it belongs to none."""
+        rest = address - self.begin
         if rest < 0 or 0 in self.shape:
             return None
         if self.period:
@@ -71,27 +73,32 @@ class ArrayNames:
     def __init__(self) -> None:
         self._pieces: dict[Value, list[_Piece]] = {}
 
-    def enter(self, root: Value, size: int, arrays: Sequence[tuple[int, Ints, Ints]]) -> None:
+    def enter(self, root: Value, view: ElementView, arrays: Sequence[tuple[int, Ints, Ints]]) -> None:
         """Enter the arrays of a memref or group: the first element, the shape, and the strides in elements."""
-        self._pieces[root] = [_piece(size, first, shape, strides) for first, shape, strides in arrays]
+        self._pieces[root] = [_piece(view, first, shape, strides) for first, shape, strides in arrays]
 
-    def enter_bytes(self, root: Value, size: int, shape: Ints, strides: Ints) -> None:
+    def enter_bytes(self, root: Value, view: ElementView, size: int, shape: Ints, strides: Ints) -> None:
         """Enter an array of elements of `size` bytes, whose strides are in bytes."""
-        self._pieces[root] = [_Piece(0, shape, strides, size)]
+        self._pieces[root] = [_Piece(address_of(view.data), shape, strides, size)]
 
-    def enter_local(self, root: Value, size: int, shape: Ints, strides: Ints, begin: int, period: int) -> None:
+    def enter_local(self, root: Value, view: ElementView, shape: Ints, strides: Ints, begin: int, period: int) -> None:
         """Enter local memory, which each work-group has once in `period` bytes, from byte `begin` on."""
-        piece = _piece(size, 0, shape, strides)
-        self._pieces[root] = [_Piece(begin, shape, piece.strides, size, period)]
+        piece = _piece(view, 0, shape, strides)
+        self._pieces[root] = [replace(piece, begin=piece.begin + begin, period=period)]
 
-    def index(self, root: Value, byte: int) -> tuple[Ints, Ints]:
-        """The index of the element that a byte of a memory belongs to, and the shape of its array."""
-        for piece in self._pieces.get(root, ()):
-            index = piece.index(byte)
+    def index(self, root: Value, address: int) -> tuple[Ints, Ints]:
+        """The index of the element that the byte at an address belongs to, and the shape of its array.
+
+        A byte that belongs to no element is counted from the first one.
+        """
+        pieces = self._pieces.get(root, ())
+        for piece in pieces:
+            index = piece.index(address)
             if index is not None:
                 return index, piece.shape
-        return (byte,), ()
+        return (address - min((piece.begin for piece in pieces), default=0),), ()
 
 
-def _piece(size: int, first: int, shape: Ints, strides: Ints) -> _Piece:
-    return _Piece(first * size, shape, tuple(stride * size for stride in strides), size)
+def _piece(view: ElementView, first: int, shape: Ints, strides: Ints) -> _Piece:
+    size = view.data.itemsize
+    return _Piece(address_of(view.data) + first * size, shape, tuple(stride * size for stride in strides), size)

@@ -74,6 +74,7 @@ class Races:
         """
         self.accesses: Accesses = accesses_of(function)
         clocked = self.accesses.synchronizes
+        # The ticks that clocks know are never renumbered: a launch ends before there are too many.
         bits = max(tick_bits, max_steps.bit_length()) if clocked else tick_bits
         x, y, z = grid
         self.layout = StampLayout.of(x * y * z, len(self.accesses.places), bits)
@@ -98,7 +99,7 @@ class Races:
 
     def begin(self, groups: NDArray[Any]) -> None:
         """Begin a batch of work-groups, by their numbers in the grid."""
-        self.judge.order = Order(groups)
+        self.judge.order = Order(groups, copies=self.table.has_copies)
         self.crew = None
         self.group_numbers = groups.astype(np.int64)[:, None, None]
         """The work-groups of the batch, an array [work_group, 1, 1]."""
@@ -127,7 +128,7 @@ class Races:
 
     def follow_local(self, view: ElementView, root: Value, shape: Ints, strides: Ints, begin: int, period: int) -> None:
         """Follow local memory: an array of each work-group in `period` bytes, from byte `begin` on."""
-        self.names.enter_local(root, view.data.itemsize, shape, strides, begin, period)
+        self.names.enter_local(root, view, shape, strides, begin, period)
         view.memory.shadow = shadow = Shadow(view, LOCAL, private=True)
         self._local_shadows.add(shadow)
 
@@ -146,7 +147,7 @@ class Races:
         if self.clocks is not None:
             numbers = order.groups if groups is None else order.groups[groups]
             self.clocks.join(memories, numbers.tolist())
-        if order.tick >= self.layout.last_tick:
+        if self.clocks is None and order.tick >= self.layout.last_tick:
             self._renumber()
 
     def begin_copies(self, groups: NDArray[np.int64]) -> Stamps:
@@ -178,8 +179,7 @@ class Races:
             self._compare(event, shadow, granules, stamps, shadow.written(granules))
             if self.table.has_atomics:
                 # Atomic writes may stand there.
-                for seen in shadow.seen(granules):
-                    self._compare(event, shadow, granules, stamps, seen)
+                self._compare_seen(event, shadow, granules, stamps)
         self._see(shadow, granules, stamps, stale)
 
     def _write(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
@@ -188,9 +188,7 @@ class Races:
         harmless = self._only_atomics(event, shadow)
         if not stale and not harmless:
             self._compare(event, shadow, granules, stamps, before)
-            if shadow.last_seen:
-                for seen in shadow.seen(granules):
-                    self._compare(event, shadow, granules, stamps, seen)
+            self._compare_seen(event, shadow, granules, stamps)
         kept = shadow.write(granules, stamps, self.order.tick)
         lost = kept != stamps
         some_lost = bool(lost.any())
@@ -233,7 +231,22 @@ class Races:
                     stamps[open_], first[open_]
                 )
             free[open_] = ordered
+            if self.clocks is not None:
+                # That one of two is ordered before does not say that a third is.
+                shadow.keep_second(granules[~free])
         shadow.see(granules, stamps, self.order.tick, free)
+
+    def _compare_seen(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+        """Compare accesses with those beside the last write."""
+        if not shadow.last_seen:
+            return
+        for seen in shadow.seen(granules):
+            self._compare(event, shadow, granules, stamps, seen)
+        if shadow.more:
+            kept = [shadow.more.get(granule, []) for granule in granules.tolist()]
+            for k in range(max(map(len, kept))):
+                column = [stamps_[k] if k < len(stamps_) else 0 for stamps_ in kept]
+                self._compare(event, shadow, granules, stamps, np.array(column, np.uint64))
 
     def _compare(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps, old: Stamps | None) -> None:
         if old is None or not old.any():
@@ -246,10 +259,10 @@ class Races:
         def same_value(position: int) -> bool:
             return self._same_value(event, int(where[position]) // parts, old[where[position]], parts, stamps)
 
-        bytes = shadow.first_bytes(event.view, granules[where])
+        addresses = shadow.addresses(granules[where])
         accesses: Array = where // parts
         self.reporter.report(
-            event.place, stamps[where], old[where], bytes, accesses, same_value, local=shadow.memory == LOCAL
+            event.place, stamps[where], old[where], addresses, accesses, same_value, local=shadow.memory == LOCAL
         )
 
     def _same_value(self, event: Event, access: int, old: np.uint64, parts: int, stamps: Stamps) -> bool:
@@ -319,7 +332,8 @@ class Races:
             for stamps in shadow.all():
                 ticks = layout.ticks(stamps[np.flatnonzero(stamps)])
                 open_ticks.update(np.unique(ticks[ticks >= oldest]).tolist())
-        known = np.array(sorted(open_ticks))
+        # Should they be too many still, the earliest count as ordered.
+        known = np.array(sorted(open_ticks)[-self.layout.last_tick // 2 :])
 
         def change(stamps: Stamps) -> Stamps:
             ticks = layout.ticks(stamps)

@@ -60,7 +60,7 @@ class Reporter:
         place: Place,
         now: Stamps,
         old: Stamps,
-        bytes: NDArray[np.int64],
+        addresses: NDArray[np.int64],
         accesses: NDArray[np.int64],
         same_value: Callable[[int], bool],
         *,
@@ -68,9 +68,9 @@ class Reporter:
     ) -> None:
         """Add a finding for each earlier place of accesses that race.
 
-        The arrays have the stamps, the bytes of the memory, and the numbers of the accesses, several of which are equal
-        where an element has several granules. `same_value` says whether two accesses, by their position, write the
-        same value.
+        The arrays have the stamps, the addresses of granules, and the numbers of the accesses, several of which are
+        equal where an element has several granules. `same_value` says whether two accesses, by their position, write
+        the same value.
         """
         numbers = self.layout.places(old)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
@@ -82,16 +82,25 @@ class Reporter:
             earlier = self.table[number]
             self._add(
                 self._finding(
-                    place, earlier, now[first], old[first], int(bytes[first]), same_value(first), count, local=local
+                    place, earlier, now[first], old[first], int(addresses[first]), same_value(first), count, local=local
                 )
             )
 
     def _finding(
-        self, place: Place, earlier: Place, now: Any, old: Any, byte: int, same_value: bool, count: int, *, local: bool
+        self,
+        place: Place,
+        earlier: Place,
+        now: Any,
+        old: Any,
+        address: int,
+        same_value: bool,
+        count: int,
+        *,
+        local: bool,
     ) -> Finding:
         mine, theirs = self._actor(place, now), self._actor(earlier, old)
         same_group = mine.work_group == theirs.work_group
-        index, shape = self.names.index(place.root, byte)
+        index, shape = self.names.index(place.root, address)
         pair = RacingPair(
             place,
             earlier,
@@ -105,7 +114,7 @@ class Reporter:
         other = MemoryAccess(
             earlier.op.span,
             earlier.root.name,
-            index if earlier.root is place.root else self.names.index(earlier.root, byte)[0],
+            index if earlier.root is place.root else self.names.index(earlier.root, address)[0],
             earlier.words,
             theirs.work_group,
             theirs.subgroup,

@@ -44,6 +44,8 @@ class Shadow:
         """The smallest reach of all atomic accesses."""
         self._origin = start - before
         self._count = -(-(before + size) // self.granule)
+        self.more: dict[int, list[np.uint64]] = {}
+        """Accesses of granules for which there was no room, where work-items wait for each other."""
         self._written: Stamps | None = None
         self._seen: Stamps | None = None
         self._seen_again: Stamps | None = None
@@ -70,14 +72,15 @@ class Shadow:
         positions = begin // self.granule + flat * parts
         return positions if parts == 1 else positions[..., None] + np.arange(parts)
 
-    def first_bytes(self, view: ElementView, granules: Array) -> Array:
-        """The distances in bytes of granules from the first element of a view."""
-        return self._origin + granules * self.granule - address(view.data)
+    def addresses(self, granules: Array) -> Array:
+        """Where granules begin in memory."""
+        return self._origin + granules * self.granule
 
     def _divide(self, granule: int) -> None:
         parts = self.granule // granule
         self.granule = granule
         self._count *= parts
+        self.more = {old * parts + k: stamps for old, stamps in self.more.items() for k in range(parts)}
         self._written, self._seen, self._seen_again = (
             None if stamps is None else np.repeat(stamps, parts)
             for stamps in (self._written, self._seen, self._seen_again)
@@ -129,6 +132,16 @@ class Shadow:
     def first_seen(self, places: Array) -> Stamps | None:
         """The first of the two other accesses of granules; None where there is none at all."""
         return None if self._seen is None else self._seen[places]
+
+    def keep_second(self, places: Array) -> None:
+        """Move the second of the two other accesses of granules to `more`, before it is replaced."""
+        if self._seen_again is None:
+            return
+        for place in np.unique(places).tolist():
+            stamp = self._seen_again[place]
+            kept = self.more.setdefault(place, [])
+            if stamp and stamp not in kept:
+                kept.append(stamp)
 
     def _first(self, places: Array, stamps: Stamps) -> None:
         assert self._seen is not None
