@@ -43,3 +43,26 @@ def test_a_combination_that_is_not_commutative_shows_the_order_and_the_pairs() -
     signs = [s for s in itertools.product((1, -1), repeat=4) if 0 < s.count(-1) < 4]
     assert seen <= {sum(s * n for s, n in zip(one, (1, 10, 100, 1000), strict=True)) for one in signs}
     assert len(seen) > 8
+
+
+LAYOUT = """
+func @f(%A: memref<i32x8>, %B: memref<i32x2x4>) attributes {subgroup_size=8, work_group_size=[8, 1]} {
+  parallel {
+    %zero = constant 0 : index
+    %init = constant 0 : coopmatrix<i32x2x4,matrix_acc>
+    %l = tensor_layout_create : tensor_layout<2>
+    %m = tensor_layout_set_dimension %l[2, 4] : tensor_layout<2>
+    %a = cooperative_matrix_load_tensor %init, %A[%zero], %m : coopmatrix<i32x2x4,matrix_acc>
+    cooperative_matrix_store %a, %B[%zero, %zero]
+  }
+}
+"""
+
+
+def test_work_items_that_go_ahead_of_others_agree_on_a_layout() -> None:
+    kernel = girih.loads(LAYOUT, target="interpreter")["f"]
+    A = np.arange(8, dtype=np.int32)
+    for seed in range(8):
+        B = np.zeros((2, 4), np.int32, order="F")
+        kernel.options(choices=girih.Choices(seed))[1](A, B)
+        assert B.tolist() == A.reshape(2, 4).tolist()

@@ -67,8 +67,10 @@ def put_together(mine: Mask, new: Any, old: Any) -> Any:
             broken=_chosen_mask(mine, new.broken, old.broken),
         )
     if isinstance(new, ModelValue):
-        which = np.where(mine, new.which + len(old.models), old.which)
-        return ModelValue((*old.models, *new.models), which)
+        # Equal models have one number, by which work-items that agree on a model are known.
+        models = list(dict.fromkeys((*old.models, *new.models)))
+        numbers = np.array([models.index(model) for model in new.models])
+        return ModelValue(tuple(models), np.where(mine, numbers[new.which], old.which))
     if isinstance(new, np.ndarray):
         if new.size == 1 and old.size == 1 and new.tobytes() == old.tobytes():
             return new
