@@ -17,6 +17,9 @@ Array = NDArray[Any]
 SMALL = "attributes {subgroup_size=8, work_group_size=[16, 1]}"
 """Two subgroups of eight work-items."""
 
+ONE_SUBGROUP = "attributes {subgroup_size=8, work_group_size=[8, 1]}"
+"""Eight work-items: what each subgroup stores is stored once."""
+
 LANES = """
     %lane_number = subgroup_local_id : i32
     %lane = cast %lane_number : index

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import girih
-from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
+from tests.interpreter.launching import ONE_SUBGROUP, findings, fortran, kernel, spmd, zeros
 
 FAR = [-(2**63), -(2**62), -(2**32), -1, 2**32, 2**62, 2**63 - 1]
 TILE = "coopmatrix<f32x8x4,matrix_acc>"
@@ -71,13 +71,14 @@ def test_exactly_what_was_written_may_be_read(name: str) -> None:
         body = (
             f"%m = alloca : memref<f32x8x6,local>\n{writes}\n"
             f"%r = subview %m[0:8, 0:{read}] : memref<f32x8x{read},local>\n"
-            f"%b = subview %B[0:8, 0:{read}] : memref<f32x8x{read}>\naxpby %one, %r, %zero, %b\n"
+            f"%g = group_id.x : index\n%b = subview %B[0:8, 0:{read}, %g] : memref<f32x8x{read}>\n"
+            "axpby %one, %r, %zero, %b\n"
         )
-        launched = kernel("%A: memref<f32x8x6>, %B: memref<f32x8x6>", body)
+        launched = kernel("%A: memref<f32x8x6>, %B: memref<f32x8x6x3>", body, ONE_SUBGROUP)
         if read <= columns:
-            launched[3](np.ones((8, 6), np.float32, order="F"), zeros(8, 6))
+            launched[3](np.ones((8, 6), np.float32, order="F"), zeros(8, 6, 3))
             continue
-        (found,) = findings(launched, zeros(8, 6), zeros(8, 6), grid=3)
+        (found,) = findings(launched, zeros(8, 6), zeros(8, 6, 3), grid=3)
         assert (found.code, found.argument, found.count) == ("run.uninitialized", "m", 3)
         assert found.index == (0, columns)
 
@@ -98,14 +99,14 @@ def test_uninitialized_members_of_groups() -> None:
     members = [fortran(4), fortran(4)]
     body = "%m = load %G[%c1] : memref<f32x4>\nstore %one, %m[%c2]\n%x = load %m[%c2] : f32\n%y = load %m[%c1] : f32"
     group = girih.Group([members[0], girih.uninitialized(members[1])])
-    (found,) = findings(spmd("%G: group<memref<f32x4>x?>", body), group)
+    (found,) = findings(kernel("%G: group<memref<f32x4>x?>", body), group)
     assert (found.code, found.argument, found.index) == ("run.uninitialized", "G", (1,))
     assert members[1].tolist() == [0, 1, 2, 3]
 
 
 def test_what_a_launch_did_not_write_keeps_its_contents() -> None:
     a = fortran(4)
-    spmd("%A: memref<f32x4>", "store %one, %A[%c2]")(girih.uninitialized(a))
+    kernel("%A: memref<f32x4>", "store %one, %A[%c2]")(girih.uninitialized(a))
     assert a.tolist() == [0, 1, 1, 3]
 
 
@@ -149,7 +150,7 @@ def test_what_other_work_groups_hold_need_not_be_uniform() -> None:
   %g = group_id.x : index
   %n = cast %g : i64
   %k = constant 1 : i64
-  %old = atomic_add %k, %N[] : i64
+  %old = atomic_add.device %k, %N[] : i64
   %mixed = mul %old, %n : i64
   %x = cast %mixed : f32
   %first = equal %g, %c0 : bool

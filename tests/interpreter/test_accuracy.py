@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.interpreter.launching import Array, kernel, spmd, zeros
+from tests.interpreter.launching import ONE_SUBGROUP, Array, kernel, spmd, zeros
 
 DTYPES: dict[str, np.dtype[Any]] = {"bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16),
                                     "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}  # fmt: skip
@@ -22,7 +22,7 @@ def through(name: str, type: str, values: Array) -> Array:
     out = np.zeros(values.size, DTYPES[type])
     body = "%g = group_id.x : index\n%b = mul %g, %eight : index\n%i = add %b, %lane : index\n"
     body += f"%x = load %A[%i] : {type}\n%y = {name} %x : {type}\nstore %y, %B[%i]"
-    spmd(f"%A: memref<{type}x?>, %B: memref<{type}x?>", body)[values.size // 8](values, out)
+    spmd(f"%A: memref<{type}x?>, %B: memref<{type}x?>", body, ONE_SUBGROUP)[values.size // 8](values, out)
     return out
 
 
@@ -67,15 +67,13 @@ def test_scalar_sums_round_after_every_step_and_collective_sums_once() -> None:
   %unit = constant 1.0 : f16
   %none = constant 0.0 : f16
   sum %unit, %A, %none, %S
-  parallel {
-    %end = constant 4096 : index
-    %s = for %k=%c0,%end init(%t=%none) -> (f16) {
-      %x = load %A[%k] : f16
-      %u = add %t, %x : f16
-      yield (%u)
-    }
-    store %s, %T[]
+  %end = constant 4096 : index
+  %s = for %k=%c0,%end init(%t=%none) -> (f16) {
+    %x = load %A[%k] : f16
+    %u = add %t, %x : f16
+    yield (%u)
   }
+  store %s, %T[]
     """
     kernel("%A: memref<f16x?>, %S: memref<f16>, %T: memref<f16>", body)(ones, at_once, stepwise)
     assert at_once == 4096

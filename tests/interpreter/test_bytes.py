@@ -57,7 +57,9 @@ def test_tiles_over_what_was_partly_written(other: str) -> None:
     rows = wide.shape[0]
     tile = f"coopmatrix<{other}x{rows}x4,matrix_acc>"
     parameters = f"%B: memref<i8x32x4>, %W: memref<{other}x{rows}x4>"
-    bytes_ = "%m = constant 1 : coopmatrix<i8x32x4,matrix_acc>\ncooperative_matrix_store %m, %B[%c0, %c0]\n"
+    bytes_ = (
+        "%m = constant 1 : coopmatrix<i8x32x4,matrix_acc>\ncooperative_matrix_store %m, %B[%c0, %c0]\nbarrier.global\n"
+    )
     load = f"%t = cooperative_matrix_load %W[%c0, %c0] : {tile}"
     attributes = "attributes {subgroup_size=16, work_group_size=[16, 1]}"
     spmd(parameters, bytes_ + load, attributes)(girih.uninitialized(room), wide)
@@ -73,6 +75,7 @@ def test_tensors_in_memory_of_another_type() -> None:
         %s = tensor_layout_set_dimension %t[20] : tensor_layout<1>
         %l = tensor_layout_slice %s[0:16] : tensor_layout<1>
         cooperative_matrix_store_tensor %m, %A[%c0], %l
+        barrier.global
         %i = constant 0 : coopmatrix<i64x1x4,matrix_acc>
         %u = tensor_layout_set_dimension %t[NUMBER] : tensor_layout<1>
         %v = tensor_layout_slice %u[FIRST:4] : tensor_layout<1>

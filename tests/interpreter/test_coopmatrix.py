@@ -11,7 +11,7 @@ import pytest
 
 from girih.interpreter.machine.choices import Choices
 from tests.cases import crossed
-from tests.interpreter.launching import Array, findings, fortran, kernel, spmd, zeros
+from tests.interpreter.launching import ONE_SUBGROUP, Array, findings, fortran, kernel, spmd, zeros
 
 ROWS, COLUMNS = 8, 4
 TILE = f"coopmatrix<f32x{ROWS}x{COLUMNS},matrix_acc>"
@@ -50,10 +50,12 @@ def test_loads_and_stores(atomic: str, transpose: bool, check: str, position: tu
     load = spmd(
         "%A: memref<f32x?x?,strided<?,?>>, %B: memref<f32x?x?>, %r: index, %c: index",
         f"%t = cooperative_matrix_{atomic}load{flags} %A[%r, %c] : {TILE}\ncooperative_matrix_store %t, %B[%c0, %c0]",
+        ONE_SUBGROUP,
     )
     store = spmd(
         "%A: memref<f32x?x?,strided<?,?>>, %B: memref<f32x?x?>, %r: index, %c: index",
         f"%t = cooperative_matrix_load %B[%c0, %c0] : {TILE}\ncooperative_matrix_{atomic}store{flags} %t, %A[%r, %c]",
+        ONE_SUBGROUP,
     )
     if wrong:
         for launched in (load, store):
@@ -130,7 +132,7 @@ def test_reductions(type: str, mode: str) -> None:
         body = f"%t = cooperative_matrix_load %A[%c0, %c0] : coopmatrix<{type}x8x20,matrix_acc>\n"
         body += f"%r = cooperative_matrix_reduce_{name}.{mode} %t : coopmatrix<{type}x{shape},matrix_acc>\n"
         body += "cooperative_matrix_store %r, %B[%c0, %c0]"
-        spmd(f"%A: memref<{type}x?x?>, %B: memref<{type}x?x?>", body)(a, sums)
+        spmd(f"%A: memref<{type}x?x?>, %B: memref<{type}x?x?>", body, ONE_SUBGROUP)(a, sums)
         if name == "add" and a.dtype.kind != "i":
             wide = np.complex128 if type == "c32" else np.float64
             expected = a.astype(wide).sum(axis, keepdims=True)
@@ -150,7 +152,7 @@ def test_a_number_wins_over_nan(type: str) -> None:
     body += f"%r = cooperative_matrix_reduce_max.row %t : coopmatrix<{type}x8x1,matrix_acc>\n"
     body += "cooperative_matrix_store %r, %B[%c0, %c0]"
     b = zeros(8, 1, dtype=DTYPES[type])
-    spmd(f"%A: memref<{type}x?x?>, %B: memref<{type}x?x?>", body)(np.asfortranarray(a), b)
+    spmd(f"%A: memref<{type}x?x?>, %B: memref<{type}x?x?>", body, ONE_SUBGROUP)(np.asfortranarray(a), b)
     assert b.astype(float).ravel()[::2].tolist() == [2.0] * 4
     assert np.isnan(b.astype(float).ravel()[1::2]).all()
 
@@ -220,7 +222,8 @@ def test_mul_add_accumulates_wide_and_rounds_once(a: str, b: str, c: str, d: str
     %r = cooperative_matrix_mul_add %x, %y, %z : coopmatrix<{d}x16x5,matrix_acc>
     cooperative_matrix_store %r, %D[%c0, %c0]
     """
-    spmd(", ".join(f"%{n}: memref<{t}x?x?>" for n, t in zip("ABCD", (a, b, c, d), strict=True)), body)(x, y, z, out)
+    parameters = ", ".join(f"%{n}: memref<{t}x?x?>" for n, t in zip("ABCD", (a, b, c, d), strict=True))
+    spmd(parameters, body, ONE_SUBGROUP)(x, y, z, out)
     wide = np.complex128 if "c" in c else np.float64
     if c.startswith("i"):
         assert (out == (x.astype(np.int64) @ y.astype(np.int64) + z).astype(types[d])).all()
@@ -244,6 +247,7 @@ def test_tiles_of_a_group_whose_members_have_other_strides() -> None:
     cooperative_matrix_store %t, %o[%c0, %c0]
   }
     """
-    kernel("%G: group<memref<f32x?x?,strided<1,?>>x?>, %O: memref<f32x8x4x?>", body)[3](members, out)
+    parameters = "%G: group<memref<f32x?x?,strided<1,?>>x?>, %O: memref<f32x8x4x?>"
+    kernel(parameters, body, ONE_SUBGROUP)[3](members, out)
     for g, member in enumerate(members):
         assert (out[:, :, g] == member[:8, :4]).all()

@@ -62,7 +62,12 @@ func @mul_add(%A: memref<{a}x8x8>, %B: memref<f32x8x8>, %C: memref<f32x8x8>) {at
         %a = cooperative_matrix_load %A[%0,%0] : coopmatrix<{a}x8x8,matrix_a>
         %b = cooperative_matrix_load %B[%0,%0] : coopmatrix<f32x8x8,matrix_b>
         %c = cooperative_matrix_mul_add %a, %b, %zero : coopmatrix<f32x8x8,matrix_acc>
-        cooperative_matrix_store %c, %C[%0,%0]
+        %number = subgroup_linear_id : i32
+        %none = constant 0 : i32
+        %first = equal %number, %none : bool
+        if %first {
+            cooperative_matrix_store %c, %C[%0,%0]
+        }
     }
 }
 """
@@ -157,7 +162,12 @@ func @matrix(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
         %n = cooperative_matrix_construct %a : coopmatrix<{t}x1x1,matrix_acc>
         %p = cooperative_matrix_scale %x, %m : coopmatrix<{t}x1x1,matrix_acc>
         %s = add %p, %n : coopmatrix<{t}x1x1,matrix_acc>
-        cooperative_matrix_store %s, %b[%0,%0]
+        %number = subgroup_linear_id : i32
+        %none = constant 0 : i32
+        %first = equal %number, %none : bool
+        if %first {
+            cooperative_matrix_store %s, %b[%0,%0]
+        }
     }
     %s = load %b[0,0] : {t}
     store %s, %A[]
@@ -173,7 +183,12 @@ func @component(%x: {t}, %y: {t}, %A: memref<{t}>) {attributes} {
             %q = add %p, %a : {t}
             yield (%q)
         }
-        cooperative_matrix_store %s, %b[%0,%0]
+        %number = subgroup_linear_id : i32
+        %none = constant 0 : i32
+        %first = equal %number, %none : bool
+        if %first {
+            cooperative_matrix_store %s, %b[%0,%0]
+        }
     }
     %s = load %b[0,0] : {t}
     store %s, %A[]

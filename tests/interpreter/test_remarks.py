@@ -24,10 +24,8 @@ func @members(%G: group<memref<f32x?>x?>) {
     %x = group_id.x : index
     %m = load %G[%x] : memref<f32x?>
     %one = constant 1.0 : f32
-    parallel {
-        %zero = constant 0 : index
-        store %one, %m[0]
-    }
+    %zero = constant 0 : index
+    store %one, %m[0]
 }
 func @atomic(%S: memref<i32>, %T: memref<i32x2>) {
     parallel {
