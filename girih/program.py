@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 
+from girih.analysis.suspicions import suspicions_of
+from girih.analysis.uniformity import uniformity_of
 from girih.diagnostics import CompileError, Diagnostic, errors
 from girih.front.text.parser import LARGEST_TEXT, parse_text
 from girih.ir.check import check_module
 from girih.ir.core import ORDERS, Dictionary, Entry, Function, Module, Order
 from girih.ir.limits import DeviceLimits
 from girih.ops.tile import TILE_LANGUAGE
+from girih.recursion import recursion_room
 from girih.source import Source, Span
 
 
@@ -46,7 +50,24 @@ def analyze(
     """The module that could be read of a source, and every error and warning in source order; `limits` of a target."""
     module, problems = parse_text(source, TILE_LANGUAGE, definitions)
     problems += check_module(module, limits)
+    wrong = sorted(problem.span.start for problem in errors(problems))
+    with recursion_room():
+        for function in module.functions:
+            if bisect_left(wrong, function.span.start) == bisect_right(wrong, function.body.span.end):
+                problems += _divergences(function, limits)
     return module, sorted(problems, key=lambda d: (d.span.start, d.span.end))
+
+
+def _divergences(function: Function, limits: DeviceLimits | None) -> list[Diagnostic]:
+    """The instructions of a function without errors to which not all come who execute them together."""
+    uniformities = uniformity_of(function)
+    suspicions = suspicions_of(uniformities)
+    if not suspicions:
+        return []
+    # Few programs have any: the others do not wait for what judges them to be loaded.
+    from girih.analysis.divergence import divergences
+
+    return divergences(suspicions, uniformities, limits)
 
 
 def compile_source(

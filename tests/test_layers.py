@@ -52,7 +52,7 @@ ROOMS = {
     "facts": Room((*LANGUAGE, "analysis")),
     "front.text": Room((*WORDS, "ir")),
     "front": Room(),
-    "program": Room((*LANGUAGE, "front")),
+    "program": Room((*LANGUAGE, "analysis", "front")),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
     "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments", "interpreter.races"), ARRAYS),

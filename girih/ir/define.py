@@ -26,7 +26,7 @@ from girih.ir.predicates import InRegion, IsKind
 from girih.ir.surroundings import Subject
 from girih.ir.types import Type
 from girih.rules.predicates import Holds
-from girih.rules.row import Row
+from girih.rules.row import Row, Undetermined
 
 
 class Where(Enum):
@@ -56,7 +56,11 @@ class Modifier(Role):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operand(Role):
-    """A value that is read; `literal` where an integer may stand for it, `many` for a list."""
+    """A value that is read; `literal` where an integer may stand for it, `many` for a list.
+
+    It is `shared` where all work-items that execute the instruction together have the same; in an instruction that
+    each executes for itself, where matrices come out of it.
+    """
 
     kind: TypeKind | None = None
     many: bool = False
@@ -65,6 +69,7 @@ class Operand(Role):
     reads: bool = False
     writes: bool = False
     separator: str = ","
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,15 +179,25 @@ def modifier(choices: Mapping[str, object], default: object = None, *, required:
     return _field(Modifier(doc=doc, choices=choices, default=default, required=required))
 
 
-def operand(kind: TypeKind, doc: str = "", *, reads: bool = False, writes: bool = False, optional: bool = False) -> Any:
+def operand(
+    kind: TypeKind,
+    doc: str = "",
+    *,
+    reads: bool = False,
+    writes: bool = False,
+    optional: bool = False,
+    shared: bool = False,
+) -> Any:
     """The field for a value that is read; `reads` and `writes` say what happens to the memory behind it."""
-    role = Operand(doc=doc, kind=kind, reads=reads, writes=writes, optional=optional)
+    role = Operand(doc=doc, kind=kind, reads=reads, writes=writes, optional=optional, shared=shared)
     return _field(role, **({"default": None} if optional else {}))
 
 
-def operands(kind: TypeKind, doc: str = "", *, literal: bool = False, separator: str = ",") -> Any:
+def operands(
+    kind: TypeKind, doc: str = "", *, literal: bool = False, separator: str = ",", shared: bool = False
+) -> Any:
     """The field for a list of values; with `literal` an integer may stand in place of each."""
-    return _field(Operand(doc=doc, kind=kind, many=True, literal=literal, separator=separator))
+    return _field(Operand(doc=doc, kind=kind, many=True, literal=literal, separator=separator, shared=shared))
 
 
 def slices(doc: str = "") -> Any:
@@ -253,7 +268,8 @@ class Spec:
     """All that the parser, printer, checker and reference know about an instruction.
 
     `word` is written for the mnemonic; two instructions may share it if modifiers tell them apart. `texts` names the
-    fields that are strings, `constant` the field with the value of the result, if the instruction defines a constant.
+    fields that are strings, `shared` the operands that are the same for all, `constant` the field with the value of the
+    result, if the instruction defines a constant.
     """
 
     mnemonic: str
@@ -271,7 +287,9 @@ class Spec:
     binding_types: BindingTypes | None
     texts: tuple[str, ...]
     constant: str | None
+    shared: tuple[str, ...]
     tangled: bool
+    by_work_group: bool
     terminator: bool
 
     @property
@@ -352,13 +370,15 @@ def op(
     *,
     binding_types: BindingTypes | None = None,
     tangled: bool = False,
+    by_work_group: bool = False,
     terminator: bool = False,
     word: str | None = None,
 ) -> Callable[[type[Declared]], type[Declared]]:
     """Declare an instruction of a language.
 
     `section` names the part of a specification that defines it. `tangled` instructions need all work-items of a
-    subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`. `word` is what the
+    subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`; `by_work_group` are
+    those that need the work-group, whatever their operands are. `word` is what the
     text writes, where that is not the mnemonic: the instruction then shares it with the one of that name, and its first
     modifier, a required one, tells the two apart.
     """
@@ -389,7 +409,9 @@ def op(
             binding_types=binding_types,
             texts=tuple(n for n, r in roles.items() if isinstance(r, Text)),
             constant=next((n for n, r in roles.items() if isinstance(r, Literal)), None),
+            shared=tuple(n for n, r in roles.items() if isinstance(r, Operand) and r.shared),
             tangled=tangled,
+            by_work_group=by_work_group or where is Where.COLLECTIVE,
             terminator=terminator,
         )
         language.enter(made, _structural_rows(made.spec, language.ways))
@@ -433,7 +455,33 @@ def _structural_rows(spec: Spec, ways: Mapping[RegionKind, str]) -> list[Row]:
             rows.append(Row(name, name, IsKind(name, role.kind), f"`{name}` {verb} {role.kind.words}", spec.section))
         if isinstance(role, Attributes):
             rows.append(attributes_row(name, role, spec.section))
+    return rows + _rows_of_all(spec)
+
+
+def _rows_of_all(spec: Spec) -> list[Row]:
+    """The rules that all come who execute an instruction together, and share what they must.
+
+    They are known to an analysis of the whole function, which reports them.
+    """
+    rows: list[Row] = []
+    executes = "work-group" if spec.by_work_group else "subgroup, or work-group, that executes it"
+    if spec.by_work_group or spec.tangled:
+        holds = Holds("no condition or bound around it differs between them", _known_to_an_analysis)
+        says = f"all work-items of the {executes} come to it"
+        rows.append(Row("divergent", "", holds, says, '003 "Execution model"'))
+    if spec.shared:
+        named = [f"`{name}`" for name in spec.shared]
+        listed = ", ".join(named[:-1]) + f" and {named[-1]}" if len(named) > 1 else named[0]
+        where = "" if spec.by_work_group or spec.tangled else ", where matrices come out of it,"
+        verb = "are" if len(named) > 1 else "is"
+        says = f"{listed}{where} {verb} the same in all work-items of the {executes}"
+        holds = Holds("nothing that it is computed from differs between them", _known_to_an_analysis)
+        rows.append(Row("not_uniform", " ".join(spec.shared), holds, says, '003 "Execution model"'))
     return rows
+
+
+def _known_to_an_analysis(subject: Subject) -> bool:
+    raise Undetermined
 
 
 def attributes_row(name: str, role: Attributes, section: str) -> Row:

@@ -199,5 +199,10 @@ def describe_rules(language: Language, mnemonic: str) -> dict[str, object]:
 
 def _telling(language: Language, mnemonic: str, rules: Sequence[Code]) -> list[Code]:
     """The rules in the order of how much their examples tell: first those written for the instruction."""
-    structural = {"region", *(language.ops[mnemonic].spec.roles if mnemonic in language.ops else ())}
+    structural = {
+        "region",
+        "divergent",
+        "not_uniform",
+        *(language.ops[mnemonic].spec.roles if mnemonic in language.ops else ()),
+    }
     return sorted(rules, key=lambda rule: rule.id in structural)

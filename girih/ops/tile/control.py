@@ -167,13 +167,15 @@ class For(Op):
     """
 
     variable: Value = binding("the loop variable: start, start + step, ...")
-    start: Value = operand(INTEGER, "first value")
-    stop: Value = operand(INTEGER, "end, not included")
+    start: Value = operand(INTEGER, "first value", shared=True)
+    stop: Value = operand(INTEGER, "end, not included", shared=True)
     carried: tuple[Value, ...] = binding("values that go from one iteration to the next", many=True)
     initial: tuple[Value, ...] = operands(CARRIED, "their first values")
     results: tuple[Value, ...] = results(CARRIED, "their last values")
     body: Region = body(doc="one iteration")
-    step: Value | None = operand(INTEGER, "distance from one iteration to the next, 1 if left out", optional=True)
+    step: Value | None = operand(
+        INTEGER, "distance from one iteration to the next, 1 if left out", optional=True, shared=True
+    )
     hints: Dictionary = attributes(
         {"unroll": Expect.BOOLEAN_OR_INTEGER, **LOOP_HINTS}, "advice to targets, which changes no result"
     )
@@ -269,7 +271,7 @@ class If(Op):
     The results are what the executed region yields.
     """
 
-    condition: Value = operand(BOOLEAN, "which region is executed")
+    condition: Value = operand(BOOLEAN, "which region is executed", shared=True)
     results: tuple[Value, ...] = results(CARRIED, "what the region yields")
     then: Region = body(doc="executed where the condition is true")
     otherwise: Region | None = body(doc="executed where it is false", optional=True)
@@ -319,7 +321,7 @@ TILE.rules(
 )  # fmt: skip
 
 
-@op(TILE, "barrier", Where.MIXED, BARRIER, "", tangled=True)
+@op(TILE, "barrier", Where.MIXED, BARRIER, "", tangled=True, by_work_group=True)
 class Barrier(Op):
     """Wait until all work-items of the work-group have come here.
 
@@ -328,19 +330,6 @@ class Barrier(Op):
 
     global_fence: bool = flag("global", "global memory becomes visible to the work-group")
     local_fence: bool = flag("local", "local memory becomes visible to the work-group")
-
-
-def _outside_foreach(s: Subject) -> bool:
-    return not any(p.spec.mnemonic in ("foreach", "foreach_tile") for p in s.facts.parents)
-
-
-TILE.rules(
-    Barrier,
-    Row("foreach", "", Holds("it is not inside foreach or foreach_tile", _outside_foreach,
-        lambda s: "inside the loop, a work-item without a point or tile never comes to it"),
-        "a barrier stands where all work-items come to it, outside foreach and foreach_tile", BARRIER,
-        "share the work out by hand in `parallel`", severity="warning"),
-)  # fmt: skip
 
 
 @op(TILE, "print", Where.MIXED, PRINT, "text << , values >>", tangled=True)

@@ -80,8 +80,8 @@ class MatrixLoad(MatrixAccess):
     """The base of the loads that are not atomic."""
 
     memory: Value = operand(MATRIX, "memref", reads=True)
-    row: Value = operand(INDEXES, "first row of the tile in the memref")
-    column: Value = operand(INDEXES, "first column of the tile in the memref")
+    row: Value = operand(INDEXES, "first row of the tile in the memref", shared=True)
+    column: Value = operand(INDEXES, "first column of the tile in the memref", shared=True)
     result: Value = result(COOPMATRIX, "the tile")
 
 
@@ -91,8 +91,8 @@ class MatrixStore(MatrixAccess):
 
     matrix: Value = operand(COOPMATRIX, "the tile")
     memory: Value = operand(MATRIX, "memref", writes=True)
-    row: Value = operand(INDEXES, "first row of the tile in the memref")
-    column: Value = operand(INDEXES, "first column of the tile in the memref")
+    row: Value = operand(INDEXES, "first row of the tile in the memref", shared=True)
+    column: Value = operand(INDEXES, "first column of the tile in the memref", shared=True)
 
 
 def _element_row(name: str, section: str) -> Row:
@@ -153,8 +153,8 @@ class CooperativeMatrixAtomicLoad(AtomicAccess):
     """Load a tile of a memref as a matrix, each component atomically."""
 
     memory: Value = operand(MATRIX, "memref", reads=True)
-    row: Value = operand(INDEXES, "first row of the tile in the memref")
-    column: Value = operand(INDEXES, "first column of the tile in the memref")
+    row: Value = operand(INDEXES, "first row of the tile in the memref", shared=True)
+    column: Value = operand(INDEXES, "first column of the tile in the memref", shared=True)
     result: Value = result(COOPMATRIX, "the tile")
 
 
@@ -174,8 +174,8 @@ class CooperativeMatrixAtomicStore(AtomicAccess):
 
     matrix: Value = operand(COOPMATRIX, "the tile")
     memory: Value = operand(MATRIX, "memref", writes=True)
-    row: Value = operand(INDEXES, "first row of the tile in the memref")
-    column: Value = operand(INDEXES, "first column of the tile in the memref")
+    row: Value = operand(INDEXES, "first row of the tile in the memref", shared=True)
+    column: Value = operand(INDEXES, "first column of the tile in the memref", shared=True)
 
 
 TILE.rules(
@@ -194,8 +194,8 @@ class MatrixAtomicUpdate(AtomicAccess):
 
     matrix: Value = operand(COOPMATRIX, "second operands of the updates")
     memory: Value = operand(MATRIX, "memref", reads=True, writes=True)
-    row: Value = operand(INDEXES, "first row of the tile in the memref")
-    column: Value = operand(INDEXES, "first column of the tile in the memref")
+    row: Value = operand(INDEXES, "first row of the tile in the memref", shared=True)
+    column: Value = operand(INDEXES, "first column of the tile in the memref", shared=True)
     result: Value = result(COOPMATRIX, "the elements before the update; 0 where a check leaves them out")
 
 
@@ -255,8 +255,8 @@ class CooperativeMatrixPrefetch(Op):
 
     level: int = integer("0 for the cache closest to the core")
     memory: Value = operand(MATRIX, "memref")
-    row: Value = operand(INDEXES, "first row")
-    column: Value = operand(INDEXES, "first column")
+    row: Value = operand(INDEXES, "first row", shared=True)
+    column: Value = operand(INDEXES, "first column", shared=True)
     rows: int = integer("number of rows")
     columns: int = integer("number of columns")
 
@@ -277,7 +277,7 @@ CONSTRUCT = '003 "Cooperative matrix construct"'
 class CooperativeMatrixConstruct(Op):
     """A matrix with the same number in every component."""
 
-    a: Value = operand(NUMBER, "the number; the same in the whole subgroup")
+    a: Value = operand(NUMBER, "the number; the same in the whole subgroup", shared=True)
     result: Value = result(COOPMATRIX, "the matrix")
 
 
@@ -451,7 +451,7 @@ SCALE = '003 "Cooperative matrix scale"'
 class CooperativeMatrixScale(Op):
     """The product of a number and a matrix, component by component."""
 
-    a: Value = operand(NUMBER, "the number; the same in the whole subgroup")
+    a: Value = operand(NUMBER, "the number; the same in the whole subgroup", shared=True)
     matrix: Value = operand(COOPMATRIX, "the matrix")
     result: Value = result(COOPMATRIX, "their product")
 

@@ -101,7 +101,7 @@ class CooperativeMatrixLoadTensor(Op):
 
     init: Value = operand(COOPMATRIX, "the matrix before; it gives the components that the view clips")
     memory: Value = operand(BUFFER, "memory of the tensor, of any element type", reads=True)
-    offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
+    offset: Value = operand(INDEXES, "element of the memref at which the tensor begins", shared=True)
     layout: Value = operand(TENSOR_LAYOUT, "the layout")
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
     block: Value | None = binding("the block as a memref", optional=True)
@@ -203,7 +203,7 @@ class CooperativeMatrixStoreTensor(Op):
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
     memory: Value = operand(BUFFER, "memory of the tensor, of any element type", writes=True)
-    offset: Value = operand(INDEXES, "element of the memref at which the tensor begins")
+    offset: Value = operand(INDEXES, "element of the memref at which the tensor begins", shared=True)
     layout: Value = operand(TENSOR_LAYOUT, "the layout")
     view: Value | None = operand(TENSOR_VIEW, "the view", optional=True)
 
@@ -304,7 +304,7 @@ class CooperativeMatrixLoadBlockedInterleaved(BlockedAccess):
     """Load a matrix that is stored in interleaved blocks of 64 bytes, each of 4 rows of 16 bytes."""
 
     memory: Value = operand(BUFFER, "the memory of the blocks", reads=True)
-    offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
+    offset: Value = operand(INDEXES, "element of the memref at which the matrix begins", shared=True)
     stride: int = integer("number of blocks that are interleaved with each other, word by word of 4 bytes")
     result: Value = result(COOPMATRIX, "the matrix")
 
@@ -326,7 +326,7 @@ class CooperativeMatrixStoreBlockedInterleaved(BlockedAccess):
 
     matrix: Value = operand(COOPMATRIX, "the matrix")
     memory: Value = operand(BUFFER, "the memory of the blocks", writes=True)
-    offset: Value = operand(INDEXES, "element of the memref at which the matrix begins")
+    offset: Value = operand(INDEXES, "element of the memref at which the matrix begins", shared=True)
     stride: int = integer("number of blocks that are interleaved with each other, word by word of 4 bytes")
 
 

@@ -22,7 +22,9 @@ class SubgroupBroadcast(Op):
     """The value that one work-item of the subgroup has, for all of them."""
 
     a: Value = operand(NUMBER, "the value")
-    lane: Value = operand(exactly(I32), "the number of that work-item in the subgroup; the same in all of them")
+    lane: Value = operand(
+        exactly(I32), "the number of that work-item in the subgroup; the same in all of them", shared=True
+    )
     result: Value = result(NUMBER, "that work-item's value")
 
 

@@ -278,7 +278,7 @@ _RANK = Row("rank", "map", Holds("with .gather4 and .scatter4: rank(map) = 2", _
 # --- loads ----------------------------------------------------------------------------------
 
 
-@op(TILE, "tensor_copy_load", Where.MIXED, TILED, "map [ coordinates ] , local", tangled=True)
+@op(TILE, "tensor_copy_load", Where.MIXED, TILED, "map [ coordinates ] , local", tangled=True, by_work_group=True)
 class TensorCopyLoad(Op):
     """Copy a box of a tensor to local memory, or with `.gather4` four rows of a matrix.
 
@@ -291,7 +291,7 @@ class TensorCopyLoad(Op):
     )
     map: Value = operand(TENSOR_MAP, "the tensor and the box", reads=True)
     coordinates: tuple[Value | int, ...] = operands(
-        INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True
+        INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True, shared=True
     )
     local: Value = operand(MEMREF, "local memory that gets the box", writes=True)
 
@@ -306,6 +306,7 @@ TILE.rules(TensorCopyLoad, _RANK, *_rows(TILED))
     IM2COL,
     "map [ coordinates ] , [ offsets ] , local",
     tangled=True,
+    by_work_group=True,
     word="tensor_copy_load",
 )
 class TensorCopyLoadIm2col(Op):
@@ -318,9 +319,11 @@ class TensorCopyLoadIm2col(Op):
     mode: CopyMode = modifier({"im2col": CopyMode.IM2COL}, required=True, doc="a column of pixels")
     map: Value = operand(TENSOR_MAP, "the tensor, the pixel box and the column", reads=True)
     coordinates: tuple[Value | int, ...] = operands(
-        INDEXES, "channel, filter base in W, H, D, and image, in elements, innermost first", literal=True
+        INDEXES, "channel, filter base in W, H, D, and image, in elements, innermost first", literal=True, shared=True
     )
-    offsets: tuple[Value | int, ...] = operands(INDEXES, "offsets from the filter base in W, H, D", literal=True)
+    offsets: tuple[Value | int, ...] = operands(
+        INDEXES, "offsets from the filter base in W, H, D", literal=True, shared=True
+    )
     local: Value = operand(MEMREF, "local memory that gets the column", writes=True)
 
 
@@ -335,7 +338,7 @@ TILE.rules(
 # --- stores and reductions ------------------------------------------------------------------
 
 
-@op(TILE, "tensor_copy_store", Where.MIXED, TILED, "local , map [ coordinates ]", tangled=True)
+@op(TILE, "tensor_copy_store", Where.MIXED, TILED, "local , map [ coordinates ]", tangled=True, by_work_group=True)
 class TensorCopyStore(Op):
     """Copy a box from local memory to a tensor, or with `.scatter4` four rows of a matrix.
 
@@ -352,14 +355,14 @@ class TensorCopyStore(Op):
     local: Value = operand(MEMREF, "local memory that holds the box", reads=True)
     map: Value = operand(TENSOR_MAP, "the tensor and the box", writes=True)
     coordinates: tuple[Value | int, ...] = operands(
-        INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True
+        INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True, shared=True
     )
 
 
 TILE.rules(TensorCopyStore, _RANK, *_rows(TILED))
 
 
-@op(TILE, "tensor_copy_reduce", Where.MIXED, TILED, "local , map [ coordinates ]", tangled=True)
+@op(TILE, "tensor_copy_reduce", Where.MIXED, TILED, "local , map [ coordinates ]", tangled=True, by_work_group=True)
 class TensorCopyReduce(Op):
     """Combine each element of a tensor that lies in a box with the element of local memory, atomically.
 
@@ -372,7 +375,7 @@ class TensorCopyReduce(Op):
     local: Value = operand(MEMREF, "local memory that holds the box", reads=True)
     map: Value = operand(TENSOR_MAP, "the tensor and the box", reads=True, writes=True)
     coordinates: tuple[Value | int, ...] = operands(
-        INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True
+        INDEXES, "where the box begins in each dimension, in elements, innermost first", literal=True, shared=True
     )
 
 
