@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.nodes import Node
+from coverage import Coverage
 from hypothesis import settings
+
+from tests.lines import LineNotes
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,22 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("girih", deadline=None)
 settings.load_profile("girih")
 
-UNMEASURED = (
-    "tests/bugs/",
-    "tests/fuzz/",
-    "tests/kernels/",
-    "tests/programs/",
-    "tests/test_docs.py",
-    "tests/test_layers.py",
-)
-"""Tests that are not measured: they run whole kernels, examples and random programs by the thousand, and tracing makes
-that up to three times slower. Which lines are tested is for the tests to say that are meant for those lines."""
+NOTES = LineNotes("girih")
+"""What knows which lines of girih are reached, where coverage measures."""
 
-MEASURED = ("tests/kernels/test_library.py",)
-"""What is measured all the same: it tests the functions around the kernels."""
+MEASURING = Coverage.current()
+"""What reports these lines. It does not trace: lines note themselves, which takes a small part of the time."""
 
-TRACER = pytest.StashKey[Any]()
-"""What coverage traces lines with, while it does not: None where nothing is measured."""
+if MEASURING is not None:
+    MEASURING.stop()
+    sys.meta_path.insert(0, NOTES)
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Golden = Callable[[str, str], None]
@@ -46,76 +42,37 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marks of this suite."""
     config.addinivalue_line("markers", "long: `make test-long` runs it, `make test` does not")
     config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
-    config.addinivalue_line("markers", "unmeasured: coverage does not trace it, as it repeats what other tests reach")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Of collecting only imports of test modules are traced, which import girih."""
-    session.config.stash[TRACER] = tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
-        return (yield)
-    finally:
-        sys.settrace(tracer)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pycollect_makemodule(parent: pytest.Collector) -> Generator[None, Any, object]:
-    """A test module is imported here, and not when pytest first looks into it."""
+def pytest_pycollect_makemodule(module_path: Path) -> Generator[None, Any, object]:
+    """Of the processes that share the tests one compiles a test module, where it has changed."""
     module = yield
-    sys.settrace(parent.config.stash[TRACER])
-    try:
-        # An import that fails is tried again, and reported, where pytest looks into the module.
-        with suppress(Exception, pytest.Collector.CollectError):
-            _ = module.obj
-    finally:
-        sys.settrace(None)
+    if not is_compiled(module_path):
+        with module_path.open("rb") as source:
+            fcntl.flock(source, fcntl.LOCK_EX)
+            # An import that fails is tried again, and reported, where pytest looks into the module.
+            with suppress(Exception, pytest.Collector.CollectError):
+                _ = None if is_compiled(module_path) else module.obj
     return module
 
 
+def is_compiled(path: Path) -> bool:
+    """Whether pytest has kept the code of a test module as it is now."""
+    kept = path.parent.glob(f"__pycache__/{path.stem}.{sys.implementation.cache_tag}-pytest-*.pyc")
+    return any(one.stat().st_mtime > path.stat().st_mtime for one in kept)
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Between tests nothing is traced: pytest and its plugins call more functions than most tests do."""
+def pytest_runtestloop() -> Generator[None, object, object]:
+    """After the tests coverage is told which lines they reached."""
     # What collecting left stays to the end: looking through it takes longer than a test.
     gc.freeze()
-    session.config.stash[TRACER] = tracer = sys.gettrace()
-    sys.settrace(None)
     try:
         return (yield)
     finally:
-        sys.settrace(tracer)
-
-
-def is_measured(node: Node) -> bool:
-    """Whether a test, or what fixtures are made for, is traced."""
-    left_out = node.nodeid.startswith(UNMEASURED) and not node.nodeid.startswith(MEASURED)
-    return not left_out and node.get_closest_marker("unmeasured") is None
-
-
-@contextmanager
-def traced(node: Node) -> Iterator[None]:
-    """Within it coverage traces lines, if the node is measured."""
-    outside = sys.gettrace()
-    sys.settrace(node.config.stash[TRACER] if is_measured(node) else None)
-    try:
-        yield
-    finally:
-        sys.settrace(outside)
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test is traced while it runs."""
-    with traced(pyfuncitem):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
-    """A fixture is traced while it is made."""
-    with traced(request.node):
-        return (yield)
+        if MEASURING is not None:
+            MEASURING.get_data().add_lines(NOTES.reached())
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -72,7 +72,6 @@ def test_the_bytes_of_both_loads_are_equal() -> None:
     assert image.counts()["filled"] > 0
 
 
-@pytest.mark.unmeasured
 def test_random_layouts_with_room_for_a_box_are_one_copy() -> None:
     draw = random.Random(1)
     for _ in range(150):
@@ -94,7 +93,6 @@ def test_random_layouts_with_room_for_a_box_are_one_copy() -> None:
             assert same(convert(tile, "tensor_layout"), tile)
 
 
-@pytest.mark.unmeasured
 def test_random_accesses_are_equal_or_say_why() -> None:
     draw = random.Random(6)
     converted = 0
@@ -162,7 +160,6 @@ def is_one_box(element: list[int], size: int) -> bool:
     return False
 
 
-@pytest.mark.unmeasured
 def test_where_no_copy_is_found_there_is_none() -> None:
     draw = random.Random(3)
     counts = {True: 0, False: 0}

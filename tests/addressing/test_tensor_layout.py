@@ -24,14 +24,12 @@ def plain(rows: int, columns: int) -> TensorLayout:
     return TensorLayout(2, "constant").set_dimension(rows, columns)
 
 
-@pytest.mark.unmeasured
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_an_access_is_that_of_the_loop(draw: random.Random) -> None:
     check_case(case_of(draw))
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("chunk", "table"), [(7, 1 << 14), (1 << 15, 0), (5, 3)])
 def test_chunks_and_tables_do_not_matter(monkeypatch: pytest.MonkeyPatch, chunk: int, table: int) -> None:
     monkeypatch.setattr(tensor_index, "CHUNK", chunk)

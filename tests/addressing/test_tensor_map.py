@@ -17,7 +17,6 @@ from tests.addressing.random_tensor_maps import KINDS, compare
 Array = NDArray[Any]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_copies_are_those_of_the_loops(kind: str) -> None:
     compare(kind, 40)

@@ -110,7 +110,6 @@ def test_gemm_of_known_sizes(size: tuple[int, int, int]) -> None:
     check_gemm(*size, ("f32", "f32", "f32"), dynamic=False)
 
 
-@pytest.mark.unmeasured
 def test_gemm_of_unknown_sizes() -> None:
     kernel = compiled(gemms(1, 1, 1, ("f64", "f64", "f64"), dynamic=True))
     for m, n, k in [*SIZES, (300, 777, 400)]:
@@ -131,13 +130,11 @@ def test_gemm_of_one_row_or_column(size: tuple[int, int, int], typed: tuple[str,
     check_gemm(*size, (type, type, type), dynamic)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("columns", "dynamic"), crossed(range(15, 26), [True, True, False, True, True]))
 def test_gemm_of_columns_that_remain(columns: int, dynamic: bool) -> None:
     check_gemm(53 if dynamic else 24, columns, 20 if dynamic else 24, ("f32", "f32", "f32"), dynamic)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("rows", "known"), crossed([3, 31, 63, 64, 65, 130], [False, True]))
 def test_gemv_of_few_and_many_rows(rows: int, known: bool) -> None:
     shapes = (rows, 21) if known else ("?", "?")
@@ -224,7 +221,6 @@ def elementwise(m: int, n: int, source: str, target: str, dynamic: bool) -> str:
     return f"func @f(%alpha: {source}, %beta: {target}, {listed}) {{{body}}}"
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("types", "dynamic"), crossed(ELEMENTWISE, [False, True]))
 def test_everything_but_gemm(types: tuple[str, str], dynamic: bool) -> None:
     source, target = types
@@ -315,7 +311,6 @@ def test_integers_wrap_around_as_in_the_interpreter(type: str) -> None:
     compare(text, (1, 1, 1), int(full(1)[0]), int(full(1)[0]), *arrays)
 
 
-@pytest.mark.unmeasured
 def test_without_masks_and_with_few_registers() -> None:
     """Code for other processors differs: remainders go by smaller vectors."""
     target = CpuTarget(32, 16, Features(f16=True, fma=True))

@@ -43,7 +43,6 @@ def check(kernel: Compiled, type: str, size: tuple[int, int, int], alpha: float,
         agrees(found, expected, size[2])
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("type", ["f32", "i32", *long(["f64"])])
 def test_unknown_sizes(type: str) -> None:
     kernel = compiled(gemms(1, 1, 1, (type,) * 3, dynamic=True))
@@ -56,7 +55,6 @@ def test_known_sizes(size: tuple[int, int, int]) -> None:
     check_gemm(*size, ("f32", "f32", "f32"), dynamic=False)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_as_in_the_interpreter(dynamic: bool) -> None:
     given, _, targets = arguments("f64", 5, 9, 650)
@@ -81,7 +79,6 @@ def inside(type: str, m: int, n: int) -> Array:
     return random(type, m + 5, n + 2)[2 : m + 2, 1 : n + 1]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [(13, 5, 700), (3, 40, 140), (40, 3, 140), (50, 20, 20), (35, 101, 30)], ids=str)
 def test_matrices_inside_others_stay_inside(size: tuple[int, int, int]) -> None:
     m, n, k = size
@@ -101,7 +98,6 @@ def test_matrices_inside_others_stay_inside(size: tuple[int, int, int]) -> None:
         np.testing.assert_array_equal(whole, before)
 
 
-@pytest.mark.unmeasured
 def test_a_target_of_any_strides() -> None:
     strided = memref("f32", 1, 1, dynamic=True).replace(">", ",strided<?,?>>")
     text = gemms(1, 1, 1, ("f32", "f32", "f32"), dynamic=True)
@@ -118,7 +114,6 @@ def test_a_target_of_any_strides() -> None:
 WIDTHS = [CpuTarget(32, 16, Features(f16=True, fma=True)), CpuTarget(16, 32, Features(f16=True, fma=True)), TARGET]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("target", "type"), crossed(WIDTHS, ["f64", "f32"]))
 def test_every_width_of_vectors(target: CpuTarget, type: str) -> None:
     program = girih.loads(gemms(1, 1, 1, (type,) * 3, dynamic=True), target="interpreter")

@@ -37,7 +37,6 @@ def functions(text: str) -> list[str]:
     return written.partition("\n!")[0].split("\ndefine ")
 
 
-@pytest.mark.unmeasured
 def test_functions_do_not_grow_with_the_kernel() -> None:
     shorter, longer = (functions(alive(count)) for count in (100, 200))
     assert max(map(len, longer)) < 1.1 * max(map(len, shorter))
@@ -112,7 +111,6 @@ def in_a_small_thread(kernel: girih.Kernel, *arguments: object) -> None:
     thread.join()
 
 
-@pytest.mark.unmeasured
 def test_values_of_a_long_kernel_take_no_stack() -> None:
     """The values take 72 KB: a frame with all of them would end the process."""
     kernel = girih.loads(alive(280))["alive"]

@@ -130,7 +130,6 @@ def test_components_of_every_type(type: str, way: tuple[tuple[str, ...], str]) -
     agree(kernel(type, (6, 8), text), numbers(type, 180), tile(type, 6, 8, 3), tile(type, 6, 8))
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("element", "type"), crossed(list(DTYPES), ["i8", "f32", "c64", "bf16", "i64", "c32", "f16", "f64", "i32"])
 )

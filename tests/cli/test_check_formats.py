@@ -106,7 +106,6 @@ def test_sarif_names_files_by_uri(folder: Path) -> None:
         assert place["artifactLocation"]["uri"] == wanted
 
 
-@pytest.mark.unmeasured
 def test_every_code_can_be_a_rule() -> None:
     from girih.commands.parts.exchange_formats import sarif
     from girih.diagnostics import Diagnostic

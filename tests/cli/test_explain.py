@@ -56,7 +56,6 @@ def test_every_instruction_is_explained() -> None:
         explains(topic)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("first", [0, *long(range(1, 8))])
 def test_every_code_is_explained(first: int) -> None:
     for topic in list(all_codes(TILE_LANGUAGE))[first::8]:
@@ -129,7 +128,6 @@ def test_a_rule_of_an_address_model() -> None:
     assert any(line.startswith("  # global_strides[0] = 72 bytes is not a multiple of 16; pad") for line in lines)
 
 
-@pytest.mark.unmeasured
 def test_every_rule_of_the_address_models_is_explained() -> None:
     for name, rule in address_rules().items():
         done = girih("explain", name)

@@ -163,7 +163,6 @@ CROWDED = (
 )
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("model", [*MODELS[:-1], *CROWDED], ids=lambda model: type(model).__name__)
 def test_no_text_meets_another_or_leaves_the_paper(model: Any) -> None:
     pytest.importorskip("matplotlib", reason="figures need the extra girih[draw]")

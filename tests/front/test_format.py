@@ -55,7 +55,6 @@ def read(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8", errors="replace")
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("folder", sorted({path.rpartition("/")[0] for path in PATHS}))
 @pytest.mark.parametrize("repeated", [False, *long([True])])
 def test_programs_mean_the_same_and_are_formatted_once(folder: str, repeated: bool) -> None:
@@ -99,7 +98,6 @@ def spaced_anew(draw: st.DrawFn) -> tuple[str, str]:
     return before, after
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("examples", [30, *long([200])])
 def test_white_space_means_nothing(examples: int) -> None:
     settings(max_examples=examples)(given(spaced_anew())(is_formatted_alike))()

@@ -42,7 +42,6 @@ def test_verdicts(section: str) -> None:
     assert not wrong, "\n\n".join(wrong)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("section", SECTIONS)
 def test_accepted_programs_are_printed_and_parsed_again(section: str) -> None:
     for probe in SECTIONS[section]:

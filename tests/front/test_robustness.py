@@ -111,7 +111,6 @@ TOKENS = [
 ]
 
 
-@pytest.mark.unmeasured
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(TOKENS), max_size=60))
 @example(["func @f() {\n", "for", "%x", "=", "\n"])
@@ -120,7 +119,6 @@ def test_tokens_in_any_order(tokens: list[str]) -> None:
         diagnostic.render()
 
 
-@pytest.mark.unmeasured
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, len(VALID) - 1), st.integers(0, 12), st.text(max_size=4))
 def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> None:
@@ -128,7 +126,6 @@ def test_a_program_with_a_hole(start: int, length: int, replacement: str) -> Non
         diagnostic.render()
 
 
-@pytest.mark.unmeasured
 @settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
@@ -148,7 +145,6 @@ def test_the_program_itself_is_right() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.unmeasured
 def test_thousands_of_unknown_names_get_no_suggestion_in_the_end() -> None:
     known = "".join(f"%x{i} = neg %a : f32\n" for i in range(5000))
     found = check("func @f(%a: f32) {\n" + known + "".join(f"%z{i} = neg %xx{i} : f32\n" for i in range(900)) + "}\n")

@@ -163,7 +163,6 @@ def test_what_is_printed_reads_back() -> None:
     assert format_source(Source(TEXT), TINY) == (TEXT, [])
 
 
-@pytest.mark.unmeasured
 @settings(max_examples=30)
 @given(modules(TINY))
 def test_a_made_module_reads_back(module: Module) -> None:

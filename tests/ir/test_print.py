@@ -19,7 +19,6 @@ RUN, ACCEPTED = (sorted(HERE.parent.glob(f"ops/*/{name}")) for name in ("run.tl"
 KERNELS = sorted((HERE.parents[1] / "girih" / "kernels").glob("*.tl"))
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", [*RUN, *KERNELS, *long(ACCEPTED)], ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_program_reads_back(path: Path) -> None:
     module = parse(path.read_text(encoding="utf-8"))
@@ -29,7 +28,6 @@ def test_a_program_reads_back(path: Path) -> None:
     assert str(again) == text
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("examples", [30, *long([200])])
 def test_made_modules_read_back(examples: int) -> None:
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -70,7 +70,6 @@ def test_defaults_are_among_the_choices(name: str) -> None:
         assert checked(name, {key: read}) == {key: read}
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("name", "type_"), [*FIRST_TYPES, *long(OTHER_TYPES)])
 def test_every_type_that_is_offered_loads(name: str, type_: str) -> None:
     loaded = function(name)(type=type_, **NEEDED.get(name, {}))

@@ -39,7 +39,7 @@ class Executor:
     """Who runs the vectors: `run` takes the file, the function, the grid and the arguments.
 
     `finds` says whether there are findings at all, `unchecked` which are never made, and `restores` whether arrays are
-    as before the launch after a finding. One that does again what another one did is not `measured` for coverage.
+    as before the launch after a finding.
     `finding` says which functions it runs: those of which a vector finds something, the others, or, as None, all.
     """
 
@@ -47,7 +47,6 @@ class Executor:
     finds: bool = True
     unchecked: frozenset[str] = frozenset()
     restores: bool = True
-    measured: bool = True
     finding: bool | None = None
 
     def functions(self, path: Path) -> set[str]:
@@ -64,14 +63,14 @@ def kernel(path: Path, name: str, target: str, checks: str = "bounds") -> Kernel
     return compile_module(Module((function,)), target, checks=checks)[name]
 
 
-def interpreter(seed: int | None, *, measured: bool = True) -> Executor:
+def interpreter(seed: int | None) -> Executor:
     """The interpreter with one way of choosing what the language leaves open."""
 
     def run(path: Path, name: str, grid: tuple[int, ...], arguments: list[object]) -> None:
         launched: Kernel = kernel(path, name, "interpreter")[grid]
         launched.options(choices=girih.Choices(seed), max_steps=1_000_000)(*arguments)
 
-    return Executor(run, measured=measured)
+    return Executor(run)
 
 
 def cpu(checks: str) -> Run:
@@ -85,10 +84,10 @@ def cpu(checks: str) -> Run:
 
 EXECUTORS: dict[str, Executor] = {
     "interpreter": interpreter(None),
-    "interpreter-other-choices": interpreter(20, measured=False),
+    "interpreter-other-choices": interpreter(20),
     "cpu": Executor(cpu("bounds"), unchecked=UNCHECKED, restores=False),
-    "cpu-unchecked": Executor(cpu("off"), finds=False, measured=False, finding=True),
-    "cpu-unchecked-others": Executor(cpu("off"), finds=False, measured=False, finding=False),
+    "cpu-unchecked": Executor(cpu("off"), finds=False, finding=True),
+    "cpu-unchecked-others": Executor(cpu("off"), finds=False, finding=False),
 }
 """Who runs the vectors."""
 
@@ -116,8 +115,7 @@ def files_and_executors() -> list[object]:
 
 def marks_of(executor: Executor) -> list[pytest.MarkDecorator]:
     """Without checks a function that finds nothing is as with them, but for its loads and stores."""
-    marks = [] if executor.measured else [pytest.mark.unmeasured]
-    return [*marks, pytest.mark.long] if executor.finding is False else marks
+    return [pytest.mark.long] if executor.finding is False else []
 
 
 @pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)

@@ -94,7 +94,6 @@ def arguments_of(function: Function, launch: vectors.Launch) -> Arguments:
     return lambda: vectors.bind(function, launch.arguments)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("mnemonic", [*(name for name in SAMPLE if name not in BIG), *long(BIG)])
 def test_run_vectors(mnemonic: str) -> None:
     for function, launch in vectors_of(mnemonic):

@@ -36,7 +36,6 @@ def runs(path: Path, name: str) -> bool:
     return function is not None and not is_refused(function)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("path", "first"), crossed(corpus.files("run.tl"), range(3)))
 def test_run_vectors(path: Path, first: int) -> None:
     """Those of every third function of a file."""
