@@ -81,7 +81,9 @@ class Commands(click.Group):
                 warnings.showwarning = _show_warning
                 warn_of_unknown_variables()
                 return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
+            for note in getattr(interrupt, "__notes__", ()):
+                click.echo(note, err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise

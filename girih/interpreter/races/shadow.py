@@ -37,6 +37,8 @@ class Shadow:
         """`order.GLOBAL` or `order.LOCAL`."""
         self.private = private
         """Whether only one work-group accesses each byte."""
+        self.size = size
+        """The bytes of the memory."""
         self.granule = gcd(view.data.itemsize, _PHASE)
         self.last_written = self.last_seen = self.last_plain = 0
         """The ticks of the latest write, of the latest other access, and of the latest that was not atomic."""
