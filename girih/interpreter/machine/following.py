@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from girih.analysis.accesses import Kind
+from girih.analysis.accesses import Kind, Place
 from girih.arguments.memory import ElementView
 from girih.interpreter.machine.machine import Machine
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, Mask, MemRefValue, Varying
 from girih.interpreter.races.order import GLOBAL, LOCAL
 from girih.interpreter.races.races import Crew, Event, Races
 from girih.ir import core
-from girih.ir.core import Op
+from girih.ir.core import Op, Region
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.control import Foreach
 
@@ -65,16 +65,15 @@ def crew_of(machine: Machine, races: Races, around: Op, units: Array) -> Crew:
     return Crew(np.broadcast_to(stamps, machine.shape), units, around)
 
 
-@contextmanager
-def shared_out(machine: Machine, around: Op, units: Array) -> Iterator[None]:
-    """A context in which the crew works on units: subgroups, tiles or points by their numbers."""
+def under_crew(machine: Machine, around: Op, units: Array, mask: Mask | None, region: Region) -> None:
+    """Execute a region whose crew works on units: subgroups, tiles or points by their numbers."""
     races = machine.races
     if races is None:
-        yield
+        machine.under(mask, region)
         return
     before = races.crew
     races.crew = crew_of(machine, races, around, units)
-    yield
+    machine.under(mask, region)
     races.crew = before
 
 
@@ -129,6 +128,16 @@ def follow_items(
         who = races.crew.who
         if kind == "read" and flat.shape[2] == 1 and place.scope is None:
             who, mask = _ends(machine, who, mask)
+    if kind == "read" and races.may_wait(view.memory):
+        races.read_later(view.memory, lambda: _event(place, view, flat, who, mask, None))
+        return None
+    event = _event(place, view, flat, who, mask, values)
+    races.access(event)
+    return event if place.scope is not None else None
+
+
+def _event(place: Place, view: ElementView, flat: Array, who: Array, mask: Mask | None, values: Array | None) -> Event:
+    """The event of accesses by work-items; arrays are like scalar values."""
     shape = np.broadcast_shapes(flat.shape, who.shape, (1, 1, 1) if mask is None else mask.shape)
     picked = _picker(shape, mask)
     value = None
@@ -139,9 +148,7 @@ def follow_items(
             row = picked(np.broadcast_to(given, shape)) if _fits(given, shape) else given.ravel()
             return bytes(np.asarray(row[min(number, row.size - 1)], view.data.dtype).tobytes())
 
-    event = Event(place, view, picked(flat), picked(who), value)
-    races.access(event)
-    return event if place.scope is not None else None
+    return Event(place, view, picked(flat), picked(who), value)
 
 
 def _fits(values: Array, shape: tuple[int, ...]) -> bool:

@@ -29,6 +29,9 @@ from girih.ir.core import Function, Op, Value
 
 Ints = tuple[int, ...]
 
+_WAITING = 8
+"""How many reads of a memory wait for a write at most."""
+
 
 @dataclass(slots=True)
 class Event:
@@ -77,6 +80,8 @@ class Races:
         # The ticks that clocks know are never renumbered: a launch ends before there are too many.
         bits = max(tick_bits, max_steps.bit_length()) if clocked else tick_bits
         x, y, z = grid
+        self.alone = x * y * z == 1
+        """Whether there is one work-group only."""
         self.layout = StampLayout.of(x * y * z, len(self.accesses.places), bits)
         self.items = ItemNumbers(self.accesses, subgroups, lanes)
         self.table = PlaceTable(self.accesses.places)
@@ -122,7 +127,7 @@ class Races:
         owner = data if data.base is None else data.base
         shadow = self._shadows.get(id(owner))
         if shadow is None:
-            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, private=False)
+            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, private=self.alone)
             self._owners.append(owner)
         view.memory.shadow = shadow
 
@@ -157,30 +162,51 @@ class Races:
 
     # --- accesses ------------------------------------------------------------------------
 
+    def may_wait(self, memory: Memory) -> bool:
+        """Whether a read of a memory needs to be looked at only if a write follows before the next barrier."""
+        shadow = self.shadow_of(memory)
+        if shadow is None or not shadow.private or self.table.has_atomics or len(shadow.waiting) >= _WAITING:
+            return False
+        return shadow.last_written < self.order.oldest(shadow.memory)
+
+    def read_later(self, memory: Memory, event: Callable[[], Event]) -> None:
+        """Remember a read that may wait, which `event` gives when it is looked at."""
+        shadow = self.shadow_of(memory)
+        assert shadow is not None
+        shadow.waiting.append((self.order.tick, event))
+
     def access(self, event: Event) -> None:
         """Compare accesses with those before them, and remember them."""
         shadow = self.shadow_of(event.view.memory)
         if shadow is None or not event.flat.size:
             return
+        if shadow.waiting:
+            oldest = self.order.oldest(shadow.memory)
+            waiting, shadow.waiting = shadow.waiting, []
+            for tick, earlier in waiting:
+                if tick >= oldest:
+                    self._access(earlier(), shadow, tick)
+        self._access(event, shadow, self.order.tick)
+
+    def _access(self, event: Event, shadow: Shadow, tick: int) -> None:
         granules = shadow.granules(event.view, event.flat)
-        when = self.layout.when(self.order.tick, event.place.number)
-        stamps = event.who | when
+        stamps = event.who | self.layout.when(tick, event.place.number)
         if granules.ndim > 1:
             stamps = np.repeat(stamps, granules.shape[1])
             granules = granules.ravel()
         if event.place.kind == "read":
-            self._read(event, shadow, granules, stamps)
+            self._read(event, shadow, granules, stamps, tick)
         else:
             self._write(event, shadow, granules, stamps)
 
-    def _read(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+    def _read(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps, tick: int) -> None:
         stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
         if not self._only_atomics(event, shadow) and not stale and shadow.last_written:
             self._compare(event, shadow, granules, stamps, shadow.written(granules))
             if self.table.has_atomics:
                 # Atomic writes may stand there.
                 self._compare_seen(event, shadow, granules, stamps)
-        self._see(shadow, granules, stamps, stale)
+        self._see(shadow, granules, stamps, tick, stale=stale)
 
     def _write(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
@@ -189,13 +215,18 @@ class Races:
         if not stale and not harmless:
             self._compare(event, shadow, granules, stamps, before)
             self._compare_seen(event, shadow, granules, stamps)
-        kept = shadow.write(granules, stamps, self.order.tick)
+        shadow.write(granules, stamps, self.order.tick)
+        if before is not None and not self.layout.other_item(before, stamps).any():
+            # Each granule was last written by the same item: no two items meet in one.
+            self._end_releases(event, shadow, granules)
+            return
+        kept = shadow.written(granules)
         lost = kept != stamps
         some_lost = bool(lost.any())
         if some_lost and not harmless:
             self._compare(event, shadow, granules, stamps, kept)
         if event.place.scope is None:
-            self._end_releases(shadow, granules)
+            self._end_releases(event, shadow, granules)
             return
         # What an atomic write replaces may race with a later access that is not atomic. Beside the last write, one
         # by another item is enough, and better to know than who has read.
@@ -216,12 +247,15 @@ class Races:
             return False
         return shadow.last_plain < (self.order.oldest(shadow.memory) if shadow.private else 1)
 
-    def _see(self, shadow: Shadow, granules: Array, stamps: Stamps, stale: bool) -> None:
+    def _see(self, shadow: Shadow, granules: Array, stamps: Stamps, tick: int, *, stale: bool) -> None:
         first = None if stale else shadow.first_seen(granules)
         if first is None:
-            shadow.see(granules, stamps, self.order.tick, None)
+            shadow.see(granules, stamps, tick, None)
             return
         free = first == 0
+        if not self.table.has_atomics and not self.layout.other_item(first, stamps).any():
+            shadow.see_again(granules, stamps, tick)
+            return
         if not free.all():
             open_ = np.flatnonzero(~free)
             ordered = self.judge.is_ordered(shadow.memory, stamps[open_], first[open_])
@@ -234,7 +268,7 @@ class Races:
             if self.clocks is not None:
                 # That one of two is ordered before does not say that a third is.
                 shadow.keep_second(granules[~free])
-        shadow.see(granules, stamps, self.order.tick, free)
+        shadow.see(granules, stamps, tick, free)
 
     def _compare_seen(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         """Compare accesses with those beside the last write."""
@@ -312,9 +346,9 @@ class Races:
         reach = np.minimum(self.table.reach[place.number], self.table.reach[self.layout.places(pair[1])])
         return bool(self.judge.covers(place, reach, *pair)[0])
 
-    def _end_releases(self, shadow: Shadow, granules: Array) -> None:
+    def _end_releases(self, event: Event, shadow: Shadow, granules: Array) -> None:
         """Note writes that are not atomic to where something was released."""
-        if self.clocks is None:
+        if self.clocks is None or event.place.scope is not None:
             return
         here = [granule for number, granule in self.clocks.granules if number == id(shadow)]
         for granule in np.intersect1d(np.array(here, np.int64), granules).tolist():
@@ -325,6 +359,10 @@ class Races:
     def _renumber(self) -> None:
         """Give the ticks at which something may still be open the smallest numbers, and all others 0."""
         order, layout = self.order, self.layout
+        for waiting in (shadow for shadow in (*self._shadows.values(), *self._local_shadows) if shadow.waiting):
+            for tick, event in waiting.waiting:
+                self._access(event(), waiting, tick)
+            waiting.waiting = []
         open_ticks = {*order.since.ravel().tolist(), *order.copies_since.tolist()}
         shadows = [*self._shadows.values(), *self._local_shadows]
         oldest = min(order.oldest(GLOBAL), order.oldest(LOCAL))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class Shadow:
         """The smallest reach of all atomic accesses."""
         self._origin = start - before
         self._count = -(-(before + size) // self.granule)
+        self.waiting: list[tuple[int, Callable[[], Any]]] = []
+        """Reads that are not entered yet, each with its tick."""
         self.more: dict[int, list[np.uint64]] = {}
         """Accesses of granules for which there was no room, where work-items wait for each other."""
         self._written: Stamps | None = None
@@ -71,7 +74,9 @@ class Shadow:
         if step != self.granule:
             self._divide(step)
         parts = size // self.granule
-        positions = begin // self.granule + flat * parts
+        positions = flat if parts == 1 else flat * parts
+        if begin >= self.granule:
+            positions = positions + begin // self.granule
         return positions if parts == 1 else positions[..., None] + np.arange(parts)
 
     def addresses(self, granules: Array) -> Array:
@@ -90,22 +95,20 @@ class Shadow:
 
     # --- stamps --------------------------------------------------------------------------
 
-    def written(self, places: Array) -> Stamps | None:
-        """The last writes of granules; None where nothing was written at all."""
-        return None if self._written is None else self._written[places]
+    def written(self, places: Array) -> Stamps:
+        """The last writes of granules."""
+        return np.zeros(places.shape, np.uint64) if self._written is None else self._written[places]
 
     def seen(self, places: Array) -> list[Stamps]:
         """Other accesses of granules, two arrays, or none."""
         return [stamps[places] for stamps in (self._seen, self._seen_again) if stamps is not None]
 
-    def write(self, places: Array, stamps: Stamps, tick: int) -> Stamps:
-        """Enter writes; the result differs from `stamps` where another of them is to the same granule."""
+    def write(self, places: Array, stamps: Stamps, tick: int) -> None:
+        """Enter writes; of several to one granule one stays."""
         if self._written is None:
             self._written = np.zeros(self._count, np.uint64)
         self._written[places] = stamps
         self.last_written = tick
-        kept: Stamps = self._written[places]
-        return kept
 
     def see(self, places: Array, stamps: Stamps, tick: int, replaceable: Array | None) -> None:
         """Enter accesses beside those by other items.
@@ -121,6 +124,12 @@ class Shadow:
             return
         self._first(places[replaceable], stamps[replaceable])
         self._again(places[~replaceable], stamps[~replaceable])
+
+    def see_again(self, places: Array, stamps: Stamps, tick: int) -> None:
+        """Enter accesses by the items that stand there already."""
+        assert self._seen is not None
+        self.last_seen = tick
+        self._seen[places] = stamps
 
     def park(self, places: Array, stamps: Stamps, tick: int) -> None:
         """Enter atomic writes that others have replaced, whatever stood there."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from girih.facts import findings
 from girih.interpreter.machine import numbers
-from girih.interpreter.machine.following import shared_out
+from girih.interpreter.machine.following import under_crew
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask
 from girih.interpreter.races.order import GLOBAL, LOCAL
@@ -21,8 +21,7 @@ from girih.ops.tile.control import Barrier, For, Foreach, ForeachTile, If, Paral
 def parallel(machine: Machine, op: Parallel) -> None:
     """Execute the region in every work-item."""
     machine.print_step += 1
-    with shared_out(machine, op, np.arange(machine.subgroups, dtype=np.int64)[None, :, None]):
-        machine.under(machine.mask, op.body)
+    under_crew(machine, op, np.arange(machine.subgroups, dtype=np.int64)[None, :, None], machine.mask, op.body)
 
 
 @meaning(Yield)
@@ -257,8 +256,7 @@ def foreach(machine: Machine, op: Foreach) -> None:
     for number, point, mask in _points(machine, counts, lanes.size, lanes):
         for variable, first, offset in zip(op.variables, starts, point, strict=True):
             machine.env[variable] = (_wide(first) + offset).astype(first.dtype, copy=False)
-        with shared_out(machine, op, number):
-            machine.under(mask, op.body)
+        under_crew(machine, op, number, mask, op.body)
 
 
 @meaning(ForeachTile)
@@ -275,8 +273,7 @@ def foreach_tile(machine: Machine, op: ForeachTile) -> None:
             offset = _wide(first) + point[number] * tile
             machine.env[variable] = offset.astype(first.dtype, copy=False)
             machine.env[size] = np.minimum(tile, _distance(offset, stops[number])).astype(first.dtype, copy=False)
-        with shared_out(machine, op, unit):
-            machine.under(mask, op.body)
+        under_crew(machine, op, unit, mask, op.body)
 
 
 def _remember_points(machine: Machine, op: Foreach | ForeachTile, starts: list[Array], counts: list[Array]) -> None:

@@ -206,25 +206,37 @@ def follow_box(
     view = box.memref.elements
     if followed(machine, view) is None:
         return
-    count = prod(box.shape)
     step = max(1, _FOLLOWED_ELEMENTS // len(team.groups))
-    for begin in range(0, count, step):
-        number = np.arange(begin, min(begin + step, count), dtype=np.int64)
-        rest, place = number, np.zeros_like(number)
-        for size, stride in zip(box.shape, box.strides, strict=True):
-            rest, index = np.divmod(rest, size)
-            place += index * stride
-        value = None if values is None else partial(_element, values, number, box.shape)
+    for first, place in _places(box.shape, box.strides, step):
+        value = None if values is None else partial(_element, values, first, place.size, box.shape)
         follow_groups(machine, op, name, kind, view, team.groups, box.offsets[:, None] + place, value)
 
 
-def _element(values: Array, numbers: Array, shape: Ints, access: int) -> bytes:
+def _places(shape: Ints, strides: Ints, most: int) -> Iterator[tuple[int, Array]]:
+    """The places of a box's elements in the order of modes, about so many at a time, and the number of the first."""
+    inner, count, modes = np.zeros(1, np.int64), 1, 0
+    for size, stride in zip(shape, strides, strict=True):
+        if count * size > most:
+            break
+        inner = (np.arange(size, dtype=np.int64)[:, None] * stride + inner).ravel()
+        count, modes = count * size, modes + 1
+    total, step = prod(shape[modes:]), max(1, most // max(1, count))
+    for begin in range(0, total, step):
+        rest = np.arange(begin, min(begin + step, total), dtype=np.int64)
+        outer = np.zeros_like(rest)
+        for size, stride in zip(shape[modes:], strides[modes:], strict=True):
+            rest, index = np.divmod(rest, size)
+            outer += index * stride
+        yield begin * count, (outer[:, None] + inner).ravel()
+
+
+def _element(values: Array, first: int, count: int, shape: Ints, access: int) -> bytes:
     """The bytes of an element of boxes, whose first axis is that of the boxes or of size 1.
 
-    Accesses are counted box by box, in each to the elements with these numbers in the order of modes.
+    Accesses are counted box by box, in each `count` elements from the number `first` on in the order of modes.
     """
-    box, number = divmod(access, len(numbers))
-    index = np.unravel_index(int(numbers[number]), shape, order="F")
+    box, number = divmod(access, count)
+    index = np.unravel_index(first + number, shape, order="F")
     return bytes(np.broadcast_to(values, (max(len(values), box + 1), *shape))[(box, *index)].tobytes())
 
 
