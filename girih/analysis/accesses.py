@@ -115,6 +115,11 @@ def releases(op: Op) -> bool:
     return op.spec.writes and semantics_of(op) in _RELEASES
 
 
+def is_sequentially_consistent(op: Op) -> bool:
+    """Whether an instruction is in the one order of all of its kind, which holds for both memories."""
+    return semantics_of(op) is Semantics.SEQUENTIALLY_CONSISTENT
+
+
 @lru_cache(maxsize=64)
 def accesses_of(function: Function) -> Accesses:
     """The places of a checked kernel."""

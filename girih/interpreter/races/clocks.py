@@ -3,12 +3,13 @@
 The clock of an item says up to which tick it knows the accesses of each other item, and of all items of a work-group
 together. A release leaves a copy of the clock at the granule that it writes, for whoever acquires what was written
 there; updates by anybody and atomic stores by the same item keep it there (the release sequence of OpenCL's memory
-model), other stores end it. Global and local memory have clocks of their own.
+model), other stores end it. Global and local memory have clocks of their own; a release that is sequentially consistent
+leaves both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +27,9 @@ Granule = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What was released to a granule: the clock of the item, and its stamp."""
+    """What was released to a granule: the clocks of the item, by memory, and its stamp."""
 
-    clock: Clock
+    clocks: Mapping[int, Clock]
     item: Item
     stamp: np.uint64
 
@@ -84,13 +85,15 @@ class Clocks:
 
     # --- releases and acquires -----------------------------------------------------------
 
-    def release(self, memory: int, granule: Granule, item: Item, stamp: np.uint64, tick: int, since: int) -> None:
-        """Leave at a granule what an item knows; before the tick `since` it knows all of its work-group."""
+    def release(self, granule: Granule, item: Item, stamp: np.uint64, tick: int, since: Mapping[int, int]) -> None:
+        """Leave at a granule what an item knows: all that its work-group did before the ticks `since`, by memory."""
         group, _ = item
-        clock: Clock = dict(self._groups[memory].get(group, {}))
-        _merge(clock, self._items[memory].get(item, {}))
-        _merge(clock, {item: tick, (group, None): since - 1})
-        self._released.setdefault(granule, []).append(Release(clock, item, stamp))
+        clocks: dict[int, Clock] = {}
+        for memory, barrier in since.items():
+            clocks[memory] = dict(self._groups[memory].get(group, {}))
+            _merge(clocks[memory], self._items[memory].get(item, {}))
+            _merge(clocks[memory], {item: tick, (group, None): barrier - 1})
+        self._released.setdefault(granule, []).append(Release(clocks, item, stamp))
 
     def wrote(self, granule: Granule, item: Item | None) -> None:
         """Note that an item stores to a granule, None where it does not atomically: the releases of others end."""

@@ -13,7 +13,15 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.analysis.accesses import Accesses, Kind, Place, accesses_of, acquires, releases
+from girih.analysis.accesses import (
+    Accesses,
+    Kind,
+    Place,
+    accesses_of,
+    acquires,
+    is_sequentially_consistent,
+    releases,
+)
 from girih.arguments.memory import Array, ElementView, Memory
 from girih.diagnostics import Finding
 from girih.interpreter.races.actors import ItemNumbers
@@ -324,7 +332,9 @@ class Races:
         granules = shadow.granules(event.view, event.flat)
         firsts = granules if granules.ndim == 1 else granules[:, 0]
         groups, items = layout.groups(event.who), layout.item(event.who)
-        since = np.broadcast_to(self.order.latest(memory, lambda: groups, copies=False), groups.shape)
+        memories = {GLOBAL, LOCAL} if is_sequentially_consistent(op) else {memory}
+        latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in memories}
+        since = {each: np.broadcast_to(ticks, groups.shape) for each, ticks in latest.items()}
         for k in range(len(firsts)) if order is None else order.tolist():
             stamp = event.who[k] | when
             item = (int(groups[k]), int(items[k]))
@@ -332,11 +342,12 @@ class Races:
             if acquires(op):
                 for release in clocks.released(granule):
                     if release.item == item or self._covered(event.place, stamp, release.stamp):
-                        clocks.acquire(memory, item, release.clock)
+                        for each in memories & release.clocks.keys():
+                            clocks.acquire(each, item, release.clocks[each])
             if event.place.kind == "write":
                 clocks.wrote(granule, item)
             if releases(op):
-                clocks.release(memory, granule, item, stamp, tick, int(since[k]))
+                clocks.release(granule, item, stamp, tick, {each: int(ticks[k]) for each, ticks in since.items()})
         if releases(op):
             self.order.step()
 
