@@ -100,10 +100,10 @@ def _using(owner: str, *members: str) -> list[str]:
 
 @cache
 def _spelling(spelling: str) -> list[str]:
-    """Programs of the tests that contain a spelling; those with remarks or bugs are about something else."""
+    """Programs of the tests that contain a spelling; those about remarks, bugs or order are left out."""
     plain = re.escape(spelling) + (r"\b" if spelling[-1].isalnum() else "")
     programs = {name: text for name, text in texts().items() if name.endswith(".tl")}
-    about = (name for name in programs if not re.search(r"/(remarks|bugs)/", name))
+    about = (name for name in programs if not re.search(r"/(remarks|bugs|order)/", name))
     return [name for name in about if re.search(plain, programs[name])]
 
 

@@ -277,7 +277,7 @@ def _way(p: Picture, points: Sequence[tuple[float, float]], at: tuple[float, flo
 
 def shown() -> str:
     """The picture that `girih show` draws of the softmax of the tutorial."""
-    page = (ROOT / "docs" / "tutorial" / "5-softmax.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tutorial" / "6-softmax.md").read_text(encoding="utf-8")
     text = page.split("```tl softmax.tl\n")[1].split("```")[0]
     return svg(girih.parse(text).functions, "softmax.tl")
 

@@ -1,6 +1,7 @@
 """Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; the page
-on the coverage of the specifications (tools/coverage.py), that on the suite of bugs (tools/bugs_page.py); and the
-generated parts of the pages of kernels and of the page on speed (tools/kernel_pages.py, tools/speed_pictures.py).
+on the coverage of the specifications (tools/coverage.py), on the suite of bugs (tools/bugs_page.py) and of litmus tests
+(tools/litmus_page.py); and the generated parts of the pages of kernels and of the page on speed (tools/kernel_pages.py,
+tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -31,7 +32,7 @@ from girih.ir.syntax import syntax
 from girih.ir.types import NUMBERS, PARTS, SCALARS, Boolean, Number, promotable
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
-from tools import bugs_page, coverage
+from tools import bugs_page, coverage, litmus_page
 from tools.kernel_pages import pages as kernel_pages
 from tools.markdown import table
 from tools.speed_pictures import pages as speed_page
@@ -308,7 +309,7 @@ def pages() -> dict[str, str]:
     groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
     assert groups == set(TITLES), "every instruction stands under a heading"
     found = {"docs/errors.md": errors_page(), coverage.PAGE: coverage.page(), bugs_page.PAGE: bugs_page.page()}
-    return {**found, **language_pages(), **kernel_pages(), **speed_page()}
+    return {**found, litmus_page.PAGE: litmus_page.page(), **language_pages(), **kernel_pages(), **speed_page()}
 
 
 if __name__ == "__main__":
