@@ -25,6 +25,7 @@ _HOME = {
     "CacheWarning": "girih.runtime.cache",
     "Diagnostic": "girih.diagnostics",
     "Finding": "girih.diagnostics",
+    "MemoryAccess": "girih.diagnostics",
     "GirihError": "girih.diagnostics",
     "CompileError": "girih.diagnostics",
     "LaunchError": "girih.diagnostics",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         InternalError,
         KernelError,
         LaunchError,
+        MemoryAccess,
     )
     from girih.interpreter.machine.choices import Choices
     from girih.program import check, parse
@@ -68,6 +70,7 @@ __all__ = [
     "KernelError",
     "Launch",
     "LaunchError",
+    "MemoryAccess",
     "Program",
     "Source",
     "Span",

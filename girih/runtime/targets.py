@@ -192,8 +192,7 @@ TARGETS: Mapping[str, Target] = {
             "interpreter",
             (
                 TargetForm("interpreter", "NumPy, every access checked",
-                           "writing kernels: finds wrong accesses, reads of unwritten memory, missed barriers; "
-                           "not data races"),
+                           "writing kernels: finds wrong accesses, races, reads of unwritten memory, missed barriers"),
             ),
             _interpreter,
             (Setting("checks", "everything is checked", CHECKS[:1],
