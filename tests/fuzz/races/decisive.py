@@ -43,9 +43,9 @@ def synchronising(function: Function) -> Memories:
     return frozenset(releases & acquires)
 
 
-def deciding(function: Function) -> Memories:
-    """The memories that atomic accesses change and whose contents decide a branch, a loop or an index."""
-    flow = _Flow(function)
+def deciding(function: Function, *, by_all: bool = False) -> Memories:
+    """The memories that atomic accesses change, or any, and whose contents decide a branch, a loop or an index."""
+    flow = _Flow(function, by_all)
     flow.settle()
     return flow.deciding
 
@@ -82,10 +82,11 @@ def scopes(function: Function) -> frozenset[Scope]:
 
 
 class _Flow:
-    """Which memories, changed by atomic accesses, each value and the contents of each memory depend on."""
+    """Which memories, changed by atomic accesses or by all, each value and the contents of each memory depend on."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, by_all: bool) -> None:
         self.function = function
+        self.by_all = by_all
         self.origin = origins(function)
         self.values: dict[Value, Memories] = {}
         self.contents: dict[Value, Memories] = {}
@@ -124,14 +125,14 @@ class _Flow:
 
     def _flows(self, op: Op, control: Memories) -> None:
         through = self._of(op.operands) | control
-        atomic = isinstance(op, (*ATOMIC, AtomicAccess)) or getattr(op, "atomic", False)
+        counts = self.by_all or isinstance(op, (*ATOMIC, AtomicAccess)) or getattr(op, "atomic", False)
         for where, role in self._memories(op):
             if role.reads:
                 through |= self.contents.get(where, frozenset())
             if role.writes:
-                atomically = frozenset([where]) if atomic else frozenset[Value]()
-                self.contents[where] = self.contents.get(where, frozenset()) | through | atomically
-                through |= atomically
+                changed = frozenset([where]) if counts else frozenset[Value]()
+                self.contents[where] = self.contents.get(where, frozenset()) | through | changed
+                through |= changed
         for value in (*op.results, *op.bindings):
             self.values[value] = self.values.get(value, frozenset()) | through
         if op.regions:

@@ -51,6 +51,7 @@ from tests.fuzz.races.ordered import (
     acquired,
     continued,
     released,
+    synchronised,
 )
 from tests.fuzz.races.state import UNKNOWN, Agent, Element, Held, NotJudged, State, View, WorkGroup, number
 
@@ -159,14 +160,17 @@ class Machine:
         element = view.element(self.indices(agent, op.indices, state))
         kind = _KINDS.get(type(op), AccessKind.ATOMIC_UPDATE)
         self.access(state, agent, op, view, element, kind, op.scope)
-        relation, heads = _relation(view), state.heads.get(element, ())
+        heads = state.heads.get(element, ())
+        relations = synchronised(_relation(view), op.semantics)
         if op.semantics in ACQUIRES and kind is not AccessKind.ATOMIC_WRITE:
-            agent.known[relation] |= acquired(heads, agent.place, op.scope)
+            for relation in relations:
+                agent.known[relation] |= acquired(heads, agent.place, op.scope, relation)
         if kind is not AccessKind.ATOMIC_READ:
             heads = continued(heads, kind, agent.name)
             if op.semantics in RELEASES:
                 owner = agent.name if view.origin in self.owners else None
-                heads = released(heads, Head(owner, self._coarse(agent.place), op.scope), agent.known[relation])
+                known = [known if each in relations else 0 for each, known in enumerate(agent.known)]
+                heads = released(heads, Head(owner, self._coarse(agent.place), op.scope), (known[LOCAL], known[GLOBAL]))
             state.heads[element] = heads
         old = state.memory.get(element, UNKNOWN)
         if not isinstance(op, AtomicStore):

@@ -85,20 +85,27 @@ class Head(NamedTuple):
     scope: Scope
 
 
-Heads = tuple[tuple[Head, int], ...]
-"""The release sequences that the value of an element belongs to, each with what is ordered before its release."""
+Known = tuple[int, int]
+"""What is ordered before a release, in local and in global memory."""
+
+Heads = tuple[tuple[Head, Known], ...]
+"""The release sequences that the value of an element belongs to, each with what its release hands over."""
 
 RELEASES = (Semantics.RELEASE, Semantics.ACQUIRE_RELEASE, Semantics.SEQUENTIALLY_CONSISTENT)
 ACQUIRES = (Semantics.ACQUIRE, Semantics.ACQUIRE_RELEASE, Semantics.SEQUENTIALLY_CONSISTENT)
 
 
-def acquired(heads: Heads, place: Place, scope: Scope) -> int:
-    """What an acquire from `place` learns of the value that it reads."""
-    found = 0
-    for head, known in heads:
-        if covers(head.scope, head.place, place) and covers(scope, place, head.place):
-            found |= known
-    return found
+def synchronised(relation: int, semantics: Semantics) -> tuple[int, ...]:
+    """The memories that an atomic access to one of them may order."""
+    return (LOCAL, GLOBAL) if semantics is Semantics.SEQUENTIALLY_CONSISTENT else (relation,)
+
+
+def acquired(heads: Heads, place: Place, scope: Scope, relation: int) -> int:
+    """What an acquire from `place` learns of the value that it reads, in one memory."""
+    whole = (
+        known for head, known in heads if covers(head.scope, head.place, place) and covers(scope, place, head.place)
+    )
+    return union(known[relation] for known in whole)
 
 
 def continued(heads: Heads, kind: AccessKind, who: Hashable) -> Heads:
@@ -108,10 +115,11 @@ def continued(heads: Heads, kind: AccessKind, who: Hashable) -> Heads:
     return tuple((head, known) for head, known in heads if head.owner == who)
 
 
-def released(heads: Heads, head: Head, known: int) -> Heads:
+def released(heads: Heads, head: Head, known: Known) -> Heads:
     """The release sequences, with one more."""
     others = dict(heads)
-    others[head] = others.get(head, 0) | known
+    before = others.get(head, (0, 0))
+    others[head] = (before[LOCAL] | known[LOCAL], before[GLOBAL] | known[GLOBAL])
     return tuple(sorted(others.items(), key=repr))
 
 

@@ -75,7 +75,7 @@ def judge(function: Function, grid: tuple[int, int, int], arguments: Arrays, *, 
         if len(seen) > most:
             raise NotJudged(f"more than {most} states")
     races = frozenset(search.machine.races)
-    return Verdict(races, bool(races) and not ended, not search.decisive, len(seen))
+    return Verdict(races, bool(races) and not ended, search.fixed, len(seen))
 
 
 class _Search:
@@ -89,6 +89,7 @@ class _Search:
         self.machine = Machine(grid, size, shape, stored_atomically(function), scopes(function))
         self.origins = origins(function)
         self.decisive = synchronising(function) | deciding(function)
+        self.fixed = not synchronising(function) and not deciding(function, by_all=True)
         self.apart = apart(function)
         self.left = MOST_STEPS
 
