@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -75,17 +75,14 @@ class Accesses:
 
     places: tuple[Place, ...]
     numbers: dict[Key, Place]
+    observes: bool
+    """Whether what an atomic access reads is used, or something is acquired, so that it matters who comes first."""
 
     @property
     def synchronizes(self) -> bool:
         """Whether a release may be observed by an acquire."""
         semantics = {semantics_of(place.op) for place in self.places}
         return not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
-
-    @property
-    def acquires(self) -> bool:
-        """Whether some access acquires."""
-        return any(acquires(place.op) for place in self.places)
 
     @property
     def has_atomics(self) -> bool:
@@ -130,7 +127,13 @@ def accesses_of(function: Function) -> Accesses:
             if value in roots:
                 scope = _scope(op, operand, kind)
                 places.append(Place(len(places) + 1, op, operand, kind, roots[value], around, inside, scope))
-    return Accesses(tuple(places), {(p.op, p.operand, p.kind): p for p in places})
+    return Accesses(tuple(places), {(p.op, p.operand, p.kind): p for p in places}, _observes(function, places))
+
+
+def _observes(function: Function, places: Sequence[Place]) -> bool:
+    used = {value for op in function.walk() for value in op.operands}
+    reads = [place.op for place in places if place.scope is not None and place.op.spec.reads]
+    return any(acquires(op) or not used.isdisjoint(op.results) for op in reads)
 
 
 def _walk(function: Function) -> Iterator[tuple[Op, Op | None, Op | None]]:

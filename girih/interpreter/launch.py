@@ -118,11 +118,11 @@ def _execute(run: Execution, progress: Progress | None) -> Sequence[Finding]:
 
 
 def _in_other_orders(run: Execution, arguments: Sequence[object]) -> Sequence[Finding]:
-    """What is found in other orders of execution, on other copies of the arrays, where work-items wait for each other.
+    """What is found in other orders of execution, on other copies of the arrays, where atomic accesses observe.
 
-    What an acquire observes, and what is done then, may differ from order to order (`docs/design/races.md`).
+    What they observe, and what is done then, may differ from order to order (`docs/design/races.md`).
     """
-    if not (run.races and accesses_of(run.function).acquires):
+    if not (run.races and accesses_of(run.function).observes):
         return ()
     for choices in other_orders():
         bound = bind(specifications(run.function), arguments)

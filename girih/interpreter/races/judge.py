@@ -54,6 +54,10 @@ class Judge:
             ordered[rest] = self.clocks.knows(memory, now[rest], old[rest])
         return ordered
 
+    def is_open(self, memory: int, now: Stamps, old: Stamps) -> Mask:
+        """Whether somebody in the work-groups of accesses that are made now may still race with earlier ones."""
+        return ~self._is_ordered(memory, now, old)
+
     def _is_ordered(self, memory: int, now: Stamps, old: Stamps) -> Mask:
         """Whether a barrier of their work-group, or a collective instruction, lies between the accesses."""
         layout = self.layout

@@ -135,14 +135,14 @@ class Races:
         owner = data if data.base is None else data.base
         shadow = self._shadows.get(id(owner))
         if shadow is None:
-            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, private=self.alone)
+            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, self.layout, private=self.alone)
             self._owners.append(owner)
         view.memory.shadow = shadow
 
     def follow_local(self, view: ElementView, root: Value, shape: Ints, strides: Ints, begin: int, period: int) -> None:
         """Follow local memory: an array of each work-group in `period` bytes, from byte `begin` on."""
         self.names.enter_local(root, view, shape, strides, begin, period)
-        view.memory.shadow = shadow = Shadow(view, LOCAL, private=True)
+        view.memory.shadow = shadow = Shadow(view, LOCAL, self.layout, private=True)
         self._local_shadows.add(shadow)
 
     def shadow_of(self, memory: Memory) -> Shadow | None:
@@ -214,6 +214,7 @@ class Races:
             if self.table.has_atomics:
                 # Atomic writes may stand there.
                 self._compare_seen(event, shadow, granules, stamps)
+        self._keep(event, shadow, granules, stamps)
         self._see(shadow, granules, stamps, tick, stale=stale)
 
     def _write(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
@@ -223,6 +224,7 @@ class Races:
         if not stale and not harmless:
             self._compare(event, shadow, granules, stamps, before)
             self._compare_seen(event, shadow, granules, stamps)
+        self._keep(event, shadow, granules, stamps)
         shadow.write(granules, stamps, self.order.tick)
         if before is not None and not self.layout.other_item(before, stamps).any():
             # Each granule was last written by the same item: no two items meet in one.
@@ -246,14 +248,43 @@ class Races:
 
     def _only_atomics(self, event: Event, shadow: Shadow) -> bool:
         """Whether an access and all open ones before it are atomic, with scopes that cover whoever comes here."""
+        shadow.last[int(self.table.reach[event.place.number])] = self.order.tick
+        return not any(shadow.last[PLAIN + 1 : self._widest(shadow)]) and shadow.last[PLAIN] < self._since(shadow)
+
+    def _widest(self, shadow: Shadow) -> int:
+        """The reach of an atomic access that covers whoever comes to a memory."""
+        return WORK_GROUP if shadow.private else DEVICE
+
+    def _since(self, shadow: Shadow) -> int:
+        """The earliest tick at which an access to a memory may still be open."""
+        return self.order.oldest(shadow.memory) if shadow.private else 1
+
+    def _keep(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+        """Keep what stands for granules, and what comes, where it is not all atomic to the same degree.
+
+        An access that is atomic then races with fewer others than one that is not: two of them do not stand for all.
+        """
+        if not self.table.has_atomics:
+            return
+        since = self._since(shadow)
+        degrees = [reach for reach, tick in enumerate(shadow.last) if tick >= since]
+        if len(degrees) < 2 or degrees[0] >= self._widest(shadow):
+            return
         reach = int(self.table.reach[event.place.number])
-        if reach == PLAIN:
-            shadow.last_plain = self.order.tick
-            return False
-        shadow.narrowest = min(shadow.narrowest, reach)
-        if shadow.narrowest < (WORK_GROUP if shadow.private else DEVICE):
-            return False
-        return shadow.last_plain < (self.order.oldest(shadow.memory) if shadow.private else 1)
+        mixed = np.array([granule in shadow.more for granule in granules.tolist()])
+        found: list[tuple[Stamps, NDArray[np.bool_]]] = [(stamps, np.full(len(stamps), True))]
+        for old in (shadow.written(granules), *shadow.seen(granules)):
+            if old is not None:
+                is_open = (old != 0) & self.judge.is_open(shadow.memory, stamps, old)
+                mixed |= is_open & (self.table.reach[self.layout.places(old)] != reach)
+                found.append((old, is_open))
+        for kept, is_open in found:
+            weak = self.table.reach[self.layout.places(kept)] < self._widest(shadow)
+            where = mixed & is_open & weak
+            self._keep_all(shadow, granules[where], kept[where])
+
+    def _keep_all(self, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
+        shadow.keep(granules, stamps, self.layout.with_ticks(stamps, np.zeros(len(stamps), np.int64)))
 
     def _see(self, shadow: Shadow, granules: Array, stamps: Stamps, tick: int, *, stale: bool) -> None:
         first = None if stale else shadow.first_seen(granules)
@@ -275,17 +306,15 @@ class Races:
             free[open_] = ordered
             if self.clocks is not None:
                 # That one of two is ordered before does not say that a third is.
-                shadow.keep_second(granules[~free])
+                self._keep_all(shadow, *shadow.second(granules[~free]))
         shadow.see(granules, stamps, tick, free)
 
     def _compare_seen(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         """Compare accesses with those beside the last write."""
-        if not shadow.last_seen:
-            return
-        for seen in shadow.seen(granules):
+        for seen in shadow.seen(granules) if shadow.last_seen else ():
             self._compare(event, shadow, granules, stamps, seen)
         if shadow.more:
-            kept = [shadow.more.get(granule, []) for granule in granules.tolist()]
+            kept = [list(shadow.more.get(granule, {}).values()) for granule in granules.tolist()]
             for k in range(max(map(len, kept))):
                 column = [stamps_[k] if k < len(stamps_) else 0 for stamps_ in kept]
                 self._compare(event, shadow, granules, stamps, np.array(column, np.uint64))
@@ -378,7 +407,7 @@ class Races:
         shadows = [*self._shadows.values(), *self._local_shadows]
         oldest = min(order.oldest(GLOBAL), order.oldest(LOCAL))
         for shadow in shadows:
-            for stamps in shadow.all():
+            for stamps in (*shadow.all(), shadow.kept()):
                 ticks = layout.ticks(stamps[np.flatnonzero(stamps)])
                 open_ticks.update(np.unique(ticks[ticks >= oldest]).tolist())
         # Should they be too many still, the earliest count as ordered.
@@ -390,9 +419,9 @@ class Races:
 
         for shadow in shadows:
             shadow.change(change)
-            latest = np.array([shadow.last_written, shadow.last_seen, shadow.last_plain])
+            latest = np.array([shadow.last_written, shadow.last_seen, *shadow.last])
             latest = np.where(latest == 0, 0, 1 + np.searchsorted(known, latest))
-            shadow.last_written, shadow.last_seen, shadow.last_plain = latest.tolist()
+            shadow.last_written, shadow.last_seen, *shadow.last = latest.tolist()
         order.since = 1 + np.searchsorted(known, order.since)
         order.copies_since = 1 + np.searchsorted(known, order.copies_since)
         order.tick = len(known) + 1

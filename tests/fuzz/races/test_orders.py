@@ -1,10 +1,15 @@
-"""What the brute force says of small programs, one for each sentence of docs/design/races.md."""
+"""What brute force and interpreter say of small programs, one for each sentence of docs/design/races.md."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from girih.diagnostics import errors
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.diagnostics import KernelError, errors
+from girih.interpreter.launch import launch
+from girih.ir.core import Function
 from girih.program import analyze
 from girih.source import Source
 from tests.cases import every_case
@@ -45,6 +50,10 @@ ITEMS = """
 WRITER = "if %is0 { store %one, %A[0] atomic_store.device.release %one, %F[%0] }"
 IF_ONE = "%b = equal %v, %one : bool if %b { %x = load %A[0] : i32 }"
 READER = "if %is3 { %v = atomic_load.device.acquire %F[%0] : i32 " + IF_ONE + " }"
+OTHER_MEMORY = (
+    "if %is0 { store %one, %A[0] atomic_store.work_group.release %one, %S[%0] } "
+    "if %is3 { %v = atomic_load.work_group.acquire %S[%0] : i32 " + IF_ONE + " }"
+)
 LAST = """
         store %one, %A[%w]
         %old = atomic_add.work_group.ORDER %one, %F[%0] : i32
@@ -68,6 +77,9 @@ FREE = {
     "a release sequence through a store by the same": "if %is0 { store %one, %A[0] "
     "atomic_store.device.release %one, %F[%0] atomic_store.device.relaxed %two, %F[%0] }"
     + READER.replace("%one", "%two"),
+    "a flag in local memory, sequentially consistent": OTHER_MEMORY.replace(
+        "work_group.release", "work_group.sequentially_consistent"
+    ).replace("work_group.acquire", "work_group.sequentially_consistent"),
     "one acquires for all behind a barrier": WRITER
     + "if %is3 { %v = atomic_load.device.acquire %F[%0] : i32 store %v, %S[0] }"
     + "barrier.global.local %v = load %S[0] : i32 "
@@ -97,8 +109,10 @@ RACES = {
     "a release sequence ends with a store by another": WRITER
     + "if %is1 { atomic_store.device.relaxed %two, %F[%0] }"
     + READER.replace("%one", "%two"),
-    "a flag in local memory": "if %is0 { store %one, %A[0] atomic_store.work_group.release %one, %S[%0] } "
-    "if %is3 { %v = atomic_load.work_group.acquire %S[%0] : i32 " + IF_ONE + " }",
+    "a flag in local memory": OTHER_MEMORY,
+    "a flag in local memory, sequentially consistent on one side": OTHER_MEMORY.replace(
+        "work_group.release", "work_group.sequentially_consistent"
+    ),
     "one acquires for all without a fence": FREE["one acquires for all behind a barrier"].replace(
         ".global.local", ".local"
     ),
@@ -110,6 +124,31 @@ RACES = {
     "%n = cooperative_matrix_load %B[%z, %z] : coopmatrix<i32x2x2,matrix_a>",
 }
 """Programs of work-items with a race."""
+
+LOADS = "%x = load %A[0] : i32"
+ATOMICALLY = "%x = atomic_load.device %A[%0] : i32"
+MIXED = {
+    "two atomic ones before": ("is0 ATOMICALLY", "is1 ATOMICALLY", "is2 LOADS"),
+    "one before, one behind": ("is0 ATOMICALLY", "is1 LOADS", "is2 ATOMICALLY"),
+    "two behind": ("is0 LOADS", "is1 ATOMICALLY", "is2 ATOMICALLY"),
+    "its own behind": ("is0 LOADS", "is0 ATOMICALLY"),
+    "its own behind, and another": ("is0 LOADS", "is0 ATOMICALLY", "is1 ATOMICALLY"),
+    "its own store behind": ("is0 store %one, %A[0]", "is0 atomic_store.device %one, %A[%0]"),
+    "another load of whoever stores": ("is0 ATOMICALLY", "is1 LOADS", "is3 LOADS"),
+    "a narrow scope between wide ones": (
+        "is0 ATOMICALLY",
+        "is1 %x = atomic_load.subgroup %A[%0] : i32",
+        "is2 ATOMICALLY",
+    ),
+    "a narrow scope before its own wide one": (
+        "is0 atomic_store.subgroup %one, %A[%0]",
+        "is0 atomic_store.device %one, %A[%0]",
+    ),
+}
+"""Accesses of which one races with an atomic store by the last work-item: the condition, and the instruction."""
+for name, lines in MIXED.items():
+    steps = [f"if %{line.replace(' ', ' { ', 1)} }}" for line in (*lines, "is3 atomic_store.device %one, %A[%0]")]
+    RACES[name] = " ".join(steps).replace("ATOMICALLY", ATOMICALLY).replace("LOADS", LOADS)
 
 COLLECTIVE = {
     "two points": (True, "foreach (%i) = (%0), (%2) { store %one, %A[0] }"),
@@ -128,12 +167,31 @@ WORK_GROUPS = {
 }
 
 
-def verdict(text: str, groups: int = 1) -> Verdict:
-    """What the brute force says of a program."""
+def function_of(text: str) -> Function:
+    """The kernel of a program, with its blocks on lines of their own."""
     module, problems = analyze(Source(text.replace(" } ", "\n}\n")), None, LIMITS)
     assert errors(problems) == [], problems[0].render()
-    arrays = {"A": np.zeros(8, np.int32), "F": np.zeros(2, np.int32), "B": np.zeros((4, 4), np.int32)}
-    return judge(module.functions[0], (groups, 1, 1), arrays)
+    return module.functions[0]
+
+
+def arrays() -> dict[str, NDArray[Any]]:
+    return {"A": np.zeros(8, np.int32), "F": np.zeros(2, np.int32), "B": np.zeros((4, 4), np.int32, order="F")}
+
+
+def verdict(text: str, groups: int = 1) -> Verdict:
+    """What the brute force says of a program."""
+    return judge(function_of(text), (groups, 1, 1), arrays())
+
+
+def both_say(text: str, groups: int = 1) -> tuple[bool, bool]:
+    """Whether the brute force finds a race, and whether the interpreter does."""
+    function = function_of(text)
+    codes = set()
+    try:
+        launch(function, (groups, 1, 1), list(arrays().values()), limits=LIMITS)
+    except KernelError as error:
+        codes = {finding.code for finding in error.findings}
+    return bool(verdict(text, groups).races), "run.race" in codes
 
 
 def test_work_items() -> None:
@@ -141,7 +199,7 @@ def test_work_items() -> None:
         for races, programs in ((False, FREE), (True, RACES)):
             for name, body in programs.items():
                 with case(name):
-                    assert bool(verdict(HEAD + ITEMS + body + "\n}\n}\n").races) == races
+                    assert both_say(HEAD + ITEMS + body + "\n}\n}\n") == (races, races)
 
 
 def test_the_work_group() -> None:
@@ -149,7 +207,7 @@ def test_the_work_group() -> None:
         for groups, programs in ((1, COLLECTIVE), (2, WORK_GROUPS)):
             for name, (races, body) in programs.items():
                 with case(name):
-                    assert bool(verdict(HEAD + body + "\n}\n", groups).races) == races
+                    assert both_say(HEAD + body + "\n}\n", groups) == (races, races)
 
 
 def test_a_race_that_only_some_orders_show() -> None:
