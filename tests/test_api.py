@@ -167,7 +167,7 @@ def test_arguments_that_do_not_meet_their_parameters(
 def test_a_launch_runs_as_often_as_it_is_asked_to(target: str) -> None:
     kernel = girih.loads(TEXT, target=target)["axpby"]
     alpha, a, _, b = arguments()
-    launch = kernel[2].bind(alpha, beta=0.0, A=a, B=b)
+    launch = kernel[1].bind(alpha, beta=0.0, A=a, B=b)
     assert b.tolist() == [1, 1, 1, 1]
     for factor in (1, 10):
         a[:] = factor * np.arange(4)
@@ -200,7 +200,7 @@ def test_arrays_are_looked_at_when_a_launch_runs(target: str) -> None:
 def test_a_launch_keeps_the_options_of_its_kernel() -> None:
     alpha, a, beta, b = arguments()
     seen: list[tuple[int, int]] = []
-    kernel = axpby().options(progress=lambda done, all: seen.append((done, all)))
+    kernel = axpby().options(progress=lambda done, all: seen.append((done, all)), races=False)
     kernel[3].bind(alpha, a, beta, b).run()
     assert seen[-1] == (3, 3)
 
@@ -248,8 +248,8 @@ def test_options_stay_with_the_kernel_that_has_them() -> None:
         ({"max_steps": 0}, ValueError, "max_steps is at least 1; got 0"),
         ({"progress": 5}, TypeError, "progress is called with two integers; got 5"),
         ({"chioces": 5}, TypeError, r"there is no option 'chioces' of a launch \(did you mean 'choices'\?\); "
-                                    "interpreter has choices, max_steps, and progress"),
-        ({"fast": None}, TypeError, "there is no option 'fast' of a launch; interpreter has choices, max_steps, and"),
+                                    "interpreter has choices, max_steps, races, and progress"),
+        ({"fast": None}, TypeError, "there is no option 'fast' of a launch; interpreter has choices, max_steps, races,"),
     ],
 )  # fmt: skip
 def test_options_that_are_wrong(options: dict[str, Any], error: type[Exception], message: str) -> None:
