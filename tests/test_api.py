@@ -249,7 +249,7 @@ def test_options_stay_with_the_kernel_that_has_them() -> None:
         ({"progress": 5}, TypeError, "progress is called with two integers; got 5"),
         ({"chioces": 5}, TypeError, r"there is no option 'chioces' of a launch \(did you mean 'choices'\?\); "
                                     "interpreter has choices, max_steps, races, and progress"),
-        ({"fast": None}, TypeError, "there is no option 'fast' of a launch; interpreter has choices, max_steps, races,"),
+        ({"fast": None}, TypeError, "there is no option 'fast' of a launch; interpreter has choices, max_steps, races"),
     ],
 )  # fmt: skip
 def test_options_that_are_wrong(options: dict[str, Any], error: type[Exception], message: str) -> None:
