@@ -464,7 +464,7 @@ def _rows_of_all(spec: Spec) -> list[Row]:
     They are known to an analysis of the whole function, which reports them.
     """
     rows: list[Row] = []
-    executes = "work-group" if spec.by_work_group else "subgroup, or work-group, that executes it"
+    executes = "work-group" if spec.by_work_group else "subgroup, or work-group, that executes it together"
     if spec.by_work_group or spec.tangled:
         holds = Holds("no condition or bound around it differs between them", _known_to_an_analysis)
         says = f"all work-items of the {executes} come to it"

@@ -343,7 +343,9 @@ class Print(Op):
     """
 
     text: str = text("what the line says before the values")
-    values: tuple[Value, ...] = operands(CARRIED, "what it shows; of matrices, type and some components")
+    values: tuple[Value, ...] = operands(
+        CARRIED, "what it shows; of matrices, type and some components, and beside these what all agree on", shared=True
+    )
 
 
 def _matrices(s: Subject) -> list[CoopMatrix]:
