@@ -242,6 +242,7 @@ class Races:
         # by another item is enough, and better to know than who has read.
         if before is not None:
             replaced = self.layout.other_item(before, stamps) & (before != 0)
+            replaced &= self.judge.is_open(shadow.memory, stamps, before)
             shadow.park(granules[replaced], before[replaced], self.order.tick)
         if some_lost:
             shadow.park(granules[lost], stamps[lost], self.order.tick)
@@ -275,7 +276,9 @@ class Races:
         found: list[tuple[Stamps, NDArray[np.bool_]]] = [(stamps, np.full(len(stamps), True))]
         for old in (shadow.written(granules), *shadow.seen(granules)):
             if old is not None:
-                is_open = (old != 0) & self.judge.is_open(shadow.memory, stamps, old)
+                is_open = old != 0
+                if shadow.private:  # Nobody in another work-group comes here.
+                    is_open &= self.judge.is_open(shadow.memory, stamps, old)
                 mixed |= is_open & (self.table.reach[self.layout.places(old)] != reach)
                 found.append((old, is_open))
         for kept, is_open in found:
