@@ -39,8 +39,7 @@ def follow_argument(races: Races, root: core.Value, value: object) -> None:
         case GroupValue():
             members = [
                 (int(value.offsets[m]), _ints([c[m] for c in value.shapes]), _ints([c[m] for c in value.strides]))
-                for m in range(value.size)
-                if not value.nulls[m]
+                for m in np.flatnonzero(~value.nulls).tolist()
             ]
             races.names.enter(root, value.elements, members)
             races.follow(value.elements)
