@@ -189,13 +189,21 @@ def run(text: str, grid: tuple[int, int, int], *arguments: Any, name: str | None
 
 
 def compare(
-    text: str, grid: tuple[int, int, int], *arguments: Any, name: str | None = None, tolerance: float = 0.0
+    text: str,
+    grid: tuple[int, int, int],
+    *arguments: Any,
+    name: str | None = None,
+    tolerance: float = 0.0,
+    races: bool = True,
 ) -> None:
-    """Run the interpreter on copies and the CPU on the arrays, and hold them against each other."""
+    """Run the interpreter on copies and the CPU on the arrays, and hold them against each other.
+
+    Without `races`, a kernel may race where the CPU keeps to the order of the text, which is what such a test is about.
+    """
     program = girih.loads(text, target="interpreter")
     kernel = program[name or next(iter(program))]
     copies = [copy_of(a) for a in arguments]
-    kernel[grid](*copies)
+    kernel[grid].options(races=races)(*copies)
     Compiled(kernel.ir)(grid, *arguments)
     for mine, wanted in zip(arguments, copies, strict=True):
         same(mine, wanted, tolerance)

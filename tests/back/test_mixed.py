@@ -168,7 +168,10 @@ KERNELS: dict[str, tuple[str, str, Arguments]] = {
         {ITEM}
         %x = load %A[%item, %g] : i32
         %s = subgroup_reduce_add %x : i32
-        store %s, %t[%subgroup]
+        %first = equal %lane, %c0 : bool
+        if %first {{
+          store %s, %t[%subgroup]
+        }}
         barrier.local
         %count32 = num_subgroups.x : i32
         %count = cast %count32 : index
@@ -250,7 +253,12 @@ KERNELS: dict[str, tuple[str, str, Arguments]] = {
       store %sum, %v[0, 0]
       foreach_tile (%p,%q)=(%c0,%c0),(%m,%n) as (%rows,%columns) <= (8,2) {
         %r = cast %rows : i32
-        store %r, %v[%p, %q]
+        %lane = subgroup_local_id : i32
+        %none = constant 0 : i32
+        %first = equal %lane, %none : bool
+        if %first {
+          store %r, %v[%p, %q]
+        }
       }
       %z = load %v[16, 4] : i32
       %old = atomic_add %z, %B[%g] : i32

@@ -334,6 +334,7 @@ def test_a_row_of_a_function_that_writes() -> None:
                 store %t, %B[%row,%column]
                 yield (%t)
               }}
+              barrier.global
               cooperative_matrix_store %p, %A[%z,%z]"""
             text = kernel(f"{memref('A', 'f32')}, {memref('B', 'f32')}", body)
             text = text.replace("work_group_size=[8, 1]", f"work_group_size={size}")

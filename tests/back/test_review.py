@@ -118,13 +118,16 @@ def test_a_factor_of_single_work_items(subgroups: int, added: int) -> None:
         np.testing.assert_array_equal(results[0][1], results[1][1])
 
 
+ITEM = "%i = constant 2 : index\n%x = load %v[%i] : f32\natomic_store %x, %B[%i]"
+
+
 @pytest.mark.parametrize("use", ["collective", "parallel", "barrier", "foreach"])
 @pytest.mark.parametrize("subgroups", [1, 2])
 def test_a_view_of_single_work_items(subgroups: int, use: str) -> None:
     used = {
         "collective": "axpby %unit, %v, %unit, %B",
-        "parallel": "parallel {\n%i = constant 2 : index\n%x = load %v[%i] : f32\nstore %x, %B[%i]\n}",
-        "barrier": "parallel {\nbarrier.global\n%i = constant 2 : index\n%x = load %v[%i] : f32\nstore %x, %B[%i]\n}",
+        "parallel": f"parallel {{\n{ITEM}\n}}",
+        "barrier": f"parallel {{\nbarrier.global\n{ITEM}\n}}",
         "foreach": "foreach (%i) = (%zero), (%eight) {\n%x = load %v[%i] : f32\nstore %x, %B[%i]\n}",
     }[use]
     text = f"""
