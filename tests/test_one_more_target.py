@@ -116,8 +116,10 @@ SIZES = """func @f(%A: memref<i32x2>) {
         %size = subgroup_size : i32
         %count = num_subgroups.x : i32
         %items = mul %size, %count : i32
-        store %size, %A[0]
-        store %items, %A[1]
+        %zero = constant 0 : index
+        %one = constant 1 : index
+        atomic_store %size, %A[%zero]
+        atomic_store %items, %A[%one]
     }
 }
 """
@@ -158,7 +160,7 @@ def test_its_options_are_its_own() -> None:
         kernel.options(max_steps=10)
     plain = girih.loads("func @g() {\n}\n", target="interpreter")["g"]
     with pytest.raises(TypeError, match="the target 'interpreter' has no option ink of a launch, its options are "
-                                        "choices, max_steps, and progress; paper has it"):  # fmt: skip
+                                        "choices, max_steps, races, and progress; paper has it"):  # fmt: skip
         plain.options(ink=1)
     with pytest.raises(girih.LaunchError, match=r"kernel\.options\(ink=\.\.\.\)"):
         kernel(5, ink=1)

@@ -13,6 +13,7 @@ TEXT = """
 func @mirror(%A: tensor_map<f32,2,tiled>, %B: tensor_map<f32,2,tiled>) {
     %t = alloca {alignment=256} : memref<f32x8x4,local>
     tensor_copy_load %A[0, 2], %t
+    barrier.local
     tensor_copy_store %t, %B[8, 0]
 }
 func @column(%A: tensor_map<i32,3,im2col>, %x: memref<i32x4x2>) {

@@ -19,17 +19,18 @@ from girih.recursion import NESTING_LIMIT
 
 TEXT = """func @count(%A: memref<f32x?x8>, %G: group<memref<f32x?>x?>, %n: i32, %seen: memref<i64x3>)
     attributes {grid=[ceil(size(%A, 0), 32), (%n - 1) * 2, max(size(%G), floor(size(%A, 1), 4))]} {
-    parallel {
-        %x = num_groups.x : index
-        %y = num_groups.y : index
-        %z = num_groups.z : index
-        %a = cast %x : i64
-        %b = cast %y : i64
-        %c = cast %z : i64
-        store %a, %seen[0]
-        store %b, %seen[1]
-        store %c, %seen[2]
-    }
+    %x = num_groups.x : index
+    %y = num_groups.y : index
+    %z = num_groups.z : index
+    %a = cast %x : i64
+    %b = cast %y : i64
+    %c = cast %z : i64
+    %zero = constant 0 : index
+    %one = constant 1 : index
+    %two = constant 2 : index
+    atomic_store.device.relaxed %a, %seen[%zero]
+    atomic_store.device.relaxed %b, %seen[%one]
+    atomic_store.device.relaxed %c, %seen[%two]
 }
 func @plain(%A: memref<f32x?>) {
 }

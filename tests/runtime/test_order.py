@@ -29,24 +29,18 @@ TEXT = """func @copy(%A: memref<f32x?x?x?>, %B: memref<f32x?x?x?>) attributes {g
 func @add_one(%G: group<memref<f32x?x?>x?>, %i: index, %j: index) attributes {grid=[size(%G)]} {
     %g = group_id.x : index
     %A = load %G[%g] : memref<f32x?x?>
-    parallel {
-        %one = constant 1.0 : f32
-        %a = load %A[%i,%j] : f32
-        %b = add %a, %one : f32
-        store %b, %A[%i,%j]
-    }
+    %one = constant 1.0 : f32
+    %a = load %A[%i,%j] : f32
+    %b = add %a, %one : f32
+    store %b, %A[%i,%j]
 }
 func @element(%A: memref<f32x?x?>, %i: index, %j: index) {
-    parallel {
-        %one = constant 1.0 : f32
-        store %one, %A[%i,%j]
-    }
+    %one = constant 1.0 : f32
+    store %one, %A[%i,%j]
 }
 func @point(%s: memref<f32>) {
-    parallel {
-        %one = constant 1.0 : f32
-        store %one, %s[]
-    }
+    %one = constant 1.0 : f32
+    store %one, %s[]
 }
 func @fortran(%A: memref<f32x?x?>) attributes {order="F"} {
 }
