@@ -16,7 +16,7 @@ from girih.diagnostics import Diagnostic, Finding, GirihError, InternalError, Ke
 from girih.facts.elements import in_the_array
 from girih.facts.remarks import untouched
 from girih.interpreter.machine import numbers
-from girih.interpreter.machine.choices import Choices, other_orders
+from girih.interpreter.machine.choices import Choices, InTurn, other_orders
 from girih.interpreter.machine.machine import LaunchGeometry
 from girih.interpreter.machine.values import (
     Array,
@@ -28,6 +28,7 @@ from girih.interpreter.machine.values import (
     memref_value,
 )
 from girih.interpreter.memory import in_bytes, memory_left, shadow_bytes
+from girih.interpreter.races.handovers import Item, in_turn
 from girih.interpreter.run import DEFAULT_STEPS, Execution, Progress, execute
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
@@ -35,6 +36,9 @@ from girih.ir.types import GroupType, MemRef
 from girih.recursion import recursion_room
 
 __all__ = ["Progress", "launch"]
+
+_FOLLOWED = 4
+"""How many times a launch is run again in an order in which nobody waits."""
 
 
 def launch(
@@ -124,13 +128,33 @@ def _in_other_orders(run: Execution, arguments: Sequence[object]) -> Sequence[Fi
     """
     if not (run.races and accesses_of(run.function).observes):
         return ()
+    known = set(run.hand_overs)
     for choices in other_orders():
-        bound = bind(specifications(run.function), arguments)
-        values, _ = _values(run.function, bound)
-        again = Execution(run.function, run.geometry, values, choices, run.max_steps)
-        if findings := _execute(again, None):
+        findings, more = _once_more(run, arguments, choices)
+        known |= more
+        if findings:
             return findings
+    # What is handed over shows who could have gone first; then more may be handed over.
+    for _ in range(_FOLLOWED):
+        if not known:
+            break
+        findings, more = _once_more(run, arguments, InTurn(in_turn(frozenset(known))))
+        if findings:
+            return findings
+        if more <= known:
+            break
+        known |= more
     return ()
+
+
+def _once_more(
+    run: Execution, arguments: Sequence[object], choices: Choices
+) -> tuple[Sequence[Finding], set[tuple[Item, Item]]]:
+    """What is found in another run on other copies of the arrays, and who may have waited for whom."""
+    bound = bind(specifications(run.function), arguments)
+    values, _ = _values(run.function, bound)
+    again = Execution(run.function, run.geometry, values, choices, run.max_steps)
+    return _execute(again, None), again.hand_overs
 
 
 def _refuse_shadows(run: Execution) -> None:

@@ -30,6 +30,7 @@ from girih.interpreter.machine.findings import Findings
 from girih.interpreter.machine.following import follow_argument
 from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, MemRefValue
+from girih.interpreter.races.handovers import Item
 from girih.interpreter.races.races import Races
 from girih.interpreter.races.stamps import TICK_BITS
 from girih.ir import core
@@ -61,6 +62,8 @@ class Execution:
     max_steps: int
     races: bool = True
     """Whether races are looked for."""
+    hand_overs: set[tuple[Item, Item]] = field(default_factory=set)
+    """Who may have waited for whom, filled by the search for races: work-groups and work-items by their numbers."""
     lines: PrintedLines = field(default_factory=lambda: PrintedLines(MOST_LINES))
     """What the kernel prints."""
 
@@ -98,6 +101,8 @@ def _execute(run: Execution, findings: Findings, progress: Progress | None) -> N
             done += len(groups)
             if progress is not None:
                 progress(done, total)
+    if races is not None:
+        run.hand_overs.update(races.hand_overs.pairs())
 
 
 def _races(run: Execution, findings: Findings) -> Races | None:

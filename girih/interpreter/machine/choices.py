@@ -133,6 +133,31 @@ class GoingAhead(Choices):
         return parts(self.order(subgroups * lanes), subgroups, lanes)
 
 
+class InTurn(GoingAhead):
+    """The choices of a run in which some work-items, by work-group and number, have their turns in a given order."""
+
+    def __init__(self, items: Sequence[tuple[int, int]]) -> None:
+        super().__init__()
+        self._groups = list(dict.fromkeys(group for group, _ in items))
+        self._items = list(dict.fromkeys(item for _, item in items))
+
+    def order(self, count: int) -> Indices:
+        """An order of `count` work-groups, as their numbers."""
+        return _first(self._groups, count)
+
+    def turns(self, subgroups: int, lanes: int) -> list[NDArray[np.bool_]]:
+        """The work-items that execute what they can before the next ones begin, as masks."""
+        return parts(_first(self._items, subgroups * lanes), subgroups, lanes)
+
+
+def _first(numbers: Sequence[int], count: int) -> Indices:
+    """The numbers from 0 to before `count`, these first."""
+    chosen = np.array([number for number in numbers if number < count], np.int64)
+    others = np.ones(count, np.bool_)
+    others[chosen] = False
+    return np.concatenate([chosen, np.flatnonzero(others)])
+
+
 def other_orders() -> Iterator[Choices]:
     """The choices of further runs of a launch whose work-items wait for each other."""
     yield GoingAhead()

@@ -81,6 +81,11 @@ class ItemNumbers:
         lane = item % self.width(place.around)
         return lane if lane < self.lanes else None
 
+    def number_of(self, item: int, place: Place) -> int:
+        """The number of the work-item of `parallel` that an item is, or one that belongs to the same subgroup."""
+        unit, lane = divmod(item, self.width(place.around))
+        return min(unit, self.subgroups - 1) * self.lanes + min(lane, self.lanes - 1)
+
     def component_of(self, item: int, place: Place) -> tuple[int, int] | None:
         """The row and column of the component that an item holds; None for one that holds none."""
         type = place.matrix
@@ -94,6 +99,6 @@ class ItemNumbers:
 
         Points do not: any two may go to different subgroups.
         """
-        width = self.width(place.around)
+        width = 1 if isinstance(place.around, Foreach) else self.width(place.around)
         same: NDArray[np.bool_] = a // width == b // width
-        return same & (a // width < self.subgroups) if not isinstance(place.around, Foreach) else a == b
+        return same

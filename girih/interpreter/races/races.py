@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
@@ -26,6 +26,7 @@ from girih.arguments.memory import Array, ElementView, Memory
 from girih.diagnostics import Finding
 from girih.interpreter.races.actors import ItemNumbers
 from girih.interpreter.races.clocks import Clocks
+from girih.interpreter.races.handovers import HandOvers
 from girih.interpreter.races.judge import Judge
 from girih.interpreter.races.order import GLOBAL, LOCAL, Order
 from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, ArrayNames, PlaceTable
@@ -99,6 +100,7 @@ class Races:
         self.crew: Crew | None = None
         """Who executes the current region; None in a collective one."""
         self.points = Points(dealt=dealt)
+        self.hand_overs = HandOvers()
         self.reporter = Reporter(self.layout, self.items, self.table, self.names, self.points, grid, add)
         self._copies = 0
         self._shadows: dict[int, Shadow] = {}
@@ -356,21 +358,41 @@ class Races:
 
     def synchronise(self, event: Event, order: NDArray[np.int64] | None) -> None:
         """Acquire and release what atomic accesses do, one after the other in an order, by default the given one."""
-        clocks, op, shadow = self.clocks, event.place.op, self.shadow_of(event.view.memory)
-        if clocks is None or shadow is None or not event.flat.size:
+        shadow = self.shadow_of(event.view.memory)
+        looks = self.accesses.observes and not self.hand_overs.full
+        if shadow is None or not event.flat.size or not (looks or self.clocks is not None):
             return
-        layout, memory, tick = self.layout, shadow.memory, self.order.tick
-        when = layout.when(tick, event.place.number)
         granules = shadow.granules(event.view, event.flat)
         firsts = granules if granules.ndim == 1 else granules[:, 0]
-        groups, items = layout.groups(event.who), layout.item(event.who)
-        memories = {GLOBAL, LOCAL} if is_sequentially_consistent(op) else {memory}
+        groups, items = self.layout.groups(event.who), self.layout.item(event.who)
+        if looks:
+            reads, writes = event.place.kind != "write", event.place.writes
+            for group, item, granule in zip(groups.tolist(), items.tolist(), firsts.tolist(), strict=True):
+                work_item = group, self.items.number_of(item, event.place)
+                self.hand_overs.enter((id(shadow), granule), work_item, reads=reads, writes=writes)
+        if self.clocks is not None:
+            turns = range(len(firsts)) if order is None else order.tolist()
+            self._hand_over(self.clocks, event, shadow, firsts, (groups, items), turns)
+
+    def _hand_over(
+        self,
+        clocks: Clocks,
+        event: Event,
+        shadow: Shadow,
+        granules: Array,
+        who: tuple[Array, Array],
+        turns: Iterable[int],
+    ) -> None:
+        """Acquire and release what atomic accesses to granules do, by items of work-groups, in turn."""
+        op, tick, (groups, items) = event.place.op, self.order.tick, who
+        when = self.layout.when(tick, event.place.number)
+        memories = {GLOBAL, LOCAL} if is_sequentially_consistent(op) else {shadow.memory}
         latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in memories}
         since = {each: np.broadcast_to(ticks, groups.shape) for each, ticks in latest.items()}
-        for k in range(len(firsts)) if order is None else order.tolist():
+        for k in turns:
             stamp = event.who[k] | when
             item = (int(groups[k]), int(items[k]))
-            granule = (id(shadow), int(firsts[k]))
+            granule = (id(shadow), int(granules[k]))
             if acquires(op):
                 for release in clocks.released(granule):
                     if release.item == item or self._covered(event.place, stamp, release.stamp):
