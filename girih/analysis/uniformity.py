@@ -236,6 +236,9 @@ class _Promises:
         self.repeats = 0
         self.kind = function.body.kind
         self.along_x, self.along_y = subgroups_known(function)
+        alone = self.along_x == self.along_y == 1
+        self.same = Uniformity.SUBGROUP if alone else Uniformity.WORK_GROUP
+        """What is the same in the whole work-group, because it has no other subgroups."""
 
     def run(self) -> None:
         """Go through the function in its order, a few loops several times; then follow what others carry back."""
@@ -256,7 +259,7 @@ class _Promises:
             visit = _VISITS.get(op.__class__)
             if visit is not None:
                 getattr(self, visit)(op)
-            elif levels:
+            elif levels and op.spec.results:
                 self.derived(op)
             if op.spec.regions:
                 for inner in op.regions:
@@ -297,14 +300,18 @@ class _Promises:
         return worst
 
     def raised(self, values: Iterable[Value], level: Uniformity) -> None:
-        """Raise the levels of values. A matrix has none: those that hold it hold it together."""
-        if level is Uniformity.WORK_GROUP or (level is Uniformity.SUBGROUP and self.along_x == self.along_y == 1):
-            return
+        """Raise the levels of values."""
         for value in values:
-            if level > self.levels.get(value, Uniformity.WORK_GROUP) and not isinstance(value.type, CoopMatrix):
-                self.levels[value] = level
-                if self.following:
-                    self.risen.append(value)
+            self.rise(value, level)
+
+    def rise(self, value: Value, level: Uniformity) -> None:
+        """Raise the level of a value. A matrix has none: those that hold it hold it together."""
+        if level <= self.same or level <= self.levels.get(value, Uniformity.WORK_GROUP):
+            return
+        if not isinstance(value.type, CoopMatrix):
+            self.levels[value] = level
+            if self.following:
+                self.risen.append(value)
 
     # --- instructions ---
 
@@ -347,13 +354,15 @@ class _Promises:
         self.raised(op.bindings, Uniformity.NONE)
 
     def loop(self, op: For) -> None:
-        self.raised([op.variable], self.of((op.start,) if op.step is None else (op.start, op.step)))
+        if not self.levels:
+            return
+        self.rise(op.variable, self.of((op.start,) if op.step is None else (op.start, op.step)))
         trips = self.of(bounds(op))
-        yields = yielded_values(op.body)
+        yields, results = yielded_values(op.body), op.results
         for number, (carried, initial) in enumerate(zip(op.carried, op.initial, strict=True)):
             level = self.of((initial, *yields[number : number + 1]))
-            self.raised([carried], max(level, self.while_others_wait(trips)))
-            self.raised([op.results[number]], max(level, trips))
+            self.rise(carried, max(level, self.while_others_wait(trips)))
+            self.rise(results[number], max(level, trips))
 
     def while_others_wait(self, trips: Uniformity) -> Uniformity:
         """The level of what a loop carries that work-items leave at different times, if `trips` is that of its bounds.
@@ -363,11 +372,13 @@ class _Promises:
         return Uniformity.WORK_GROUP
 
     def branch(self, op: If) -> None:
+        if not self.levels or not op.results:
+            return
         condition = self.of((op.condition,))
         yields = [yielded_values(region) for region in op.regions]
         for number, result in enumerate(op.results):
             level = self.of(values[number] for values in yields if len(values) > number)
-            self.raised([result], max(condition, level))
+            self.rise(result, max(condition, level))
 
 
 class _Lanes(_Promises):

@@ -262,7 +262,7 @@ def test_what_is_certain_is_found_in_every_launch_that_comes_there(first: int) -
     counts = {"error": 0, "warning": 0, "nothing": 0, "found": 0}
     for seed in range(first, first + 60):
         choose = random.Random(seed)
-        inside = choose.choice([f"{ALL} store %one, %A[%k]", f"{SOME} store %one, %A[%k]"])
+        inside = f"{choose.choice([ALL, SOME])} %old = atomic_add %one, %A[%k] : i32"
         body = Conditions(seed).around(inside, choose.randint(1, 3))
         sizes = choose.choice([ONE, FOUR, "subgroup_size=8, work_group_size=[8, 2]", "subgroup_size=16"])
         parameters = "%A: memref<i32x1>, %n: i32, %m: i32, %b: bool, %k: index"
