@@ -112,7 +112,8 @@ def main() -> int:
     parser.add_argument("--save", type=Path, default=FOLDER, help="where programs are saved on which the two differ")
     options = parser.parse_args()
     failed = False
-    for kind, count in ((FREE, options.free), *((kind, options.planted) for kind in options.kinds)):
+    wanted = [(FREE, options.free), *((kind, options.planted) for kind in options.kinds)]
+    for kind, count in filter(lambda pair: pair[1] > 0, wanted):
         begin = time.monotonic()
         tally = run(kind, options.seed, count, options.jobs, confirm=options.confirm)
         print(report(kind, tally, time.monotonic() - begin), flush=True)
