@@ -51,6 +51,20 @@ def spmd(parameters: str, body: str, attributes: str = SMALL) -> Kernel:
     return kernel(parameters, f"parallel {{{LANES}\n{body}\n}}", attributes)
 
 
+def veiled(parameters: str, body: str, attributes: str = SMALL) -> Kernel:
+    """A kernel as `spmd` makes it, with a first parameter that is 1, by which the numbers of work-items are multiplied.
+
+    So `girih check` knows no more than that they differ, and the run has to find what comes of it.
+    """
+    lanes = LANES.replace("%lane_number = subgroup_local_id : i32", _VEIL.format("lane", "subgroup_local_id"))
+    lanes = lanes.replace("%subgroup_number = subgroup_linear_id : i32", _VEIL.format("subgroup", "subgroup_linear_id"))
+    given = ", ".join(filter(None, ("%once: i32", parameters)))
+    return kernel(given, f"parallel {{{lanes}\n{body}\n}}", attributes)
+
+
+_VEIL = "%{0}_known = {1} : i32\n    %{0}_number = mul %{0}_known, %once : i32"
+
+
 def findings(launched: Kernel, *arguments: object, grid: Grid = 1, **options: Any) -> tuple[Finding, ...]:
     """What a launch finds; it must find something."""
     with pytest.raises(girih.KernelError) as caught:

@@ -13,7 +13,7 @@ import girih
 from girih.api import Grid, Kernel
 from girih.facts.findings import RUN_CODES
 from girih.interpreter.machine.findings import KEPT
-from tests.interpreter.launching import findings, fortran, kernel, spmd, zeros
+from tests.interpreter.launching import findings, fortran, kernel, spmd, veiled, zeros
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def test_what_must_be_uniform_in_a_work_group(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(NOT_UNIFORM_IN_SUBGROUPS))
 def test_what_must_be_uniform_in_a_subgroup(name: str) -> None:
     body, argument, count = NOT_UNIFORM_IN_SUBGROUPS[name]
-    found = findings(spmd("%M: memref<f32x?x?>", body), zeros(16, 4))[0]
+    found = findings(veiled("%M: memref<f32x?x?>", body), 1, zeros(16, 4))[0]
     assert (found.code, found.argument, found.count) == ("run.not_uniform", argument, count)
     assert (found.subgroup, found.lane) == (0, 1)
     assert found.span.line == guilty_line(found.span.source.text)
@@ -338,8 +338,8 @@ def test_what_must_be_uniform_in_a_subgroup(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(DIVERGENT))
 def test_what_all_work_items_must_meet(name: str) -> None:
     body, count = DIVERGENT[name]
-    launched = spmd("%M: memref<f32x?x?>", f"{VARIES}%c0_number = constant 0 : i32\nif %odd {{\n{body}\n}}")
-    (found,) = findings(launched, zeros(8, 4))
+    launched = veiled("%M: memref<f32x?x?>", f"{VARIES}%c0_number = constant 0 : i32\nif %odd {{\n{body}\n}}")
+    (found,) = findings(launched, 1, zeros(8, 4))
     assert (found.code, found.count, found.subgroup, found.lane) == ("run.divergent", count, 0, 1)
     assert found.span.line == guilty_line(found.span.source.text)
 
@@ -369,13 +369,13 @@ def test_a_subgroup_may_skip_what_only_subgroups_must_meet() -> None:
 
 
 def test_a_barrier_that_one_subgroup_skips_is_found() -> None:
-    launched = spmd("", "%first = equal %subgroup, %c0 : bool\nif %first {\nbarrier\n}")
-    (found,) = findings(launched)
+    launched = veiled("", "%first = equal %subgroup, %c0 : bool\nif %first {\nbarrier\n}")
+    (found,) = findings(launched, 1)
     assert (found.code, found.count) == ("run.divergent", 8)
 
 
 def test_loops_of_different_lengths_do_not_meet_at_a_barrier() -> None:
-    (found,) = findings(spmd("", "for %k=%c0,%lane {\nbarrier.local\n}"))
+    (found,) = findings(veiled("", "for %k=%c0,%lane {\nbarrier.local\n}"), 1)
     assert found.code == "run.divergent"
 
 
