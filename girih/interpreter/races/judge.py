@@ -12,7 +12,7 @@ from girih.analysis.accesses import Place
 from girih.interpreter.races.actors import ItemNumbers
 from girih.interpreter.races.clocks import Clocks
 from girih.interpreter.races.order import Order
-from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, PlaceTable
+from girih.interpreter.races.places import DEVICE, PLAIN, SUBGROUP, WORK_GROUP, WRITES, PlaceTable
 from girih.interpreter.races.stamps import StampLayout, Stamps
 
 Mask = NDArray[np.bool_]
@@ -46,17 +46,16 @@ class Judge:
             where = where[~known]
         return where if where.size else None
 
-    def is_ordered(self, memory: int, now: Stamps, old: Stamps) -> Mask:
-        """Whether each earlier access is ordered before the one that is made now, or is of the same item."""
+    def is_ordered(self, memory: int, now: Stamps, old: Stamps, *, clocks: bool) -> Mask:
+        """Whether each earlier access is ordered before the one that is made now, or is of the same item.
+
+        `clocks` says whether a release and an acquire may order them, too.
+        """
         ordered: Mask = ~self.layout.other_item(now, old) | self._is_ordered(memory, now, old)
-        if self.clocks is not None and not ordered.all():
+        if clocks and self.clocks is not None and not ordered.all():
             rest = np.flatnonzero(~ordered)
             ordered[rest] = self.clocks.knows(memory, now[rest], old[rest])
         return ordered
-
-    def is_open(self, memory: int, now: Stamps, old: Stamps) -> Mask:
-        """Whether somebody in the work-groups of accesses that are made now may still race with earlier ones."""
-        return ~self._is_ordered(memory, now, old)
 
     def _is_ordered(self, memory: int, now: Stamps, old: Stamps) -> Mask:
         """Whether a barrier of their work-group, or a collective instruction, lies between the accesses."""
@@ -81,6 +80,15 @@ class Judge:
             return writes
         reach: NDArray[Any] = np.minimum(self.table.reach[numbers], self.table.reach[place.number])
         return writes & ~self.covers(place, reach, now, old)
+
+    def apart(self, sort: int, a: Stamps, b: Stamps) -> NDArray[np.int8]:
+        """How far the items of accesses of a sort are apart: 2 for work-groups, 1 for the subgroups of a scope."""
+        distance: NDArray[np.int8] = np.multiply(self.layout.other_group(a, b), 2, dtype=np.int8)
+        if sort % WRITES == SUBGROUP and a.size:
+            place = self.table[int(self.layout.places(a[:1])[0])]
+            units = self.items.same_unit(self.layout.item(a), self.layout.item(b), place)
+            distance = np.maximum(distance, ~units, dtype=np.int8)
+        return distance
 
     def covers(self, place: Place, reach: NDArray[Any], now: Stamps, old: Stamps) -> Mask:
         """Whether a scope includes both of two items."""

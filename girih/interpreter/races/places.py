@@ -18,6 +18,9 @@ Ints = tuple[int, ...]
 PLAIN, SUBGROUP, WORK_GROUP, DEVICE = range(4)
 """How far an access is atomic, `PLAIN` for one that is not."""
 
+WRITES = 4
+"""What distinguishes the sort of a write from that of a read."""
+
 _REACH = {
     None: PLAIN,
     Scope.SUBGROUP: SUBGROUP,
@@ -35,6 +38,11 @@ class PlaceTable:
         self.writes = np.array([False, *(place.writes for place in places)])
         self.copies = np.array([False, *(place.is_copy for place in places)])
         self.reach = np.array([PLAIN, *(_REACH[place.scope] for place in places)], np.int8)
+        self.sorts = self.reach + WRITES * self.writes
+        """Accesses of one sort conflict with the same ones: the reach, and `WRITES` more for a write.
+
+        Whoever conflicts with a write of some sort conflicts with one of a smaller sort by the same item, too.
+        """
         self.has_copies = bool(self.copies.any())
         self.has_atomics = bool(self.reach.any())
 

@@ -29,7 +29,7 @@ from girih.interpreter.races.clocks import Clocks
 from girih.interpreter.races.handovers import HandOvers
 from girih.interpreter.races.judge import Judge
 from girih.interpreter.races.order import GLOBAL, LOCAL, Order
-from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, ArrayNames, PlaceTable
+from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, WRITES, ArrayNames, PlaceTable
 from girih.interpreter.races.points import Points
 from girih.interpreter.races.report import Reporter
 from girih.interpreter.races.shadow import Shadow
@@ -137,14 +137,14 @@ class Races:
         owner = data if data.base is None else data.base
         shadow = self._shadows.get(id(owner))
         if shadow is None:
-            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, self.layout, private=self.alone)
+            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, self.judge.apart, private=self.alone)
             self._owners.append(owner)
         view.memory.shadow = shadow
 
     def follow_local(self, view: ElementView, root: Value, shape: Ints, strides: Ints, begin: int, period: int) -> None:
         """Follow local memory: an array of each work-group in `period` bytes, from byte `begin` on."""
         self.names.enter_local(root, view, shape, strides, begin, period)
-        view.memory.shadow = shadow = Shadow(view, LOCAL, self.layout, private=True)
+        view.memory.shadow = shadow = Shadow(view, LOCAL, self.judge.apart, private=True)
         self._local_shadows.add(shadow)
 
     def shadow_of(self, memory: Memory) -> Shadow | None:
@@ -216,8 +216,11 @@ class Races:
             if self.table.has_atomics:
                 # Atomic writes may stand there.
                 self._compare_seen(event, shadow, granules, stamps)
-        self._keep(event, shadow, granules, stamps)
-        self._see(shadow, granules, stamps, tick, stale=stale)
+        sort = int(self.table.sorts[event.place.number])
+        if stale:
+            shadow.see(sort, granules, stamps, tick, None)
+        else:
+            self._enter(shadow, sort, granules, stamps, tick, clocks=self.clocks is not None)
 
     def _write(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         stale = shadow.private and max(shadow.last_written, shadow.last_seen) < self.order.oldest(shadow.memory)
@@ -226,28 +229,35 @@ class Races:
         if not stale and not harmless:
             self._compare(event, shadow, granules, stamps, before)
             self._compare_seen(event, shadow, granules, stamps)
-        self._keep(event, shadow, granules, stamps)
         shadow.write(granules, stamps, self.order.tick)
-        if before is not None and not self.layout.other_item(before, stamps).any():
-            # Each granule was last written by the same item: no two items meet in one.
-            self._end_releases(event, shadow, granules)
-            return
-        kept = shadow.written(granules)
+        # Where each granule was last written by the same item, no two items meet in one.
+        meet = before is None or self.layout.other_item(before, stamps).any()
+        kept = shadow.written(granules) if meet else stamps
         lost = kept != stamps
-        some_lost = bool(lost.any())
-        if some_lost and not harmless:
+        if not harmless and lost.any():
             self._compare(event, shadow, granules, stamps, kept)
         if event.place.scope is None:
             self._end_releases(event, shadow, granules)
             return
-        # What an atomic write replaces may race with a later access that is not atomic. Beside the last write, one
-        # by another item is enough, and better to know than who has read.
+        # What an atomic write replaces may race with a later access that does not race with this one.
         if before is not None:
-            replaced = self.layout.other_item(before, stamps) & (before != 0)
-            replaced &= self.judge.is_open(shadow.memory, stamps, before)
-            shadow.park(granules[replaced], before[replaced], self.order.tick)
-        if some_lost:
-            shadow.park(granules[lost], stamps[lost], self.order.tick)
+            weaker = self.table.sorts[event.place.number] <= self.table.sorts[self.layout.places(before)]
+            replaced = (before != 0) & ~(weaker & ~self.layout.other_item(before, stamps))
+            self._set_aside(shadow, granules[replaced], before[replaced], alike=harmless)
+        self._set_aside(shadow, granules[lost], stamps[lost], alike=harmless)
+
+    def _set_aside(self, shadow: Shadow, granules: Array, stamps: Stamps, *, alike: bool) -> None:
+        """Remember writes that atomic ones have replaced; `alike`: whoever races with one races with all."""
+        if not stamps.size:
+            return
+        sorts = self.table.sorts[self.layout.places(stamps)]
+        if alike and shadow.private:
+            # With the last write there are two of different items.
+            shadow.see(int(sorts[0]), granules, stamps, self.order.tick, None)
+            return
+        for sort in np.unique(sorts).tolist():
+            mine = sorts == sort
+            self._enter(shadow, sort, granules[mine], stamps[mine], self.order.tick)
 
     def _only_atomics(self, event: Event, shadow: Shadow) -> bool:
         """Whether an access and all open ones before it are atomic, with scopes that cover whoever comes here."""
@@ -262,62 +272,32 @@ class Races:
         """The earliest tick at which an access to a memory may still be open."""
         return self.order.oldest(shadow.memory) if shadow.private else 1
 
-    def _keep(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
-        """Keep what stands for granules, and what comes, where it is not all atomic to the same degree.
-
-        An access that is atomic then races with fewer others than one that is not: two of them do not stand for all.
-        """
-        if not self.table.has_atomics:
-            return
-        since = self._since(shadow)
-        degrees = [reach for reach, tick in enumerate(shadow.last) if tick >= since]
-        if len(degrees) < 2 or degrees[0] >= self._widest(shadow):
-            return
-        reach = int(self.table.reach[event.place.number])
-        mixed = np.array([granule in shadow.more for granule in granules.tolist()])
-        found: list[tuple[Stamps, NDArray[np.bool_]]] = [(stamps, np.full(len(stamps), True))]
-        for old in (shadow.written(granules), *shadow.seen(granules)):
-            if old is not None:
-                is_open = old != 0
-                if shadow.private:  # Nobody in another work-group comes here.
-                    is_open &= self.judge.is_open(shadow.memory, stamps, old)
-                mixed |= is_open & (self.table.reach[self.layout.places(old)] != reach)
-                found.append((old, is_open))
-        for kept, is_open in found:
-            weak = self.table.reach[self.layout.places(kept)] < self._widest(shadow)
-            where = mixed & is_open & weak
-            self._keep_all(shadow, granules[where], kept[where])
-
-    def _keep_all(self, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
-        shadow.keep(granules, stamps, self.layout.with_ticks(stamps, np.zeros(len(stamps), np.int64)))
-
-    def _see(self, shadow: Shadow, granules: Array, stamps: Stamps, tick: int, *, stale: bool) -> None:
-        first = None if stale else shadow.first_seen(granules)
+    def _enter(
+        self, shadow: Shadow, sort: int, granules: Array, stamps: Stamps, tick: int, *, clocks: bool = False
+    ) -> None:
+        """Remember accesses of a sort beside the last write; `clocks` says whether an acquire may order them."""
+        first = shadow.first_seen(sort, granules)
         if first is None:
-            shadow.see(granules, stamps, tick, None)
+            shadow.see(sort, granules, stamps, tick, None)
+            return
+        if not self.layout.other_item(first, stamps).any():
+            shadow.see_again(sort, granules, stamps, tick)
             return
         free = first == 0
-        if not self.table.has_atomics and not self.layout.other_item(first, stamps).any():
-            shadow.see_again(granules, stamps, tick)
-            return
         if not free.all():
             open_ = np.flatnonzero(~free)
-            ordered = self.judge.is_ordered(shadow.memory, stamps[open_], first[open_])
-            if self.table.has_atomics:
-                # An atomic write that another access may race with is not replaced by a read of the same item.
-                ordered &= ~self.table.writes[self.layout.places(first[open_])] | self.layout.other_item(
-                    stamps[open_], first[open_]
-                )
-            free[open_] = ordered
-            if self.clocks is not None:
+            free[open_] = self.judge.is_ordered(shadow.memory, stamps[open_], first[open_], clocks=clocks)
+            if clocks:
                 # That one of two is ordered before does not say that a third is.
-                self._keep_all(shadow, *shadow.second(granules[~free]))
-        shadow.see(granules, stamps, tick, free)
+                places, kept = shadow.second(sort, granules[~free])
+                shadow.keep(places, kept, self.layout.with_ticks(kept, np.zeros(len(kept), np.int64)))
+        shadow.see(sort, granules, stamps, tick, free)
 
     def _compare_seen(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps) -> None:
         """Compare accesses with those beside the last write."""
-        for seen in shadow.seen(granules) if shadow.last_seen else ():
-            self._compare(event, shadow, granules, stamps, seen)
+        for sort, seen in shadow.seen(granules):
+            if event.place.writes or sort >= WRITES:
+                self._compare(event, shadow, granules, stamps, seen)
         if shadow.more:
             kept = [list(shadow.more.get(granule, {}).values()) for granule in granules.tolist()]
             for k in range(max(map(len, kept))):

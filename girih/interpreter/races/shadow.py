@@ -1,4 +1,4 @@
-"""The shadow of a memory: for each granule the last write, and two accesses by different items beside it.
+"""The shadow of a memory: for each granule the last write, and of each sort of access two by different items beside it.
 
 A granule is the largest piece that no access divides: the element, as long as all views show elements of one size.
 """
@@ -10,33 +10,36 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from girih.arguments.memory import Array, ElementView
 from girih.arguments.views import address
 from girih.interpreter.races.places import DEVICE
-from girih.interpreter.races.stamps import StampLayout, Stamps
+from girih.interpreter.races.stamps import Stamps
 
 _PHASE = 16
 """The largest granule in bytes: that of the largest element."""
 
 
+Apart = Callable[[int, Stamps, Stamps], Array]
+"""How far the items of two arrays of stamps are apart, for accesses of a sort: the larger, the farther, 0 for near."""
+
+
 class Shadow:
     """The stamps of a run of bytes that several memories may show.
 
-    `written` has the last write of each granule. `seen` and `seen_again` have accesses by two different items: reads,
-    and atomic writes that were followed by others. Two suffice: whoever writes next is at most one of them. They are of
-    two work-groups, if two accessed the granule: a barrier of the next one's orders those of its own. A stamp that is
-    ordered before what comes may be replaced.
+    `written` has the last write of each granule. `seen` has accesses of each sort (`PlaceTable.sorts`) by two items:
+    reads, and writes that atomic ones have replaced. Two suffice: whoever comes next is at most one of them. They are
+    as far `apart` as possible, because a barrier, or a scope, may join whoever comes next with a whole work-group or
+    subgroup. A stamp that is ordered before what comes may be replaced.
     """
 
-    def __init__(self, view: ElementView, memory: int, layout: StampLayout, *, private: bool) -> None:
+    def __init__(self, view: ElementView, memory: int, apart: Apart, *, private: bool) -> None:
         owner = view.data if view.data.base is None else view.data.base
         start = address(view.data)
         first = address(owner) if isinstance(owner, np.ndarray) else start
         size = owner.nbytes if isinstance(owner, np.ndarray) else view.data.nbytes
         before = -(-(start - first) // _PHASE) * _PHASE
-        self._layout = layout
+        self._apart = apart
         self.memory = memory
         """`order.GLOBAL` or `order.LOCAL`."""
         self.private = private
@@ -53,11 +56,11 @@ class Shadow:
         self.waiting: list[tuple[int, Callable[[], Any]]] = []
         """Reads that are not entered yet, each with its tick."""
         self.more: dict[int, dict[int, np.uint64]] = {}
-        """Accesses of granules for which there was no room: where work-items wait for each other, and where some
-        accesses are atomic and some are not, or to fewer work-items. Of each item and place there is the latest."""
+        """Accesses of granules for which there was no room, where work-items wait for each other; of each item and
+        place the latest."""
         self._written: Stamps | None = None
-        self._seen: Stamps | None = None
-        self._seen_again: Stamps | None = None
+        self._seen: dict[int, Stamps] = {}
+        self._seen_again: dict[int, Stamps] = {}
 
     @property
     def bytes(self) -> int:
@@ -66,7 +69,8 @@ class Shadow:
 
     def all(self) -> list[Stamps]:
         """The arrays of stamps that there are."""
-        return [stamps for stamps in (self._written, self._seen, self._seen_again) if stamps is not None]
+        written = [] if self._written is None else [self._written]
+        return [*written, *self._seen.values(), *self._seen_again.values()]
 
     # --- positions -----------------------------------------------------------------------
 
@@ -92,10 +96,11 @@ class Shadow:
         self.granule = granule
         self._count *= parts
         self.more = {old * parts + k: dict(stamps) for old, stamps in self.more.items() for k in range(parts)}
-        self._written, self._seen, self._seen_again = (
-            None if stamps is None else np.repeat(stamps, parts)
-            for stamps in (self._written, self._seen, self._seen_again)
-        )
+        if self._written is not None:
+            self._written = np.repeat(self._written, parts)
+        for entries in (self._seen, self._seen_again):
+            for sort, stamps in entries.items():
+                entries[sort] = np.repeat(stamps, parts)
 
     # --- stamps --------------------------------------------------------------------------
 
@@ -103,9 +108,10 @@ class Shadow:
         """The last writes of granules."""
         return np.zeros(places.shape, np.uint64) if self._written is None else self._written[places]
 
-    def seen(self, places: Array) -> list[Stamps]:
-        """Other accesses of granules, two arrays, or none."""
-        return [stamps[places] for stamps in (self._seen, self._seen_again) if stamps is not None]
+    def seen(self, places: Array) -> list[tuple[int, Stamps]]:
+        """Other accesses of granules: arrays, each with the sort of its accesses."""
+        entries = (*self._seen.items(), *self._seen_again.items())
+        return [(sort, stamps[places]) for sort, stamps in entries]
 
     def write(self, places: Array, stamps: Stamps, tick: int) -> None:
         """Enter writes; of several to one granule one stays."""
@@ -114,60 +120,38 @@ class Shadow:
         self._written[places] = stamps
         self.last_written = tick
 
-    def see(self, places: Array, stamps: Stamps, tick: int, replaceable: Array | None) -> None:
-        """Enter accesses beside those by other items.
+    def see(self, sort: int, places: Array, stamps: Stamps, tick: int, replaceable: Array | None) -> None:
+        """Enter accesses of a sort beside those by other items.
 
         `replaceable` masks the granules whose first entry is ordered before; None says that all are.
         """
         self.last_seen = tick
-        if self._seen is None:
-            self._seen = np.zeros(self._count, np.uint64)
+        if sort not in self._seen:
+            self._seen[sort] = np.zeros(self._count, np.uint64)
             replaceable = None
         if replaceable is None or replaceable.all():
-            self._first(places, stamps)
+            self._first(sort, places, stamps)
             return
-        self._first(places[replaceable], stamps[replaceable])
-        self._again(places[~replaceable], stamps[~replaceable])
+        self._first(sort, places[replaceable], stamps[replaceable])
+        self._again(sort, places[~replaceable], stamps[~replaceable])
 
-    def see_again(self, places: Array, stamps: Stamps, tick: int) -> None:
-        """Enter accesses by the items that stand there already."""
-        assert self._seen is not None
+    def see_again(self, sort: int, places: Array, stamps: Stamps, tick: int) -> None:
+        """Enter accesses of a sort by the items that stand there already."""
         self.last_seen = tick
-        self._seen[places] = stamps
+        self._seen[sort][places] = stamps
 
-    def park(self, places: Array, stamps: Stamps, tick: int) -> None:
-        """Enter atomic writes that others have replaced, whatever stood there."""
-        if not stamps.size:
-            return
-        self.last_seen = tick
-        if self._seen is None:
-            self._seen = np.zeros(self._count, np.uint64)
-        if self.private or self._written is None:
-            self._seen[places] = stamps
-            return
-        # One of another work-group than the last write stays, or comes last.
-        last = self._written[places]
-        far = self._layout.other_group(last, stamps)
-        held = self._far(self._seen[places], last) & ~far
-        self._again(places[held], stamps[held])
-        for chosen in (~held & ~far, far):
-            self._seen[places[chosen]] = stamps[chosen]
+    def first_seen(self, sort: int, places: Array) -> Stamps | None:
+        """The first of the two accesses of a sort to granules; None where there is none at all."""
+        seen = self._seen.get(sort)
+        return None if seen is None else seen[places]
 
-    def _far(self, stamps: Stamps, others: Stamps) -> NDArray[np.bool_]:
-        """The mask of entries that are of other work-groups than some stamps."""
-        far: NDArray[np.bool_] = (stamps != 0) & self._layout.other_group(stamps, others)
-        return far
-
-    def first_seen(self, places: Array) -> Stamps | None:
-        """The first of the two other accesses of granules; None where there is none at all."""
-        return None if self._seen is None else self._seen[places]
-
-    def second(self, places: Array) -> tuple[Array, Stamps]:
-        """The granules that have a second of the two other accesses, each once, and these."""
-        if self._seen_again is None:
+    def second(self, sort: int, places: Array) -> tuple[Array, Stamps]:
+        """The granules that have a second access of a sort, each once, and these accesses."""
+        again = self._seen_again.get(sort)
+        if again is None:
             return places[:0], np.zeros(0, np.uint64)
         used = np.unique(places)
-        stamps = self._seen_again[used]
+        stamps = again[used]
         return used[stamps != 0], stamps[stamps != 0]
 
     def keep(self, places: Array, stamps: Stamps, timeless: Stamps) -> None:
@@ -179,26 +163,27 @@ class Shadow:
         """All stamps of `more`."""
         return np.array([stamp for stamps in self.more.values() for stamp in stamps.values()], np.uint64)
 
-    def _first(self, places: Array, stamps: Stamps) -> None:
-        assert self._seen is not None
-        self._seen[places] = stamps
-        kept = self._seen[places]
+    def _first(self, sort: int, places: Array, stamps: Stamps) -> None:
+        seen = self._seen[sort]
+        seen[places] = stamps
+        kept = seen[places]
         if (lost := kept != stamps).any():
-            self._again(places[lost], stamps[lost])
+            self._again(sort, places[lost], stamps[lost])
 
-    def _again(self, places: Array, stamps: Stamps) -> None:
-        """Enter accesses beside those that stand in `seen`, of other work-groups where there are any."""
-        assert self._seen is not None
-        if self._seen_again is None:
-            self._seen_again = np.zeros(self._count, np.uint64)
-        if self.private:
-            self._seen_again[places] = stamps
+    def _again(self, sort: int, places: Array, stamps: Stamps) -> None:
+        """Enter accesses beside the first ones of a sort, if possible by items that are far from those."""
+        again = self._seen_again.get(sort)
+        if again is None:
+            again = self._seen_again[sort] = np.zeros(self._count, np.uint64)
+        first, there = self._seen[sort][places], again[places]
+        far = self._apart(sort, stamps, first)
+        far_there = np.where(there == 0, 0, self._apart(sort, there, first))
+        if not far.any() and not far_there.any():
+            again[places] = stamps
             return
-        first = self._seen[places]
-        far = self._layout.other_group(first, stamps)
-        held = self._far(self._seen_again[places], first)
-        for chosen in (~far & ~held, far):
-            self._seen_again[places[chosen]] = stamps[chosen]
+        for distance in range(int(far.max()) + 1):
+            better = (far == distance) & (distance >= far_there)
+            again[places[better]] = stamps[better]
 
     def change(self, change: Callable[[Stamps], Stamps]) -> None:
         """Replace all stamps by others."""
