@@ -45,12 +45,15 @@ def first_shared(distance: int, box: ByteBox, other: ByteBox) -> int | None:
     """
     if distance >= box.span or distance + other.span <= 0:
         return None
-    if not box.modes and not other.modes:
+    step = max(_step(box), _step(other))
+    if step == 0:
         return max(distance, 0)
-    step, other_step = _step(box), _step(other)
-    if step == other_step:
-        return _by_pairs(distance, box, other, step)
-    return _by_slices(distance, box, other) if step > other_step else _by_other_slices(distance, box, other)
+    # Slices of the box, of the other one, or pairs of both that are equally many slices apart.
+    (mine, before), (its, behind) = _sliced(box, step), _sliced(other, step)
+    first = max(-before, -((distance + its.span - 1) // step))
+    last = min(behind, (mine.span - 1 - distance) // step)
+    shared = ((ahead, first_shared(distance + ahead * step, mine, its)) for ahead in range(first, last + 1))
+    return min((byte + max(0, -ahead) * step for ahead, byte in shared if byte is not None), default=None)
 
 
 def _step(box: ByteBox) -> int:
@@ -58,43 +61,11 @@ def _step(box: ByteBox) -> int:
     return box.modes[-1][1] if box.modes else 0
 
 
-def _slice(box: ByteBox) -> ByteBox:
-    return ByteBox(box.modes[:-1], box.element)
-
-
-def _by_pairs(distance: int, box: ByteBox, other: ByteBox, step: int) -> int | None:
-    """`first_shared` of boxes whose slices are `step` bytes apart: pairs of slices differ by how far one is ahead."""
-    inner, its = _slice(box), _slice(other)
-    first = max(1 - box.modes[-1][0], -((distance + its.span - 1) // step))
-    last = min(other.modes[-1][0] - 1, (inner.span - 1 - distance) // step)
-    found = []
-    for ahead in range(first, last + 1):
-        shared = first_shared(distance + ahead * step, inner, its)
-        if shared is not None:
-            found.append(shared + max(0, -ahead) * step)
-    return min(found, default=None)
-
-
-def _by_slices(distance: int, box: ByteBox, other: ByteBox) -> int | None:
-    """`first_shared`, for each slice of the box that may meet the other one."""
-    inner, (size, step) = _slice(box), box.modes[-1]
-    first = max(0, (distance - inner.span) // step + 1)
-    for number in range(first, min(size - 1, (distance + other.span - 1) // step) + 1):
-        shared = first_shared(distance - number * step, inner, other)
-        if shared is not None:
-            return shared + number * step
-    return None
-
-
-def _by_other_slices(distance: int, box: ByteBox, other: ByteBox) -> int | None:
-    """`first_shared`, for each slice of the other box that may meet this one."""
-    its, (size, step) = _slice(other), other.modes[-1]
-    first = max(0, (-distance - its.span) // step + 1)
-    for number in range(first, min(size - 1, (box.span - 1 - distance) // step) + 1):
-        shared = first_shared(distance + number * step, box, its)
-        if shared is not None:
-            return shared
-    return None
+def _sliced(box: ByteBox, step: int) -> tuple[ByteBox, int]:
+    """A slice of a box whose slices are `step` bytes apart, and how many follow it; any other box itself, and 0."""
+    if _step(box) != step:
+        return box, 0
+    return ByteBox(box.modes[:-1], box.element), box.modes[-1][0] - 1
 
 
 def index_at(byte: int, shape: Sequence[int], strides: Sequence[int], element: int) -> tuple[int, ...]:

@@ -238,17 +238,20 @@ def test_everything_but_gemm(types: tuple[str, str], dynamic: bool) -> None:
 
 
 def test_any_strides() -> None:
-    types = "%A: memref<f32x?x?,strided<?,?>>, %x: memref<f32x?,strided<?>>, %y: memref<f32x?,strided<?>>"
+    vector = "memref<f32x?,strided<?>>"
+    types = f"%A: memref<f32x?x?,strided<?,?>>, %x: {vector}, %y: {vector}, %z: {vector}"
     body = """gemv.t %one, %A, %x, %one, %y
   sum %one, %A, %one, %x
   axpby %one, %y, %one, %y
-  cumsum %one, %y, 0, %one, %y"""
+  cumsum %one, %y, 0, %one, %z"""
     a, x, y = random("f32", 20, 26)[::2, ::2], random("f32", 20)[::2], random("f32", 39)[::3]
+    z = random("f32", 26)[::2]
     sums = 2 * (wide(a).T @ wide(x) + wide(y))
-    rows = wide(x) + wide(a).sum(1)
-    compiled(f"func @f(%one: f32, {types}) {{ {body} }}")((1, 1, 1), 1, a, x, y)
+    rows, before = wide(x) + wide(a).sum(1), wide(z)
+    compiled(f"func @f(%one: f32, {types}) {{ {body} }}")((1, 1, 1), 1, a, x, y, z)
     agrees(x, rows, 13)
-    agrees(y, sums + np.cumsum(sums), 23)
+    agrees(y, sums, 13)
+    agrees(z, before + np.cumsum(sums), 23)
 
 
 def test_running_sums_of_three_modes() -> None:

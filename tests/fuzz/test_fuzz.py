@@ -21,6 +21,7 @@ from tests.fuzz.compiled import agrees, launches_agree, left_behind, noted, odd_
 from tests.fuzz.generate import Program
 from tests.fuzz.launches import launched, odd_text
 from tests.fuzz.mutate import broken_text, mutated, programs, tokens
+from tests.fuzz.overlapping import overlaps
 from tests.fuzz.programs import accepted, outcome_and_lines, program, run_holds
 from tests.fuzz.properties import Violation, minimised, text_holds
 
@@ -57,6 +58,12 @@ def test_generated_programs_run_alike_on_the_cpu(block: int) -> None:
 def test_launches_of_changed_programs_end_alike_on_the_cpu(block: int) -> None:
     ends = [end for seed in range(12 * block, 12 * (block + 1)) for end in launches_agree(odd_program(seed), seed)]
     assert {"fine", "findings"} <= set(ends)
+
+
+@pytest.mark.parametrize("block", [0, *more(range(1, 30))])
+def test_operands_that_overlap_are_found_and_no_others(block: int) -> None:
+    overlapping = sum(overlaps(seed, 30) for seed in range(16 * block, 16 * (block + 1)))
+    assert 0 < overlapping < 120
 
 
 @pytest.mark.parametrize("kind", ["compile", "finding", "differs"])

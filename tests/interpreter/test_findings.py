@@ -234,7 +234,7 @@ CASES = {
         lambda: [zeros(4, 6), zeros(3)], argument="A", index=(1, 0), shape=(4, 3)),
     "two arguments that share memory": collective(
         "run.aliasing", "%A: memref<f32x?>, %B: memref<f64>", "sum %zero, %A, %one, %B ; here",
-        memory_and_its_end, argument="B", index=(), shape=()),
+        memory_and_its_end, argument="B"),
     "division": in_spmd("run.division_by_zero", "", "%x = div %item, %lane : index ; here",
                         lambda: [], argument="lane", count=2),
     "remainder": in_spmd("run.division_by_zero", "%d: i32", "%x = rem %lane_number, %d : i32 ; here",

@@ -140,7 +140,7 @@ def find_aliasing(machine: Machine, op: Op, names: tuple[str, ...], team: Team) 
             continue
         words = findings.operands_overlap(op, name, names[-1])
         machine.find(words, op, _at(machine, team.groups[shared.groups]), argument=result.memref.name,
-                     index=shared.index, shape=result.shape)  # fmt: skip
+                     index=shared.index or None, shape=result.shape or None)  # fmt: skip
         apart &= ~shared.groups
 
 

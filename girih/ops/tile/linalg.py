@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from girih.ir.core import Op, Value
+from collections.abc import Sequence
+
+from girih.ir.core import Op, RegionKind, Value
 from girih.ir.define import Where, flag, integer, modifier, op, operand
 from girih.ir.kinds import MEMREF, NUMBER, memref_of_order
 from girih.ir.predicates import Comparable, Constantly, Promotable, equal
@@ -10,9 +12,10 @@ from girih.ir.surroundings import Subject
 from girih.ir.terms import columns, element, order, promote, rows, shape
 from girih.ir.types import MemRef, Number
 from girih.ops.tile.language import TILE
+from girih.ops.tile.memory import Expand, Fuse, Load, Subview
 from girih.ops.tile.stored import computes_row
 from girih.rules.predicates import Holds, When, at_least
-from girih.rules.row import Row
+from girih.rules.row import Row, Undetermined
 from girih.rules.terms import Term
 
 _TRANSPOSE = {"n": False, "t": True}
@@ -62,6 +65,74 @@ def _turns(op: Axpby) -> bool:
     return op.transpose and isinstance(op.a.type, MemRef) and op.a.type.order == 2
 
 
+def _is_same_view(s: Subject, a: Value, b: Value) -> bool:
+    """Whether two memrefs are certainly the same view: one value, or views made alike of the same view."""
+    a, b = _without_whole_slices(s, a), _without_whole_slices(s, b)
+    if a is b:
+        return True
+    one, other = s.facts.definitions.get(a), s.facts.definitions.get(b)
+    if isinstance(one, Subview) and isinstance(other, Subview):
+        return _is_same_view(s, one.tensor, other.tensor) and _are_alike(s, _numbers(one), _numbers(other))
+    if isinstance(one, Expand) and isinstance(other, Expand):
+        return (
+            one.mode == other.mode
+            and _is_same_view(s, one.tensor, other.tensor)
+            and _are_alike(s, one.sizes, other.sizes)
+        )
+    if isinstance(one, Fuse) and isinstance(other, Fuse):
+        return (one.first, one.last) == (other.first, other.last) and _is_same_view(s, one.tensor, other.tensor)
+    if isinstance(one, Load) and isinstance(other, Load):
+        return one.tensor is other.tensor and _are_alike(s, one.indices, other.indices)
+    return False
+
+
+def _numbers(op: Subview) -> tuple[Value | int | None, ...]:
+    """The numbers of all slices, where a dropped mode has no size."""
+    return tuple(n for x in op.slices for n in (x.offset, None if x.drops_mode else x.size))
+
+
+def _are_alike(s: Subject, a: Sequence[Value | int | None], b: Sequence[Value | int | None]) -> bool:
+    """Whether numbers are the same values, or the same constants."""
+    return len(a) == len(b) and all(
+        x is y or _known(s, x) == _known(s, y) is not None for x, y in zip(a, b, strict=True)
+    )
+
+
+def _known(s: Subject, number: Value | int | None) -> object:
+    return s.facts.constants.get(number) if isinstance(number, Value) else number
+
+
+def _without_whole_slices(s: Subject, value: Value) -> Value:
+    """The memref that a value shows, where it is a `subview` of all of it."""
+    while isinstance(op := s.facts.definitions.get(value), Subview):
+        shape = op.tensor.type.shape if isinstance(op.tensor.type, MemRef) else ()
+        slices = [(_known(s, x.offset), None if x.drops_mode else _known(s, x.size)) for x in op.slices]
+        if slices != [(0, size) for size in shape] or None in shape:
+            return value
+        value = op.tensor
+    return value
+
+
+def _aliasing(sources: str, target: str, section: str, *, turned: bool = False) -> Row:
+    """The row that a result is no operand; where `turned`, only of an instruction that transposes it."""
+
+    def shared(s: Subject) -> list[str]:
+        types = [getattr(s.op, name).type for name in (*sources.split(), target)]
+        sound = all(isinstance(t, MemRef) and 0 not in t.shape for t in types) and s.facts.kind is RegionKind.COLLECTIVE
+        if not sound or (turned and not _turns(s.op)):
+            raise Undetermined
+        result = getattr(s.op, target)
+        return [name for name in sources.split() if _is_same_view(s, getattr(s.op, name), result)]
+
+    what = f"op({sources})" if turned else " or ".join(f"`{name}`" for name in sources.split())
+    return Row("aliasing", f"{sources} {target}",
+               Holds(f"`{target}` is not the memory of {what}", lambda s: not shared(s),
+                     lambda s: f"{', '.join(f'`{name}`' for name in shared(s))} and `{target}` are one view"),
+               f"the result `{target}` shares no element with {what}", section,
+               "write to other memory, and copy the result back with `axpby` where that is meant",
+               severity="warning")  # fmt: skip
+
+
 AXPBY = '003 "Axpby"'
 
 
@@ -82,6 +153,7 @@ TILE.rules(
     computes_row("axpby", "alpha", "a", "beta", "b"),
     Row("shape", "a b", equal(shape("b"), shape("a", "transpose")), "b has the shape of op(a)", AXPBY),
     *scaling(AXPBY, element("a"), "b"),
+    _aliasing("a", "b", AXPBY, turned=True),
 )
 
 CUMSUM = '003 "Cumulative sum"'
@@ -112,6 +184,7 @@ TILE.rules(
         "the mode exists; modes are counted from 0", CUMSUM),
     Row("shape", "a b", equal(shape("b"), shape("a")), "b has the shape of a", CUMSUM),
     *scaling(CUMSUM, element("a"), "b"),
+    _aliasing("a", "b", CUMSUM),
 )  # fmt: skip
 
 SUM = '003 "Sum"'
@@ -165,6 +238,7 @@ TILE.rules(
     Row("n", "b c", equal(columns("c"), columns("b", "transpose_b")), "columns of c equal columns of op2(b)", GEMM),
     _product("a", "b", GEMM),
     *scaling(GEMM, promote(element("a"), element("b")), "c"),
+    _aliasing("a b", "c", GEMM),
 )  # fmt: skip
 
 GEMV = '003 "GEMV"'
@@ -190,6 +264,7 @@ TILE.rules(
     Row("m", "a c", equal(rows("c"), rows("a", "transpose")), "rows of c equal rows of op1(a)", GEMV),
     _product("a", "b", GEMV),
     *scaling(GEMV, promote(element("a"), element("b")), "c"),
+    _aliasing("b", "c", GEMV),
 )
 
 GER = '003 "GER"'

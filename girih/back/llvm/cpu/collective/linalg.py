@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from girih.back.llvm.cpu.collective import elementwise, gemm, gemm_shared, sums
+from girih.back.llvm.cpu.collective.aliasing import check_apart
 from girih.back.llvm.cpu.collective.elements import Elements, View, computing, view
 from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
@@ -73,6 +74,7 @@ def axpby(code: CpuCode, op: Axpby) -> None:
     e, end, (a, b) = _start(code, op, "a", "b")
     source = a.turned(op.transpose)
     _fits(code, op, source.shape, b.shape, findings.TURNED_A_AND_B, b)
+    check_apart(code, op, ("a", "b"), (a, b))
     elementwise.axpby(e, end, source, b)
 
 
@@ -82,6 +84,7 @@ def hadamard(code: CpuCode, op: Hadamard) -> None:
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     _fits(code, op, a.shape, b.shape, findings.A_AND_B, c)
     _fits(code, op, a.shape, c.shape, findings.A_AND_C, c)
+    check_apart(code, op, ("a", "b", "c"), (a, b, c))
     elementwise.hadamard(e, end, a, b, c)
 
 
@@ -91,6 +94,7 @@ def ger(code: CpuCode, op: Ger) -> None:
     e, end, (a, b, c) = _start(code, op, "a", "b", "c")
     note_tf32(code, a.element, b.element)
     _fits(code, op, (*a.shape, *b.shape), c.shape, findings.OUTER_PRODUCT_AND_C, c)
+    check_apart(code, op, ("a", "b", "c"), (a, b, c))
     elementwise.ger(e, end, a, b, c)
 
 
@@ -99,10 +103,12 @@ def sum_(code: CpuCode, op: Sum) -> None:
     """b := alpha op(a) 1 + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
     if not b.shape:
+        check_apart(code, op, ("a", "b"), (a, b))
         sums.total(e, end, a, b)
         return
     source = a.turned(op.transpose)
     _fits(code, op, source.shape[:1], b.shape, findings.ROWS_AND_B, b)
+    check_apart(code, op, ("a", "b"), (a, b))
     with_piece(code, lambda piece: sums.matrix_vector(e, end, source, None, b, piece))
 
 
@@ -114,6 +120,7 @@ def gemv(code: CpuCode, op: Gemv) -> None:
     left = a.turned(op.transpose)
     _fits(code, op, left.shape[1:], b.shape, findings.COLUMNS_AND_B, c)
     _fits(code, op, left.shape[:1], c.shape, findings.ROWS_AND_C, c)
+    check_apart(code, op, ("a", "b", "c"), (a, b, c))
     with_piece(code, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
 
 
@@ -129,6 +136,7 @@ def cumsum(code: CpuCode, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
     e, end, (a, b) = _start(code, op, "a", "b")
     _fits(code, op, a.shape, b.shape, findings.A_AND_B, b)
+    check_apart(code, op, ("a", "b"), (a, b))
     sums.running(e, end, a, op.mode, b)
 
 
@@ -141,6 +149,7 @@ def gemm_(code: CpuCode, op: Gemm) -> None:
     (m, k), (depth, n) = left.shape, right.shape
     _fits(code, op, (k,), (depth,), findings.COLUMNS_AND_ROWS, c)
     _fits(code, op, (m, n), c.shape, findings.PRODUCT_AND_C, c)
+    check_apart(code, op, ("a", "b", "c"), (a, b, c))
     used = code.frame.used
     product = Product(e, end, *_known_extents(left, right, c), code.frame, code.workspace)
     if gemm_shared.has_many(code.function):
