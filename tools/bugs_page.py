@@ -33,6 +33,7 @@ SHOWN = {
     "sizes": "product_of_any_size",
     "layouts": "dimensions_swapped",
     "scopes": "last_work_group",
+    "promises": "update_of_its_own_panel",
 }
 """The example of a class; of the others it is the shortest with a finding."""
 

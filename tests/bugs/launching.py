@@ -41,7 +41,7 @@ def told(pair: Pair, module: Module, target: str, seed: int | None = None) -> To
     `seed` is for the choices of the interpreter. Raises AssertionError where the right twin passes and its results are
     not those of the vector.
     """
-    launch = vectors.parse_vector(pair.vector)
+    launch = vectors.parse_vector(pair.vector if module is right(pair)[0] else pair.wrong_vector)
     function = module.function(launch.function)
     assert function is not None, f"there is no @{launch.function}"
     arguments = vectors.bind(function, launch.arguments)

@@ -67,7 +67,7 @@ class Pair:
     """A right kernel and its wrong twin, which differ in one line.
 
     `says` is what goes wrong, `vector` the launch of both, `line` the number of the line that differs. The text of the
-    wrong twin has no marks.
+    wrong twin has no marks. Where the caller is wrong, that line is the launch, and `wrong_vector` differs.
     """
 
     path: Path
@@ -77,6 +77,7 @@ class Pair:
     wrong: str
     line: int
     marks: tuple[Mark, ...]
+    wrong_vector: str
 
     @property
     def name(self) -> str:
@@ -132,7 +133,7 @@ def pair_of(text: str, path: Path) -> Pair:
                 wrong.append((number, value.strip()))
             else:
                 marks += [Mark(kind, number, code.strip()) for code in value.split(",")]
-    vectors = [vector for _, vector in vectors_of(text, bare=True)]
+    vectors = [vector for _, vector in vectors_of(_unmarked(lines), bare=True)]
     says = _says(lines)
     if len(wrong) != 1 or len(vectors) != 1 or not says.endswith("."):
         raise ValueError(f"{path}: expected a sentence, one `; run:` and one `; wrong:`")
@@ -141,11 +142,20 @@ def pair_of(text: str, path: Path) -> Pair:
     ((guilty, replacement),) = wrong
     before = lines[guilty - 1]
     indent = before[: len(before) - len(before.lstrip())]
+    if replacement.startswith("run:"):
+        replacement = f"; {replacement}"
     changed = [*lines[: guilty - 1], indent + replacement if replacement else "", *lines[guilty:]]
-    wrong_text = "\n".join(_MARKS.sub("", one).rstrip() for one in changed) + "\n"
+    wrong_text = _unmarked(changed)
     if all(mark.kind == "other" for mark in marks) or not all(mark.code for mark in marks):
         raise ValueError(f"{path}: expected a mark that says what the wrong twin is told, with its code")
-    return Pair(path, says, vectors[0], text, wrong_text, guilty, tuple(marks))
+    wrong_vectors = [vector for _, vector in vectors_of(wrong_text, bare=True)]
+    if len(wrong_vectors) != 1:
+        raise ValueError(f"{path}: expected one `; run:` in the wrong twin")
+    return Pair(path, says, vectors[0], text, wrong_text, guilty, tuple(marks), wrong_vectors[0])
+
+
+def _unmarked(lines: Sequence[str]) -> str:
+    return "\n".join(_MARKS.sub("", line).rstrip() for line in lines) + "\n"
 
 
 def _says(lines: Sequence[str]) -> str:

@@ -4,9 +4,9 @@ Arguments are Python expressions over `NAMES`. A list is an array `x[i][j]`, mod
 parameter's type asks for; a scalar given for a memref is an array without axes; a list given for a group is a list of
 arrays. A tensor map is `tiled(x, box=[...])` or `im2col(x, ...)` of an array `x[i][j]` whose last axis is dimension 0,
 with rows padded to 16 bytes; it is compared by that array. `array(x, ...)` is an array with strides, an order or an
-alignment of its own, `view("A", (4, 4), offset=2)` another view of the memory of argument `A`. The arrays of a kernel
-of order C have its axes: mode 0 is the last one. Equal means the same value and, for real zeros that are written with a
-minus, the same sign; NaN equals NaN.
+alignment of its own, `read_only(x)` one that may not be written, and `view("A", (4, 4), offset=2)` another view of the
+memory of argument `A`. The arrays of a kernel of order C have its axes: mode 0 is the last one. Equal means the same
+value and, for real zeros that are written with a minus, the same sign; NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -42,6 +42,13 @@ PRECISIONS = {BF16: (8, -126), F16: (11, -14), F32: (24, -126), F64: (53, -1022)
 @dataclass(frozen=True, slots=True)
 class Unwritten:
     """What `uninitialized(x)` stands for until the type of the array is known."""
+
+    held: object
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """What `read_only(x)` stands for: an array that may not be written."""
 
     held: object
 
@@ -140,6 +147,7 @@ NAMES: dict[str, Any] = {
     "tiled": _tiled,
     "im2col": _im2col,
     "uninitialized": Unwritten,
+    "read_only": ReadOnly,
     "inf": math.inf,
     "nan": math.nan,
     "complex": complex,
@@ -238,6 +246,11 @@ def argument(type: Type, value: object, order: str = "F") -> object:
     """An argument for a parameter of a type, of a function of an order."""
     if isinstance(value, Unwritten):
         return girih.uninitialized(argument(type, value.held, order))
+    if isinstance(value, ReadOnly):
+        array = argument(type, value.held, order)
+        assert isinstance(array, np.ndarray)
+        array.flags.writeable = False
+        return array
     if value is None:
         return None
     if isinstance(type, MemRef):
