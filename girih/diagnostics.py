@@ -184,8 +184,10 @@ class Finding:
 
     `span` is the place in the program, `argument` the name of the argument. `index` and `shape` count elements in mode
     order, `work_group` is (x, y, z), `subgroup` and `lane` number the subgroup in its work-group and the work-item in
-    its subgroup. In a region that computes the components of a matrix, `component` is the row and column that it was
-    called for, and there is no lane. Each is None where it does not apply.
+    its subgroup. In a region that computes the components of a matrix, `component` is the row and column of the one
+    that it was called for, and there is no lane. In `cooperative_matrix_combine` that is the place in the result:
+    (row, 0) for the combination of a row, (0, column) of a column, (0, 0) of all. A race has the `component` that an
+    instruction on matrices moved. Each is None where it does not apply.
 
     A race has `kind`, which is what its access does (`"read"`, `"write"` or `"atomic update"`, say), `point`, the point
     of a `foreach` in which it was made, and `other`, the earlier access, with the same fields. `hint` is the fix, where
@@ -273,7 +275,7 @@ def _where(
     if point is not None:
         parts.append(f"point ({', '.join(map(str, point))})")
     if component is not None:
-        parts.append("at row {}, column {} of the matrix".format(*component))
+        parts.append("component ({}, {})".format(*component))
     return ", ".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -417,8 +418,9 @@ APPLY = """%r = cooperative_matrix_apply (%i, %j, %x)=%m -> TYPE {
 yield (%q)
 }
 """
-COMBINE = """%r = cooperative_matrix_combine.row (%x, %y)=%m -> TYPE {
-%q = div %x, %y : i32
+COMBINE = """%r = cooperative_matrix_combine.ALONG (%x, %y)=%m -> TYPE {
+%p = mul %x, %y : i32
+%q = div %p, %p : i32
 yield (%q)
 }
 """
@@ -442,7 +444,7 @@ def test_a_finding_in_a_region_names_the_row_and_column(type: str, target: str) 
     matrix, words = np.ones((rows, columns), np.int32, order="F"), np.ones(16, np.int32)
     matrix[row, column] = 0
     words[(row * columns + column) // 4] = 0
-    for body, component in ((APPLY, (row, column)), (DECODE, (row, column // 4 * 4)), (COMBINE, None)):
+    for body, component in ((APPLY, (row, column)), (DECODE, (row, column // 4 * 4))):
         text = (HEAD + body + "cooperative_matrix_store %r, %I[%z, %z]\n}\n}\n").replace("TYPE", f"coopmatrix<{type}>")
         with pytest.raises(girih.KernelError) as caught:
             girih.loads(text, target=target)["f"](matrix.copy("F"), words)
@@ -450,5 +452,44 @@ def test_a_finding_in_a_region_names_the_row_and_column(type: str, target: str) 
         assert (found.code, found.component, found.lane) == ("run.division_by_zero", component, None)
         assert found.to_json()["component"] == component
         assert found.subgroup == 0
-        if component is not None:
-            assert f"at row {component[0]}, column {component[1]} of the matrix" in str(found)
+        assert f"component ({component[0]}, {component[1]})" in str(found)
+
+
+COMBINED = [
+    ("row", "8x12,matrix_acc", "8x1,matrix_acc", lambda row, column: (row, 0)),
+    ("column", "8x8,matrix_acc", "8x8,matrix_acc", lambda row, column: (0, column)),
+    ("all", "1x24,matrix_acc", "1x1,matrix_acc", lambda row, column: (0, 0)),
+    ("2x2", "8x8,matrix_acc", "4x4,matrix_acc", lambda row, column: (row // 2, column // 2)),
+]
+MORE_COMBINED = [
+    ("row", "8x8,matrix_acc", "8x8,matrix_acc", lambda row, column: (row, 0)),
+    ("row", "192x8,matrix_acc", "192x1,matrix_acc", lambda row, column: (row, 0)),
+    ("row", "1x64,matrix_acc", "1x1,matrix_acc", lambda row, column: (0, 0)),
+    ("row", "8x8,matrix_acc,work_group", "8x8,matrix_acc,work_group", lambda row, column: (row, 0)),
+    ("column", "200x7,matrix_acc", "1x7,matrix_acc", lambda row, column: (0, column)),
+    ("all", "16x12,matrix_acc", "3x5,matrix_acc", lambda row, column: (0, 0)),
+    ("2x2", "2x12,matrix_acc", "1x6,matrix_acc", lambda row, column: (0, column // 2)),
+    ("2x2", "192x4,matrix_acc", "96x2,matrix_acc", lambda row, column: (row // 2, column // 2)),
+    ("2x2", "64x64,matrix_acc", "32x32,matrix_acc", lambda row, column: (row // 2, column // 2)),
+]
+"""What is combined, shape and use of the matrix and of the result, and where a component goes."""
+
+
+@pytest.mark.parametrize(("along", "type", "result", "place"), COMBINED + long(MORE_COMBINED))
+def test_a_finding_in_a_combination_names_its_place_in_the_result(
+    along: str, type: str, result: str, place: Callable[[int, int], tuple[int, int]]
+) -> None:
+    rows, columns = map(int, type.split(",")[0].split("x"))
+    body = COMBINE.replace("ALONG", along).replace("TYPE", f"coopmatrix<i32x{result}>")
+    text = HEAD.replace("TYPE", f"coopmatrix<i32x{type}>") + body
+    text += "barrier.global\ncooperative_matrix_store %r, %I[%z, %z]\n}\n}\n"
+    programs = [girih.loads(text, target=target)["f"] for target in ("interpreter", "cpu")]
+    for row, column in ((rows - 1, columns - 1), (0, columns // 2), (rows // 2, 0)):
+        matrix = np.ones((rows, columns), np.int32, order="F")
+        matrix[row, column] = 0
+        for program in programs:
+            with pytest.raises(girih.KernelError) as caught:
+                program(matrix.copy("F"), np.ones(1, np.int32))
+            (found,) = caught.value.findings
+            assert (found.code, found.component) == ("run.division_by_zero", place(row, column))
+            assert (found.subgroup, found.lane) == (0, None)

@@ -117,6 +117,33 @@ def test_components_are_told() -> None:
     assert "which writes the same value" in race.message
 
 
+def test_components_that_instructions_move_are_told() -> None:
+    text = """func @f(%A: memref<f32x8x2>) attributes {subgroup_size=8, work_group_size=[8, 1]} {
+    parallel {
+        %2 = constant 2 : index
+        %0 = constant 0 : index
+        %m = constant 1.0 : coopmatrix<f32x4x2,matrix_accSCOPE>
+        cooperative_matrix_store %m, %A[%2, %0]
+        %x = OTHER
+    }
+}"""
+    matrix = "cooperative_matrix_load %A[%0, %0] : coopmatrix<f32x4x2,matrix_accSCOPE>"
+    A = np.zeros((8, 2), np.float32, order="F")
+    for scope, subgroup in (("", 0), (",work_group", None)):
+        race = the_race(text.replace("OTHER", matrix).replace("SCOPE", scope), A)
+        other = race.other
+        assert other is not None
+        assert (race.index, race.component, other.component) == ((2, 0), (2, 0), (0, 0))
+        assert (race.subgroup, race.lane, other.subgroup, other.lane) == (subgroup, None, subgroup, None)
+        assert "component (2, 0)\n" in str(race)
+        assert "component (0, 0)\n" in str(race)
+        assert other.to_json()["component"] == (0, 0)
+        item = the_race(text.replace("OTHER", "load %A[%2, %0] : f32").replace("SCOPE", scope), A)
+        assert item.other is not None
+        assert (item.component, item.lane) == (None, 0)
+        assert (item.other.component, item.other.lane) == ((0, 0), None)
+
+
 @pytest.mark.parametrize(("value", "same"), [("%one", True), ("%number", False)])
 def test_that_both_write_the_same_is_said(value: str, same: bool) -> None:
     text = f"""func @f(%A: memref<i32x1>) {ATTRIBUTES} {{

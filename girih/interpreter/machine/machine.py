@@ -97,8 +97,8 @@ class Machine:
         self.env: dict[core.Value, Any] = {}
         self.mask: Mask | None = None
         self.kind = RegionKind.COLLECTIVE
-        self.component_columns: int | None = None
-        """In a region over components, how many a row has, or 0 where combinations of components are meant."""
+        self.component_of: Callable[[int], tuple[int, int]] | None = None
+        """In a region over components, the row and column of the one that a work-item computes."""
         self.permissions = function.permissions
         self.steps_left = max_steps
         self.pending: list[Callable[[], None]] = []
@@ -125,7 +125,7 @@ class Machine:
         self.steps_left -= len(plan) + 1
         if self.steps_left < 0:
             raise BudgetSpent
-        if self._turns and self.kind is RegionKind.SPMD and self.component_columns is None:
+        if self._turns and self.kind is RegionKind.SPMD and self.component_of is None:
             self._in_turns(region, plan)
             return
         for function, op in plan:
@@ -329,10 +329,8 @@ class Machine:
         extent = tuple(_pick(n, at) for n in shape) if shape is not None else None
         lane = at[2] if spmd and by_lane else None
         component = None
-        if self.component_columns is not None:
-            if lane is not None and self.component_columns:
-                component = divmod(lane, self.component_columns)
-            lane = None
+        if self.component_of is not None and lane is not None:
+            component, lane = self.component_of(lane), None
         message = words.message if picked is None or extent is None else words.at(picked, extent)
         self.findings.add(
             Finding(

@@ -148,7 +148,7 @@ class Reporter:
         if place.is_copy or place.around is None:
             return Actor(work_group, None, None, None, None)
         unit = self.items.unit_of(item, place)
-        component = self.items.component_of(item, place) if place.inside is not None else None
+        component = self.items.component_of(item, place)
         lane = self.items.lane_of(item, place)
         if isinstance(place.around, Foreach | ForeachTile):
             point = self.points.point(place.around, group, tick, unit)

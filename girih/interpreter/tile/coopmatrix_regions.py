@@ -18,21 +18,26 @@ from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix
 from girih.ir.uses import free_values
-from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixApply, CooperativeMatrixCombine
+from girih.ops.tile.coopmatrix_regions import (
+    Combined,
+    CooperativeMatrixApply,
+    CooperativeMatrixCombine,
+    combined_columns,
+)
 
 
 @contextmanager
-def components(machine: Machine, count: int, columns: int, *, of_work_group: bool) -> Iterator[None]:
-    """A context in which each subgroup, or each work-group, has `count` work-items, one for each component.
+def components(machine: Machine, count: int, columns: int, *, of_work_group: bool, each: int = 1) -> Iterator[None]:
+    """A context in which each subgroup, or each work-group, has `count` work-items, `each` for one component.
 
-    `columns` of them are a row; 0 columns stand for combinations of components, which have no place in the matrix.
+    Components are numbered row by row, `columns` of them in a row.
     """
-    before = machine.lanes, machine.subgroups, machine.component_columns
-    machine.lanes, machine.component_columns = count, columns
+    before = machine.lanes, machine.subgroups, machine.component_of
+    machine.lanes, machine.component_of = count, lambda item: divmod(item // each, columns)
     if of_work_group:
         machine.subgroups = 1
     yield
-    machine.lanes, machine.subgroups, machine.component_columns = before
+    machine.lanes, machine.subgroups, machine.component_of = before
 
 
 def as_items(matrix: Array) -> Array:
@@ -90,7 +95,9 @@ def _combined(machine: Machine, op: CooperativeMatrixCombine, mask: Mask | None,
     lead = left.shape[:2]
     count = left[0, 0].size
     machine.env[op.left], machine.env[op.right] = left.reshape(*lead, count), right.reshape(*lead, count)
-    with components(machine, count, 0, of_work_group=matrix_type(op.matrix).of_work_group):
+    columns = combined_columns(op.along, matrix_type(op.result))
+    of_work_group, each = matrix_type(op.matrix).of_work_group, left.shape[-1]
+    with components(machine, count, columns, of_work_group=of_work_group, each=each):
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)
     return np.broadcast_to(result, (*lead, count)).reshape(left.shape)

@@ -278,6 +278,14 @@ class CooperativeMatrixCombine(Op):
     body: Region = body(RegionKind.SPMD, "yields the combination of two")
 
 
+def combined_columns(along: Combined, result: CoopMatrix) -> int:
+    """How many combinations stand in a row of the result, without those that repeat them.
+
+    The combination of a row is that of the component (row, 0), of a column (0, column), and of all (0, 0).
+    """
+    return result.columns if along in {Combined.COLUMN, Combined.BLOCK} else 1
+
+
 def _shapes(s: Subject) -> tuple[CoopMatrix, CoopMatrix]:
     source, target = s.op.matrix.type, s.op.result.type
     if not isinstance(source, CoopMatrix) or not isinstance(target, CoopMatrix):

@@ -61,9 +61,9 @@ class ExecutionPlace:
     mask: Val | None = None
     subgroup: Operand = 0
     element_number: Scalar | None = None
-    """In a region over components of a matrix: the number of the component, row by row, or of a combination."""
+    """In a region over components of a matrix: the number of the component that is computed, row by row."""
     element_columns: int = 0
-    """How many components a row of the matrix has, 0 for combinations."""
+    """How many components a row of the matrix has; 0 where there is none."""
 
 
 @dataclass(slots=True)
@@ -275,9 +275,7 @@ class KernelCode(Executing):
         if many and self.mask is not None:
             bad = w.binary("and", bad, self.mask)
         component = self.place.element_number
-        by_lane = (
-            by_lane and self.place.kind is RegionKind.SPMD and (component is None or self.place.element_columns > 0)
-        )
+        by_lane = by_lane and self.place.kind is RegionKind.SPMD
         number = self.site(op, words, argument, (len(index), len(shape)), by_lane=by_lane)
 
         def report() -> None:

@@ -14,7 +14,7 @@ class Site:
 
     `span` has the start and end of the instruction in the text of the function. `place` puts index and shape into
     words, as in `Machine.find` of the interpreter. `by_lane` is false for an instruction that a subgroup executes as
-    one. If lanes are components of a matrix, `columns` of them are a row; otherwise `columns` is 0.
+    one. If lanes compute components of a matrix, `columns` of these are a row; otherwise `columns` is 0.
     """
 
     code: str

@@ -113,7 +113,7 @@ def weight_of_region(region: Region) -> int:
 def called(
     code: CpuCode, region: Region, count: int, number: Scalar, columns: int, arguments: Iterable[tuple[Value, Held]]
 ) -> Parts:
-    """What a region yields for so many components, which have `number`s row by row; 0 columns for combinations."""
+    """What a region yields for so many components, which have `number`s, row by row in so many columns."""
     location = code.w.location
     with code.at(kind=RegionKind.SPMD, lanes=count, mask=None, element_number=number, element_columns=columns):
         for value, held in arguments:

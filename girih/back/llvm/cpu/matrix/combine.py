@@ -34,11 +34,11 @@ from girih.back.llvm.cpu.matrix.states import (
     turned,
     write_tile,
 )
-from girih.back.llvm.emit.text import Operand, Val, integer, lanes
+from girih.back.llvm.emit.text import Operand, Val, constant_vector, lanes
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, Scalar, uniform
 from girih.ir.types import I32, CoopMatrix, Use
-from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixCombine
+from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixCombine, combined_columns
 
 LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
@@ -107,7 +107,9 @@ class _Combination:
     """Combinations of what is in a matrix; one of its methods is called, once."""
 
     def __init__(self, code: CpuCode, op: CooperativeMatrixCombine, m: Matrix) -> None:
+        assert isinstance(op.result.type, CoopMatrix)
         self.code, self.op, self.type = code, op, m.type
+        self.columns = combined_columns(op.along, op.result.type)
         self.weight = weight_of_region(op.body)
         in_line = length(m.type).bit_length() if op.along is Combined.COLUMN else 1
         short = line_count(m.type) * in_line * self.weight <= _MOST_WRITTEN_OUT
@@ -115,24 +117,39 @@ class _Combination:
         self.walk = Walk(code, self.m)
         self.few = short and (self.walk.static or line_count(m.type) <= _FEW)
 
+    # --- numbers of components of the result, for findings --------------------------------
+
+    def _number(self, first: Operand, step: int = 0) -> Scalar:
+        """The numbers from `first` on, with a step from lane to lane: 0 where all lanes go into one component."""
+        w = self.code.w
+        return Scalar(I32, (), Linear(w.convert("trunc", w.value(first), "i32"), step, exact=True))
+
+    def _in_block(self, row: Operand, column: Operand, count: int, each: int) -> Scalar:
+        """The numbers of the blocks in a column from a row on; `each` neighbouring lanes go into one of `count`."""
+        w = self.code.w
+        first = w.convert("trunc", w.add(w.mul(w.value(row), self.columns), column), "i32")
+        if each == 1:
+            return Scalar(I32, (), Linear(first, self.columns, exact=True))
+        steps = constant_vector([k // each * self.columns for k in range(count * each)], "i32")
+        return uniform(I32, w.add(w.splat(first, count * each), steps))
+
     # --- pieces --------------------------------------------------------------------------
 
-    def _pair(self, left: Parts, right: Parts) -> Parts:
-        """Two combinations, component by component."""
+    def _pair(self, left: Parts, right: Parts, number: Scalar) -> Parts:
+        """Two combinations, component by component, for the components of the result with a number."""
         component = self.type.component
         held = uniform(component, *left), uniform(component, *right)
-        numbers = Scalar(I32, (), Linear(integer(0, "i32"), 1, exact=True))
         arguments = zip((self.op.left, self.op.right), held, strict=True)
-        return called(self.code, self.op.body, lanes(left[0].type), numbers, 0, arguments)
+        return called(self.code, self.op.body, lanes(left[0].type), number, self.columns, arguments)
 
-    def _fold(self, held: Sequence[Parts]) -> Parts:
+    def _fold(self, held: Sequence[Parts], number: Scalar) -> Parts:
         """The combination of combinations."""
         while len(held) > 1:
-            pairs = [self._pair(a, b) for a, b in zip(held[::2], held[1::2], strict=False)]
+            pairs = [self._pair(a, b, number) for a, b in zip(held[::2], held[1::2], strict=False)]
             held = pairs + list(held[len(held) - len(held) % 2 :])
         return held[0]
 
-    def _within(self, held: Parts) -> Parts:
+    def _within(self, held: Parts, number: Scalar) -> Parts:
         """All components of a vector: halves, halves of them, and so on."""
         w = self.code.w
         count = lanes(held[0].type)
@@ -141,18 +158,19 @@ class _Combination:
             half = count // 2
             if count % 2:
                 odd.append(tuple(w.extract(p, count - 1) for p in held))
-            held = self._pair(tuple(w.part(p, 0, half) for p in held), tuple(w.part(p, half, half) for p in held))
+            low, high = (tuple(w.part(p, start, half) for p in held) for start in (0, half))
+            held = self._pair(low, high, number)
             count = half
-        return self._fold([held, *odd])
+        return self._fold([held, *odd], number)
 
     def _piece(self, line: Operand, start: Operand, count: int) -> Parts:
         return self.walk.piece(self.m, MatrixPiece(line, start, count))
 
-    def _across(self, start: Operand, count: int) -> Parts:
+    def _across(self, start: Operand, count: int, number: Scalar) -> Parts:
         """The combination of all lines, place by place; several run side by side, as each step waits for the last."""
         total = line_count(self.type)
         if self.few:
-            return self._fold([self._piece(line, start, count) for line in range(total)])
+            return self._fold([self._piece(line, start, count) for line in range(total)], number)
         vectors = -(-count * register_bytes(self.type) // self.code.target.vector_bytes)
         turns = min(total, max(1, _FEW // vectors)) if self.weight <= _FEW else 1
         sums = [self._piece(line, start, count) for line in range(turns)]
@@ -160,12 +178,12 @@ class _Combination:
         with self.code.w.loop(turns, whole, turns, [p for one in sums for p in one]) as loop:
             held = _grouped(loop.values, turns)
             lines = [self.code.w.add(loop.index, k) for k in range(turns)]
-            new = [self._pair(one, self._piece(k, start, count)) for one, k in zip(held, lines, strict=True)]
+            new = [self._pair(one, self._piece(k, start, count), number) for one, k in zip(held, lines, strict=True)]
             loop.following = [p for one in new for p in one]
         rest = [self._piece(line, start, count) for line in range(whole, total)]
-        return self._fold([*_grouped(loop.results, turns), *rest])
+        return self._fold([*_grouped(loop.results, turns), *rest], number)
 
-    def _line(self, get: Get) -> Parts:
+    def _line(self, get: Get, number: Scalar) -> Parts:
         """All components of a line: pieces of one length first, then within the vector."""
         pieces = self.walk.pieces_of(self.type)
         step = pieces[0][1]
@@ -173,23 +191,26 @@ class _Combination:
         held = get(0, step)
         if len(whole) > _FEW:
             with self.code.w.loop(step, len(whole) * step, step, held) as loop:
-                loop.following = self._pair(loop.values, get(loop.index, step))
+                loop.following = self._pair(loop.values, get(loop.index, step), number)
             held = loop.results
         else:
-            held = self._fold([held, *(get(start, step) for start in whole[1:])])
-        return self._fold([self._within(held), *(self._within(get(s, n)) for s, n in pieces[len(whole) :])])
+            held = self._fold([held, *(get(start, step) for start in whole[1:])], number)
+        rest = [self._within(get(start, count), number) for start, count in pieces[len(whole) :]]
+        return self._fold([self._within(held, number), *rest], number)
 
     # --- results -------------------------------------------------------------------------
 
     def all(self) -> Parts:
         """The combination of all components."""
-        found = self._line(self._across)
+        number = self._number(0)
+        found = self._line(lambda start, count: self._across(start, count, number), number)
         self.walk.close()
         return found
 
     def of_places(self) -> Parts:
         """The combination of all lines, in registers."""
-        found = joined(self.code, [self._across(start, count) for start, count in self.walk.pieces_of(self.type)])
+        pieces = self.walk.pieces_of(self.type)
+        found = joined(self.code, [self._across(start, count, self._number(start, 1)) for start, count in pieces])
         self.walk.close()
         return found
 
@@ -198,7 +219,8 @@ class _Combination:
         tile = new_tile(self.code, CoopMatrix(self.type.component, length(self.type), 1, Use.ACC))
 
         def piece(start: Operand, count: int) -> None:
-            write_tile(self.code, tile, MatrixPiece(0, start, count), self._across(start, count))
+            found = self._across(start, count, self._number(start, 1))
+            write_tile(self.code, tile, MatrixPiece(0, start, count), found)
 
         self.walk.starts(self.type, piece)
         self.walk.close()
@@ -209,7 +231,7 @@ class _Combination:
         tile = new_tile(self.code, CoopMatrix(self.type.component, 1, line_count(self.type), Use.ACC))
 
         def one(line: Operand) -> None:
-            found = self._line(lambda start, count: self._piece(line, start, count))
+            found = self._line(lambda start, count: self._piece(line, start, count), self._number(line))
             write_tile(self.code, tile, MatrixPiece(0, line, 1), found)
 
         self._each(line_count(self.type), one)
@@ -235,7 +257,7 @@ class _Combination:
 
             def block(number: Operand) -> None:
                 at = MatrixPiece(0, number, 1) if turned(type) else MatrixPiece(number, first, count // 2)
-                write_tile(self.code, tile, at, self._block(number, start, count))
+                write_tile(self.code, tile, at, self._block(number, first, start, count))
 
             self._each(line_count(self.type) // 2, block)
 
@@ -243,16 +265,17 @@ class _Combination:
         self.walk.close()
         return loaded(self.code, tile)
 
-    def _block(self, number: Operand, start: Operand, count: int) -> Parts:
-        """The combinations in a piece of two neighbouring lines."""
+    def _block(self, number: Operand, row: Operand, start: Operand, count: int) -> Parts:
+        """The combinations in a piece of two neighbouring lines, which begins at a row of the result."""
         w = self.code.w
-        first = 2 * number if isinstance(number, int) else w.mul(number, 2)
-        both = self._pair(self._piece(first, start, count), self._piece(w.add(first, 1), start, count))
+        line = 2 * number if isinstance(number, int) else w.mul(number, 2)
+        left, right = self._piece(line, start, count), self._piece(w.add(line, 1), start, count)
+        both = self._pair(left, right, self._in_block(row, number, count // 2, each=2))
         if count == 2:
             halves = [tuple(w.extract(p, k) for p in both) for k in range(2)]
         else:
             halves = [tuple(w.shuffle(p, None, range(k, count, 2)) for p in both) for k in range(2)]
-        return self._pair(halves[0], halves[1])
+        return self._pair(halves[0], halves[1], self._in_block(row, number, count // 2, each=1))
 
 
 def _grouped(values: Sequence[Val], groups: int) -> list[Parts]:
