@@ -107,9 +107,13 @@ def _at(machine: Machine, groups: Array) -> Array:
     return mask
 
 
-def fetch(machine: Machine, op: Op, team: Team, name: str, box: Box, kind: Kind = "read") -> Array:
-    """The elements of a box, the operand `name`, for each work-group of the team."""
-    follow_box(machine, op, team, name, box, kind)
+def fetch(machine: Machine, op: Op, team: Team, name: str, box: Box, kind: Kind | None = "read") -> Array:
+    """The elements of a box, the operand `name`, for each work-group of the team.
+
+    The search for races is told of an access of this kind, and of none for None.
+    """
+    if kind is not None:
+        follow_box(machine, op, team, name, box, kind)
     missing = unwritten(box.memref.elements, box.offsets, box.shape, box.strides)
     if missing is not None:
         where = np.argwhere(missing)[0]
@@ -177,7 +181,8 @@ def scaled(machine: Machine, op: Any, names: tuple[str, ...], target: str, check
         if overwrite:
             picked = _BINARY["mul"](*term, accumulator)
         else:
-            old = numbers.cast(fetch(machine, op, team, target, goal), element, accumulator)
+            # Whatever races with this read races with the write behind it, too.
+            old = numbers.cast(fetch(machine, op, team, target, goal, None), element, accumulator)
             picked = scaled_sum(machine, term, (old, _of_team(beta, team).reshape(lead)), accumulator)
         stored = numbers.cast(picked, accumulator, element)
         follow_box(machine, op, team, target, goal, "write", stored)
