@@ -233,6 +233,26 @@ def test_ticks_are_renumbered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not found(text.replace("BARRIER", "barrier.local"), A, 100)
     races = found(text.replace("BARRIER", "barrier"), A, 100)
     assert {(f.kind, f.other.kind if f.other else None) for f in races} == {("read", "write")}
+    points = f"""func @f(%A: memref<i32x1>, %n: index) {ATTRIBUTES} {{
+    %0 = constant 0 : index
+    %2 = constant 2 : index
+    %4 = constant 4 : index
+    %38 = constant 38 : index
+    for %k = %0, %n {{
+        %begin = min %k, %4 : index
+        %end = add %begin, %2 : index
+        foreach (%i) = (%begin), (%end) {{
+            %last = equal %k, %38 : bool
+            if %last {{
+                %one = constant 1 : i32
+                store %one, %A[0]
+            }}
+        }}
+    }}
+}}"""
+    race = the_race(points, np.zeros(1, np.int32), 40)
+    assert race.other is not None
+    assert {race.point, race.other.point} == {(4,), (5,)}
 
 
 def test_stamps_take_apart_what_they_were_made_of() -> None:

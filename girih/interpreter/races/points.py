@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,11 @@ class _Loop:
         if not where.size:
             return None
         row = min(int(where[0]), len(self.starts) - 1)
-        found: list[int] = []
+        point: list[int] = []
         for start, count, step in zip(self.starts[row].tolist(), self.counts[row].tolist(), self.steps, strict=True):
-            number, place = divmod(number, max(1, count))
-            found.append(start + place * step)
-        return tuple(found)
+            number, step_number = divmod(number, max(1, count))
+            point.append(start + step_number * step)
+        return tuple(point)
 
 
 class Points:
@@ -57,9 +57,7 @@ class Points:
         steps: Ints,
     ) -> None:
         """Enter an execution; arrays are like scalar values of a work-group."""
-        first, number = (
-            np.concatenate(np.broadcast_arrays(*rows), axis=2)[:, 0].astype(np.int64) for rows in (starts, counts)
-        )
+        first, number = _rows(starts), _rows(counts)
         known = self._loops.setdefault(op, [])
         if known:
             last = known[-1]
@@ -74,6 +72,11 @@ class Points:
             if loop.tick <= tick and (found := loop.point(group, number)) is not None:
                 return found
         return None
+
+    def renumber(self, change: Callable[[int], int]) -> None:
+        """Replace the ticks of all executions by others."""
+        for loops in self._loops.values():
+            loops[:] = [replace(loop, tick=change(loop.tick)) for loop in loops]
 
 
 def _rows(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from weakref import WeakSet
 
@@ -103,6 +104,7 @@ class Races:
         self.hand_overs = HandOvers()
         self.reporter = Reporter(self.layout, self.items, self.table, self.names, self.points, grid, add)
         self._copies = 0
+        self._numbers = count()
         self._shadows: dict[int, Shadow] = {}
         self._local_shadows: WeakSet[Shadow] = WeakSet()
         self._owners: list[Array] = []
@@ -137,14 +139,16 @@ class Races:
         owner = data if data.base is None else data.base
         shadow = self._shadows.get(id(owner))
         if shadow is None:
-            shadow = self._shadows[id(owner)] = Shadow(view, GLOBAL, self.judge.apart, private=self.alone)
+            shadow = self._shadows[id(owner)] = Shadow(
+                next(self._numbers), view, GLOBAL, self.judge.apart, private=self.alone
+            )
             self._owners.append(owner)
         view.memory.shadow = shadow
 
     def follow_local(self, view: ElementView, root: Value, shape: Ints, strides: Ints, begin: int, period: int) -> None:
         """Follow local memory: an array of each work-group in `period` bytes, from byte `begin` on."""
         self.names.enter_local(root, view, shape, strides, begin, period)
-        view.memory.shadow = shadow = Shadow(view, LOCAL, self.judge.apart, private=True)
+        view.memory.shadow = shadow = Shadow(next(self._numbers), view, LOCAL, self.judge.apart, private=True)
         self._local_shadows.add(shadow)
 
     def shadow_of(self, memory: Memory) -> Shadow | None:
@@ -285,8 +289,8 @@ class Races:
             return
         free = first == 0
         if not free.all():
-            open_ = np.flatnonzero(~free)
-            free[open_] = self.judge.is_ordered(shadow.memory, stamps[open_], first[open_], clocks=clocks)
+            taken = np.flatnonzero(~free)
+            free[taken] = self.judge.is_ordered(shadow.memory, stamps[taken], first[taken], clocks=clocks)
             if clocks:
                 # That one of two is ordered before does not say that a third is.
                 places, kept = shadow.second(sort, granules[~free])
@@ -301,7 +305,7 @@ class Races:
         if shadow.more:
             kept = [list(shadow.more.get(granule, {}).values()) for granule in granules.tolist()]
             for k in range(max(map(len, kept))):
-                column = [stamps_[k] if k < len(stamps_) else 0 for stamps_ in kept]
+                column = [entries[k] if k < len(entries) else 0 for entries in kept]
                 self._compare(event, shadow, granules, stamps, np.array(column, np.uint64))
 
     def _compare(self, event: Event, shadow: Shadow, granules: Array, stamps: Stamps, old: Stamps | None) -> None:
@@ -349,7 +353,7 @@ class Races:
             reads, writes = event.place.kind != "write", event.place.writes
             for group, item, granule in zip(groups.tolist(), items.tolist(), firsts.tolist(), strict=True):
                 work_item = group, self.items.number_of(item, event.place)
-                self.hand_overs.enter((id(shadow), granule), work_item, reads=reads, writes=writes)
+                self.hand_overs.enter((shadow.number, granule), work_item, reads=reads, writes=writes)
         if self.clocks is not None:
             turns = range(len(firsts)) if order is None else order.tolist()
             self._hand_over(self.clocks, event, shadow, firsts, (groups, items), turns)
@@ -372,7 +376,7 @@ class Races:
         for k in turns:
             stamp = event.who[k] | when
             item = (int(groups[k]), int(items[k]))
-            granule = (id(shadow), int(granules[k]))
+            granule = (shadow.number, int(granules[k]))
             if acquires(op):
                 for release in clocks.released(granule):
                     if release.item == item or self._covered(event.place, stamp, release.stamp):
@@ -395,21 +399,21 @@ class Races:
         """Note writes that are not atomic to where something was released."""
         if self.clocks is None or event.place.scope is not None:
             return
-        here = [granule for number, granule in self.clocks.granules if number == id(shadow)]
+        here = [granule for number, granule in self.clocks.granules if number == shadow.number]
         for granule in np.intersect1d(np.array(here, np.int64), granules).tolist():
-            self.clocks.wrote((id(shadow), granule), None)
+            self.clocks.wrote((shadow.number, granule), None)
 
     # --- ticks ---------------------------------------------------------------------------
 
     def _renumber(self) -> None:
         """Give the ticks at which something may still be open the smallest numbers, and all others 0."""
         order, layout = self.order, self.layout
-        for waiting in (shadow for shadow in (*self._shadows.values(), *self._local_shadows) if shadow.waiting):
-            for tick, event in waiting.waiting:
-                self._access(event(), waiting, tick)
-            waiting.waiting = []
-        open_ticks = {*order.since.ravel().tolist(), *order.copies_since.tolist()}
         shadows = [*self._shadows.values(), *self._local_shadows]
+        for shadow in shadows:
+            waiting, shadow.waiting = shadow.waiting, []
+            for tick, event in waiting:
+                self._access(event(), shadow, tick)
+        open_ticks = {*order.since.ravel().tolist(), *order.copies_since.tolist()}
         oldest = min(order.oldest(GLOBAL), order.oldest(LOCAL))
         for shadow in shadows:
             for stamps in (*shadow.all(), shadow.kept()):
@@ -423,10 +427,11 @@ class Races:
             return layout.with_ticks(stamps, np.where(ticks < known[0], 0, 1 + np.searchsorted(known, ticks)))
 
         for shadow in shadows:
-            shadow.change(change)
+            shadow.renumber(change)
             latest = np.array([shadow.last_written, shadow.last_seen, *shadow.last])
             latest = np.where(latest == 0, 0, 1 + np.searchsorted(known, latest))
             shadow.last_written, shadow.last_seen, *shadow.last = latest.tolist()
         order.since = 1 + np.searchsorted(known, order.since)
         order.copies_since = 1 + np.searchsorted(known, order.copies_since)
         order.tick = len(known) + 1
+        self.points.renumber(lambda tick: 1 + int(np.searchsorted(known, tick)))

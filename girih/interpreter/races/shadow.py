@@ -33,13 +33,15 @@ class Shadow:
     subgroup. A stamp that is ordered before what comes may be replaced.
     """
 
-    def __init__(self, view: ElementView, memory: int, apart: Apart, *, private: bool) -> None:
+    def __init__(self, number: int, view: ElementView, memory: int, apart: Apart, *, private: bool) -> None:
         owner = view.data if view.data.base is None else view.data.base
         start = address(view.data)
         first = address(owner) if isinstance(owner, np.ndarray) else start
         size = owner.nbytes if isinstance(owner, np.ndarray) else view.data.nbytes
         before = -(-(start - first) // _PHASE) * _PHASE
         self._apart = apart
+        self.number = number
+        """The number of the shadow in its launch; no other one gets it."""
         self.memory = memory
         """`order.GLOBAL` or `order.LOCAL`."""
         self.private = private
@@ -56,8 +58,8 @@ class Shadow:
         self.waiting: list[tuple[int, Callable[[], Any]]] = []
         """Reads that are not entered yet, each with its tick."""
         self.more: dict[int, dict[int, np.uint64]] = {}
-        """Accesses of granules for which there was no room, where work-items wait for each other; of each item and
-        place the latest."""
+        """Accesses of granules for which there was no room, where releases and acquires order work-items; of each item
+        and place the latest."""
         self._written: Stamps | None = None
         self._seen: dict[int, Stamps] = {}
         self._seen_again: dict[int, Stamps] = {}
@@ -185,7 +187,7 @@ class Shadow:
             better = (far == distance) & (distance >= far_there)
             again[places[better]] = stamps[better]
 
-    def change(self, change: Callable[[Stamps], Stamps]) -> None:
+    def renumber(self, change: Callable[[Stamps], Stamps]) -> None:
         """Replace all stamps by others."""
         for stamps in self.all():
             used = np.flatnonzero(stamps)
