@@ -9,15 +9,24 @@ from dataclasses import dataclass
 
 from girih.analysis.accesses import Place
 from girih.facts.findings import FindingWords
+from girih.ir.define import Operand
 from girih.ops.tile.control import Foreach, ForeachTile
 from girih.ops.tile.memory import Scope
+
+_ATOMIC_FORMS = {
+    "load": "atomic_load",
+    "store": "atomic_store",
+    "cooperative_matrix_load": "cooperative_matrix_atomic_load",
+    "cooperative_matrix_store": "cooperative_matrix_atomic_store",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class RacingPair:
     """Two accesses to a byte that race: `now` came later than `earlier` in the order of execution.
 
-    `apart` says how far the two are from each other.
+    `name` is the parameter or allocation, `local` says that it lies in local memory. `same_unit` says that both belong
+    to one subgroup of `parallel` or to one tile, or that it is open to which they belong.
     """
 
     now: Place
@@ -25,7 +34,7 @@ class RacingPair:
     name: str
     local: bool
     same_work_group: bool
-    same_subgroup: bool
+    same_unit: bool
     same_value: bool
 
 
@@ -44,59 +53,80 @@ def _who(pair: RacingPair) -> str:
         return "of another work-group"
     if pair.earlier.is_copy:
         return "that is still under way"
+    if pair.now.is_copy:
+        return "of a work-item"
     if isinstance(pair.earlier.around, Foreach):
         return "at another point"
-    if isinstance(pair.earlier.around, ForeachTile) and not pair.same_subgroup:
-        return "at another tile"
-    return "of another work-item" if pair.same_subgroup else "of another subgroup"
+    if pair.same_unit:
+        return "of another work-item"
+    return "at another tile" if isinstance(pair.earlier.around, ForeachTile) else "of another subgroup"
 
 
 def race_hint(pair: RacingPair) -> str:
     """What would order two accesses that race, or make them atomic for each other."""
-    if pair.now.scope is not None and pair.earlier.scope is not None:
+    now, earlier = pair.now, pair.earlier
+    if now.scope is not None and earlier.scope is not None:
         return _wider(pair)
-    if pair.now.scope is not None or pair.earlier.scope is not None:
-        plain = pair.earlier if pair.now.scope is not None else pair.now
-        return f"`{plain.op.spec.mnemonic}` is not atomic: {_atomic(plain)}, or order the two by {_order(pair)}"
-    if pair.now.op is pair.earlier.op and pair.now.kind == pair.earlier.kind and not pair.now.is_copy:
-        return f"let {_each(pair)} write elements of its own, or use atomic updates"
-    return _ordering(pair)
+    if now.scope is not None or earlier.scope is not None:
+        return _atomic_too(earlier if now.scope is not None else now, pair)
+    if now.op is earlier.op and now.operand == earlier.operand and not now.is_copy:
+        if _may_update_atomically(now):
+            return f"let {_each(pair)} write elements of its own, or write `{now.op.spec.mnemonic}.atomic`"
+        if now.kind == earlier.kind:
+            return f"let {_each(pair)} write elements of its own, or use atomic updates"
+    return _unordered(pair) or f"{_order(pair)} between them orders them"
 
 
 def _wider(pair: RacingPair) -> str:
-    """The words for two atomic accesses, one of which has too small a scope."""
-    narrow = [place for place in (pair.now, pair.earlier) if place.scope in _narrow_scopes(pair)]
-    words = " and ".join(dict.fromkeys(f"`{p.op.spec.mnemonic}.{p.scope.value}`" for p in narrow if p.scope))
-    verb = "are" if " and " in words else "is"
-    within = "subgroup" if narrow[0].scope is Scope.SUBGROUP else "work-group"
+    """The words for two atomic accesses, at least one of which has too small a scope."""
+    within = {Scope.SUBGROUP: "within a subgroup only"}
+    if not pair.same_work_group:
+        within[Scope.WORK_GROUP] = "within a work-group only"
+    narrow: dict[str, list[str]] = {}
+    for place in (pair.now, pair.earlier):
+        if place.scope in within:
+            names = narrow.setdefault(within[place.scope], [])
+            name = f"`{place.op.spec.mnemonic}.{place.scope.value}`"
+            names += [name] if name not in names else []
+    verbs = ("is", "are")
+    words = (f"{' and '.join(names)} {verbs[len(names) > 1]} atomic {where}" for where, names in narrow.items())
     enough = Scope.WORK_GROUP if pair.same_work_group else Scope.DEVICE
-    return f"{words} {verb} atomic within a {within} only; write `.{enough.value}`"
+    return f"{', '.join(words)}; write `.{enough.value}`"
 
 
-def _narrow_scopes(pair: RacingPair) -> tuple[Scope, ...]:
-    return (Scope.SUBGROUP,) if pair.same_work_group else (Scope.SUBGROUP, Scope.WORK_GROUP)
+def _atomic_too(plain: Place, pair: RacingPair) -> str:
+    """The words for an atomic access and one that is not."""
+    mnemonic = plain.op.spec.mnemonic
+    atomic = f"{mnemonic}.atomic" if _may_update_atomically(plain) else _ATOMIC_FORMS.get(mnemonic)
+    ways = [] if atomic is None else [f"use `{atomic}`"]
+    unordered = _unordered(pair) if pair.same_work_group else None
+    if unordered is None:
+        ways.append(f"order the two by {_order(pair)}")
+    why = "" if unordered is None else f"; {unordered}"
+    return f"`{mnemonic}` is not atomic" + (f": {', or '.join(ways)}" if ways else "") + why
 
 
-def _atomic(place: Place) -> str:
-    kind = {"read": "atomic_load", "write": "atomic_store", "update": "atomic_add"}[place.kind]
-    prefix = "cooperative_matrix_" if place.op.spec.mnemonic.startswith("cooperative_matrix") else ""
-    return f"use `{prefix}{kind}`"
+def _may_update_atomically(place: Place) -> bool:
+    """Whether `.atomic` makes an access by a collective instruction atomic, as it does what `gemm` reads and writes."""
+    role = place.op.spec.roles[place.operand]
+    return hasattr(place.op, "atomic") and isinstance(role, Operand) and role.writes
 
 
 def _each(pair: RacingPair) -> str:
+    """Who should write elements of its own."""
     if not pair.same_work_group:
         return "each work-group"
-    match pair.now.around:
-        case Foreach():
-            return "each point"
-        case ForeachTile():
-            return "each tile"
-        case _:
-            return "each work-item" if pair.same_subgroup else "each subgroup"
+    if pair.now.inside is not None:
+        return "each component"
+    if isinstance(pair.now.around, Foreach):
+        return "each point"
+    if pair.same_unit:
+        return "each work-item"
+    return "each tile" if isinstance(pair.now.around, ForeachTile) else "each subgroup"
 
 
 def _order(pair: RacingPair) -> str:
-    """What orders two accesses."""
+    """What orders two accesses, wherever that may come between them."""
     if not pair.same_work_group:
         return "a release and an acquire of scope `.device`"
     if pair.earlier.is_copy or pair.now.is_copy:
@@ -104,14 +134,22 @@ def _order(pair: RacingPair) -> str:
     return "a `barrier.local`" if pair.local else "a `barrier.global`"
 
 
-def _ordering(pair: RacingPair) -> str:
+def _unordered(pair: RacingPair) -> str | None:
+    """Why no barrier may come between two accesses, and what to do; None where one may."""
     if not pair.same_work_group:
         return (
             "nothing orders work-groups but a release that an acquire of scope `.device` observes; let each access "
             "elements of its own, or launch a second kernel"
         )
-    around = pair.now.around
+    around, inside = pair.now.around, pair.now.inside
     if isinstance(around, Foreach | ForeachTile) and around is pair.earlier.around:
-        what = "points" if isinstance(around, Foreach) else "tiles"
-        return f"nothing orders the {what} of a loop; end the loop and begin another between them"
-    return f"{_order(pair)} between them orders them"
+        whom = "points of a loop" if isinstance(around, Foreach) else "tiles of a loop"
+        if isinstance(around, ForeachTile) and pair.same_unit:
+            whom = "work-items of a tile"
+        return f"nothing orders the {whom}; end the loop and begin another between them"
+    if inside is not None and inside is pair.earlier.inside:
+        return (
+            f"nothing orders the components in a `{inside.spec.mnemonic}`; move one of the two behind it, and "
+            f"{_order(pair)} between them"
+        )
+    return None

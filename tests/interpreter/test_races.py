@@ -289,6 +289,67 @@ def test_a_shadow_takes_at_most_sixteen_bytes_for_a_byte(monkeypatch: pytest.Mon
     assert shadow.bytes <= 16 * A.nbytes
 
 
+NUMBERS = """    %0 = constant 0 : index
+    %16 = constant 16 : index
+    %1 = constant 1 : i32
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "who", "hint"),
+    [
+        (
+            "foreach (%i) = (%0), (%16) { %x = atomic_add %1, %A[%0] : i32 %y = load %A[0] : i32 }",
+            1,
+            "`load` of %A races with `atomic_add` at another point",
+            "`load` is not atomic: use `atomic_load`; nothing orders the points of a loop; "
+            "end the loop and begin another between them",
+        ),
+        (
+            "foreach_tile (%i) = (%0), (%16) as (%c) <= (16) { %x = load %A[0] : i32 store %x, %A[0] }",
+            1,
+            "`store` of %A races with `load` of another work-item",
+            "nothing orders the work-items of a tile; end the loop and begin another between them",
+        ),
+        (
+            "foreach_tile (%i) = (%0), (%16) as (%c) <= (8) { %x = cast %i : i32 store %x, %A[0] }",
+            1,
+            "`store` of %A races with the same `store` at another tile",
+            "let each tile write elements of its own, or use atomic updates",
+        ),
+        (
+            "axpby %1, %B, %1, %A parallel { %x = atomic_add.device %1, %A[%0] : i32 }",
+            2,
+            "`atomic_add` of %A races with `axpby` of another work-group",
+            "`axpby` is not atomic: use `axpby.atomic`, or order the two by a release and an acquire of scope "
+            "`.device`",
+        ),
+        (
+            "axpby %1, %A, %1, %B",
+            2,
+            "`axpby` of %B races with the same `axpby` of another work-group",
+            "let each work-group write elements of its own, or write `axpby.atomic`",
+        ),
+        (
+            "parallel { %x = atomic_add.subgroup %1, %A[%0] : i32 %y = atomic_max %1, %A[%0] : i32 }",
+            2,
+            "`atomic_max` of %A races with `atomic_add` of another work-group",
+            "`atomic_max.work_group` is atomic within a work-group only, `atomic_add.subgroup` is atomic within a "
+            "subgroup only; write `.device`",
+        ),
+    ],
+)
+def test_what_the_hint_says(body: str, grid: int, who: str, hint: str) -> None:
+    text = f"func @f(%A: memref<i32x16>, %B: memref<i32x16>) {ATTRIBUTES} {{\n{NUMBERS}\n{body}\n}}"
+    text = (
+        text.replace(" { ", " {\n").replace(" }", "\n}").replace(" store", "\nstore").replace(" parallel", "\nparallel")
+    )
+    for name in ("%x", "%y"):
+        text = text.replace(f" {name} =", f"\n{name} =")
+    races = found(text, np.zeros(16, np.int32), np.zeros(16, np.int32), grid=grid)
+    assert (who, hint) in {(race.message.partition(":")[0], race.hint) for race in races}
+
+
 def test_a_launch_whose_shadow_is_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launching, "memory_left", lambda: 2**20)
     text = """func @f(%A: memref<f32x?>) {

@@ -23,9 +23,10 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who made an access."""
+    """Who made an access; `unit` is the subgroup of `parallel`, the tile or the point, None where it is open."""
 
     work_group: tuple[int, int, int]
+    unit: int | None
     subgroup: int | None
     lane: int | None
     component: tuple[int, int] | None
@@ -45,14 +46,8 @@ class Reporter:
         grid: tuple[int, int, int],
         add: Callable[[Finding], None],
     ) -> None:
-        self.layout, self.items, self.table, self.names, self.points, self.grid = (
-            layout,
-            items,
-            table,
-            names,
-            points,
-            grid,
-        )
+        self.layout, self.items, self.table = layout, items, table
+        self.names, self.points, self.grid = names, points, grid
         self._add = add
 
     def report(
@@ -107,7 +102,7 @@ class Reporter:
             place.root.name,
             local,
             same_group,
-            same_group and mine.subgroup == theirs.subgroup,
+            same_group and (None in (mine.unit, theirs.unit) or mine.unit == theirs.unit),
             same_value,
         )
         words = race(pair)
@@ -146,7 +141,7 @@ class Reporter:
         x, y, _ = self.grid
         work_group = (group % x, group // x % y, group // (x * y))
         if place.is_copy or place.around is None:
-            return Actor(work_group, None, None, None, None)
+            return Actor(work_group, None, None, None, None, None)
         unit = self.items.unit_of(item, place)
         component = self.items.component_of(item, place)
         lane = self.items.lane_of(item, place)
@@ -157,5 +152,6 @@ class Reporter:
                 subgroup, lane = divmod(unit % (self.items.subgroups * self.items.lanes), self.items.lanes)
             elif self.points.dealt:
                 subgroup = unit % self.items.subgroups
-            return Actor(work_group, subgroup, None if component else lane, component, point)
-        return Actor(work_group, unit if unit < self.items.subgroups else None, lane, component, None)
+            return Actor(work_group, unit, subgroup, None if component else lane, component, point)
+        subgroup = unit if unit < self.items.subgroups else None
+        return Actor(work_group, subgroup, subgroup, lane, component, None)
