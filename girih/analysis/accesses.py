@@ -45,6 +45,7 @@ class Place:
 
     @property
     def writes(self) -> bool:
+        """Whether it changes memory."""
         return self.kind != "read"
 
     @property
@@ -83,11 +84,6 @@ class Accesses:
         """Whether a release may be observed by an acquire."""
         semantics = {semantics_of(place.op) for place in self.places}
         return not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
-
-    @property
-    def has_atomics(self) -> bool:
-        """Whether some access is atomic."""
-        return any(place.scope is not None for place in self.places)
 
     @property
     def matrices(self) -> tuple[CoopMatrix, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from girih.analysis.accesses import accesses_of
-from girih.arguments.memory import ElementView
 from girih.interpreter.machine.values import GroupValue, MapValue, MemRefValue
 from girih.interpreter.run import Execution
 
@@ -21,9 +20,11 @@ _LIMITS = (
 
 
 def shadow_bytes(run: Execution) -> int:
-    """The bytes that the stamps of all elements that a launch may write take, were all of them accessed.
+    """The bytes of the stamps of all elements of arguments that a launch may write, were all of them accessed.
 
-    There is one stamp for what is only written, and a second one where the kernel reads it, too.
+    One stamp is counted for what is only written, and a second one where the kernel reads it, too. The third one, which
+    elements get that several work-items read between two writes, and local memory are left out: few launches have them
+    for all elements, and one that could run must not be refused.
     """
     read, written = set(), set()
     for place in accesses_of(run.function).places:
@@ -39,17 +40,14 @@ def shadow_bytes(run: Execution) -> int:
 
 
 def _granules(value: object) -> int:
+    """The elements of an array or of all members of a group, the bytes of a tensor."""
     match value:
         case MemRefValue(elements) | GroupValue(elements):
-            return _elements(elements)
+            return int(elements.data.size)
         case MapValue(_, memory):
             return int(memory.bytes.size)
         case _:
             return 0
-
-
-def _elements(view: ElementView) -> int:
-    return int(view.data.size)
 
 
 def memory_left() -> int | None:
@@ -59,6 +57,7 @@ def memory_left() -> int | None:
 
 
 def _free() -> int | None:
+    """The bytes that the system has left."""
     for line in _text(_FREE).splitlines():
         name, _, amount = line.partition(":")
         if name == "MemAvailable":
@@ -67,6 +66,7 @@ def _free() -> int | None:
 
 
 def _under(limit: Path, taken: Path) -> int | None:
+    """The bytes that a control group has left, by the files of its limit and of what it takes."""
     most, now = _text(limit).strip(), _text(taken).strip()
     return max(0, int(most) - int(now)) if most.isdigit() and now.isdigit() else None
 

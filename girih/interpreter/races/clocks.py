@@ -19,7 +19,6 @@ from girih.interpreter.races.stamps import StampLayout, Stamps
 
 Item = tuple[int, int | None]
 """A work-group and an item of it, or all of them: None."""
-
 Clock = dict[Item, int]
 Granule = tuple[int, int]
 """A shadow, by its number, and a granule of it."""
@@ -113,10 +112,6 @@ class Clocks:
     def acquire(self, memory: int, item: Item, clock: Clock) -> None:
         """Let an item know what was released."""
         _merge(self._items[memory].setdefault(item, {}), clock)
-
-    def acquire_all(self, memory: int, group: int, clock: Clock) -> None:
-        """Let all items of a work-group know what was released."""
-        _merge(self._groups[memory].setdefault(group, {}), clock)
 
 
 def _merge(clock: Clock, other: Clock) -> None:

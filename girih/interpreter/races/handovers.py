@@ -26,7 +26,7 @@ class HandOvers:
         return self._count >= _MOST
 
     def enter(self, granule: tuple[int, int], item: Item, *, reads: bool, writes: bool) -> None:
-        """Note an atomic access to a granule, a shadow by its number and a number there."""
+        """Note an atomic access to a granule: a shadow by its number, and a number there."""
         self._count += 1
         if writes:
             self._writers[granule].add(item)
@@ -47,7 +47,11 @@ class HandOvers:
 
 
 def in_turn(pairs: frozenset[tuple[Item, Item]]) -> list[Item]:
-    """The items of pairs, each behind those that it may wait for; two that wait for each other in any order."""
+    """The items of pairs, each behind those that it may wait for.
+
+    Two that wait for each other have no order between them, and are left out where they wait for nobody else. Where more
+    wait in a circle, all items come in ascending order.
+    """
     kept: dict[Item, set[Item]] = {}
     for writer, reader in sorted(pairs):
         if (reader, writer) not in pairs:

@@ -67,12 +67,12 @@ class _Piece:
             return None
         if self.period:
             rest %= self.period
-        found = [0] * len(self.shape)
+        index = [0] * len(self.shape)
         for mode in sorted(range(len(self.shape)), key=lambda k: -self.strides[k]):
             if self.shape[mode] > 1:
-                found[mode], rest = divmod(rest, self.strides[mode])
-        inside = rest < self.size and all(i < n for i, n in zip(found, self.shape, strict=True))
-        return tuple(found) if inside else None
+                index[mode], rest = divmod(rest, self.strides[mode])
+        inside = rest < self.size and all(i < n for i, n in zip(index, self.shape, strict=True))
+        return tuple(index) if inside else None
 
 
 class ArrayNames:

@@ -20,9 +20,6 @@ _BITS = 64
 TICK_BITS = 16
 """Ticks are renumbered when they are used up, so that few bits suffice."""
 
-NEVER = np.uint64(0)
-"""The stamp of what nobody accessed."""
-
 
 @dataclass(frozen=True)
 class StampLayout:
