@@ -173,7 +173,8 @@ def _no_memory(function: Function) -> LaunchError:
     message = f"there is not enough memory to run @{function.name}"
     hint = (
         "the arrays that the kernel writes are copied, each work-group has its own `alloca`, and the search for races, "
-        "which `kernel.options(races=False)` leaves out, takes up to 24 bytes for each element that is written"
+        "which `kernel.options(races=False)` leaves out, takes 8 to 24 bytes for each element that is written, and "
+        "more where accesses are atomic"
     )
     return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 

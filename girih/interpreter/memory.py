@@ -22,9 +22,9 @@ _LIMITS = (
 def shadow_bytes(run: Execution) -> int:
     """The bytes of the stamps of all elements of arguments that a launch may write, were all of them accessed.
 
-    One stamp is counted for what is only written, and a second one where the kernel reads it, too. The third one, which
-    elements get that several work-items read between two writes, and local memory are left out: few launches have them
-    for all elements, and one that could run must not be refused.
+    One stamp is counted for what is only written, and a second one where the kernel reads it, too. Those of further
+    readers and of atomic accesses, and local memory, are left out: few launches have them for all elements, and one
+    that could run must not be refused.
     """
     read, written = set(), set()
     for place in accesses_of(run.function).places:

@@ -49,8 +49,8 @@ class HandOvers:
 def in_turn(pairs: frozenset[tuple[Item, Item]]) -> list[Item]:
     """The items of pairs, each behind those that it may wait for.
 
-    Two that wait for each other have no order between them, and are left out where they wait for nobody else. Where more
-    wait in a circle, all items come in ascending order.
+    Two that wait for each other have no order between them, and are left out where they wait for nobody else. Where
+    more wait in a circle, all items come in ascending order.
     """
     kept: dict[Item, set[Item]] = {}
     for writer, reader in sorted(pairs):
