@@ -327,7 +327,7 @@ NUMBERS = """    %0 = constant 0 : index
         (
             "axpby %1, %A, %1, %B",
             2,
-            "`axpby` of %B races with the same `axpby` of another work-group",
+            "`axpby` of %B races with the same `axpby` of another work-group, which writes the same value",
             "let each work-group write elements of its own, or write `axpby.atomic`",
         ),
         (
