@@ -73,7 +73,7 @@ def _close(kernel: Kernel, region: Region, head: list[str]) -> None:
 def work_items(kernel: Kernel) -> None:
     """`parallel`, in which work-items exchange values behind barriers."""
     head, ordinal, lane, subgroup = kernel.work_item()
-    region = Region(kernel, kernel.work_items(), ordinal, kernel.items, lane, subgroup, barriers=True, matrices=True)
+    region = Region(kernel, kernel.work_items(), ordinal, kernel.items, lane, subgroup, barriers=True)
     _close(kernel, region, head)
 
 

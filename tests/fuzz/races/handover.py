@@ -239,7 +239,7 @@ def hand_over(kernel: Kernel) -> None:
         first, me, count = kernel.name(), kernel.name(), kernel.items * kernel.grid
         head += [f"{first} = mul %g, {kernel.constant(kernel.items)} : index", f"{me} = add {first}, {ordinal} : index"]
     pattern = kernel.source.choice(known)(Pattern(kernel, me, count, across, local))
-    region = Region(kernel, kernel.work_items(), ordinal, kernel.items, lane, subgroup, barriers=True, matrices=True)
+    region = Region(kernel, kernel.work_items(), ordinal, kernel.items, lane, subgroup, barriers=True)
     region.own()
     for _ in range(kernel.source.randint(0, 2)):
         region.add()

@@ -59,7 +59,6 @@ class Region:
     iteration: str = ""
     """The name of the variable of the loop around."""
     barriers: bool = False
-    matrices: bool = False
     owned: dict[str, Index] = field(default_factory=dict)
     """For each array, an index that no other work-item of the group has."""
     values: dict[str, list[str]] = field(default_factory=dict)
@@ -79,13 +78,18 @@ class Region:
         if self.barriers and kernel.chance(0.12):
             self._enter(barrier(kernel))
             return
-        statement = matrix(self) if self.matrices and kernel.chance(0.2) else guarded(self)
+        statement = matrix(self) if self._has_matrices and kernel.chance(0.2) else guarded(self)
         if statement is None or self._enter(statement) or not self.barriers or kernel.chance(0.3):
             return
         fence, ledger = barrier(kernel, both=True), kernel.ledger.copy()
         if fence.enter(ledger, 0) and statement.enter(ledger, 0):
             self._enter(fence)
             self._enter(statement)
+
+    @property
+    def _has_matrices(self) -> bool:
+        """Whether matrices of a subgroup are used here: where a subgroup is one work-item, it holds all components."""
+        return self.barriers and self.kernel.subgroup_size > 1
 
     def own(self) -> None:
         """Give each work-item an element of its own in the arrays that are large enough."""
