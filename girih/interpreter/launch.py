@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import prod
 
 from girih.analysis.accesses import accesses_of
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes
@@ -128,8 +129,8 @@ def _in_other_orders(run: Execution, arguments: Sequence[object]) -> Sequence[Fi
     """
     if not (run.races and accesses_of(run.function).observes):
         return ()
-    known = set(run.hand_overs)
-    for choices in other_orders():
+    groups, known = prod(run.geometry.grid), set(run.hand_overs)
+    for choices in other_orders(groups):
         findings, more = _once_more(run, arguments, choices)
         known |= more
         if findings:
@@ -138,7 +139,7 @@ def _in_other_orders(run: Execution, arguments: Sequence[object]) -> Sequence[Fi
     for _ in range(_FOLLOWED):
         if not known:
             break
-        findings, more = _once_more(run, arguments, InTurn(in_turn(frozenset(known))))
+        findings, more = _once_more(run, arguments, InTurn(groups, in_turn(frozenset(known))))
         if findings:
             return findings
         if more <= known:

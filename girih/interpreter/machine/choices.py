@@ -102,14 +102,20 @@ class Choices:
         return self.points(count)
 
 
+_GROUP_TURNS = 256
+"""Work-groups of larger grids have their turns several at a time."""
+
+
 class GoingAhead(Choices):
     """The choices of a run in which one work-group after the other is executed, and work-items go ahead of others.
 
-    Work-groups and work-items have their turns in ascending order, in descending order, or as a seed says.
+    Work-groups and work-items have their turns in ascending order, in descending order, or as a seed says. Work-groups
+    of a large grid, of `groups` in all, have their turns a few at a time, or the run would last.
     """
 
-    def __init__(self, *, backwards: bool = False, turn_seed: int | None = None) -> None:
+    def __init__(self, groups: int, *, backwards: bool = False, turn_seed: int | None = None) -> None:
         super().__init__()
+        self._at_once = -(-groups // _GROUP_TURNS)
         self._backwards = backwards
         self._shuffle = np.random.default_rng(turn_seed) if turn_seed is not None else None
 
@@ -125,8 +131,8 @@ class GoingAhead(Choices):
         return order[::-1].copy() if self._backwards else order
 
     def batch(self, most: int) -> int:
-        """The number of work-groups that are executed at once: one."""
-        return 1
+        """The number of work-groups that are executed at once: one, as long as there are not many."""
+        return min(most, self._at_once)
 
     def turns(self, subgroups: int, lanes: int) -> list[NDArray[np.bool_]]:
         """The work-items that execute what they can before the next ones begin, as masks."""
@@ -136,8 +142,8 @@ class GoingAhead(Choices):
 class InTurn(GoingAhead):
     """The choices of a run in which some work-items, by work-group and number, have their turns in a given order."""
 
-    def __init__(self, items: Sequence[tuple[int, int]]) -> None:
-        super().__init__()
+    def __init__(self, groups: int, items: Sequence[tuple[int, int]]) -> None:
+        super().__init__(groups)
         self._groups = list(dict.fromkeys(group for group, _ in items))
         self._items = list(dict.fromkeys(item for _, item in items))
 
@@ -158,9 +164,9 @@ def _first(numbers: Sequence[int], count: int) -> Indices:
     return np.concatenate([chosen, np.flatnonzero(others)])
 
 
-def other_orders() -> Iterator[Choices]:
-    """The choices of further runs of a launch whose work-items wait for each other."""
-    yield GoingAhead()
-    yield GoingAhead(backwards=True)
+def other_orders(groups: int) -> Iterator[Choices]:
+    """The choices of further runs of a launch of some work-groups whose work-items wait for each other."""
+    yield GoingAhead(groups)
+    yield GoingAhead(groups, backwards=True)
     for seed in range(2):
-        yield GoingAhead(turn_seed=seed)
+        yield GoingAhead(groups, turn_seed=seed)

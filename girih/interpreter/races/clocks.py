@@ -1,16 +1,19 @@
 """What items know of each other through releases and acquires: vector clocks, for kernels that have both.
 
 The clock of an item says up to which tick it knows the accesses of each other item, and of all items of a work-group
-together. A release leaves a copy of the clock at the granule that it writes, for whoever acquires what was written
+together. A release leaves the clock of its item at the granule that it writes, for whoever acquires what was written
 there; updates by anybody and atomic stores by the same item keep it there (the release sequence of OpenCL's memory
 model), other stores end it. Global and local memory have clocks of their own; a release that is sequentially consistent
 leaves both.
+
+Thousands of items may count themselves in one counter, each of which knows all before it. So a clock is what it adds to
+an earlier one, and only the releases that no later one contains are looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +22,92 @@ from girih.interpreter.races.stamps import StampLayout, Stamps
 
 Item = tuple[int, int | None]
 """A work-group and an item of it, or all of them: None."""
-Clock = dict[Item, int]
+
 Granule = tuple[int, int]
 """A shadow, by its number, and a granule of it."""
 
 
+class Clock:
+    """Up to which ticks the accesses of items are known: those of an earlier clock, and some beside."""
+
+    __slots__ = ("_all", "_beside", "_depth", "_earlier")
+
+    def __init__(self, earlier: Clock | None, beside: Mapping[Item, int]) -> None:
+        self._earlier, self._beside = earlier, beside
+        self._depth: int = 0 if earlier is None else earlier._depth + 1
+        self._all: dict[Item, int] | None = None
+
+    def all(self) -> Mapping[Item, int]:
+        """The ticks of all items that are known."""
+        clocks = [self]
+        while clocks[-1]._all is None and clocks[-1]._earlier is not None:
+            clocks.append(clocks[-1]._earlier)
+        if self._all is None:
+            known = dict(clocks[-1]._all or {})
+            for clock in reversed(clocks):
+                known.update((item, tick) for item, tick in clock._beside.items() if known.get(item, -1) < tick)
+            self._all = known
+        return self._all
+
+    def contains(self, other: Clock) -> bool:
+        """Whether this clock came from another one."""
+        clock: Clock | None = self
+        while clock is not None and clock._depth > other._depth:
+            clock = clock._earlier
+        return clock is other
+
+
+def joined(clock: Clock | None, others: Iterable[Clock]) -> Clock | None:
+    """The clock that knows what one of some knows; None for none at all."""
+    new = [other for other in others if clock is None or not clock.contains(other)]
+    if not new:
+        return clock
+    if len(new) == 1 and (clock is None or new[0].contains(clock)):
+        return new[0]
+    known: Mapping[Item, int] = {} if clock is None else clock.all()
+    beside: dict[Item, int] = {}
+    for other in new:
+        for item, tick in other.all().items():
+            if known.get(item, -1) < tick and beside.get(item, -1) < tick:
+                beside[item] = tick
+    return Clock(clock, beside)
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What was released to a granule: the clocks of the item, by memory, and its stamp."""
+    """What was released to a granule: the clocks of the item, by memory, its stamp, and how far it reaches."""
 
     clocks: Mapping[int, Clock]
     item: Item
     stamp: np.uint64
+    reach: int
+
+    def is_within(self, later: Release) -> bool:
+        """Whether a later release whose item knows of this one hands over as much, to whom this one does."""
+        return self.clocks.keys() <= later.clocks.keys() and self.reach <= later.reach
+
+
+@dataclass(slots=True)
+class _Released:
+    """The releases that are there to acquire at a granule, and those that one of them contains."""
+
+    open: list[Release] = field(default_factory=list)
+    contained: list[Release] = field(default_factory=list)
 
 
 class Clocks:
-    """The clocks of a launch, by memory and item."""
+    """The clocks of a launch, by memory, work-group and item; `stores` says whether atomic stores end sequences."""
 
-    def __init__(self, layout: StampLayout) -> None:
+    def __init__(self, layout: StampLayout, *, stores: bool) -> None:
         self.layout = layout
-        self._items: tuple[dict[Item, Clock], dict[Item, Clock]] = ({}, {})
-        self._groups: tuple[dict[int, Clock], dict[int, Clock]] = ({}, {})
-        self._released: dict[Granule, list[Release]] = {}
+        self._stores = stores
+        self._items: tuple[dict[int, dict[int | None, Clock]], ...] = ({}, {})
+        self._groups: tuple[dict[int, Clock], ...] = ({}, {})
+        self._released: dict[Granule, _Released] = {}
+
+    def begin(self) -> None:
+        """Begin a batch: what the work-groups before know is of no use any more."""
+        self._items, self._groups = ({}, {}), ({}, {})
 
     # --- what is known -------------------------------------------------------------------
 
@@ -54,20 +121,21 @@ class Clocks:
         pairs, inverse = np.unique(np.stack([who, past], axis=-1), axis=0, return_inverse=True)
         first = np.zeros(len(pairs), np.int64)
         first[inverse.ravel()] = np.arange(len(now))
-        answers = np.array([self._knows(memory, now[k], old[k]) for k in first])
+        now, old = now[first], old[first]
+        columns = (layout.groups(now), layout.item(now), layout.groups(old), layout.item(old), layout.ticks(old))
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        answers = np.array([self._knows(memory, (group, item), past, tick) for group, item, *past, tick in rows])
         known: NDArray[np.bool_] = answers[inverse.ravel()]
         return known
 
-    def _knows(self, memory: int, now: np.uint64, old: np.uint64) -> bool:
-        layout = self.layout
-        one = np.array([now, old])
-        (group, past_group), (item, past_item) = layout.groups(one).tolist(), layout.item(one).tolist()
-        tick = int(layout.ticks(one)[1])
-        clocks = (self._items[memory].get((group, item)), self._groups[memory].get(group))
-        return any(
-            clock is not None and max(clock.get((past_group, past_item), -1), clock.get((past_group, None), -1)) >= tick
-            for clock in clocks
-        )
+    def _knows(self, memory: int, now: tuple[int, int], old: Sequence[int], tick: int) -> bool:
+        (group, item), (past_group, past_item) = now, old
+        for clock in (self._items[memory].get(group, {}).get(item), self._groups[memory].get(group)):
+            if clock is not None:
+                ticks = clock.all()
+                if max(ticks.get((past_group, past_item), -1), ticks.get((past_group, None), -1)) >= tick:
+                    return True
+        return False
 
     # --- barriers ------------------------------------------------------------------------
 
@@ -75,30 +143,40 @@ class Clocks:
         """Let all items of each work-group know what one of them knows."""
         for memory in memories:
             of_items, of_groups = self._items[memory], self._groups[memory]
-            for group in groups:
-                items = [item for item in of_items if item[0] == group]
-                if items:
-                    joined = of_groups.setdefault(group, {})
-                    for item in items:
-                        _merge(joined, of_items.pop(item))
+            for group in of_items.keys() & set(groups):
+                clock = joined(of_groups.get(group), of_items.pop(group).values())
+                assert clock is not None
+                of_groups[group] = clock
 
     # --- releases and acquires -----------------------------------------------------------
 
-    def release(self, granule: Granule, item: Item, stamp: np.uint64, tick: int, since: Mapping[int, int]) -> None:
-        """Leave at a granule what an item knows: all that its work-group did before the ticks `since`, by memory."""
-        group, _ = item
+    def release(
+        self, granule: Granule, item: Item, stamp: np.uint64, reach: int, tick: int, since: Mapping[int, int],
+        acquired: Iterable[Release],
+    ) -> None:  # fmt: skip
+        """Leave at a granule what an item knows: all that its work-group did before the ticks `since`, by memory.
+
+        `acquired` are the releases there that the item knows of.
+        """
+        group, number = item
         clocks: dict[int, Clock] = {}
         for memory, barrier in since.items():
-            clocks[memory] = dict(self._groups[memory].get(group, {}))
-            _merge(clocks[memory], self._items[memory].get(item, {}))
-            _merge(clocks[memory], {item: tick, (group, None): barrier - 1})
-        self._released.setdefault(granule, []).append(Release(clocks, item, stamp))
+            mine = self._items[memory].get(group, {}).get(number)
+            known = joined(self._groups[memory].get(group), () if mine is None else (mine,))
+            clocks[memory] = Clock(known, {item: tick, (group, None): barrier - 1})
+        new = Release(clocks, item, stamp, reach)
+        released = self._released.setdefault(granule, _Released())
+        within = {id(release) for release in acquired if release.is_within(new)}
+        if self._stores:
+            released.contained += [release for release in released.open if id(release) in within]
+        released.open = [*(release for release in released.open if id(release) not in within), new]
 
     def wrote(self, granule: Granule, item: Item | None) -> None:
         """Note that an item stores to a granule, None where it does not atomically: the releases of others end."""
         released = self._released.get(granule)
         if released is not None:
-            self._released[granule] = [release for release in released if release.item == item]
+            kept = [release for release in (*released.contained, *released.open) if release.item == item]
+            self._released[granule] = _Released(kept)
 
     @property
     def granules(self) -> Iterable[Granule]:
@@ -107,14 +185,15 @@ class Clocks:
 
     def released(self, granule: Granule) -> Sequence[Release]:
         """What is there to acquire at a granule."""
-        return self._released.get(granule, ())
+        released = self._released.get(granule)
+        return () if released is None else released.open
 
-    def acquire(self, memory: int, item: Item, clock: Clock) -> None:
+    def acquire(self, memory: int, item: Item, released: Sequence[Clock]) -> None:
         """Let an item know what was released."""
-        _merge(self._items[memory].setdefault(item, {}), clock)
-
-
-def _merge(clock: Clock, other: Clock) -> None:
-    for item, tick in other.items():
-        if clock.get(item, -1) < tick:
-            clock[item] = tick
+        if not released:
+            return
+        group, number = item
+        items = self._items[memory].setdefault(group, {})
+        known = joined(items.get(number), released)
+        assert known is not None
+        items[number] = known

@@ -34,7 +34,10 @@ class HandOvers:
             self._readers[granule].add(item)
 
     def pairs(self) -> frozenset[tuple[Item, Item]]:
-        """The items whose writes other items may have looked for, each with such an item."""
+        """The items whose writes other items may have looked for, each with such an item.
+
+        Two that may have looked for each other at one granule, as those that count themselves, are left out.
+        """
         if self.full:
             return frozenset()
         return frozenset(
@@ -42,7 +45,7 @@ class HandOvers:
             for granule, writers in self._writers.items()
             for writer in writers
             for reader in self._readers.get(granule, ())
-            if writer != reader
+            if writer != reader and not (writer in self._readers[granule] and reader in writers)
         )
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -26,7 +26,7 @@ from girih.analysis.accesses import (
 from girih.arguments.memory import Array, ElementView, Memory
 from girih.diagnostics import Finding
 from girih.interpreter.races.actors import ItemNumbers
-from girih.interpreter.races.clocks import Clocks
+from girih.interpreter.races.clocks import Clocks, Item, Release
 from girih.interpreter.races.handovers import HandOvers
 from girih.interpreter.races.judge import Judge
 from girih.interpreter.races.order import GLOBAL, LOCAL, Order
@@ -96,7 +96,8 @@ class Races:
         self.items = ItemNumbers(self.accesses, subgroups, lanes)
         self.table = PlaceTable(self.accesses.places)
         self.names = ArrayNames()
-        self.clocks = Clocks(self.layout) if clocked else None
+        stores = any(place.kind == "write" and place.scope is not None for place in self.accesses.places)
+        self.clocks = Clocks(self.layout, stores=stores) if clocked else None
         self.judge = Judge(self.layout, self.table, self.items, self.clocks)
         self.crew: Crew | None = None
         """Who executes the current region; None in a collective one."""
@@ -118,6 +119,8 @@ class Races:
         """Begin a batch of work-groups, by their numbers in the grid."""
         self.judge.order = Order(groups, copies=self.table.has_copies)
         self.crew = None
+        if self.clocks is not None:
+            self.clocks.begin()
         self.group_numbers = groups.astype(np.int64)[:, None, None]
         """The work-groups of the batch, an array [work_group, 1, 1]."""
         self.group_stamps = self.layout.who(self.group_numbers, np.zeros((1, 1, 1), np.int64))
@@ -369,7 +372,7 @@ class Races:
     ) -> None:
         """Acquire and release what atomic accesses to granules do, by items of work-groups, in turn."""
         op, tick, (groups, items) = event.place.op, self.order.tick, who
-        when = self.layout.when(tick, event.place.number)
+        when, reach = self.layout.when(tick, event.place.number), int(self.table.reach[event.place.number])
         memories = {GLOBAL, LOCAL} if is_sequentially_consistent(op) else {shadow.memory}
         latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in memories}
         since = {each: np.broadcast_to(ticks, groups.shape) for each, ticks in latest.items()}
@@ -377,23 +380,27 @@ class Races:
             stamp = event.who[k] | when
             item = (int(groups[k]), int(items[k]))
             granule = (shadow.number, int(granules[k]))
+            known = [release for release in clocks.released(granule) if release.item == item]
             if acquires(op):
-                for release in clocks.released(granule):
-                    if release.item == item or self._covered(event.place, stamp, release.stamp):
-                        for each in memories & release.clocks.keys():
-                            clocks.acquire(each, item, release.clocks[each])
+                known = self._observed(event.place, stamp, item, clocks.released(granule))
+                for each in memories:
+                    clocks.acquire(each, item, [release.clocks[each] for release in known if each in release.clocks])
             if event.place.kind == "write":
                 clocks.wrote(granule, item)
             if releases(op):
-                clocks.release(granule, item, stamp, tick, {each: int(ticks[k]) for each, ticks in since.items()})
+                behind = {each: int(ticks[k]) for each, ticks in since.items()}
+                clocks.release(granule, item, stamp, reach, tick, behind, known)
         if releases(op):
             self.order.step()
 
-    def _covered(self, place: Place, now: np.uint64, old: np.uint64) -> bool:
-        """Whether the scopes of two atomic accesses both include both items."""
-        pair = np.array([now]), np.array([old])
-        reach = np.minimum(self.table.reach[place.number], self.table.reach[self.layout.places(pair[1])])
-        return bool(self.judge.covers(place, reach, *pair)[0])
+    def _observed(self, place: Place, now: np.uint64, item: Item, released: Sequence[Release]) -> list[Release]:
+        """The releases that an acquire by an item observes: its own, and those where both scopes include both items."""
+        if not released:
+            return []
+        stamps = np.array([release.stamp for release in released])
+        reach = np.minimum(self.table.reach[place.number], self.table.reach[self.layout.places(stamps)])
+        covered = self.judge.covers(place, reach, np.full(stamps.shape, now), stamps).tolist()
+        return [release for release, covers in zip(released, covered, strict=True) if covers or release.item == item]
 
     def _end_releases(self, event: Event, shadow: Shadow, granules: Array) -> None:
         """Note writes that are not atomic to where something was released."""
