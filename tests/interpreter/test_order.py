@@ -73,10 +73,10 @@ def test_litmus_tests() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_litmus_tests_with_other_choices(seed: int) -> None:
-    """In another order of execution the ordered variants have no races, and the others none that is not marked."""
+    """In another order of execution the ordered variants have no races either, and the others those that are marked."""
     with every_case() as case:
         for name, pair in PAIRS.items():
             with case(name):
                 assert found(pair, pair.right, seed) == ()
                 races = [finding for finding in found(pair, pair.wrong, seed) if finding.code == RACE]
-                assert accesses(races) <= pair.places("finds", "other")
+                assert races and accesses(races) <= pair.places("finds", "other")
