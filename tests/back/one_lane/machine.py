@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu import coroutine
@@ -55,15 +56,16 @@ LINEAR_ALGEBRA = "collective linear algebra is the target's own"
 def _refusing() -> Lowerings[OneLaneCode]:
     table = Lowerings[OneLaneCode]()
     rooms = (coopmatrix, coopmatrix_regions, coopmatrix_tensor)
-    matrices = [found for room in rooms for found in vars(room).values() if _is_instruction(found)]
+    matrices = [found for room in rooms for found in _instructions(room)]
     table.refuse(MATRICES, CoopMatrix, *dict.fromkeys(matrices))
-    collective = [found for found in vars(linalg).values() if _is_instruction(found)]
-    table.refuse(LINEAR_ALGEBRA, *collective)
+    table.refuse(LINEAR_ALGEBRA, *_instructions(linalg))
     return ONE_LANE.joined(table)
 
 
-def _is_instruction(found: object) -> bool:
-    return isinstance(found, type) and issubclass(found, Op) and "spec" in vars(found) and found.spec.mnemonic != ""
+def _instructions(room: ModuleType) -> list[type[Op]]:
+    """The instructions that a module defines, without those that it imports."""
+    found = [value for value in vars(room).values() if isinstance(value, type) and issubclass(value, Op)]
+    return [op for op in found if "spec" in vars(op) and op.spec.mnemonic != "" and op.__module__ == room.__name__]
 
 
 LOWERINGS = _refusing()
