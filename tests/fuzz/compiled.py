@@ -2,7 +2,8 @@
 
 Integers and moves are equal, floating-point results within the roundings that the generator tracked. A program in which
 the interpreter finds nothing gives no finding; where it finds something that compiled code looks for, compiled code
-finds one of the same. What the interpreter finds nothing in also runs without checks.
+finds one of the same. What the interpreter finds nothing in also runs without checks. What races is left out: it has no
+defined outcome.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from girih.ir.types import CoopMatrix
 from tests.fuzz.generate import Program
 from tests.fuzz.launches import STEPS, TooLarge, argument, kernels_of
 from tests.fuzz.mutate import mutated, programs, tokens
-from tests.fuzz.programs import difference, outcome_and_lines, program
+from tests.fuzz.programs import RACE, difference, outcome_and_lines, program
 from tests.fuzz.properties import Violation
 
 UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget", "run.aliasing"))
@@ -55,11 +56,13 @@ def without_cache() -> Iterator[None]:
 
 
 def agrees(text: str, built: Program) -> set[str]:
-    """What the interpreter finds in a program that compiled code agrees on. Raises `Violation`."""
+    """What the interpreter finds in a program that compiled code agrees on, or that races. Raises `Violation`."""
     try:
         expected, codes, lines = outcome_and_lines(text, built, target="interpreter")
     except Exception:
         raise Violation("run", traceback.format_exc(limit=-6), text) from None
+    if RACE in codes:
+        return {RACE}
     found = _compiled(text, built, expected, codes, lines, "bounds")
     if not codes:
         _compiled(text, built, expected, codes, lines, "off")
@@ -95,7 +98,8 @@ def odd_program(seed: int) -> str:
 def launches_agree(text: str, seed: int) -> list[str]:
     """How the launches of the functions of an odd text end on both executors. Raises `Violation`.
 
-    Arrays are not compared: such a program may race. What reads memory that nobody wrote, or does not end, is left out.
+    Arrays are not compared: nothing bounds their roundings. What races, reads memory that nobody wrote, or does not
+    end, is left out.
     """
     checked = kernels_of(text, "interpreter")
     try:
@@ -116,7 +120,7 @@ def _ended_alike(interpreter: girih.Kernel, cpu: girih.Kernel, source: random.Ra
         return "not launched"
     grid = source.choice((1, (2, 1, 1), (1, 2, 2), 0))
     expected = _codes(interpreter[grid], both[0], max_steps=STEPS)
-    if expected & UNCHECKED:
+    if expected & (UNCHECKED | {RACE}):
         return "not launched"
     found = _codes(cpu[grid], both[1])
     if "bind.alignment" in expected | found:

@@ -7,6 +7,7 @@ from typing import Any
 
 from girih.ir.core import Dictionary, Entry, Region, RegionKind, Value
 from girih.ir.types import BOOL, I32, I64, INDEX, Boolean, CoopMatrix, Number, Type
+from tests.fuzz.alone import first_of
 from tests.fuzz.copies import COPIES
 from tests.fuzz.generate import INTEGERS, MOVED, SCALAR_TYPES, Emitter, Generator
 from tests.fuzz.linear import LINEAR
@@ -187,7 +188,8 @@ def foreach_tile(g: Generator, scope: Scope) -> bool:
     if not store_own_tile(g, inner):
         stored = g.scalar(inner, element, lambda t: t.alike >= Alike.SUBGROUP)
         if stored.alike >= Alike.SUBGROUP:
-            put(g, inner, target, at, stored)
+            with first_of(g, inner, "subgroup_local_id") as one:
+                put(g, one, target, at, stored)
     g.scopes.pop()
     scope.builder.add(
         "foreach_tile", **fields, sizes=tuple(s.value for s in sizes), tile_shape=tile, body=inner.builder.region()

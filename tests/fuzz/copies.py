@@ -34,6 +34,7 @@ from girih.ir.types import (
     packed_strides,
 )
 from girih.ops.tile.tensor_map import REDUCTIONS, CopyMode
+from tests.fuzz.alone import first_work_group
 from tests.fuzz.generate import Argument, Emitter, Generator
 from tests.fuzz.tracked import Memory, Reference, Scope
 
@@ -93,7 +94,8 @@ def _copy_on(g: Generator, scope: Scope, element: Number, make: dict[str, Any], 
             coordinates=operands,
         )
     else:
-        scope.builder.add("tensor_copy_store", mode=mode, local=local, map=target, coordinates=operands)
+        with first_work_group(g, scope) as one:
+            one.builder.add("tensor_copy_store", mode=mode, local=local, map=target, coordinates=operands)
     _barrier(g, scope)
 
 

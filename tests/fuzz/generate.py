@@ -1,8 +1,9 @@
 """Random programs that the checker accepts and that give the same result whatever an implementation may choose.
 
 Programs are built instruction by instruction over all that exist. They are free of races: a work-item writes elements
-of its own, or all write the same value, or the update is atomic, commutes, and its old value is not used. Numbers that
-may differ between executions flow only where the difference stays bounded, and never into a decision.
+of its own, or one writes for all, or all write the same value atomically, or the update is atomic, commutes, and its
+old value is not used. Numbers that may differ between executions flow only where the difference stays bounded, and
+never into a decision.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from girih.ir.types import (
     packed_strides,
 )
 from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.memory import Semantics
 from tests.fuzz.tracked import (
     Alike,
     GroupReference,
@@ -70,6 +72,9 @@ MOVED: tuple[Number, ...] = (*ELEMENTS, *STORED)
 INPUT_MAGNITUDE = 2.0
 _PERMITTING = 0.2
 """How many programs permit something."""
+_RELEASING = (Semantics.RELAXED, Semantics.RELEASE)
+_ACQUIRING = (Semantics.RELAXED, Semantics.ACQUIRE)
+"""What most programs have of: where one releases and one acquires, the search for races follows who knows of whom."""
 TF32 = 2.0**-15
 """How far products of f32 may be apart as looseness, which 64 roundings go into: two factors, each within 2^-11."""
 SIZES = (1, 2, 3, 4, 5, 7, 8, 16)
@@ -149,6 +154,8 @@ class Generator:
     scopes: list[Scope] = field(default_factory=list)
     palette: frozenset[Number | Boolean] = frozenset((BOOL, *CAST))
     permissions: tuple[str, ...] = ()
+    semantics: tuple[Semantics, ...] = (Semantics.RELAXED,)
+    """The semantics of atomic accesses."""
     left_out: frozenset[Emitter] = frozenset()
     """What the programs are to be without."""
 
@@ -326,16 +333,20 @@ class Generator:
 
     def _own_part(self, whole: Reference, sizes: tuple[Extent, ...]) -> Reference:
         """The part of a work-group: the last mode is the number of the work-group."""
-        if self.group_number is None:
-            (number,) = self.prelude.add("group_id", INDEX, axis=0)
-            self.group_number = Tracked(number, (0, self.grid - 1))
         shape = whole.shape[:-1]
         said = [self.prelude.add("constant", INDEX, value=n)[0] if size is None else n
                 for n, size in zip(shape, sizes, strict=True)]  # fmt: skip
-        slices = (*(Slice(0, n) for n in said), Slice(self.group_number.value))
+        slices = (*(Slice(0, n) for n in said), Slice(self.number_of_group().value))
         type = MemRef(whole.type.element, sizes, whole.type.strides[:-1])
         (value,) = self.prelude.add("subview", type, tensor=whole.value, slices=slices)
         return Reference(value, whole.memory, shape, whole.strides[:-1])
+
+    def number_of_group(self) -> Tracked:
+        """The number of the work-group in the grid."""
+        if self.group_number is None:
+            (number,) = self.prelude.add("group_id", INDEX, axis=0)
+            self.group_number = Tracked(number, (0, self.grid - 1))
+        return self.group_number
 
     def fitting(
         self,
@@ -433,6 +444,7 @@ class Generator:
         apart = random.Random(f"{sorted(map(str, self.palette))} {form}")
         if apart.random() < _PERMITTING:
             self.permissions = apart.choice((("contract",), ("tf32",), ("contract", "tf32")))
+        self.semantics = apart.choices((_RELEASING, _ACQUIRING, tuple(Semantics)), (4, 4, 1))[0]
 
     def looseness_of_sum(self, type: Number | Boolean) -> float:
         """The looseness that a sum gets where products in it need not be rounded."""

@@ -12,6 +12,7 @@ from girih.ir.types import BOOL, F32, I32, INDEX, CoopMatrix, MatrixScope, Numbe
 from girih.ops.tile.coopmatrix import Checked
 from girih.ops.tile.coopmatrix_layout import layout_of
 from girih.ops.tile.coopmatrix_regions import Combined
+from tests.fuzz.alone import first_of
 from tests.fuzz.generate import COMPLEX, ELEMENTS, MOVED, NUMBERS, STORED, Emitter, Generator, looseness_of
 from tests.fuzz.memories import order_modifiers
 from tests.fuzz.scalars import bounded, uses_of
@@ -160,9 +161,15 @@ def store_alike(g: Generator, scope: Scope) -> bool:
     fields, alike = _position(g, scope, type, target, transpose)
     if alike is not Alike.WORK_GROUP:
         return False
-    scope.builder.add("cooperative_matrix_store", matrix=matrix.value, **fields)
+    with first_of(g, scope, *every_holder(type)) as one:
+        one.builder.add("cooperative_matrix_store", matrix=matrix.value, **fields)
     target.memory.take(matrix.magnitude, matrix.looseness)
     return True
+
+
+def every_holder(type: CoopMatrix) -> tuple[str, ...]:
+    """What tells those apart that each hold a matrix of a type: nothing, where the work-group holds it."""
+    return () if type.of_work_group else ("subgroup_linear_id",)
 
 
 def update_tile(g: Generator, scope: Scope) -> bool:
@@ -185,7 +192,7 @@ def update_tile(g: Generator, scope: Scope) -> bool:
         matrix=matrix.value,
         keep=False,
         **fields,
-        **order_modifiers(g),
+        **order_modifiers(g, shared=True),
     )
     looseness = looseness_of(type.component, matrix.looseness) if form == "add" else matrix.looseness
     found.memory.take(found.memory.magnitude + magnitude, looseness)

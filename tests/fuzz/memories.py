@@ -8,9 +8,12 @@ from typing import Any
 
 from girih.ir.core import Dictionary, Entry, Slice, Value
 from girih.ir.types import BOOL, I8, INDEX, AddressSpace, Extent, MemRef, Number, packed_strides
-from girih.ops.tile.memory import SCOPES, SEMANTICS
+from girih.ops.tile.memory import Scope as AtomicScope
+from tests.fuzz.alone import first_of
 from tests.fuzz.generate import COMPLEX, ELEMENTS, MOVED, STORED, Emitter, Generator, looseness_of
 from tests.fuzz.tracked import Alike, GroupReference, Memory, Reference, Scope, Tracked, number_limit
+
+SCOPES_BY_SIZE = (AtomicScope.SUBGROUP, AtomicScope.WORK_GROUP, AtomicScope.DEVICE, AtomicScope.CROSS_DEVICE)
 
 
 def indices(g: Generator, scope: Scope, shape: tuple[int, ...], *, literal: bool = True) -> list[Tracked | int]:
@@ -28,11 +31,13 @@ def likeness(reference: Reference, found: list[Tracked | int]) -> Alike:
     return min([reference.alike, *(i.alike for i in found if isinstance(i, Tracked))])
 
 
-def order_modifiers(g: Generator) -> dict[str, Any]:
-    """Scope and semantics of an atomic."""
-    if g.chance(0.5):
+def order_modifiers(g: Generator, *, shared: bool = False) -> dict[str, Any]:
+    """Scope and semantics of an atomic; the scope covers all that come to `shared` memory."""
+    least = 0 if not shared else SCOPES_BY_SIZE.index(AtomicScope.DEVICE if g.grid > 1 else AtomicScope.WORK_GROUP)
+    scopes = SCOPES_BY_SIZE[least:]
+    if g.chance(0.5) and AtomicScope.WORK_GROUP in scopes:
         return {}
-    return {"scope": g.source.choice(list(SCOPES.values())), "semantics": g.source.choice(list(SEMANTICS.values()))}
+    return {"scope": g.source.choice(scopes), "semantics": g.source.choice(g.semantics)}
 
 
 def any_shape(g: Generator, least: int = 0, most: int = 3) -> tuple[int, ...]:
@@ -81,7 +86,7 @@ def put(
 
 
 def store(g: Generator, scope: Scope) -> bool:
-    """Store a value that all work-items agree on: in a collective region, or where nothing tells them apart."""
+    """Store a value that all work-items agree on: in a collective region, by one for all, or by all atomically."""
     if scope.inside_apply or scope.inside_foreach:
         return False
     element = g.pick(MOVED)
@@ -94,10 +99,17 @@ def store(g: Generator, scope: Scope) -> bool:
         element,
         any_shape(g),
     )
+    if not scope.collective and not scope.repeated and element not in STORED and g.chance(0.3):
+        everywhere = [g.index(scope, n, Alike.WORK_GROUP) for n in target.shape]
+        scope.builder.add("atomic_store", value=value.value, tensor=target.value, indices=held([*everywhere]),
+                          **order_modifiers(g, shared=True))  # fmt: skip
+        target.memory.take(value.magnitude, value.looseness)
+        return True
     at: list[Tracked | int] = [
         g.source.randrange(n) if g.chance(0.2) else g.index(scope, n, Alike.WORK_GROUP) for n in target.shape
     ]
-    put(g, scope, target, held(at), value)
+    with first_of(g, scope, "subgroup_linear_id", "subgroup_local_id") as one:
+        put(g, one, target, held(at), value)
     return True
 
 
@@ -129,7 +141,7 @@ def atomic_update(g: Generator, scope: Scope) -> bool:
         tensor=target.value,
         indices=held(at),
         keep=False,
-        **order_modifiers(g),
+        **order_modifiers(g, shared=True),
     )
     looseness = looseness_of(element, value.looseness) if mnemonic == "atomic_add" else value.looseness
     target.memory.take(target.memory.magnitude + magnitude, looseness)

@@ -12,8 +12,9 @@ from girih.ir import types
 from girih.ir.core import Slice, Value
 from girih.ir.types import F64, I8, I16, I32, I64, INDEX, ClampMode, CoopMatrix, MemRef, Number
 from girih.ops.tile.coopmatrix_tensor import BlockOrder
+from tests.fuzz.alone import first_of
 from tests.fuzz.generate import ELEMENTS, MOVED, Emitter, Generator
-from tests.fuzz.matrices import closed, matrix_type, some_matrix, some_scope, type_of
+from tests.fuzz.matrices import closed, every_holder, matrix_type, some_matrix, some_scope, type_of
 from tests.fuzz.tracked import Alike, Laid, Reference, Scope, Tracked, Viewed, needed
 
 MOST_ELEMENTS = 4096
@@ -333,10 +334,10 @@ def store_tensor(g: Generator, scope: Scope) -> bool:
         memory, offset = _memory(g, scope, type.component, laid.extent, Alike.WORK_GROUP, write=True)
     else:
         memory, offset = _memory_of_any_type(g, scope, type.component, laid.extent, Alike.WORK_GROUP, write=True)
-    scope.builder.add(
-        "cooperative_matrix_store_tensor", matrix=matrix.value, memory=memory.value, layout=laid.value,
-        offset=g.exactly(scope, INDEX, offset).value, view=viewed.value if viewed else None,
-    )  # fmt: skip
+    start = g.exactly(scope, INDEX, offset).value
+    with first_of(g, scope, *every_holder(type)) as one:
+        one.builder.add("cooperative_matrix_store_tensor", matrix=matrix.value, memory=memory.value,
+                        layout=laid.value, offset=start, view=viewed.value if viewed else None)  # fmt: skip
     same = memory.memory.element == type.component
     memory.memory.take(matrix.magnitude if same else float("inf"), matrix.looseness)
     return True
@@ -378,10 +379,10 @@ def blocked_store(g: Generator, scope: Scope) -> bool:
     if matrix.alike is not Alike.WORK_GROUP:
         return False
     memory, offset = _memory(g, scope, type.component, type.rows * type.columns, Alike.WORK_GROUP, write=True)
-    scope.builder.add(
-        "cooperative_matrix_store_blocked_interleaved", order=order, matrix=matrix.value, memory=memory.value,
-        offset=g.exactly(scope, INDEX, offset).value, stride=stride,
-    )  # fmt: skip
+    start = g.exactly(scope, INDEX, offset).value
+    with first_of(g, scope, *every_holder(type)) as one:
+        one.builder.add("cooperative_matrix_store_blocked_interleaved", order=order, matrix=matrix.value,
+                        memory=memory.value, offset=start, stride=stride)  # fmt: skip
     memory.memory.take(matrix.magnitude, matrix.looseness)
     return True
 
