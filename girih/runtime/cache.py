@@ -118,8 +118,7 @@ class Cache:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _opened(self.folder) as folder:
                 _write(folder, key, code)
-                # Looking through the folder takes longer than writing: most entries leave it to others.
-                if key[0] == "0" or len(code) > self.limit // 64:
+                if _is_turn(key, len(code), self.limit):
                     _shrink(folder, self.limit)
         except (OSError, _EntryRefused) as error:
             _warn_once(f"compiled code is not cached in {self.folder}: {_words(error)}")
@@ -268,6 +267,18 @@ def _write(folder: int, key: str, code: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+
+
+_TURNS = 64
+"""How often the folder is looked through, in the mean, while as many bytes are written as it may hold."""
+
+
+def _is_turn(key: str, size: int, limit: int) -> bool:
+    """Whether the writer of an entry looks through the folder, which takes longer than writing the more it holds.
+
+    The digits of the key decide, as dice that fall alike in every process.
+    """
+    return int(key[:8], 16) * limit < (size * _TURNS) << 32
 
 
 def _shrink(folder: int, limit: int) -> None:

@@ -306,8 +306,21 @@ def test_what_writers_left_behind_goes(store: Cache) -> None:
     old.write_text("")
     new.write_text("")
     os.utime(old, (1000, 1000))
-    store.put("0" + KEY[1:], CODE)
+    store.put("00000000" + KEY[8:], CODE)
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_the_folder_is_looked_through_by_bytes_written_not_by_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans: list[int] = []
+    monkeypatch.setattr(cache, "_shrink", lambda folder, limit: scans.append(limit))
+    small, large = (Cache(tmp_path / "girih", limit=times * len(CODE)) for times in (10, 1000))
+    for key in map(digest, map(str, range(200))):
+        small.put(key, CODE)
+        large.put(key, CODE)
+    assert scans.count(small.limit) == 200
+    assert 4 <= scans.count(large.limit) <= 30
 
 
 def test_many_write_and_read_at_once(store: Cache) -> None:
