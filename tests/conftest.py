@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +44,22 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
 
 
+@contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """Of the processes that share the tests one at a time is within it, for the same file."""
+    with place.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makemodule(module_path: Path) -> Generator[None, Any, object]:
-    """Of the processes that share the tests one compiles a test module, where it has changed."""
+    """A test module that has changed is compiled by one process."""
     module = yield
     if not is_compiled(module_path):
-        with module_path.open("rb") as source:
-            fcntl.flock(source, fcntl.LOCK_EX)
-            # An import that fails is tried again, and reported, where pytest looks into the module.
-            with suppress(Exception, pytest.Collector.CollectError):
-                _ = None if is_compiled(module_path) else module.obj
+        # An import that fails is tried again, and reported, where pytest looks into the module.
+        with alone(module_path), suppress(Exception, pytest.Collector.CollectError):
+            _ = None if is_compiled(module_path) else module.obj
     return module
 
 
@@ -61,6 +67,15 @@ def is_compiled(path: Path) -> bool:
     """Whether pytest has kept the code of a test module as it is now."""
     kept = path.parent.glob(f"__pycache__/{path.stem}.{sys.implementation.cache_tag}-pytest-*.pyc")
     return any(one.stat().st_mtime > path.stat().st_mtime for one in kept)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems() -> Generator[None, object, object]:
+    """The constants of girih, which hypothesis tries as examples, are found by one process, and kept for the others."""
+    if (ROOT / ".hypothesis" / "constants").exists():
+        return (yield)
+    with alone(Path(__file__)):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
