@@ -437,3 +437,27 @@ def test_a_kernel_that_does_not_look_for_races() -> None:
     kernel.options(races=False)(A)
     with pytest.raises(TypeError, match="races is True or False; got 1"):
         kernel.options(races=1)
+
+
+@pytest.mark.parametrize("place", [3, 12])
+def test_a_narrow_load_of_what_both_subgroups_stored(place: int) -> None:
+    text = f"""func @f(%F: memref<i32x1>) {ATTRIBUTES} {{
+    %s = alloca : memref<i32x16,local>
+    %0 = constant 0 : index
+    %16 = constant 16 : index
+    foreach (%k) = (%0), (%16) {{
+        %none = constant 0 : i32
+        store %none, %s[%k]
+    }}
+    parallel {{
+        {NUMBER}
+        %place = constant {place} : index
+        atomic_store.work_group %number, %s[%place]
+        atomic_store.work_group %number, %s[%i]
+        %x = atomic_load.subgroup %s[%i] : i32
+    }}
+}}"""
+    race = the_race(text, np.zeros(1, np.int32))
+    assert race.index == (place,)
+    assert race.other is not None
+    assert race.other.subgroup == 1 - place // 8

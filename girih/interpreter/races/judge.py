@@ -82,9 +82,12 @@ class Judge:
         return writes & ~self.covers(place, reach, now, old)
 
     def apart(self, sort: int, a: Stamps, b: Stamps) -> NDArray[np.int8]:
-        """How far the items of accesses of a sort are apart: 2 for work-groups, 1 for the subgroups of a scope."""
+        """How far the items of accesses of a sort are apart: 2 for work-groups, 1 for subgroups where a scope is one.
+
+        An access of a wide scope is atomic for one of the scope of the subgroup within the subgroup only.
+        """
         distance: NDArray[np.int8] = np.multiply(self.layout.other_group(a, b), 2, dtype=np.int8)
-        if sort % WRITES == SUBGROUP and a.size:
+        if self.table.narrowest == SUBGROUP and sort % WRITES != PLAIN and a.size:
             place = self.table[int(self.layout.places(a[:1])[0])]
             units = self.items.same_unit(self.layout.item(a), self.layout.item(b), place)
             distance = np.maximum(distance, ~units, dtype=np.int8)

@@ -45,6 +45,8 @@ class PlaceTable:
         """
         self.has_copies = bool(self.copies.any())
         self.has_atomics = bool(self.reach.any())
+        self.narrowest = min((reach for reach in self.reach.tolist() if reach != PLAIN), default=DEVICE)
+        """The smallest reach of all atomic accesses of the kernel."""
 
     def __getitem__(self, number: int) -> Place:
         return self.places[number - 1]

@@ -247,11 +247,12 @@ class Races:
             self._end_releases(event, shadow, granules)
             return
         # What an atomic write replaces may race with a later access that does not race with this one.
+        alike = harmless and self.table.narrowest >= self._widest(shadow)
         if before is not None:
             weaker = self.table.sorts[event.place.number] <= self.table.sorts[self.layout.places(before)]
             replaced = (before != 0) & ~(weaker & ~self.layout.other_item(before, stamps))
-            self._set_aside(shadow, granules[replaced], before[replaced], alike=harmless)
-        self._set_aside(shadow, granules[lost], stamps[lost], alike=harmless)
+            self._set_aside(shadow, granules[replaced], before[replaced], alike=alike)
+        self._set_aside(shadow, granules[lost], stamps[lost], alike=alike)
 
     def _set_aside(self, shadow: Shadow, granules: Array, stamps: Stamps, *, alike: bool) -> None:
         """Remember writes that atomic ones have replaced; `alike`: whoever races with one races with all."""
