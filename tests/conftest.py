@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,15 @@ def pytest_pycollect_makemodule(module_path: Path) -> Generator[None, Any, objec
     """A test module that has changed is compiled by one process."""
     module = yield
     if not is_compiled(module_path):
-        # An import that fails is tried again, and reported, where pytest looks into the module.
-        with alone(module_path), suppress(Exception, pytest.Collector.CollectError):
-            _ = None if is_compiled(module_path) else module.obj
+        # An import that fails is forgotten: pytest tries it again where it looks into the module, and reports it.
+        with alone(module_path):
+            before = set(sys.modules)
+            try:
+                _ = None if is_compiled(module_path) else module.obj
+            except (Exception, pytest.Collector.CollectError):
+                for name in set(sys.modules) - before:
+                    if getattr(sys.modules[name], "__file__", None) == str(module_path):
+                        del sys.modules[name]
     return module
 
 

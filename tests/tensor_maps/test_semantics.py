@@ -41,7 +41,7 @@ func @shared(%A: tensor_map<i32,1,tiled>, %V: memref<i32x?>, %B: memref<i32>) {
 func @fails(%A: tensor_map<i32,1,tiled>, %i: index) {
     %t = alloca : memref<i32x4,local>
     tensor_copy_load %A[0], %t
-    barrier.local.global
+    barrier.global.local
     tensor_copy_reduce.add %t, %A[0]
     barrier.global
     tensor_copy_store %t, %A[%i]
