@@ -52,6 +52,12 @@ ROOMS = {
     "facts": Room((*LANGUAGE, "analysis")),
     "front.text": Room((*WORDS, "ir")),
     "front": Room(),
+    # SPIR-V: modules as they are, which rows of rules judge; the face loads what it names.
+    "spirv.*": Room(WORDS),
+    "spirv.model": Room((*WORDS, "rules", "spirv.*")),
+    "spirv.rules": Room((*WORDS, "rules", "spirv.*", "spirv.model")),
+    "spirv.validate": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules")),
+    "spirv": Room((*WORDS, "spirv.*", "spirv.validate")),
     "program": Room((*LANGUAGE, "analysis", "front")),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
     "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
