@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from girih.spirv.judge.validate import validate
     from girih.spirv.module import Module
-    from girih.spirv.validate import validate
 
-_HOMES = {"Module": "girih.spirv.module", "validate": "girih.spirv.validate"}
+_HOMES = {"Module": "girih.spirv.module", "validate": "girih.spirv.judge.validate"}
 
 __all__ = ["Module", "validate"]
 

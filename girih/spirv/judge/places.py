@@ -1,0 +1,40 @@
+"""Where diagnostics about a module point: into the source that debug information names, else into the module's text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from girih.rules.apply import Label
+from girih.rules.row import Row, Subject
+from girih.source import Span
+from girih.spirv.disassemble import disassemble
+from girih.spirv.instruction import Instruction
+from girih.spirv.listing import Listing
+from girih.spirv.module import Module
+
+
+class Places:
+    """The places of a module's instructions; nothing is worked out before the first diagnostic."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+
+    @cached_property
+    def listing(self) -> Listing:
+        """The text that the module was read from, else its disassembly."""
+        return self._module.listing or disassemble(self._module, friendly_names=True, indent=True, header=True)
+
+    def of(self, one: Instruction) -> Span:
+        """The place of an instruction."""
+        return self.listing.span(one.index)
+
+    def labels(self, row: Row, subject: Subject[Any]) -> tuple[Sequence[Label], Sequence[Label]]:
+        """The places of the operands that a row blames, in the module's text."""
+        one: Instruction = subject.op
+        if one.index < 0:
+            return [], []
+        blamed = [operand for name in row.blames.split() for operand in one.operands if operand.name == name]
+        guilty = [(self.listing.operand_span(one.index, operand.word), "") for operand in blamed]
+        return guilty or [(self.of(one), "")], []
