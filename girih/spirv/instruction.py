@@ -26,14 +26,14 @@ class Operand(NamedTuple):
     """An operand of an instruction: the grammar's name and kind, its value, and where it stands.
 
     `value` is a word for ids, literals and enumerants, a text for strings, the words of a number whose type the
-    context tells (`LiteralContextDependentNumber`). `word` counts the words after the first, `count` is their number.
+    context tells (`LiteralContextDependentNumber`). `word` counts the words after the first, `size` is their number.
     """
 
     name: str
     kind: str
     value: OperandValue
     word: int
-    count: int
+    size: int
 
     @property
     def is_id(self) -> bool:
