@@ -1,0 +1,197 @@
+"""A few lines of SPIR-V completed to a module: examples of rules are written as what matters in them.
+
+Lines are sorted into the sections of a module (SPIR-V 2.4) by their opcodes; what is left is the body of `%main`, a
+compute shader of local size 1. Names that are used and not declared are declared by what they say: `%float`,
+`%v4float`, `%_ptr_StorageBuffer_float`, `%uint_3`, `%float_0_5`, `%int_n7`, `%true`, `%glsl`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+_SECTIONS: Mapping[str, int] = {
+    "OpCapability": 0, "OpExtension": 1, "OpExtInstImport": 2, "OpMemoryModel": 3, "OpEntryPoint": 4,
+    "OpExecutionMode": 5, "OpExecutionModeId": 5, "OpString": 6, "OpSource": 6, "OpSourceExtension": 6,
+    "OpSourceContinued": 6, "OpName": 7, "OpMemberName": 7, "OpModuleProcessed": 7, "OpDecorate": 8,
+    "OpMemberDecorate": 8, "OpDecorateId": 8, "OpDecorateString": 8, "OpMemberDecorateString": 8,
+    "OpGroupDecorate": 8, "OpGroupMemberDecorate": 8, "OpDecorationGroup": 8,
+}  # fmt: skip
+"""The sections of instructions that stand before the declarations, by the numbers of SPIR-V 2.4, from 0."""
+
+DECLARATIONS, FUNCTIONS = 9, 10
+
+_NUMBERS: Mapping[str, tuple[str, str | None]] = {
+    "int": ("OpTypeInt 32 1", None), "uint": ("OpTypeInt 32 0", None),
+    "long": ("OpTypeInt 64 1", "Int64"), "ulong": ("OpTypeInt 64 0", "Int64"),
+    "short": ("OpTypeInt 16 1", "Int16"), "ushort": ("OpTypeInt 16 0", "Int16"),
+    "char": ("OpTypeInt 8 1", "Int8"), "uchar": ("OpTypeInt 8 0", "Int8"),
+    "half": ("OpTypeFloat 16", "Float16"), "float": ("OpTypeFloat 32", None), "double": ("OpTypeFloat 64", "Float64"),
+}  # fmt: skip
+"""The types of numbers by their names, with the capabilities that they need."""
+
+_PLAIN = {
+    "void": "OpTypeVoid", "bool": "OpTypeBool", "true": "OpConstantTrue %bool", "false": "OpConstantFalse %bool",
+    "fn_void": "OpTypeFunction %void",
+}  # fmt: skip
+
+_TERMINATORS = frozenset({
+    "OpReturn", "OpReturnValue", "OpBranch", "OpBranchConditional", "OpSwitch", "OpKill", "OpUnreachable",
+    "OpTerminateInvocation",
+})  # fmt: skip
+
+_NAME = re.compile(r"%([A-Za-z0-9_]+)")
+
+
+def completed(text: str, *, version: str = "1.6") -> str:
+    """The module that a short text stands for, as text."""
+    frame = _Frame()
+    inside = False
+    for line in text.splitlines():
+        line = line.strip()
+        if not line or line.startswith(";"):
+            continue
+        opcode = _opcode(line)
+        inside = inside or opcode == "OpFunction"
+        frame.take(line, opcode, in_function=inside)
+        inside = inside and opcode != "OpFunctionEnd"
+    return frame.text(version)
+
+
+def _opcode(line: str) -> str:
+    head = line.split("=", 1)[-1] if re.match(r"%\w+\s*=", line) else line
+    return head.split(None, 1)[0]
+
+
+def _declares(line: str, opcode: str) -> bool:
+    """Whether a line stands among the types, constants and variables of the module."""
+    if opcode in ("OpVariable", "OpUntypedVariableKHR"):
+        return not re.search(r"\bFunction\b", line)
+    return opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
+
+
+@dataclass
+class _Frame:
+    """The sections of a module that is being completed."""
+
+    sections: list[list[str]] = field(default_factory=lambda: [[] for _ in range(FUNCTIONS + 1)])
+    body: list[str] = field(default_factory=list)
+    declared: set[str] = field(default_factory=set)
+    own: list[str] = field(default_factory=list)
+
+    def take(self, line: str, opcode: str, *, in_function: bool) -> None:
+        """Put a line into its section."""
+        if in_function:
+            self.sections[FUNCTIONS].append(line)
+        elif opcode in _SECTIONS:
+            self.sections[_SECTIONS[opcode]].append(line)
+        elif _declares(line, opcode):
+            self.own.append(line)
+        else:
+            self.body.append(line)
+
+    def text(self, version: str) -> str:
+        """The whole module."""
+        functions = self.sections[FUNCTIONS]
+        if not any(re.match(r"%main\s*=", line) for line in functions):
+            functions[:0] = self._main()
+        self.declared |= {name for line in (*self.own, *functions) for name in _defined(line)}
+        others = [line for section in self.sections[:DECLARATIONS] for line in section]
+        self.declared |= {name for line in others for name in _defined(line)}
+        for line in self.own:
+            self._declare_names(_NAME.findall(line))
+            self.sections[DECLARATIONS].append(line)
+        for line in (*others, *functions):
+            self._declare_names(_NAME.findall(line))
+        self._surround()
+        lines = [line for section in self.sections for line in section]
+        width = max((len(line.split("=")[0]) for line in lines if re.match(r"%\w+\s*=", line)), default=0)
+        return "\n".join(["; SPIR-V", f"; Version: {version}", *(_indented(line, width) for line in lines)]) + "\n"
+
+    def _main(self) -> list[str]:
+        body = list(self.body)
+        if not body or _opcode(body[0]) != "OpLabel":
+            body.insert(0, "%entry = OpLabel")
+        if _opcode(body[-1]) not in _TERMINATORS:
+            body.append("OpReturn")
+        return ["%main = OpFunction %void None %fn_void", *body, "OpFunctionEnd"]
+
+    def _surround(self) -> None:
+        """Add what every module has, where the text does not have it."""
+        capabilities, model, entry, modes = self.sections[0], self.sections[3], self.sections[4], self.sections[5]
+        stated = " ".join(capabilities)
+        if "Shader" not in stated.split() and "Kernel" not in stated.split():
+            capabilities.insert(0, "OpCapability Shader")
+        if not model:
+            vulkan = "VulkanMemoryModel" in stated or "CooperativeMatrixKHR" in stated
+            physical = "PhysicalStorageBufferAddresses" in stated
+            addressing = "PhysicalStorageBuffer64" if physical else "Logical"
+            model.append(f"OpMemoryModel {addressing} {'Vulkan' if vulkan else 'GLSL450'}")
+        if not entry:
+            variables = [line for line in self.sections[DECLARATIONS] if _opcode(line).endswith("Variable")]
+            interface = "".join(f" %{name}" for line in variables for name in _defined(line))
+            entry.append(f'OpEntryPoint GLCompute %main "main"{interface}')
+            if not modes:
+                modes.append("OpExecutionMode %main LocalSize 1 1 1")
+
+    def _declare_names(self, names: Iterable[str]) -> None:
+        """Declare names by what they say, what they are made of first."""
+        for name in names:
+            if name in self.declared:
+                continue
+            made = _declaration(name)
+            if made is None:
+                continue
+            self.declared.add(name)
+            line, capability = made
+            self._declare_names(_NAME.findall(line))
+            if capability and f"OpCapability {capability}" not in self.sections[0]:
+                self.sections[0].append(f"OpCapability {capability}")
+            section = _SECTIONS.get(line.split()[0], DECLARATIONS)
+            self.sections[section].append(f"%{name} = {line}")
+
+
+def _defined(line: str) -> list[str]:
+    return re.findall(r"^%(\w+)\s*=", line)
+
+
+def _indented(line: str, width: int) -> str:
+    """A line with its result to the left of a common column, as spirv-dis writes."""
+    result, equals, rest = line.partition("=") if re.match(r"%\w+\s*=", line) else ("", "", line)
+    return f"{result.strip():>{width}} = {rest.strip()}" if equals else " " * (width + 3) + rest
+
+
+def _declaration(name: str) -> tuple[str, str | None] | None:
+    """The declaration that a name stands for, and the capability that it needs; None where it says nothing."""
+    if name in _PLAIN:
+        return _PLAIN[name], None
+    if name in _NUMBERS:
+        return _NUMBERS[name]
+    if name == "glsl":
+        return 'OpExtInstImport "GLSL.std.450"', None
+    for pattern, make in _PATTERNS:
+        match = pattern.fullmatch(name)
+        if match:
+            return make(match), None
+    return None
+
+
+def _constant(match: re.Match[str]) -> str:
+    type, sign, digits = match.groups()
+    if type in ("half", "float", "double"):
+        digits = digits.replace("_", ".")
+    return f"OpConstant %{type} {'-' if sign else ''}{digits}"
+
+
+_TYPES = "|".join(_NUMBERS)
+
+_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(rf"v(\d+)({_TYPES}|bool)"), lambda m: f"OpTypeVector %{m[2]} {m[1]}"),
+    (re.compile(rf"mat(\d)(v\d(?:{_TYPES}))"), lambda m: f"OpTypeMatrix %{m[2]} {m[1]}"),
+    (re.compile(r"_ptr_([A-Za-z]+)_(\w+)"), lambda m: f"OpTypePointer {m[1]} %{m[2]}"),
+    (re.compile(r"_arr_(\w+)_(u?int_\d+)"), lambda m: f"OpTypeArray %{m[1]} %{m[2]}"),
+    (re.compile(r"_runtimearr_(\w+)"), lambda m: f"OpTypeRuntimeArray %{m[1]}"),
+    (re.compile(rf"({_TYPES})_(n?)(\d+(?:_\d+)?)"), _constant),
+)
+"""What names say beyond those of the plain types, in the spelling of friendly names."""

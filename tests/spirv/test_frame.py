@@ -1,0 +1,33 @@
+"""A few lines become a module: sections in order, what names say declared before it is used."""
+
+from __future__ import annotations
+
+from girih.spirv import Module, validate
+from girih.spirv.frame import completed
+
+
+def test_names_are_declared_before_they_are_used() -> None:
+    text = completed("%buffer = OpVariable %_ptr_Private_v4half Private\n%x = OpLoad %v4half %buffer")
+    order = ["OpCapability Float16", "%half =", "%v4half =", "%_ptr_Private_v4half =", "%buffer =", "%main =", "%x ="]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+    assert text.count("OpTypeFloat 16") == 1
+
+
+def test_constants_say_their_values() -> None:
+    text = completed("%x = OpFAdd %float %float_n0_5 %float_2\n%y = OpIAdd %int %int_n7 %int_7")
+    for line in ("OpConstant %float -0.5", "OpConstant %float 2", "OpConstant %int -7", "OpConstant %int 7"):
+        assert line in text
+
+
+def test_what_stands_there_is_not_added_again() -> None:
+    text = completed(
+        "OpCapability Kernel\nOpCapability Linkage\nOpMemoryModel Logical OpenCL\n"
+        "%main = OpFunction %void None %fn_void\n%l = OpLabel\nOpReturn\nOpFunctionEnd"
+    )
+    assert "Shader" not in text
+    assert text.count("OpMemoryModel") == text.count("OpFunctionEnd") == 1
+
+
+def test_a_completed_text_is_a_valid_module() -> None:
+    assert validate(Module.from_text(completed("%x = OpIAdd %int %int_1 %int_2"))) == []
