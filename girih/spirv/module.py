@@ -69,9 +69,10 @@ class Module:
         return disassemble(self, friendly_names=friendly_names, indent=indent, header=header).text
 
     def specialise(self, definitions: Mapping[int | str, object]) -> Module:
-        """The module with values for its specialisation constants, by SpecId or by name; the others are as they were.
+        """The module as it is compiled with values for its specialisation constants, by SpecId or by name.
 
-        Raises `CompileError` for an unknown constant or a value that its type does not have.
+        The others have their defaults; no specialisation constant is left. Raises `CompileError` for an unknown
+        constant or a value that its type does not have.
         """
         from girih.spirv.specialise import specialised
 

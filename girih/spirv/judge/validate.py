@@ -15,6 +15,7 @@ from girih.spirv.model.facts import Facts
 from girih.spirv.module import Module
 from girih.spirv.rules.book import rows
 from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
+from girih.spirv.specialise import with_values
 
 
 def validate(
@@ -33,7 +34,7 @@ def validate(
         if not isinstance(module, Module):
             module = Module.from_bytes(module)
         if definitions:
-            module = module.specialise(definitions)
+            module = with_values(module, definitions)
     except CompileError as error:
         return list(error.diagnostics)
     facts = Facts(module, ENVIRONMENTS[environment])
