@@ -152,8 +152,13 @@ class Pointer(Type):
     pointee_id: int
 
     @property
+    def storage_class(self) -> str:
+        """The name of the storage class, such as `Workgroup`."""
+        return grammar().kinds["StorageClass"].name_of(self.storage)
+
+    @property
     def words(self) -> str:
-        return f"pointer in {grammar().kinds['StorageClass'].name_of(self.storage)}"
+        return f"{'pointer' if self.pointee_id else 'untyped pointer'} in {self.storage_class}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -181,6 +181,20 @@ class Facts:
         return (one.name if one else capability) in self.capabilities
 
     @cached_property
+    def addressing_model(self) -> str:
+        """The name of the addressing model, such as `Logical`; empty where the module declares none."""
+        return self._model("addressing_model", "AddressingModel")
+
+    @cached_property
+    def memory_model(self) -> str:
+        """The name of the memory model, such as `GLSL450`; empty where the module declares none."""
+        return self._model("memory_model", "MemoryModel")
+
+    def _model(self, operand: str, kind: str) -> str:
+        stated = next((one for one in self.instructions if one.name == "OpMemoryModel" and not one.malformed), None)
+        return grammar().kinds[kind].name_of(stated.id(operand)) if stated else ""
+
+    @cached_property
     def extensions(self) -> frozenset[str]:
         """The extensions that the module names."""
         return frozenset(one.text("name") for one in self.instructions if one.name == "OpExtension")

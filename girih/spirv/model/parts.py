@@ -1,0 +1,100 @@
+"""What types are made of, and what memory behind pointers holds (SPIR-V 2.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from girih.rules.row import Undetermined
+from girih.spirv.model.facts import Facts
+from girih.spirv.types import (
+    Array,
+    CooperativeMatrix,
+    Float,
+    Int,
+    Matrix,
+    Pointer,
+    RuntimeArray,
+    Struct,
+    Type,
+    Vector,
+)  # fmt: skip
+
+
+def member_type(facts: Facts, struct: Struct, index: int) -> Type:
+    """The type of a member, also one that is declared after the struct. Raises `Undetermined` where there is none."""
+    if not 0 <= index < len(struct.members):
+        raise Undetermined
+    return struct.members[index] or facts.type(facts.definition(struct.id).ids("members")[index])
+
+
+def element_of(type: Type) -> Type | None:
+    """The type of what any index into a composite selects; None for a struct, and for what is no composite."""
+    match type:
+        case Array() | RuntimeArray():
+            return type.element
+        case Vector() | CooperativeMatrix():
+            return type.component
+        case Matrix():
+            return type.column
+    return None
+
+
+def parts_of(facts: Facts, type: Type) -> Iterator[Type]:
+    """A type and all that it is made of, each once. What pointers point to is no part of them."""
+    seen: set[int] = set()
+    waiting = [type]
+    while waiting:
+        part = waiting.pop()
+        if part.id in seen:
+            continue
+        seen.add(part.id)
+        yield part
+        element = element_of(part)
+        if element is not None:
+            waiting.append(element)
+        elif isinstance(part, Struct):
+            ids = facts.definition(part.id).ids("members")
+            members = (known or facts.declarations.types.get(id) for known, id in zip(part.members, ids, strict=True))
+            waiting += [member for member in members if member is not None]
+
+
+def contains(facts: Facts, type: Type, test: Callable[[Type], bool]) -> bool:
+    """Whether a type, or a part of it, passes a test."""
+    return any(test(part) for part in parts_of(facts, type))
+
+
+def unwrapped(type: Type) -> Type:
+    """The element type of an array, else the type itself: what one descriptor of a resource variable holds."""
+    return type.element if isinstance(type, Array | RuntimeArray) else type
+
+
+def data_type_of(facts: Facts, variable: int) -> Type:
+    """The type of what a variable holds: the pointee, or the data type of an untyped one.
+
+    Raises `Undetermined` where it has none.
+    """
+    made = facts.definition(variable)
+    if made.name == "OpUntypedVariableKHR":
+        return facts.type(made.id("data_type"))
+    return facts.pointee(facts.type(made.result_type))
+
+
+def is_restricted_number(facts: Facts) -> Callable[[Type], bool]:
+    """The test for numbers of 8 or 16 bits that a module may store and not compute with (capabilities Int8, ...)."""
+    small = {(Int, 8): "Int8", (Int, 16): "Int16", (Float, 16): "Float16"}
+    without = {key for key, capability in small.items() if not facts.has(capability)}
+
+    def restricted(part: Type) -> bool:
+        if isinstance(part, Float) and part.encoding is not None:
+            return False
+        return isinstance(part, Int | Float) and (type(part), part.width) in without
+
+    return restricted
+
+
+def pointer_type_of(facts: Facts, id: int) -> Pointer:
+    """The type of a pointer. Raises `Undetermined` where the id is no pointer."""
+    found = facts.type_of(id)
+    if not isinstance(found, Pointer):
+        raise Undetermined
+    return found
