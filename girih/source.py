@@ -39,9 +39,13 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    def start_of(self, number: int) -> int:
+        """The offset of the first code point of line `number`, counted from 1. Raises `IndexError` past the last."""
+        return self._line_starts[number - 1]
+
     def line(self, number: int) -> str:
         """The text of line `number`, counted from 1, without its line break. Raises `IndexError` past the last."""
-        start = self._line_starts[number - 1]
+        start = self.start_of(number)
         end = self.text.find("\n", start)
         return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
 

@@ -97,13 +97,14 @@ class Module:
         return made
 
     @cached_property
-    def _sets(self) -> Mapping[int, str]:
+    def sets(self) -> Mapping[int, str]:
+        """The names of the imported sets of extended instructions, by id."""
         imports = (words for opcode, words in self.raw if opcode == EXT_INST_IMPORT and len(words) > 1)
         return {words[0]: _name_in(words[1:]) for words in imports}
 
     def set_name(self, set_id: int) -> str | None:
         """The name of an imported set of extended instructions."""
-        return self._sets.get(set_id)
+        return self.sets.get(set_id)
 
     @cached_property
     def _typed(self) -> Mapping[int, int]:

@@ -11,6 +11,7 @@ from girih.rules.row import Row, Subject
 from girih.source import Span
 from girih.spirv.disassemble import disassemble
 from girih.spirv.instruction import Instruction
+from girih.spirv.lines import SourceLines
 from girih.spirv.listing import Listing
 from girih.spirv.module import Module
 
@@ -26,15 +27,21 @@ class Places:
         """The text that the module was read from, else its disassembly."""
         return self._module.listing or disassemble(self._module, friendly_names=True, indent=True, header=True)
 
+    @cached_property
+    def _lines(self) -> SourceLines:
+        return SourceLines(self._module)
+
     def of(self, one: Instruction) -> Span:
-        """The place of an instruction."""
+        """The place of an instruction in the text of the module."""
         return self.listing.span(one.index)
 
     def labels(self, row: Row, subject: Subject[Any]) -> tuple[Sequence[Label], Sequence[Label]]:
-        """The places of the operands that a row blames, in the module's text."""
+        """The place in the source, where the module tells it; those of the operands that a row blames in its text."""
         one: Instruction = subject.op
         if one.index < 0:
             return [], []
         blamed = [operand for name in row.blames.split() for operand in one.operands if operand.name == name]
         guilty = [(self.listing.operand_span(one.index, operand.word), "") for operand in blamed]
-        return guilty or [(self.of(one), "")], []
+        in_text = guilty or [(self.of(one), "")]
+        source = self._lines.of(one.index)
+        return ([(source, "")], in_text) if source is not None else (in_text, [])

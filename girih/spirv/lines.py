@@ -1,0 +1,152 @@
+"""The places of instructions in the source that a module was compiled from, where debug information has them.
+
+OpLine with OpSource (SPIR-V 3.42.2), and DebugLine, DebugSource and the declarations of functions and variables of
+NonSemantic.Shader.DebugInfo.100. A place counts only where the module has the text of the source inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from girih.source import Source, Span
+from girih.spirv.instruction import Instruction
+from girih.spirv.module import Module
+from girih.spirv.specialise import declared
+
+DEBUG_SET = "NonSemantic.Shader.DebugInfo.100"
+
+_ENDS_BLOCK = frozenset({
+    "OpBranch", "OpBranchConditional", "OpSwitch", "OpReturn", "OpReturnValue", "OpKill", "OpUnreachable",
+    "OpTerminateInvocation", "OpFunctionEnd",
+})  # fmt: skip
+"""Instructions after which a line no longer holds (SPIR-V OpLine)."""
+
+
+class SourceLines:
+    """The places in source texts of a module's instructions, found in one pass."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._strings = {one.result: one.text("string") for one in module.instructions if one.name == "OpString"}
+        self._values: Mapping[int, object] = {}
+        self._sources: dict[int, Source] = {}
+        self._spans: dict[int, Span] = {}
+        self._functions: dict[int, Span] = {}
+        self._pass()
+
+    def of(self, index: int) -> Span | None:
+        """The place of an instruction by its index; None where the module does not tell it, or lacks the text."""
+        return self._spans.get(index)
+
+    def _pass(self) -> None:
+        listed = self._module.instructions
+        if not any(one.name == "OpLine" for one in listed) and DEBUG_SET not in self._module.sets.values():
+            return
+        self._values = declared(self._module).values
+        self._read_sources(listed)
+        here: Span | None = None
+        for one in listed:
+            extended = self._extended(one)
+            if one.name == "OpLine":
+                here = self._span(one.id("file"), one.id("line"), one.id("column"))
+            elif extended == "DebugLine":
+                here = self._debug_line(one)
+            elif one.name == "OpNoLine" or extended == "DebugNoLine":
+                here = None
+            elif extended:
+                self._declaration(one, extended)
+            elif here is not None:
+                self._spans.setdefault(one.index, here)
+            if one.name in _ENDS_BLOCK:
+                here = None
+
+    def _extended(self, one: Instruction) -> str:
+        """The name of an instruction of the debug information; empty for any other."""
+        if one.name != "OpExtInst" or self._module.set_name(one.id("set")) != DEBUG_SET:
+            return ""
+        return _DEBUG_NAMES.get(one.id("instruction"), "other")
+
+    def _read_sources(self, listed: tuple[Instruction, ...]) -> None:
+        """The source texts, by the ids that lines name: of the file's OpString, or of a DebugSource."""
+        texts: dict[int, list[str]] = {}
+        files: dict[int, str] = {}
+        last = 0
+        for one in listed:
+            extended = self._extended(one)
+            if one.name == "OpSource" and one.text("source"):
+                last = one.id("file")
+                texts[last], files[last] = [one.text("source")], self._strings.get(last, "")
+            elif one.name == "OpSourceContinued" and last in texts:
+                texts[last].append(one.text("continued_source"))
+            elif extended == "DebugSource" and one.id("text") in self._strings:
+                last = one.result
+                texts[last] = [self._strings[one.id("text")]]
+                files[last] = self._strings.get(one.id("file"), "")
+            elif extended == "DebugSourceContinued" and last in texts:
+                texts[last].append(self._strings.get(one.id("text"), ""))
+        for id, parts in texts.items():
+            self._sources[id] = Source(without_preamble("".join(parts)), files[id] or self._module.name)
+
+    def _span(self, source_id: int, line: int, column: int, end_line: int = 0, end_column: int = 0) -> Span | None:
+        """The place of a line and a column, from 1; column 0 means the whole line."""
+        source = self._sources.get(source_id)
+        if source is None:
+            return None
+        try:
+            text = source.line(line) if line > 0 else None
+        except IndexError:
+            return None
+        if text is None:
+            return None
+        start = source.start_of(line)
+        first = len(text) - len(text.lstrip())
+        if 0 < column <= len(text):
+            first = column - 1
+        last = len(text.rstrip())
+        if end_line == line and first + 1 < end_column <= len(text) + 1:
+            last = end_column - 1
+        return Span(source, start + first, start + max(last, first + 1))
+
+    def _debug_line(self, one: Instruction) -> Span | None:
+        numbers = [self._number(one.id(name)) for name in ("line_start", "column_start", "line_end", "column_end")]
+        return self._span(one.id("source"), *numbers)
+
+    def _number(self, id: int) -> int:
+        value = self._values.get(id, 0)
+        return value if isinstance(value, int) else 0
+
+    def _declaration(self, one: Instruction, extended: str) -> None:
+        """Take up the place of a function or a variable that debug information describes."""
+        if extended in ("DebugGlobalVariable", "DebugFunction"):
+            span = self._span(one.id("source"), self._number(one.id("line")), self._number(one.id("column")))
+            if span is None:
+                return
+            self._functions[one.result] = span
+            if extended == "DebugGlobalVariable":
+                self._place(one.id("variable"), span)
+        elif extended == "DebugFunctionDefinition" and one.id("function") in self._functions:
+            self._place(one.id("definition"), self._functions[one.id("function")])
+
+    def _place(self, id: int, span: Span) -> None:
+        defined = self._module.definitions.get(id)
+        if defined is not None:
+            self._spans[defined.index] = span
+
+
+_DEBUG_NAMES = {
+    18: "DebugGlobalVariable", 20: "DebugFunction", 35: "DebugSource", 101: "DebugFunctionDefinition",
+    102: "DebugSourceContinued", 103: "DebugLine", 104: "DebugNoLine",
+}  # fmt: skip
+"""The instructions of the debug information that tell places, by number."""
+
+
+def without_preamble(text: str) -> str:
+    """A source without the comments that glslang writes before it, which end with `#line 1`: lines count from there."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        if line.strip() == "#line 1":
+            return text[at:]
+        if line.strip() and not line.startswith("//"):
+            break
+    return text
