@@ -83,6 +83,24 @@ def same(left: Term, right: Term) -> Equal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Finds(Predicate):
+    """The predicate that a search finds nothing wrong; what it finds is what came. `words` say what it demands."""
+
+    words: str
+    find: Callable[[Subject[Any]], str | None]
+
+    @property
+    def text(self) -> str:
+        return self.words
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return self.find(subject) is None
+
+    def came(self, subject: Subject[Any]) -> str:
+        return self.find(subject) or ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Given(Predicate):
     """A predicate that must hold only where an optional operand is present."""
 
