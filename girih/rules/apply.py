@@ -19,12 +19,28 @@ Labels = Callable[[Row, Subject[Any]], tuple[Sequence[Label], Sequence[Label]]]
 """A function from a failing row to the guilty places, the first of which is the diagnostic's, and to further places."""
 
 
-def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span, labels: Labels) -> list[Diagnostic]:
+Blames = Callable[[Row, Subject[Any]], Iterable[str]]
+"""A function from a row to the names of the operands that it blames, should the subject fail it."""
+
+
+def named_operands(row: Row, _: Subject[Any]) -> Iterable[str]:
+    """The operands that a row names."""
+    return row.blames.split()
+
+
+def failures(
+    owner: str,
+    rows: Iterable[Row],
+    subject: Subject[Any],
+    span: Span,
+    labels: Labels,
+    blames: Blames = named_operands,
+) -> list[Diagnostic]:
     """The diagnostics of the rows of an owner (a mnemonic) that a subject fails; `span` is the whole subject's."""
     diagnostics: list[Diagnostic] = []
     wrong: frozenset[str] = frozenset()
     for row in rows:
-        if wrong and not wrong.isdisjoint(row.blames.split()):
+        if wrong and not wrong.isdisjoint(blames(row, subject)):
             continue
         try:
             if row.holds.holds(subject):
@@ -33,7 +49,7 @@ def failures(owner: str, rows: Iterable[Row], subject: Subject[Any], span: Span,
         except Undetermined:
             continue
         if row.severity == "error":
-            wrong = wrong.union(row.blames.split())
+            wrong = wrong.union(blames(row, subject))
     return diagnostics
 
 

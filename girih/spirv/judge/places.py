@@ -10,10 +10,11 @@ from girih.rules.apply import Label
 from girih.rules.row import Row, Subject
 from girih.source import Span
 from girih.spirv.disassemble import disassemble
-from girih.spirv.instruction import Instruction
+from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.lines import SourceLines
 from girih.spirv.listing import Listing
 from girih.spirv.module import Module
+from girih.spirv.rules.terms import Analysed
 
 
 class Places:
@@ -40,8 +41,23 @@ class Places:
         one: Instruction = subject.op
         if one.index < 0:
             return [], []
-        blamed = [operand for name in row.blames.split() for operand in one.operands if operand.name == name]
-        guilty = [(self.listing.operand_span(one.index, operand.word), "") for operand in blamed]
+        guilty = [(self.listing.operand_span(one.index, operand.word), "") for operand in blamed_by(row, subject)]
         in_text = guilty or [(self.of(one), "")]
         source = self._lines.of(one.index)
         return ([(source, "")], in_text) if source is not None else (in_text, [])
+
+
+def blamed_by(row: Row, subject: Subject[Any]) -> Sequence[Operand]:
+    """The operands that a failing row blames: those that it names, or that its analysis found."""
+    if isinstance(row.holds, Analysed):
+        fault = row.holds.fault(subject)
+        return fault.operands if fault else ()
+    one: Instruction = subject.op
+    return [operand for name in row.blames.split() for operand in one.operands if operand.name == name]
+
+
+def names_blamed_by(row: Row, subject: Subject[Any]) -> Sequence[str]:
+    """The names of the operands that a row blames."""
+    if isinstance(row.holds, Analysed):
+        return [operand.name for operand in blamed_by(row, subject)]
+    return row.blames.split()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from girih.diagnostics import CompileError, Diagnostic
 from girih.rules.apply import failures
 from girih.rules.row import Subject
 from girih.source import Source, Span
 from girih.spirv.instruction import Instruction
-from girih.spirv.judge.places import Places
+from girih.spirv.judge.places import Places, names_blamed_by
 from girih.spirv.model.environment import ENVIRONMENTS
 from girih.spirv.model.facts import Facts
 from girih.spirv.module import Module
 from girih.spirv.rules.book import rows
 from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
+from girih.spirv.rules.terms import Analysed
 from girih.spirv.specialise import with_values
 
 
@@ -37,28 +38,43 @@ def validate(
             module = with_values(module, definitions)
     except CompileError as error:
         return list(error.diagnostics)
-    facts = Facts(module, ENVIRONMENTS[environment])
-    places = Places(module)
-    found = _judge(facts, places, _header(module), rows().get(MODULE, ()), MODULE)
-    everywhere = rows()[INSTRUCTION]
-    for one in module.instructions:
-        wrong = _judge(facts, places, one, everywhere, one.name)
-        if one.malformed is None:
-            wrong += _judge(facts, places, one, rows().get(one.name, ()), one.name)
-        found += wrong
-    return found
+    return _Judgement(Facts(module, ENVIRONMENTS[environment])).diagnostics()
 
 
-def _judge(
-    facts: Facts, places: Places, one: Instruction, listed: tuple[SpirvRow, ...], owner: str
-) -> list[Diagnostic]:
-    wanted = listed if facts.is_vulkan else tuple(row for row in listed if not row.vulkan)
-    if not wanted:
-        return []
-    span = Span(Source("", facts.module.name), 0, 0)
-    return failures(f"spirv.{owner}", wanted, Subject(one, facts), span, places.labels)
+class _Judgement:
+    """The judgement of one module: which rows are tried on which instruction."""
 
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._places = Places(facts.module)
+        self._nowhere = Span(Source("", facts.module.name), 0, 0)
+        self._rows = {owner: tuple(filter(self._applies, listed)) for owner, listed in rows().items()}
 
-def _header(module: Module) -> Instruction:
-    """An instruction that stands for the header of a module."""
-    return Instruction(-1, 0, (module.header.bound,), None)
+    def _applies(self, row: SpirvRow) -> bool:
+        return self._facts.is_vulkan or not row.vulkan
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """All that is wrong with the module."""
+        header = Instruction(-1, 0, (self._facts.module.header.bound,), None)
+        found = self._judged(header, self._rows.get(MODULE, ()), MODULE)
+        suspected = self._suspected()
+        for one in self._facts.instructions:
+            listed = suspected.get(one.index, ())
+            if one.malformed is None:
+                listed += self._rows.get(one.name, ())
+            if listed:
+                found += self._judged(one, listed, one.name)
+        return found
+
+    def _suspected(self) -> Mapping[int, tuple[SpirvRow, ...]]:
+        """The rows of every instruction, by the instructions about which their analyses have faults."""
+        made: dict[int, tuple[SpirvRow, ...]] = {}
+        for row in self._rows[INSTRUCTION]:
+            assert isinstance(row.holds, Analysed), row.id
+            for index in self._facts.once(row.holds.analysis):
+                made[index] = (*made.get(index, ()), row)
+        return made
+
+    def _judged(self, one: Instruction, listed: Sequence[SpirvRow], owner: str) -> list[Diagnostic]:
+        subject = Subject(one, self._facts)
+        return failures(f"spirv.{owner}", listed, subject, self._nowhere, self._places.labels, names_blamed_by)

@@ -10,7 +10,7 @@ from girih.spirv.grammar import grammar
 from girih.spirv.rules.row import INSTRUCTION, MODULE, Family, SpirvRow
 
 CHAPTERS = ("grammar",)
-"""The modules of this room that have `FAMILIES`, in the order in which their rows are tried."""
+"""The modules below this room that have `FAMILIES`, in the order in which their rows are tried."""
 
 
 @cache

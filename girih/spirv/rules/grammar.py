@@ -1,22 +1,21 @@
-"""Rules that follow from the grammar: words that can be read, ids, capabilities, versions, extensions (SPIR-V 2, 3)."""
+"""Rules about words that do not fit the grammar (SPIR-V 2.3, 3)."""
 
 from __future__ import annotations
 
+from girih.spirv.model.facts import Facts
+from girih.spirv.model.faults import Fault, Faults
 from girih.spirv.rules.row import INSTRUCTION, SpirvRow, family, rule
-from girih.spirv.rules.terms import Holds, Subject
+from girih.spirv.rules.terms import Analysed
 
 
 def _readable(id: str, says: str) -> SpirvRow:
     """The row of one way in which words do not fit the grammar."""
 
-    def reads(subject: Subject[object]) -> bool:
-        wrong = subject.op.malformed
-        return wrong is None or wrong.rule != id
+    def unreadable(facts: Facts) -> Faults:
+        wrong = ((one.index, one.malformed) for one in facts.instructions if one.malformed is not None)
+        return {index: Fault(malformed.found) for index, malformed in wrong if malformed.rule == id}
 
-    def found(subject: Subject[object]) -> str:
-        return str(subject.op.malformed.found)
-
-    return rule(id, "", Holds(says, reads, found), says, "SPIR-V 2.3")
+    return rule(id, "", Analysed(says, unreadable), says, "SPIR-V 2.3")
 
 
 FAMILIES = (

@@ -16,6 +16,7 @@ from girih.rules.terms import Term
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
+from girih.spirv.model.faults import Analysis, Fault
 from girih.spirv.types import Bool, Float, Int, Matrix, Pointer, Type, Vector
 
 __all__ = ["Equal", "Holds", "Predicate", "Satisfies", "Subject", "Term", "Undetermined"]
@@ -98,6 +99,36 @@ class Finds(Predicate):
 
     def came(self, subject: Subject[Any]) -> str:
         return self.find(subject) or ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysed(Predicate):
+    """The predicate that an analysis of the module, made once, finds nothing wrong with an instruction.
+
+    What the analysis says came is what the diagnostic says; it points at the operands that the analysis blames.
+    """
+
+    words: str
+    analysis: Analysis
+
+    @property
+    def text(self) -> str:
+        return self.words
+
+    def fault(self, subject: Subject[Facts]) -> Fault | None:
+        """The fault about the subject, if there is one."""
+        return subject.facts.once(self.analysis).get(subject.op.index)
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return self.fault(subject) is None
+
+    def came(self, subject: Subject[Any]) -> str:
+        fault = self.fault(subject)
+        return fault.came if fault else ""
+
+    def hint(self, subject: Subject[Any]) -> str | None:
+        fault = self.fault(subject)
+        return fault.hint if fault else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
