@@ -40,9 +40,9 @@ def failures(
     diagnostics: list[Diagnostic] = []
     wrong: frozenset[str] = frozenset()
     for row in rows:
-        if wrong and not wrong.isdisjoint(blames(row, subject)):
-            continue
         try:
+            if wrong and not wrong.isdisjoint(blames(row, subject)):
+                continue
             if row.holds.holds(subject):
                 continue
             diagnostics.append(diagnose(owner, row, subject, span, labels))

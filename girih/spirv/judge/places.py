@@ -14,7 +14,7 @@ from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.lines import SourceLines
 from girih.spirv.listing import Listing
 from girih.spirv.module import Module
-from girih.spirv.rules.terms import Analysed
+from girih.spirv.rules.terms import Faulting
 
 
 class Places:
@@ -48,8 +48,8 @@ class Places:
 
 
 def blamed_by(row: Row, subject: Subject[Any]) -> Sequence[Operand]:
-    """The operands that a failing row blames: those that it names, or that its analysis found."""
-    if isinstance(row.holds, Analysed):
+    """The operands that a failing row blames: those that it names, or those of the fault."""
+    if isinstance(row.holds, Faulting):
         fault = row.holds.fault(subject)
         return fault.operands if fault else ()
     one: Instruction = subject.op
@@ -58,6 +58,6 @@ def blamed_by(row: Row, subject: Subject[Any]) -> Sequence[Operand]:
 
 def names_blamed_by(row: Row, subject: Subject[Any]) -> Sequence[str]:
     """The names of the operands that a row blames."""
-    if isinstance(row.holds, Analysed):
+    if isinstance(row.holds, Faulting):
         return [operand.name for operand in blamed_by(row, subject)]
     return row.blames.split()

@@ -6,6 +6,7 @@ names them.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -101,8 +102,29 @@ class Finds(Predicate):
         return self.find(subject) or ""
 
 
+class Faulting(Predicate):
+    """A predicate that tells what is wrong as a `Fault`: a diagnostic points at the operands that the fault names."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fault(self, subject: Subject[Facts]) -> Fault | None:
+        """The fault about the subject, if there is one. Raises `Undetermined` where that cannot be said."""
+
+    def holds(self, subject: Subject[Any]) -> bool:
+        return self.fault(subject) is None
+
+    def came(self, subject: Subject[Any]) -> str:
+        fault = self.fault(subject)
+        return fault.came if fault else ""
+
+    def hint(self, subject: Subject[Any]) -> str | None:
+        fault = self.fault(subject)
+        return fault.hint if fault else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Analysed(Predicate):
+class Analysed(Faulting):
     """The predicate that an analysis of the module, made once, finds nothing wrong with an instruction.
 
     What the analysis says came is what the diagnostic says; it points at the operands that the analysis blames.
@@ -116,19 +138,7 @@ class Analysed(Predicate):
         return self.words
 
     def fault(self, subject: Subject[Facts]) -> Fault | None:
-        """The fault about the subject, if there is one."""
         return subject.facts.once(self.analysis).get(subject.op.index)
-
-    def holds(self, subject: Subject[Any]) -> bool:
-        return self.fault(subject) is None
-
-    def came(self, subject: Subject[Any]) -> str:
-        fault = self.fault(subject)
-        return fault.came if fault else ""
-
-    def hint(self, subject: Subject[Any]) -> str | None:
-        fault = self.fault(subject)
-        return fault.hint if fault else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
