@@ -7,7 +7,7 @@ why, and the operands before that place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from girih.spirv.grammar import ID_KINDS, Entry, Opcode, OperandSpec, bits_of, grammar
@@ -111,6 +111,14 @@ class Instruction:
         """The operand of a name; of a repeated one that at `position`. None where it is absent."""
         named = [operand for operand in self.operands if operand.name == name]
         return named[position] if position < len(named) else None
+
+    @property
+    def computed(self) -> Instruction | None:
+        """The instruction that an OpSpecConstantOp computes: the same operands, under another name. None for others."""
+        if self.name != "OpSpecConstantOp" or self.malformed is not None:
+            return None
+        opcode = self.id("opcode")
+        return replace(self, opcode=opcode, spec=grammar().opcode(opcode))
 
     @property
     def references(self) -> Iterable[Operand]:

@@ -64,6 +64,8 @@ class _Judgement:
                 listed += self._rows.get(one.name, ())
             if listed:
                 found += self._judged(one, listed, one.name)
+            if one.computed is not None:
+                found += self._judged(one.computed, self._rows.get(one.computed.name, ()), one.computed.name)
         return found
 
     def _suspected(self) -> Mapping[int, tuple[SpirvRow, ...]]:
