@@ -56,7 +56,7 @@ _order = click.option(
     help="Which axis of an array is mode 0, the first (F) or the last (C), where the kernel does not say.",
 )  # fmt: skip
 
-_LATE = {"address": "girih.commands.address.command"}
+_LATE = {"address": "girih.commands.address.command", "spirv": "girih.commands.spirv.command"}
 """Subcommands with many options of their own, and the modules that have them: `girih check` need not load these."""
 
 

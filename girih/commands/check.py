@@ -7,41 +7,23 @@ from collections.abc import Mapping, Sequence
 import click
 
 from girih.commands.parts.calls import analyzed
-from girih.commands.parts.report import counted, print_items, print_json
-from girih.diagnostics import Diagnostic, errors
+from girih.commands.parts.verdict import report_files
+from girih.diagnostics import Diagnostic
 
 
-def check_files(paths: Sequence[str], definitions: Mapping[str, object], format: str) -> int:
-    """Print the errors and warnings of each file; 1 if any has an error.
-
-    As "json": one array of all diagnostics (`Diagnostic.to_json`); as "github": workflow commands; as "sarif": a log.
-    """
+def check_files(paths: Sequence[str], definitions: Mapping[str, str], format: str) -> int:
+    """Print the errors and warnings of each file in a format; 1 if any has an error."""
     if paths.count("-") > 1:
         raise click.UsageError("standard input, `-`, can be read once only")
-    found = [(path, analyzed(path, definitions)[1]) for path in paths]
-    if format == "text":
-        _print(found)
-    else:
-        _print_for_programs([d for _, diagnostics in found for d in diagnostics], format)
-    return int(any(errors(diagnostics) for _, diagnostics in found))
+    return report_files([(path, _diagnostics(path, definitions)) for path in paths], format)
 
 
-def _print_for_programs(diagnostics: Sequence[Diagnostic], format: str) -> None:
-    if format == "json":
-        print_json([d.to_json() for d in diagnostics])
-        return
-    from girih.commands.parts.exchange_formats import github, sarif
+def _diagnostics(path: str, definitions: Mapping[str, str]) -> list[Diagnostic]:
+    """What is wrong with a file: a SPIR-V module, or a source of one, by its ending, else a program."""
+    from girih.commands.spirv.files import is_module
 
-    if format == "sarif":
-        print_json(sarif(diagnostics))
-        return
-    for line in github(diagnostics):
-        click.echo(line)
+    if is_module(path):
+        from girih.commands.spirv.judge import judged
 
-
-def _print(found: Sequence[tuple[str, Sequence[Diagnostic]]]) -> None:
-    shown = 0
-    for path, diagnostics in found:
-        shown = print_items(diagnostics, shown)
-        name = "<stdin>" if path == "-" else click.format_filename(path)
-        click.echo(f"{name}: {counted(diagnostics)}")
+        return judged(path, definitions)
+    return analyzed(path, definitions)[1]

@@ -39,6 +39,8 @@ MOST_LISTED = 60
 def explain_topic(topic: str, *, as_json: bool) -> int:
     """Print the explanation of a code, an instruction, a rule of the address models, or a family such as `syntax`."""
     topic = topic.strip().strip("`[]")
+    if topic.startswith(("spirv.", "Op")):
+        return _explain_spirv(topic, as_json=as_json)
     topic = next((mnemonic for mnemonic in LANGUAGE.ops if topic in written_as(LANGUAGE, mnemonic)), topic)
     codes, address = all_codes(LANGUAGE), address_rules()
     family = [describe_code(LANGUAGE, code) for name, code in codes.items() if name.startswith(topic + ".")]
@@ -68,6 +70,49 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
     else:
         click.echo(text)
     return 0
+
+
+def _explain_spirv(topic: str, *, as_json: bool) -> int:
+    """Print the explanation of a code of SPIR-V modules, or of one of their instructions with its rules."""
+    from girih.commands.parts import spirv_codes as known
+
+    code = known.code_of(topic)
+    opcode = None if code else known.opcode_of(topic.removeprefix("spirv."))
+    described: object
+    if code is not None:
+        described = known.described_code(code)
+        text = _page([*known.explanation(code), *_examples(known.described_code(code))])
+    elif opcode is not None:
+        described, text = known.described_instruction(opcode), _page(known.instruction_lines(opcode))
+    else:
+        owner = topic.removeprefix("spirv.").partition(".")[0]
+        family = [one for name, one in known.plain_codes().items() if name.startswith(f"spirv.{owner}.")]
+        family += known.codes_of_owner(owner) if owner in known.OWNERS else []
+        if not family or "." in topic.removeprefix("spirv."):
+            _unknown_in_spirv(topic)
+        described, text = (
+            [known.described_code(one) for one in family],
+            "\n".join(f"{c.code}: {c.says}" for c in family),
+        )
+    if as_json:
+        print_json(described)
+    else:
+        click.echo(text)
+    return 0
+
+
+def _unknown_in_spirv(topic: str) -> NoReturn:
+    from girih.commands.parts import spirv_codes as known
+    from girih.spirv.grammar import grammar
+
+    owner, _, _ = topic.removeprefix("spirv.").partition(".")
+    opcode = known.opcode_of(owner)
+    codes = [
+        one.code for name in ((opcode.name, "instruction") if opcode else ()) for one in known.codes_of_owner(name)
+    ]
+    close = nearest(topic, codes) or nearest(owner, grammar().codes)
+    hint = f"did you mean {close!r}?" if close else "`girih explain spirv.OpLoad` lists the rules of an instruction"
+    raise click.UsageError(f"there is no code or instruction of SPIR-V {topic!r}; {hint}")
 
 
 def list_topics(*, as_json: bool) -> int:

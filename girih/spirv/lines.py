@@ -1,11 +1,13 @@
 """The places of instructions in the source that a module was compiled from, where debug information has them.
 
 OpLine with OpSource (SPIR-V 3.42.2), and DebugLine, DebugSource and the declarations of functions and variables of
-NonSemantic.Shader.DebugInfo.100. A place counts only where the module has the text of the source inside.
+NonSemantic.Shader.DebugInfo.100. A place counts only where the text of the source is inside the module, or was given
+with it (`Module.sources`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from girih.source import Source, Span
@@ -84,6 +86,10 @@ class SourceLines:
                 files[last] = self._strings.get(one.id("file"), "")
             elif extended == "DebugSourceContinued" and last in texts:
                 texts[last].append(self._strings.get(one.id("text"), ""))
+        known = {os.path.basename(source.name): source for source in self._module.sources}
+        for id, file in self._strings.items():
+            if os.path.basename(file) in known:
+                self._sources[id] = known[os.path.basename(file)]
         for id, parts in texts.items():
             self._sources[id] = Source(without_preamble("".join(parts)), files[id] or self._module.name)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from girih.source import Source
 from girih.spirv.binary import ByteOrder, Header, read_module, write_module
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, RawInstruction, read, string_of
@@ -29,7 +30,8 @@ class Module:
     """A module: its header and its instructions as words.
 
     `name` is what diagnostics call it. `listing` is the text that it was read from, with the places of its
-    instructions; None for a module that was read from bytes.
+    instructions; None for a module that was read from bytes. `sources` are texts that it was compiled from, for debug
+    information that names files without their texts.
     """
 
     header: Header
@@ -37,6 +39,7 @@ class Module:
     byte_order: ByteOrder = "little"
     name: str = field(default="<module>", compare=False)
     listing: Listing | None = field(default=None, compare=False, repr=False)
+    sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
 
     def __repr__(self) -> str:
         version = "{}.{}".format(*self.header.version)

@@ -88,9 +88,11 @@ def with_values(module: Module, definitions: Mapping[int | str, object]) -> Modu
             constant = _constant_of(name, known, module.name)
             if constant.id in given:
                 first = _shown(given[constant.id][0])
-                raise _Refused("twice", f"one definition of {_shown(name)}", f"{_shown(name)} and {first}", module.name)
+                raise _BadDefinition(
+                    "twice", f"one definition of {_shown(name)}", f"{_shown(name)} and {first}", module.name
+                )
             given[constant.id] = (name, _with_value(constant, value, _shown(name), module))
-        except _Refused as refused:
+        except _BadDefinition as refused:
             problems.append(refused.diagnostic)
     if problems:
         raise CompileError(problems)
@@ -98,7 +100,7 @@ def with_values(module: Module, definitions: Mapping[int | str, object]) -> Modu
     return replace(module, raw=tuple(at.get(index, raw) for index, raw in enumerate(module.raw)))
 
 
-class _Refused(Exception):
+class _BadDefinition(Exception):
     """A definition that is refused."""
 
     def __init__(self, rule: str, expected: str, found: str, name: str, hint: str | None = None) -> None:
@@ -114,7 +116,7 @@ def _shown(name: object) -> str:
 
 
 def _constant_of(name: int | str, known: Iterable[SpecialisationConstant], module: str) -> SpecialisationConstant:
-    """The constant that a SpecId or a name means. Raises `_Refused` where there is none, or several."""
+    """The constant that a SpecId or a name means. Raises `_BadDefinition` where there is none, or several."""
     listed = list(known)
     if isinstance(name, str):
         found = [one for one in listed if one.name == name.removeprefix("%")]
@@ -125,17 +127,17 @@ def _constant_of(name: int | str, known: Iterable[SpecialisationConstant], modul
     if found:
         ids = ", ".join(str(one.spec_id) for one in found)
         hint = f"they have SpecId {ids}: name one of these"
-        raise _Refused(
+        raise _BadDefinition(
             "ambiguous", "the name of one specialisation constant", f"{len(found)} named {name}", module, hint
         )
     told = ", ".join(f"{one.spec_id}" + (f" ({one.name})" if one.name else "") for one in listed[:20])
     close = nearest(name, [one.name for one in listed if one.name]) if isinstance(name, str) else None
     hint = f"did you mean {close!r}?" if close else f"SpecIds of the module: {told or 'none'}"
-    raise _Refused("unknown", "a SpecId or the name of a specialisation constant", _shown(name), module, hint)
+    raise _BadDefinition("unknown", "a SpecId or the name of a specialisation constant", _shown(name), module, hint)
 
 
 def _with_value(constant: SpecialisationConstant, value: object, name: str, module: Module) -> RawInstruction:
-    """The declaration of a constant with another value. Raises `_Refused` for one that its type does not have."""
+    """The declaration of a constant with another value. Raises `_BadDefinition` for one that its type does not have."""
     type = constant.type
     number = value.item() if hasattr(value, "item") else value
     if isinstance(type, Bool) and (isinstance(number, bool) or number in (0, 1)):
@@ -144,7 +146,7 @@ def _with_value(constant: SpecialisationConstant, value: object, name: str, modu
     bits = bits_of_number(number, type) if type and not isinstance(number, bool) else None
     if bits is None:
         words = type.words if type else "a number"
-        raise _Refused("value", f"{words} for {name}{_range(type)}", repr(value), module.name)
+        raise _BadDefinition("value", f"{words} for {name}{_range(type)}", repr(value), module.name)
     raw = module.raw[constant.index]
     return RawInstruction(raw.opcode, (*raw.words[:2], *bits))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from girih import __version__
@@ -58,7 +59,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> dict[str, object]:
     driver = {
         "name": "girih",
         "semanticVersion": __version__,
-        "rules": [_rule(known.get(code, Code(code, "error", code))) for code in used],
+        "rules": [_rule(known.get(code) or _of_spirv(code)) for code in used],
     }
     run = {
         "tool": {"driver": driver},
@@ -66,6 +67,13 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> dict[str, object]:
         "results": [_result(diagnostic, numbers[diagnostic.code]) for diagnostic in diagnostics],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _of_spirv(code: str) -> Code:
+    """A code of SPIR-V modules, by itself where it is none."""
+    from girih.commands.parts.spirv_codes import code_of
+
+    return (code_of(code) if code.startswith("spirv.") else None) or Code(code, "error", code)
 
 
 def _rule(code: Code) -> dict[str, object]:
@@ -82,12 +90,20 @@ def _rule(code: Code) -> dict[str, object]:
 
 def _help(code: Code, line: str, block: str) -> str:
     """The help of a code: what is checked, the section of the specification, and example programs."""
-    known = describe_code(TILE_LANGUAGE, code)
+    known = _described(code)
     facts = (("Rule", code.says), ("As checked", code.rule), ("Source", code.source), ("Depends on", code.needs))
     parts = [line.format(title=title, text=text) for title, text in facts if text]
     programs = (("Accepted", known["accepted"]), ("Rejected", known["rejected"]))
     parts += [block.format(title=title, text=str(text).rstrip()) for title, text in programs if text]
     return "\n\n".join(parts)
+
+
+def _described(code: Code) -> dict[str, Any]:
+    if code.code.startswith("spirv."):
+        from girih.commands.parts.spirv_codes import described_code
+
+        return described_code(code)
+    return describe_code(TILE_LANGUAGE, code)
 
 
 def _result(diagnostic: Diagnostic, rule: int) -> dict[str, object]:

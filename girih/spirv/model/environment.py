@@ -27,3 +27,6 @@ ENVIRONMENTS = {
     )
 }
 """The environments by name. Versions: Vulkan specification, appendix "Vulkan Environment for SPIR-V"."""
+
+BLOCK_LAYOUTS = ("scalar", "relaxed", "standard")
+"""The rules of alignment for members of buffers, the freest first (Vulkan, "Offset and Stride Assignment")."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
@@ -14,10 +14,14 @@ CHAPTERS = ("grammar",)
 
 
 @cache
-def families() -> tuple[Family, ...]:
+def chapters() -> Mapping[str, tuple[Family, ...]]:
+    """The families by chapter."""
+    return {name: tuple(import_module(f"girih.spirv.rules.{name}").FAMILIES) for name in CHAPTERS}
+
+
+def families() -> Iterator[Family]:
     """The families of all chapters."""
-    chapters = (import_module(f"girih.spirv.rules.{name}") for name in CHAPTERS)
-    return tuple(family for chapter in chapters for family in chapter.FAMILIES)
+    return (family for listed in chapters().values() for family in listed)
 
 
 @cache

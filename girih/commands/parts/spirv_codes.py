@@ -1,0 +1,142 @@
+"""Codes of diagnostics about SPIR-V modules: their rows, their sources, and a text that each accepts and rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from girih.front.shaders.compile import COMPILE_CODES
+from girih.rules.codes import Code, codes_of, entry, explained, listed
+from girih.spirv.assemble import TEXT_CODES
+from girih.spirv.binary import BINARY_CODES
+from girih.spirv.examples import Example, packed
+from girih.spirv.grammar import Opcode, grammar
+from girih.spirv.rules.book import rows
+from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
+from girih.spirv.specialise import DEFINITION_CODES
+
+PREFIX = "spirv."
+
+
+def plain_codes() -> dict[str, Code]:
+    """The codes that are not about rules of instructions: of bytes, texts, definitions, and compilers."""
+    tables: tuple[Mapping[str, str], ...] = (BINARY_CODES, TEXT_CODES, DEFINITION_CODES, COMPILE_CODES)
+    said = {code: says for table in tables for code, says in table.items()}
+    return {c: Code(c, "warning" if c.endswith(".warning") else "error", says) for c, says in said.items()}
+
+
+def codes_of_owner(owner: str) -> list[Code]:
+    """The codes of an instruction's own rules, of the module's, or of those that every instruction has."""
+    return codes_of(PREFIX + owner, rows().get(owner, ()))
+
+
+def opcode_of(name: str) -> Opcode | None:
+    """The instruction of a name, in whichever case; None for an unknown one."""
+    known = grammar().codes
+    if name in known:
+        return grammar().named(name)
+    alike = next((one for one in known if one.lower() == name.lower()), None)
+    return grammar().named(alike) if alike else None
+
+
+def row_of(code: str) -> tuple[str, SpirvRow] | None:
+    """The owner and the row of a code `spirv.Opcode.rule`; None for an unknown one."""
+    owner, _, id = code.removeprefix(PREFIX).rpartition(".")
+    opcode = opcode_of(owner)
+    own = opcode.name if opcode else owner
+    for where in (own, INSTRUCTION) if opcode else (own,):
+        for row in rows().get(where, ()):
+            if row.id == id:
+                return own, row
+    return None
+
+
+def code_of(code: str) -> Code | None:
+    """What a code says; None for an unknown one."""
+    found = row_of(code)
+    if found is None:
+        return plain_codes().get(code)
+    owner, row = found
+    return codes_of(PREFIX + owner, [row])[0]
+
+
+def example_of(code: str) -> Example | None:
+    """The example of a code's row, which may be of another instruction that shares it; None where there is none."""
+    found = row_of(code)
+    if found is None:
+        return None
+    exact = packed().get(code.removeprefix(PREFIX))
+    return exact or _of_any(found[1])
+
+
+def _of_any(row: SpirvRow) -> Example | None:
+    for name, one in packed().items():
+        known = row_of(PREFIX + name)
+        if known is not None and known[1] is row:
+            return one
+    return None
+
+
+def described_code(code: Code) -> dict[str, Any]:
+    """A code with its example as plain values, as `girih explain --format json` shows it."""
+    example, found = example_of(code.code), row_of(code.code)
+    row = found[1] if found else None
+    return {
+        "code": code.code,
+        "severity": code.severity,
+        "says": code.says,
+        "rule": code.rule,
+        "blames": code.blames,
+        "source": code.source,
+        "environment": "vulkan" if row is not None and row.vulkan else None,
+        "spirv_val": row.beyond if row is not None else None,
+        "accepted": example.module(example.accepted) if example else None,
+        "rejected": example.module(example.rejected) if example else None,
+    }
+
+
+def explanation(code: Code) -> list[str]:
+    """The lines that explain a code, without its example."""
+    found = row_of(code.code)
+    lines = explained(code)
+    if found is not None:
+        if found[1].vulkan:
+            lines += entry("where", "in environments of Vulkan")
+        if found[1].beyond:
+            lines += entry("spirv-val", found[1].beyond)
+    return lines
+
+
+def described_instruction(opcode: Opcode) -> dict[str, Any]:
+    """An instruction of the grammar with its operands and rules, as plain values."""
+    rules = [{"code": one.code, "severity": one.severity, "says": one.says} for one in codes_of_owner(opcode.name)]
+    return {
+        "instruction": opcode.name,
+        "opcode": opcode.code,
+        "aliases": list(opcode.aliases),
+        "operands": [f"{one.kind}{one.quantifier} {one.name}" for one in opcode.operands],
+        "capabilities": list(opcode.capabilities),
+        "extensions": list(opcode.extensions),
+        "version": None if opcode.version is None else "{}.{}".format(*opcode.version),
+        "rules": rules,
+    }
+
+
+def instruction_lines(opcode: Opcode) -> list[str]:
+    """The lines that explain an instruction of the grammar."""
+    told = {
+        "opcode": str(opcode.code),
+        "aliases": ", ".join(opcode.aliases),
+        "operands": "; ".join(f"{one.name} ({one.kind}{one.quantifier})" for one in opcode.operands),
+        "needs": " or ".join(opcode.capabilities),
+        "enabled": " or ".join(opcode.extensions),
+        "version": "an extension brings it" if opcode.version is None else "{}.{}".format(*opcode.version),
+    }
+    lines = [opcode.name, "", *(line for title, text in told.items() if text for line in entry(title, text))]
+    own, everywhere = codes_of_owner(opcode.name), codes_of_owner(INSTRUCTION)
+    lines += ["", "rules", *(line for code in own for line in listed(code))]
+    return [*lines, "", f"rules of every instruction: {', '.join(code.id for code in everywhere)}"]
+
+
+OWNERS = (MODULE, INSTRUCTION)
+"""What has rules without being an instruction."""

@@ -1,0 +1,1 @@
+"""`girih spirv`: SPIR-V modules described, printed, assembled, judged and specialised."""
