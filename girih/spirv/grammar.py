@@ -123,10 +123,14 @@ def bits_of(mask: int) -> Iterator[int]:
 
 
 class Grammar:
-    """The grammar: `opcodes`, `kinds` by name, and sets of extended instructions by the name of their import."""
+    """The grammar: `opcodes`, `kinds` by name, and sets of extended instructions by the name of their import.
+
+    `generators` has the names of the programs that write modules, by the numbers registered for them.
+    """
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.source: tuple[str, ...] = tuple(table["source"])
+        self.generators = {int(number): name for number, name in table["generators"].items()}
         self._rows = {row[0]: row for row in table["instructions"]}
         self._opcodes: dict[int, Opcode] = {}
         self.kinds = {name: Kind(name, *row) for name, row in table["kinds"].items()}
