@@ -1,7 +1,7 @@
 """The places of instructions in the source that a module was compiled from, where debug information has them.
 
 OpLine with OpSource (SPIR-V 3.42.2), and DebugLine, DebugSource and the declarations of functions and variables of
-NonSemantic.Shader.DebugInfo.100. A place counts only where the text of the source is inside the module, or was given
+NonSemantic.Shader.DebugInfo. A place counts only where the text of the source is inside the module, or was given
 with it (`Module.sources`).
 """
 
@@ -15,7 +15,8 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.module import Module
 from girih.spirv.specialise import declared
 
-DEBUG_SET = "NonSemantic.Shader.DebugInfo.100"
+DEBUG_SETS = ("NonSemantic.Shader.DebugInfo.100", "NonSemantic.Shader.DebugInfo.101")
+"""The sets of debug instructions; what is read here is the same in both."""
 
 _ENDS_BLOCK = frozenset({
     "OpBranch", "OpBranchConditional", "OpSwitch", "OpReturn", "OpReturnValue", "OpKill", "OpUnreachable",
@@ -42,7 +43,9 @@ class SourceLines:
 
     def _pass(self) -> None:
         listed = self._module.instructions
-        if not any(one.name == "OpLine" for one in listed) and DEBUG_SET not in self._module.sets.values():
+        if not any(one.name == "OpLine" for one in listed) and not any(
+            name in DEBUG_SETS for name in self._module.sets.values()
+        ):
             return
         self._values = declared(self._module).values
         self._read_sources(listed)
@@ -64,12 +67,15 @@ class SourceLines:
 
     def _extended(self, one: Instruction) -> str:
         """The name of an instruction of the debug information; empty for any other."""
-        if one.name != "OpExtInst" or self._module.set_name(one.id("set")) != DEBUG_SET:
+        if one.name != "OpExtInst" or self._module.set_name(one.id("set")) not in DEBUG_SETS:
             return ""
         return _DEBUG_NAMES.get(one.id("instruction"), "other")
 
     def _read_sources(self, listed: tuple[Instruction, ...]) -> None:
         """The source texts, by the ids that lines name: of the file's OpString, or of a DebugSource."""
+        given = {os.path.basename(source.name): source for source in self._module.sources}
+        known = {file: given[base] for file in self._strings.values() if (base := os.path.basename(file)) in given}
+        self._sources = {id: known[file] for id, file in self._strings.items() if file in known}
         texts: dict[int, list[str]] = {}
         files: dict[int, str] = {}
         last = 0
@@ -80,16 +86,15 @@ class SourceLines:
                 texts[last], files[last] = [one.text("source")], self._strings.get(last, "")
             elif one.name == "OpSourceContinued" and last in texts:
                 texts[last].append(one.text("continued_source"))
-            elif extended == "DebugSource" and one.id("text") in self._strings:
-                last = one.result
-                texts[last] = [self._strings[one.id("text")]]
-                files[last] = self._strings.get(one.id("file"), "")
+            elif extended == "DebugSource":
+                file, text = _operands(one, 2)
+                if text in self._strings:
+                    last = one.result
+                    texts[last], files[last] = [self._strings[text]], self._strings.get(file, "")
+                elif self._strings.get(file) in known:
+                    self._sources[one.result] = known[self._strings[file]]
             elif extended == "DebugSourceContinued" and last in texts:
-                texts[last].append(self._strings.get(one.id("text"), ""))
-        known = {os.path.basename(source.name): source for source in self._module.sources}
-        for id, file in self._strings.items():
-            if os.path.basename(file) in known:
-                self._sources[id] = known[os.path.basename(file)]
+                texts[last].append(self._strings.get(_operands(one, 1)[0], ""))
         for id, parts in texts.items():
             self._sources[id] = Source(without_preamble("".join(parts)), files[id] or self._module.name)
 
@@ -114,8 +119,9 @@ class SourceLines:
         return Span(source, start + first, start + max(last, first + 1))
 
     def _debug_line(self, one: Instruction) -> Span | None:
-        numbers = [self._number(one.id(name)) for name in ("line_start", "column_start", "line_end", "column_end")]
-        return self._span(one.id("source"), *numbers)
+        source, *rest = _operands(one, 5)
+        line, end_line, column, end_column = map(self._number, rest)
+        return self._span(source, line, column, end_line, end_column)
 
     def _number(self, id: int) -> int:
         value = self._values.get(id, 0)
@@ -124,14 +130,17 @@ class SourceLines:
     def _declaration(self, one: Instruction, extended: str) -> None:
         """Take up the place of a function or a variable that debug information describes."""
         if extended in ("DebugGlobalVariable", "DebugFunction"):
-            span = self._span(one.id("source"), self._number(one.id("line")), self._number(one.id("column")))
+            _, _, source, line, column, _, _, variable = _operands(one, 8)
+            span = self._span(source, self._number(line), self._number(column))
             if span is None:
                 return
             self._functions[one.result] = span
             if extended == "DebugGlobalVariable":
-                self._place(one.id("variable"), span)
-        elif extended == "DebugFunctionDefinition" and one.id("function") in self._functions:
-            self._place(one.id("definition"), self._functions[one.id("function")])
+                self._place(variable, span)
+        elif extended == "DebugFunctionDefinition":
+            function, definition = _operands(one, 2)
+            if function in self._functions:
+                self._place(definition, self._functions[function])
 
     def _place(self, id: int, span: Span) -> None:
         defined = self._module.definitions.get(id)
@@ -144,6 +153,11 @@ _DEBUG_NAMES = {
     102: "DebugSourceContinued", 103: "DebugLine", 104: "DebugNoLine",
 }  # fmt: skip
 """The instructions of the debug information that tell places, by number."""
+
+
+def _operands(one: Instruction, count: int) -> tuple[int, ...]:
+    """The first operands of an extended instruction, whether the grammar names them or not; 0 for absent ones."""
+    return (one.words[4:] + (0,) * count)[:count]
 
 
 def without_preamble(text: str) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 _COMPUTE = 6
 """SLANG_STAGE_COMPUTE."""
-_LINES = 2
-"""Debug information with lines; 3 would add the source in a form with which glslang 16 refers to id 0 in places."""
+_LINES = 1
+"""Debug information as OpLine, without the source; more would refer to id 0 where a variable is a tensor layout."""
 _SPIRV = (1, 6, 0)
 
 _Output = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
