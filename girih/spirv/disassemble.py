@@ -50,12 +50,17 @@ def disassemble(module: Module, *, friendly_names: bool = True, indent: bool = T
 
 def header_lines(header: Header) -> Iterator[str]:
     """The lines of comment that tell the header of a module."""
-    tool, other = header.generator >> 16, header.generator & 0xFFFF
     yield "; SPIR-V"
     yield "; Version: {}.{}".format(*header.version)
-    yield f"; Generator: {grammar().generators.get(tool) or f'Unknown({tool})'}; {other}"
+    yield f"; Generator: {generator_of(header.generator)}"
     yield f"; Bound: {header.bound}"
     yield f"; Schema: {header.schema}"
+
+
+def generator_of(word: int) -> str:
+    """The generator that the word of a header names: `Khronos SPIR-V Tools Assembler; 0`."""
+    tool, other = word >> 16, word & 0xFFFF
+    return f"{grammar().generators.get(tool) or f'Unknown({tool})'}; {other}"
 
 
 def generator_number(text: str) -> int | None:

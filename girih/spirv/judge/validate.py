@@ -10,7 +10,7 @@ from girih.rules.row import Subject
 from girih.source import Source, Span
 from girih.spirv.instruction import Instruction
 from girih.spirv.judge.places import Places, names_blamed_by
-from girih.spirv.model.environment import ENVIRONMENTS
+from girih.spirv.model.environment import BLOCK_LAYOUTS, ENVIRONMENTS
 from girih.spirv.model.facts import Facts
 from girih.spirv.module import Module
 from girih.spirv.rules.book import rows
@@ -23,14 +23,19 @@ def validate(
     module: Module | bytes,
     environment: str = "vulkan1.4",
     definitions: Mapping[int | str, object] | None = None,
+    *,
+    block_layout: str = BLOCK_LAYOUTS[0],
 ) -> list[Diagnostic]:
     """Every rule that a module breaks, and warnings for what is likely wrong, in the order of its instructions.
 
     `definitions` are values of specialisation constants by SpecId or name, as for `Module.specialise`; the others have
-    their defaults. Raises `ValueError` for an unknown environment; bytes that are not a module give diagnostics.
+    their defaults. `block_layout` are the rules of alignment for buffers: "scalar", "relaxed" or "standard". Raises
+    `ValueError` for an unknown environment or layout; bytes that are not a module give diagnostics.
     """
     if environment not in ENVIRONMENTS:
         raise ValueError(f"environment: expected one of {', '.join(ENVIRONMENTS)}; found: {environment!r}")
+    if block_layout not in BLOCK_LAYOUTS:
+        raise ValueError(f"block_layout: expected one of {', '.join(BLOCK_LAYOUTS)}; found: {block_layout!r}")
     try:
         if not isinstance(module, Module):
             module = Module.from_bytes(module)
@@ -38,7 +43,7 @@ def validate(
             module = with_values(module, definitions)
     except CompileError as error:
         return list(error.diagnostics)
-    return _Judgement(Facts(module, ENVIRONMENTS[environment])).diagnostics()
+    return _Judgement(Facts(module, ENVIRONMENTS[environment], block_layout)).diagnostics()
 
 
 class _Judgement:

@@ -14,7 +14,7 @@ from girih.rules.row import Undetermined
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.annotations import Annotations, annotations_of
-from girih.spirv.model.environment import Environment
+from girih.spirv.model.environment import BLOCK_LAYOUTS, Environment
 from girih.spirv.model.functions import Block, Bodies, Function, bodies_of, called_from
 from girih.spirv.module import Module
 from girih.spirv.types import Pointer, Type, Value
@@ -53,17 +53,15 @@ class EntryPoint:
 
 
 class Facts:
-    """A module under judgement, in an environment.
+    """A module under judgement, in an environment; `block_layout` is one of `BLOCK_LAYOUTS`.
 
     Ids that are asked for: `type` is the type that an id declares, `type_of` that of a value, `value` a constant's.
     """
 
-    def __init__(
-        self, module: Module, environment: Environment, definitions: Mapping[int, Value] | None = None
-    ) -> None:
+    def __init__(self, module: Module, environment: Environment, block_layout: str = BLOCK_LAYOUTS[0]) -> None:
         self.module = module
         self.environment = environment
-        self._given = dict(definitions or {})
+        self.block_layout = block_layout
         self._memo: dict[Callable[..., object], object] = {}
 
     @property
