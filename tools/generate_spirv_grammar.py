@@ -60,12 +60,12 @@ def generated() -> tuple[str, str]:
     kinds = {kind["kind"]: kind for kind in (*grammar["operand_kinds"], *overlay["operand_kinds"])}
     for entry in overlay["enumerants"]:
         kinds[entry["kind"]]["enumerants"].append(entry)
-    newer = {entry["opcode"]: entry["aliases"] for entry in overlay["instruction_aliases"]}
+    newer = {entry["opcode"]: entry for entry in overlay["instruction_additions"]}
     additions = {(entry["kind"], entry["value"]): entry for entry in overlay["enumerant_additions"]}
     sections = {
         "source": [f"{WHEEL}: SPIR-V grammar 1.{grammar['minor_version']}.{grammar['revision']}", overlay["source"]],
         "instructions": [
-            instruction(entry, newer.get(entry["opcode"], []))
+            instruction(entry, newer.get(entry["opcode"], {}))
             for entry in sorted((*grammar["instructions"], *overlay["instructions"]), key=lambda e: int(e["opcode"]))
         ],
         "kinds": {name: operand_kind(kind, additions) for name, kind in sorted(kinds.items())} | set_kinds(),
@@ -98,9 +98,12 @@ def generators() -> dict[str, str]:
     return {e.attrib["value"]: f"{e.attrib['vendor']} {e.attrib.get('tool', '')}".strip() for e in entries}
 
 
-def instruction(entry: Mapping[str, Any], newer: Iterable[str]) -> list[object]:
+def instruction(entry: Mapping[str, Any], added: Mapping[str, Any]) -> list[object]:
     """The row of an instruction: opcode, name, operands, class, and what it needs, where it needs anything."""
-    return [entry["opcode"], entry["opname"], operands(entry), entry["class"], needs(entry, newer)]
+    parts = ("operands", "capabilities", "extensions")
+    merged = {**entry, **{part: [*entry.get(part, []), *added.get(part, [])] for part in parts}}
+    told = needs(merged, added.get("aliases", []))
+    return [entry["opcode"], entry["opname"], operands(merged), entry["class"], told]
 
 
 def operands(entry: Mapping[str, Any], own: Mapping[str, str] | None = None) -> str:

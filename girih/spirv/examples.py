@@ -15,6 +15,7 @@ from importlib.resources import files
 from girih.spirv.frame import completed
 
 _HEAD = re.compile(r";;\s*(.*?)\s*$")
+_TIMES = re.compile(r"(\S+) ×(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ class Example:
     line: int = 0
 
     def module(self, text: str) -> str:
-        """The module of one of the two texts, as text."""
-        return text if self.whole else completed(text, version=self.version)
+        """The module of one of the two texts, as text; `%int ×300` in it stands for 300 operands."""
+        written = _TIMES.sub(lambda match: " ".join([match[1]] * int(match[2])), text)
+        return written if self.whole else completed(written, version=self.version)
 
 
 def examples_in(text: str) -> Iterator[Example]:

@@ -130,7 +130,8 @@ def _message(diagnostic: Any) -> str:
 def _context(environment: str) -> ctypes.c_void_p:
     """The library's context of an environment, such as `vulkan1.3`; kept for the life of the process."""
     number = ctypes.c_int()
-    if not _library().spvParseTargetEnv(environment.encode(), ctypes.byref(number)):
+    name = environment.replace("universal", "spv")
+    if not _library().spvParseTargetEnv(name.encode(), ctypes.byref(number)):
         raise ValueError(f"SPIRV-Tools knows no environment {environment!r}")
     return ctypes.c_void_p(_library().spvContextCreate(number))
 

@@ -13,7 +13,7 @@ from girih.spirv import Module, validate
 from girih.spirv.examples import Example, examples_in
 from girih.spirv.grammar import grammar
 from girih.spirv.rules.book import families, rows
-from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
+from girih.spirv.rules.row import INSTRUCTION, SpirvRow
 from tests.cases import every_case
 from tests.spirv import peer
 
@@ -29,7 +29,7 @@ def examples(chapter: str) -> tuple[Example, ...]:
 def row_of(code: str) -> SpirvRow:
     """The row of a code; of a rule that every instruction has, whichever instruction the code names."""
     owner, _, id = code.partition(".")
-    if owner not in (MODULE, INSTRUCTION):
+    if owner in grammar().codes:
         owner = grammar().named(owner).name
     listed = (*rows().get(owner, ()), *rows()[INSTRUCTION])
     return next(row for row in listed if row.id == id)

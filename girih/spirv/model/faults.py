@@ -49,3 +49,8 @@ class FaultList:
     def of(self, rule: str) -> Faults:
         """The faults of a rule."""
         return self._made.get(rule, {})
+
+
+def words_of(name: str) -> str:
+    """The words for an operand: `Tensor Layout` for `tensor_layout`, an enumerant's name as it is."""
+    return " ".join(part.capitalize() for part in name.split("_")) if name.islower() else name

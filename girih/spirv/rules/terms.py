@@ -17,10 +17,10 @@ from girih.rules.terms import Term
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
-from girih.spirv.model.faults import Analysis, Fault
+from girih.spirv.model.faults import Analysis, Fault, words_of
 from girih.spirv.types import Bool, Float, Int, Matrix, Pointer, Type, Vector
 
-__all__ = ["Equal", "Holds", "Predicate", "Satisfies", "Subject", "Term", "Undetermined"]
+__all__ = ["Equal", "Holds", "Predicate", "Satisfies", "Subject", "Term", "Undetermined", "words_of"]
 
 
 def instruction_of(subject: Subject[Facts]) -> Instruction:
@@ -28,11 +28,6 @@ def instruction_of(subject: Subject[Facts]) -> Instruction:
     one = subject.op
     assert isinstance(one, Instruction)
     return one
-
-
-def words_of(name: str) -> str:
-    """The words for an operand: `Tensor Layout` for `tensor_layout`, an enumerant's name as it is."""
-    return " ".join(part.capitalize() for part in name.split("_")) if name.islower() else name
 
 
 def type_of(name: str) -> Term:

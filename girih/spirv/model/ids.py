@@ -1,0 +1,208 @@
+"""Ids of a module: which are made and used where they may not be (SPIR-V 2.16.1, 2.16.2, 2.3).
+
+Dominance and functions are looked at elsewhere: here an id stands before or after its use in the order of the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from girih.spirv.grammar import grammar
+from girih.spirv.instruction import Instruction, Operand
+from girih.spirv.model.facts import Facts
+from girih.spirv.model.faults import Fault, FaultList, words_of
+from girih.spirv.module import Module
+
+ANYTHING = frozenset({"*"})
+"""All operands of an instruction."""
+
+FORWARD: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(
+        (
+            "OpExecutionMode", "OpExecutionModeId", "OpEntryPoint", "OpName", "OpMemberName", "OpSelectionMerge",
+            "OpDecorate", "OpMemberDecorate", "OpMemberDecorateIdEXT", "OpDecorateId", "OpDecorateString",
+            "OpMemberDecorateString", "OpBranch", "OpLoopMerge", "OpTypeForwardPointer",
+            "OpConditionalEntryPointINTEL", "OpConditionalCapabilityINTEL", "OpConditionalExtensionINTEL",
+            "OpExtInstWithForwardRefsKHR",
+        ),
+        ANYTHING,
+    ),
+    "OpGroupDecorate": frozenset({"targets"}),
+    "OpGroupMemberDecorate": frozenset({"targets"}),
+    "OpBranchConditional": frozenset({"true_label", "false_label"}),
+    "OpSwitch": frozenset({"default", "target"}),
+    "OpFunctionCall": frozenset({"function"}),
+    "OpConstantFunctionPointerINTEL": frozenset({"function"}),
+    "OpPhi": frozenset({"incoming"}),
+    "OpEnqueueKernel": frozenset({"invoke"}),
+    "OpGetKernelNDrangeSubGroupCount": frozenset({"invoke"}),
+    "OpGetKernelNDrangeMaxSubGroupSize": frozenset({"invoke"}),
+    "OpGetKernelWorkGroupSize": frozenset({"invoke"}),
+    "OpGetKernelPreferredWorkGroupSizeMultiple": frozenset({"invoke"}),
+    "OpCooperativeMatrixPerElementOpNV": frozenset({"func"}),
+    "OpCooperativeMatrixReduceNV": frozenset({"combine_func"}),
+    "OpCooperativeMatrixLoadTensorNV": frozenset({"DecodeFunc", "DecodeVectorFunc"}),
+    "OpGraphEntryPointARM": ANYTHING,
+}  # fmt: skip
+"""The operands that may name an id that is made later."""
+
+FORWARD_DEBUG: Mapping[int, str] = {20: "function", 10: "members"}
+"""The operands of DebugFunction and DebugTypeComposite, by number, that may name an id that is made later."""
+
+DEBUG_SETS = frozenset({"DebugInfo", "OpenCL.DebugInfo.100"})
+"""The sets of debug instructions that are not called non-semantic."""
+
+TAKES_TYPES = frozenset({
+    "OpSizeOf", "OpCooperativeMatrixLengthNV", "OpCooperativeMatrixLengthKHR", "OpUntypedArrayLengthKHR", "OpFunction",
+    "OpAsmINTEL", "OpConstantSizeOfEXT", "OpBufferPointerEXT", "OpUntypedImageTexelPointerEXT", "OpAbortKHR",
+    "OpUntypedVariableKHR", "OpUntypedAccessChainKHR", "OpUntypedInBoundsAccessChainKHR",
+    "OpUntypedPtrAccessChainKHR", "OpUntypedInBoundsPtrAccessChainKHR",
+})  # fmt: skip
+"""Instructions of which an operand may be a type, besides those that declare types and those that describe ids."""
+
+TAKES_OTHERS = frozenset({
+    "OpBranch", "OpBranchConditional", "OpSwitch", "OpSelectionMerge", "OpLoopMerge", "OpPhi", "OpFunctionCall",
+    "OpAsmINTEL", "OpAsmCallINTEL", "OpAliasScopeDeclINTEL", "OpAliasScopeListDeclINTEL",
+})  # fmt: skip
+"""Instructions with operands that are labels and the like: rules of their own look at these."""
+
+TAKES_FUNCTIONS = frozenset({
+    "OpFunctionCall", "OpConstantFunctionPointerINTEL", "OpEnqueueKernel", "OpGetKernelNDrangeSubGroupCount",
+    "OpGetKernelNDrangeMaxSubGroupSize", "OpGetKernelWorkGroupSize", "OpGetKernelPreferredWorkGroupSizeMultiple",
+    "OpCooperativeMatrixPerElementOpNV", "OpCooperativeMatrixReduceNV", "OpCooperativeMatrixLoadTensorNV",
+})  # fmt: skip
+"""Instructions with operands that are functions."""
+
+DESCRIBES = frozenset({"Debug", "Annotation"})
+"""The classes of instructions that are about ids of any kind."""
+
+
+def id_faults(facts: Facts) -> FaultList:
+    """All that is wrong with the ids of a module."""
+    return _Walk(facts).faults()
+
+
+class _Walk:
+    """One pass over the instructions of a module, with the ids that were made so far."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._module = facts.module
+        self._definitions = facts.module.definitions
+        self._made: dict[int, Instruction] = {}
+        self._forward_pointers: set[int] = set()
+        self._found = FaultList()
+
+    def faults(self) -> FaultList:
+        for one in self._module.instructions:
+            if one.malformed is None:
+                self._uses(one)
+                if one.name == "OpTypeForwardPointer":
+                    self._forward_pointers.add(one.id("pointer_type"))
+            if one.result or any(operand.kind == "IdResult" for operand in one.operands):
+                self._makes(one)
+        return self._found
+
+    def _makes(self, one: Instruction) -> None:
+        made = one.result
+        blamed = tuple(operand for operand in one.operands if operand.kind == "IdResult")
+        if not made:
+            self._found.add("zero", one.index, Fault("0", blamed))
+        elif made >= self._module.header.bound:
+            self._found.add("bound", one.index, Fault(f"{made}, bound {self._module.header.bound}", blamed))
+        if made and made in self._made:
+            self._found.add("redefined", one.index, Fault(f"{made}, which {self._made[made].name} made", blamed))
+        elif made:
+            self._made[made] = one
+
+    def _uses(self, one: Instruction) -> None:
+        self._forward_uses = 0
+        for operand in one.references:
+            if operand.name == "operands" and self._is_unread(one):
+                continue  # The operands of a set that the grammar does not have may be literals.
+            assert isinstance(operand.value, int)
+            made = self._made.get(operand.value)
+            fault = self._not_made(one, operand) if made is None else self._wrong_kind(one, operand, made)
+            if fault is not None:
+                self._found.add(fault[0], one.index, Fault(fault[1], (operand,)))
+        if one.name == "OpExtInstWithForwardRefsKHR" and not self._forward_uses:
+            self._found.add("forward_references", one.index, Fault("ids that are all made before it"))
+
+    def _is_unread(self, one: Instruction) -> bool:
+        name = self._set_of(one) if is_extended(one) else ""
+        return bool(name) and not name.startswith("NonSemantic.") and grammar().extended(name) is None
+
+    def _not_made(self, one: Instruction, operand: Operand) -> tuple[str, str] | None:
+        id = operand.value
+        assert isinstance(id, int)
+        if not id:
+            return "zero", "0"
+        later = self._definitions.get(id)
+        if later is None:
+            return "undefined", f"{id}, which nothing makes"
+        if operand.kind != "IdResultType" and self._may_be_later(one, operand, id):
+            self._forward_uses += 1
+            return None
+        return "order", f"{id}, which {'it makes itself' if later is one else f'{later.name} makes later'}"
+
+    def _may_be_later(self, one: Instruction, operand: Operand, id: int) -> bool:
+        allowed = FORWARD.get(one.name)
+        if allowed is not None:
+            return allowed is ANYTHING or operand.name in allowed
+        if one.name.startswith("OpType"):
+            return id in self._forward_pointers
+        if one.name == "OpExtInst" and self._module.set_name(one.id("set")) in DEBUG_SETS:
+            return FORWARD_DEBUG.get(one.id("instruction")) == operand.name
+        return False
+
+    def _wrong_kind(self, one: Instruction, operand: Operand, made: Instruction) -> tuple[str, str] | None:
+        """What is wrong with an operand whose id is made before it: the rule, and what came."""
+        if operand.kind == "IdResultType":
+            return None if is_type(made) else ("type", f"{made.name}")
+        if describes(self._module, one):
+            return None
+        if is_non_semantic(self._module, made):
+            return "non_semantic", f"{words_of(operand.name)} is an instruction of {self._set_of(made)}"
+        if is_type(made):
+            return None if self._takes_types(one) else ("value", f"{words_of(operand.name)} is a type")
+        if made.result_type and (made.name != "OpFunction" or one.name in TAKES_FUNCTIONS):
+            return None
+        if one.name in TAKES_OTHERS or operand.name == "set" or made.name.startswith("OpAlias"):
+            return None
+        return "value", f"{words_of(operand.name)} is {_NOUNS.get(made.name, made.name)}"
+
+    def _set_of(self, one: Instruction) -> str:
+        return self._module.set_name(one.id("set")) or ""
+
+    def _takes_types(self, one: Instruction) -> bool:
+        if one.name == "OpSpecConstantOp":
+            inner = grammar().opcode(one.id("opcode"))
+            return inner is not None and inner.name in TAKES_TYPES
+        return one.name.startswith("OpType") or one.name in TAKES_TYPES
+
+
+_NOUNS = {
+    "OpLabel": "a label", "OpFunction": "a function", "OpString": "a string", "OpDecorationGroup": "a group",
+    "OpExtInstImport": "a set of instructions",
+}  # fmt: skip
+
+
+def is_type(one: Instruction) -> bool:
+    """Whether an instruction declares a type."""
+    return one.name.startswith("OpType") and bool(one.result)
+
+
+def is_extended(one: Instruction) -> bool:
+    """Whether an instruction is one of an extended set."""
+    return one.name in ("OpExtInst", "OpExtInstWithForwardRefsKHR")
+
+
+def is_non_semantic(module: Module, one: Instruction) -> bool:
+    """Whether an instruction is one of a set that has no meaning for what runs (SPV_KHR_non_semantic_info)."""
+    return is_extended(one) and (module.set_name(one.id("set")) or "").startswith("NonSemantic.")
+
+
+def describes(module: Module, one: Instruction) -> bool:
+    """Whether an instruction says something about ids of any kind: names, annotations, debug information."""
+    if is_extended(one):
+        return is_non_semantic(module, one) or module.set_name(one.id("set")) in DEBUG_SETS
+    return one.spec is not None and one.spec.family in DESCRIBES
