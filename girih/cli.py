@@ -18,7 +18,7 @@ import click
 
 from girih import __version__
 from girih.bench.events import CHECK_MODES
-from girih.commands.parts.calls import definitions_of, grid_of
+from girih.commands.parts.calls import definitions_of, grid_of, named_values
 from girih.environment import VARIABLES, warn_of_unknown_variables
 from girih.ir.core import ORDERS, Order
 from girih.runtime.targets import CHECKING, CHECKS, FORMS, PROGRAM_FORM
@@ -165,14 +165,26 @@ def main() -> None:
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@_definitions
+@click.option(
+    "-D",
+    "--define",
+    "definitions",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=lambda _context, _option, value: named_values(value),
+    help="Replace the definition `$NAME = ...` of a program, or a specialisation constant by SpecId or name.",
+)
 @click.option(
     "--format", "format", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True,
     help="Text for people, JSON for programs, notes in pull requests of GitHub, or a SARIF 2.1.0 log.",
 )  # fmt: skip
 @click.pass_context
 def check(ctx: click.Context, files: tuple[str, ...], definitions: dict[str, str], format: str) -> None:
-    """Report every error and warning of files, without running them; `-` reads standard input."""
+    """Report every error and warning of files, without running them; `-` reads a program from standard input.
+
+    A FILE is a program, or by its ending a SPIR-V module (.spv, .spvasm) or a shader (.comp, .glsl, .slang, .hlsl), for
+    which a compiler is called.
+    """
     from girih.commands.check import check_files
 
     ctx.exit(check_files(files, definitions, format))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from girih.commands.parts.calls import analyzed
+from girih.commands.parts.calls import TWICE, analyzed, checked_definitions
 from girih.commands.parts.verdict import report_files
 from girih.diagnostics import Diagnostic
 
@@ -14,7 +14,7 @@ from girih.diagnostics import Diagnostic
 def check_files(paths: Sequence[str], definitions: Mapping[str, str], format: str) -> int:
     """Print the errors and warnings of each file in a format; 1 if any has an error."""
     if paths.count("-") > 1:
-        raise click.UsageError("standard input, `-`, can be read once only")
+        raise click.UsageError(TWICE)
     return report_files([(path, _diagnostics(path, definitions)) for path in paths], format)
 
 
@@ -26,4 +26,4 @@ def _diagnostics(path: str, definitions: Mapping[str, str]) -> list[Diagnostic]:
         from girih.commands.spirv.judge import judged
 
         return judged(path, definitions)
-    return analyzed(path, definitions)[1]
+    return analyzed(path, checked_definitions(definitions))[1]

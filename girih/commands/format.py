@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from difflib import unified_diff
 
 import click
 
-from girih.commands.parts.calls import read_program, refuse_file
+from girih.commands.parts.calls import TWICE, read_program
 from girih.commands.parts.report import counted, print_items
+from girih.commands.parts.whole_files import write_whole
 from girih.diagnostics import CompileError, Diagnostic, plural
 from girih.source import Source
 
@@ -23,7 +21,7 @@ def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
     a file has errors of syntax or types, which are shown while the file stays, or if one would change with `check`.
     """
     if paths.count("-") > 1:
-        raise click.UsageError("standard input, `-`, can be read once only")
+        raise click.UsageError(TWICE)
     wrong = changed = 0
     for path in paths:
         before, after, problems = _formatted(path)
@@ -71,7 +69,7 @@ def _report(path: str, before: str, after: str, *, check: bool, diff: bool, asid
     elif path == "-":
         click.echo(after, nl=False)
     else:
-        _write(path, after)
+        write_whole(path, after.encode("utf-8"))
         click.echo(f"changed {name}", err=aside)
 
 
@@ -83,21 +81,3 @@ def _lines(text: str) -> list[str]:
 
 def _name(path: str) -> str:
     return "<stdin>" if path == "-" else click.format_filename(path)
-
-
-def _write(path: str, text: str) -> None:
-    """Replace a file, or the one that a link leads to, by a temporary one with the same permissions."""
-    target = os.path.realpath(path)
-    temporary = None
-    try:
-        mode = os.stat(target).st_mode
-        with tempfile.NamedTemporaryFile("wb", dir=os.path.dirname(target), prefix=".girih-", delete=False) as file:
-            temporary = file.name
-            file.write(text.encode("utf-8"))
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
-        refuse_file(path, error)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from girih.diagnostics import SHOWN, CompileError, Diagnostic, nearest
@@ -173,7 +174,7 @@ class _Assembler:
         heads = [at for at in range(len(words)) if self._is_head(at)]
         first = heads[0] if heads else len(words)
         yield from self._before(words[:first])
-        for at, end in zip(heads, [*heads[1:], len(words)], strict=True):
+        for at, end in pairwise([*heads, len(words)]):
             result = words[at] if words[at].text[0] == "%" else None
             opcode = at + 2 if result else at
             if opcode >= end:

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from girih.diagnostics import CompileError, Diagnostic
+from girih.diagnostics import CompileError, Diagnostic, plural
 from girih.source import Source, Span
 from girih.spirv.instruction import RawInstruction
 
@@ -61,8 +61,7 @@ def read_module(data: bytes, name: str) -> tuple[Header, tuple[RawInstruction, .
     while at < end:
         count = listed[at] >> 16
         if not count or at + count > end:
-            left = f"{end - at} words are left"
-            place = f"word {at}: {count} words of opcode {listed[at] & 0xFFFF}; {left}"
+            place = f"word {at}: {plural(count, 'word')} of opcode {listed[at] & 0xFFFF}; left: {end - at}"
             raise _refused(name, "word_count", "expected: a word count of at least 1 within the module", place)
         instructions.append(RawInstruction(listed[at] & 0xFFFF, tuple(listed[at + 1 : at + count])))
         at += count

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from girih.diagnostics import plural
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 
@@ -141,7 +142,7 @@ class Struct(Type):
 
     @property
     def words(self) -> str:
-        return f"struct of {len(self.members)} members"
+        return f"struct of {plural(len(self.members), 'member')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -121,7 +121,7 @@ def test_wrong_definitions(definition: str, message: str, folder: Path) -> None:
 def test_a_definition_twice(folder: Path) -> None:
     write(folder, AXPBY)
     done = girih("check", "kernel.tl", "-D", "n=1", "-D", "n=2")
-    assert (done.status, done.message) == (2, "Invalid value for -D: $n is given twice")
+    assert (done.status, done.message) == (2, "Invalid value for -D: n is given twice")
 
 
 def test_files_that_cannot_be_read(folder: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from girih.cli import main
+from girih.spirv.frame import completed
 from tests.cli.helpers import AXPBY, girih, write
 
 RUN = ("run", "kernel.tl", "axpby", "alpha=1", "A=ones:f32:2", "beta=0", "B=ones:f32:2")
@@ -61,6 +62,20 @@ STATUSES: list[tuple[tuple[str, ...], int, str]] = [
     (("address", "tensor-map", "--paste", "missing.txt"), 1, ABSENT),
     ((*STRIDED, "--draw", "nowhere/a.svg"), 1, "cannot be written"),
     ((*STRIDED, "--draw", "a.gif"), 2, "a picture ends in"),
+    (("spirv", "check", "module.spvasm"), 0, ""),
+    (("spirv", "check", "wrong.spvasm"), 1, ""),
+    (("spirv", "check", "missing.spv"), 1, ABSENT),
+    (("spirv", "check", "."), 1, "it is a directory"),
+    (("spirv", "check", "-", "-"), 2, "can be read once only"),
+    (("spirv", "check", "module.spvasm", "--environment", "vulkan9"), 2, "'vulkan9' is not one of"),
+    (("spirv", "info", "missing.spv"), 1, ABSENT),
+    (("spirv", "dis", "module.spvasm", "-o", "nowhere/a.spvasm"), 1, NOWHERE),
+    (("spirv", "dis", "module.spvasm", "-o", "."), 1, "it is a directory"),
+    (("spirv", "as", "-"), 2, "-o says where to write"),
+    (("spirv", "as", "module.spvasm", "-o", "nowhere/a.spv"), 1, NOWHERE),
+    (("spirv", "specialise", "module.spvasm", "-D", "3"), 2, "'3' is not NAME=VALUE"),
+    (("spirv", "chek"), 2, "Did you mean 'check'"),
+    (("explain", "spirv.OpLaod"), 2, "did you mean 'OpLoad'"),
     (("bench", "kernel.tl", "axpby", "--plot", "nowhere/a.svg"), 1, NOWHERE),
     (("bench", "sofmax"), 2, "did you mean 'softmax'"),
 ]
@@ -70,6 +85,8 @@ STATUSES: list[tuple[tuple[str, ...], int, str]] = [
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path, AXPBY)
     write(tmp_path, "func", "wrong.tl")
+    write(tmp_path, completed("OpReturn"), "module.spvasm")
+    write(tmp_path, "OpFoo", "wrong.spvasm")
     (tmp_path / "folder.npy").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from girih.commands.address.paste import Problem, read
-from girih.commands.parts.calls import read_standard_input, refuse_file
+from girih.commands.parts.calls import TWICE, read_standard_input, refuse_file
 
 LARGEST_TEXT = 8 << 20
 """Bytes of the largest file that is read."""
@@ -223,7 +223,7 @@ def gathered(
     `click.UsageError` for wrong options and for a missing parameter.
     """
     if file == "-" and paste == "-":
-        raise click.UsageError("standard input, `-`, can be read once only")
+        raise click.UsageError(TWICE)
     given = Given()
     if paste is not None:
         found = read(_text(paste), symbols)

@@ -20,21 +20,35 @@ from girih.ir.limits import DeviceLimits
 from girih.source import Source
 
 LARGEST_SIZE = 2**31 - 1
+TWICE = "standard input, `-`, can be read once only"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[0-9]+", re.ASCII)
 
 
-def definitions_of(texts: Iterable[str]) -> dict[str, str]:
-    """The values of `NAME=VALUE`, also of `$NAME=VALUE`, by name."""
-    definitions: dict[str, str] = {}
+def named_values(texts: Iterable[str]) -> dict[str, str]:
+    """The values of `NAME=VALUE` by name, whatever names and values are made of."""
+    values: dict[str, str] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        name = name.strip().removeprefix("$")
-        if not equals or not _NAME.fullmatch(name) or not value.strip():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-D")
-        if name in definitions:
-            raise click.BadParameter(f"${name} is given twice", param_hint="-D")
+        if name in values:
+            raise click.BadParameter(f"{name} is given twice", param_hint="-D")
+        values[name] = value
+    return values
+
+
+def definitions_of(texts: Iterable[str]) -> dict[str, str]:
+    """The values of `NAME=VALUE`, also of `$NAME=VALUE`, by name: definitions of a program."""
+    return checked_definitions(named_values(text.strip().removeprefix("$") for text in texts))
+
+
+def checked_definitions(values: Mapping[str, str]) -> dict[str, str]:
+    """Values by name, where both can stand in a program's definitions. Raises `click.BadParameter` otherwise."""
+    definitions = {name.removeprefix("$"): value for name, value in values.items()}
+    for name, value in definitions.items():
+        if not _NAME.fullmatch(name):
+            raise click.BadParameter(f"{name + '=' + value!r} is not NAME=VALUE", param_hint="-D")
         _refuse_bad_value(name, value)
-        definitions[name] = value.strip()
     return definitions
 
 

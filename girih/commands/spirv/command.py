@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import click
 
-from girih.commands.parts.calls import definitions_of
+from girih.commands.parts.calls import TWICE, named_values
 from girih.spirv.model.environment import BLOCK_LAYOUTS, ENVIRONMENTS
 
 _values = click.option(
     "-D", "--define", "definitions", multiple=True, metavar="SPECID=VALUE",
-    callback=lambda _context, _option, value: definitions_of(value),
+    callback=lambda _context, _option, value: named_values(value),
     help="The value of a specialisation constant by SpecId or by name, for instance -D 3=64. May be repeated.",
 )  # fmt: skip
 _output = click.option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
@@ -71,7 +71,9 @@ def assemble(ctx: click.Context, file: str, output: str | None) -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_values
 @click.option("--environment", type=click.Choice(list(ENVIRONMENTS)), default="vulkan1.4", show_default=True,
-              help="The environment whose rules hold.")  # fmt: skip
+              metavar="ENVIRONMENT",
+              help="The environment whose rules hold: universal1.0 to universal1.6, vulkan1.0 to vulkan1.4, or "
+                   "vulkan1.1spv1.4.")  # fmt: skip
 @click.option("--block-layout", type=click.Choice(BLOCK_LAYOUTS), default=BLOCK_LAYOUTS[0], show_default=True,
               help="The rules of alignment for buffers: what features of the device allow.")  # fmt: skip
 @click.option("--format", "format", type=click.Choice(["text", "json", "github", "sarif"]), default="text",
@@ -88,6 +90,8 @@ def check(
     from girih.commands.parts.verdict import report_files
     from girih.commands.spirv.judge import judged
 
+    if files.count("-") > 1:
+        raise click.UsageError(TWICE)
     ctx.exit(report_files([(file, judged(file, definitions, environment, block_layout)) for file in files], format))
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import click
 
 from girih.commands.parts.report import counted, print_items
-from girih.commands.spirv.files import TEXTS, module_of, values_of, write_file
+from girih.commands.spirv.definitions import values_of
+from girih.commands.spirv.files import TEXTS, module_of, write_file
 from girih.diagnostics import CompileError, Diagnostic
 from girih.spirv.module import Module
 

@@ -5,17 +5,11 @@ What a file is shows in its contents where they begin with SPIR-V's magic number
 
 from __future__ import annotations
 
-import os
-import re
 import sys
-import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import click
-
 from girih.commands.parts.calls import read_standard_input, refuse_file
+from girih.commands.parts.whole_files import write_whole
 from girih.spirv.binary import LARGEST_MODULE, MAGIC, SWAPPED_MAGIC
 
 if TYPE_CHECKING:
@@ -69,43 +63,8 @@ def _contents(path: str) -> bytes:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write a file at once or not at all. Raises `click.ClickException` on failure."""
+    """Write a file at once or not at all; `-` is standard output. Raises `click.ClickException` on failure."""
     if path == "-":
         sys.stdout.buffer.write(data)
-        return
-    temporary = None
-    try:
-        folder = os.path.dirname(os.path.abspath(path))
-        with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".girih-", delete=False) as file:
-            temporary = file.name
-            file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
-        refuse_file(path, error)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def values_of(definitions: Mapping[str, str]) -> dict[int | str, object]:
-    """Values of specialisation constants from the texts of `-D`: by SpecId where the name is a number."""
-    return {int(name) if name.isdigit() else name: _value(name, text) for name, text in definitions.items()}
-
-
-def _value(name: str, text: str) -> object:
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"[-+]?(0[xX][0-9a-fA-F]+|[0-9]+)", text):
-        return int(text, 0) if "x" in text.lower() else int(text)
-    try:
-        return float(text)
-    except ValueError:
-        known = "a number, true or false"
-        raise click.BadParameter(f"the value of {name}: expected: {known}; found: {text!r}", param_hint="-D") from None
+    else:
+        write_whole(path, data)

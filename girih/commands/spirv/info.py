@@ -10,7 +10,8 @@ import click
 
 from girih.commands.parts.report import print_json
 from girih.commands.spirv.convert import refuse
-from girih.commands.spirv.files import module_of, values_of
+from girih.commands.spirv.definitions import values_of
+from girih.commands.spirv.files import module_of
 from girih.diagnostics import CompileError, plural
 from girih.rules.row import Undetermined
 from girih.spirv.disassemble import generator_of
@@ -48,6 +49,8 @@ def described_module(facts: Facts) -> dict[str, Any]:
         "generator": generator_of(module.header.generator),
         "bound": module.header.bound,
         "byte_order": module.byte_order,
+        "addressing_model": facts.addressing_model or None,
+        "memory_model": facts.memory_model or None,
         "capabilities": sorted(facts.declared_capabilities),
         "extensions": sorted(facts.extensions),
         "sets": sorted(module.sets.values()),
@@ -143,6 +146,8 @@ def _members(facts: Facts, struct: int) -> list[dict[str, Any]]:
 def lines_of(described: Mapping[str, Any]) -> list[str]:
     """What a module declares as lines of text."""
     lines = [f"SPIR-V {described['version']}, {described['generator']}, ids below {described['bound']}"]
+    models = [described[name] for name in ("addressing_model", "memory_model") if described[name]]
+    lines += [f"addresses and memory: {', '.join(models)}"] if models else []
     for entry in described["entry_points"]:
         size = "x".join(map(str, entry["local_size"])) if entry["local_size"] else "not known"
         lines.append(f"entry point {entry['name']}: {entry['model']}, local size {size}")

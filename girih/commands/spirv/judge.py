@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from girih.commands.spirv.files import module_of, values_of
+from girih.commands.spirv.definitions import values_of
+from girih.commands.spirv.files import module_of
 from girih.diagnostics import CompileError, Diagnostic
 from girih.spirv import validate
 
