@@ -267,10 +267,11 @@ class _Reader:
                 self._parameters(one)
                 self.fields["parameters"] = tuple(o.value for o in self.operands[before:])
         elif known.category == "BitEnum":
+            mask = self.at - 1
             for bit in bits_of(value):
                 one = known.by_value.get(bit)
                 if one is None:
-                    raise _Wrong("enumerant", self.at - 1, f"bits of {kind}", hex(bit))
+                    raise _Wrong("enumerant", mask, f"bits of {kind}", hex(bit))
                 if one.operands:
                     self._parameters(one)
 
