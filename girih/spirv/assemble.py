@@ -140,8 +140,6 @@ class _Assembler:
 
     def refuse(self, rule: str, where: Lexeme, expected: str, found: str, hint: str | None = None) -> None:
         """Note what is wrong at a word of the text."""
-        if where.text in LONE:
-            rule, expected = "lexeme", LONE[where.text]
         if len(found) > LONGEST_HINT:
             found = f"{found[:LONGEST_HINT]}..."
         span = Span(self.source, where.start, where.end)
@@ -264,7 +262,7 @@ class _Encoder:
     def instruction(self) -> RawInstruction:
         """The instruction as words."""
         name = self.head.text
-        if name[0] == "!":
+        if name[0] == "!" and not self.result:
             return self._from_first_word()
         if name == UNKNOWN:
             return self._unknown()
@@ -279,6 +277,8 @@ class _Encoder:
         self.entry(spec.operands)
         if self.at < len(self.operands):
             word = self.operands[self.at]
+            if word.text in LONE:
+                raise _Refusal("lexeme", word, LONE[word.text], word.text)
             if word.text[0] != "!":
                 raise _Refusal("surplus", word, f"no more operands of {name}", word.text)
             self.following = _Statement(None, word, self.operands[self.at + 1 :])
@@ -360,8 +360,11 @@ class _Encoder:
     def take(self, name: str) -> Lexeme:
         """The next word of the text, for the operand of a name."""
         if self.at < len(self.operands):
+            word = self.operands[self.at]
+            if word.text in LONE:
+                raise _Refusal("lexeme", word, LONE[word.text], word.text)
             self.at += 1
-            return self.operands[self.at - 1]
+            return word
         where = self.operands[-1] if self.operands else self.head
         hint = None
         if self.spec and self.spec.has_result and not self.result:

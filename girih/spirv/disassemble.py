@@ -22,6 +22,9 @@ from girih.spirv.module import Module
 INDENT = 15
 """Columns before an opcode, in which the result stands."""
 
+# SPIRV-Tools 2025.5, source/ext_inst.cpp: sets whose instructions it reads and writes as numbers only.
+SETS_OF_NUMBERS = ("NonSemantic.DebugPrintf", "NonSemantic.DebugBreak")
+
 NUMBERS = (TYPE_INT, TYPE_FLOAT)
 SWITCH = 251
 
@@ -143,7 +146,8 @@ class _Lines:
         if kind == "LiteralFloat":
             return number_text((value,), FLOAT)
         if kind == "LiteralExtInstInteger":
-            known = grammar().extended(self.module.set_name(instruction.id("set")) or "")
+            name = self.module.set_name(instruction.id("set")) or ""
+            known = grammar().extended(name) if name not in SETS_OF_NUMBERS else None
             return known[value].name if known and value in known else str(value)
         if (kind, value) not in self.enumerants:
             self.enumerants[kind, value] = _enumerant_text(kind, value)

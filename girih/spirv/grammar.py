@@ -168,7 +168,12 @@ class Grammar:
         return tuple(self._sets)
 
     def extended(self, name: str) -> Mapping[int, Enumerant] | None:
-        """The extended instructions of a set by number; None for an unknown set."""
+        """The extended instructions of a set by number; None for an unknown set.
+
+        A set without meaning for the module may have its version behind its name: `NonSemantic.ClspvReflection.5`.
+        """
+        if name not in self._sets and name.startswith("NonSemantic."):
+            name = name.rpartition(".")[0]
         if name not in self._sets:
             return None
         if name not in self._extended:

@@ -155,9 +155,9 @@ def _hexadecimal(bits: int, form: BinaryFormat) -> str:
     return f"{sign}0x1{'.' if digits else ''}{digits}p{exponent:+d}"
 
 
-_DECIMAL = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
-_HEXADECIMAL = re.compile(r"(-?)0[xX]([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?p([+-]?\d+)")
-_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)")
+_DECIMAL = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
+_HEXADECIMAL = re.compile(r"(-?)0[xX]([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?p([+-]?\d+)", re.ASCII)
+_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)", re.ASCII)
 
 
 def number_words(text: str, kind: NumberType) -> tuple[int, ...]:
@@ -222,8 +222,8 @@ def _exact_bits(value: Fraction, kind: NumberType) -> int:
     """The bits of the formats for scales, whose literals are not rounded."""
     if (kind.encoding, kind.width) == FIXED_POINT:
         steps = value * FIXED_POINT_SCALE
-        if steps.denominator != 1 or not -127 <= steps <= 127:
-            raise NotANumber("a multiple of 1/64 between -127/64 and 127/64")
+        if steps.denominator != 1 or not -128 <= steps <= 127:
+            raise NotANumber("a multiple of 1/64, -2 to 127/64")
         return int(steps) & 0xFF
     size = value.numerator.bit_length() - value.denominator.bit_length()
     if value <= 0 or value != Fraction(2) ** size or not -127 <= size <= 128:
@@ -244,14 +244,13 @@ def _rounded_bits(value: Fraction, form: BinaryFormat, kind: NumberType, base: i
         if exponent < (1 << wide.exponent_bits) - 1:
             value = _value(exponent, fraction, wide)
             exponent, fraction = _fields(value, form)
-        is_over = exponent > top or (form.has_infinity and exponent == top)
+        is_over = exponent >= top if form.has_infinity else value > _largest(form, kind)
     else:
         exponent, fraction = _fields(value, form)
         is_over = exponent > top and not form.has_infinity
         if exponent > top:
             exponent, fraction = top, 0
-    nan = (1 << form.fraction_bits) - 1
-    if is_over or (base == 10 and kind.encoding == "Float8E4M3EXT" and (exponent, fraction) == (top, nan)):
+    if is_over:
         raise NotANumber(f"{kind}, within {float(_largest(form, kind)):.6g}")
     return exponent << form.fraction_bits | fraction
 
@@ -294,7 +293,7 @@ def quoted(text: str) -> str:
 
 
 def unquoted(token: str) -> str | None:
-    """The string of a text in quotes, in which a backslash takes the next character as it is; None where it is none."""
+    """The string in quotes, in which a backslash takes the next character as it is; None without quotes."""
     if len(token) < 2 or token[0] != '"' or token[-1] != '"':
         return None
     return re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL)
