@@ -18,7 +18,7 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Analysis, Fault, words_of
-from girih.spirv.types import Bool, Float, Int, Matrix, Pointer, Type, Vector
+from girih.spirv.types import Bool, CooperativeMatrix, Float, Int, Matrix, Pointer, Type, Vector
 
 __all__ = ["Equal", "Holds", "Predicate", "Satisfies", "Subject", "Term", "Undetermined", "words_of"]
 
@@ -116,6 +116,21 @@ class Faulting(Predicate):
     def hint(self, subject: Subject[Any]) -> str | None:
         fault = self.fault(subject)
         return fault.hint if fault else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Faultless(Faulting):
+    """The predicate that a search of the instruction finds no fault, which says what came and which operands did."""
+
+    words: str
+    search: Callable[[Subject[Any]], Fault | None]
+
+    @property
+    def text(self) -> str:
+        return self.words
+
+    def fault(self, subject: Subject[Facts]) -> Fault | None:
+        return self.search(subject)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,6 +239,13 @@ def is_bool_or_vector(type: Type) -> bool:
 def is_scalar(type: Type) -> bool:
     """Whether a type is a scalar: a number or a boolean."""
     return isinstance(type, Int | Float | Bool)
+
+
+def has_ieee_format(type: Type) -> bool:
+    """Whether the numbers of a scalar, vector or matrix have no format but those of IEEE 754."""
+    part = scalar_of(type.column if isinstance(type, Matrix) else type)
+    part = part.component if isinstance(part, CooperativeMatrix) else part
+    return not isinstance(part, Float) or part.encoding is None
 
 
 def is_pointer(type: Type) -> bool:
