@@ -53,7 +53,9 @@ ROOMS = {
     # SPIR-V: modules as they are, which rows of rules judge; the face loads what it names.
     "spirv.*": Room(WORDS),
     "spirv.model": Room((*WORDS, "rules", "spirv.*")),
-    "spirv.rules": Room((*WORDS, "rules", "spirv.*", "spirv.model")),
+    "spirv.rules.*": Room((*WORDS, "rules", "spirv.*", "spirv.model")),
+    "spirv.rules.concurrency": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
+    "spirv.rules": Room(),
     "spirv.judge": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules")),
     "spirv": Room((*WORDS, "spirv.*", "spirv.judge")),
     "front.text": Room((*WORDS, "ir")),

@@ -9,7 +9,14 @@ from importlib import import_module
 from girih.spirv.grammar import grammar
 from girih.spirv.rules.row import INSTRUCTION, MODULE, Family, SpirvRow
 
-CHAPTERS = ("grammar", "flow")
+CHAPTERS = (
+    "grammar",
+    "flow",
+    "concurrency.atomics",
+    "concurrency.barriers",
+    "concurrency.subgroups",
+    "concurrency.groups",
+)
 """The modules below this room that have `FAMILIES`, in the order in which their rows are tried."""
 
 
