@@ -12,6 +12,7 @@ from girih.spirv.rules.row import INSTRUCTION, MODULE, Family, SpirvRow
 CHAPTERS = (
     "grammar",
     "flow",
+    "dot_products",
     "concurrency.atomics",
     "concurrency.barriers",
     "concurrency.subgroups",
