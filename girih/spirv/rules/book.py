@@ -13,6 +13,7 @@ CHAPTERS = (
     "grammar",
     "flow",
     "dot_products",
+    "glsl450",
     "concurrency.atomics",
     "concurrency.barriers",
     "concurrency.subgroups",
