@@ -23,7 +23,7 @@ EXECUTED = frozenset({
 })  # fmt: skip
 """The classes of instructions that stand in blocks alone, but for what `ANYWHERE` names."""
 
-ANYWHERE = frozenset({"OpLine", "OpNoLine", "OpNop"})
+ANYWHERE = frozenset({"OpLine", "OpNoLine"})
 """Instructions that may stand in blocks and outside."""
 
 DECLARED = frozenset({"OpVariable", "OpUntypedVariableKHR", "OpUndef", "OpPoisonKHR"})
@@ -59,20 +59,23 @@ class _PlaceSearch:
         """Find what is wrong."""
         for one in self._facts.instructions:
             match one.name:
+                case "OpLabel" if self._inside:
+                    self._unended(one)
+                    self._label, self._place = one, "after the end of a block"
+                case name if self._label is not None and name != "OpFunctionEnd" and name != "OpFunction":
+                    if name in TERMINATORS:
+                        self._label = None
                 case "OpFunction":
                     self._place, self._label, self._begun = "before the first block", None, True
                 case "OpFunctionEnd":
                     self._unended(one)
                     self._place = "outside of functions"
-                case "OpLabel" if self._inside:
-                    self._unended(one)
-                    self._label, self._place = one, "after the end of a block"
                 case "OpGraphARM" | "OpGraphEntryPointARM":
                     return
                 case "OpFunctionParameter":
                     pass
-                case _:
-                    self._any(one)
+                case _ if self._needs_block(one):
+                    self._made.add("block", one.index, Fault(f"one {self._place}"))
 
     @property
     def _inside(self) -> bool:
@@ -82,12 +85,6 @@ class _PlaceSearch:
         if self._label is not None:
             self._made.add("terminator", self._label.index, Fault(f"{by.name} after its last instruction"))
         self._label = None
-
-    def _any(self, one: Instruction) -> None:
-        if self._label is None and self._needs_block(one):
-            self._made.add("block", one.index, Fault(f"one {self._place}"))
-        elif one.name in TERMINATORS:
-            self._label = None
 
     def _needs_block(self, one: Instruction) -> bool:
         if one.name in ANYWHERE or one.spec is None:
@@ -111,6 +108,7 @@ class _BlockSearch:
         self._facts = facts
         self._function = function
         self._made = made
+        self._entry = function.blocks[0] if function.blocks else None
         self._labels = {block.id for block in function.blocks}
         self._merges: dict[int, int] = {}
 
@@ -119,39 +117,40 @@ class _BlockSearch:
 
     def run(self) -> None:
         """Find what is wrong."""
-        entry = self._function.blocks[0] if self._function.blocks else None
         for block in self._function.blocks:
-            self._beginning(block, is_entry=block is entry)
-            for at, one in enumerate(block.body):
-                if one.name in TERMINATORS or one.name in ("OpSelectionMerge", "OpLoopMerge"):
-                    self._named(one, entry)
-                if one.name in _AFTER_MERGE:
-                    self._followed(one, block.body[at + 1] if at + 1 < len(block.body) else None)
-                    self._merged(block, one)
+            self._in_block(block)
 
-    def _beginning(self, block: Block, *, is_entry: bool) -> None:
-        """Variables begin the first block, OpPhis the others."""
+    def _in_block(self, block: Block) -> None:
+        is_entry = block is self._entry
         others: Instruction | None = None
-        for one in block.body:
-            if one.name in ("OpLine", "OpNoLine") or self._is_debug_info(one):
+        for at, one in enumerate(block.body):
+            name = one.name
+            if name in _FIRST:
+                self._begins(one, others, is_entry=is_entry)
                 continue
-            if one.name in ("OpVariable", "OpUntypedVariableKHR"):
-                if _is_of_function(one) and (others is not None or not is_entry):
-                    self._fault("first", one, f"after {others.name}" if others and is_entry else "in another block")
-            elif one.name == "OpPhi":
-                if others is not None or is_entry:
-                    came = (
-                        "in the first block of the function" if is_entry else f"after {others.name if others else ''}"
-                    )
-                    self._fault("first", one, came)
-            else:
-                others = others or one
+            if others is None and name not in ANYWHERE and not self._is_debug_info(one):
+                others = one
+            if name in _AFTER_MERGE:
+                self._named(one)
+                self._followed(one, block.body[at + 1] if at + 1 < len(block.body) else None)
+                self._merged(block, one)
+            elif name in TERMINATORS:
+                self._named(one)
+
+    def _begins(self, one: Instruction, others: Instruction | None, *, is_entry: bool) -> None:
+        """Variables begin the first block, OpPhis the others."""
+        if one.name == "OpPhi":
+            if others is not None or is_entry:
+                self._fault("first", one, f"after {others.name}" if others else "in the first block")
+        elif _is_of_function(one) and (others is not None or not is_entry):
+            self._fault("first", one, f"after {others.name}" if others and is_entry else "in another block")
 
     def _is_debug_info(self, one: Instruction) -> bool:
         return one.name == "OpExtInst" and self._facts.module.set_name(one.id("set")) in DEBUG_SETS
 
-    def _named(self, one: Instruction, entry: Block | None) -> None:
+    def _named(self, one: Instruction) -> None:
         """A branch or a merge names blocks of its function, a branch not the first."""
+        entry = self._entry
         for operand in one.operands:
             if operand.name not in LABELS or not operand.is_id or not isinstance(operand.value, int):
                 continue
@@ -181,6 +180,9 @@ class _BlockSearch:
         if one.name == "OpLoopMerge" and merge == one.id("continue_target"):
             self._fault("distinct", one, f"{called(merge)} for both", blamed)
 
+
+_FIRST = frozenset({"OpVariable", "OpUntypedVariableKHR", "OpPhi"})
+"""Instructions that begin blocks."""
 
 _AFTER_MERGE = {
     "OpSelectionMerge": ("OpBranchConditional", "OpSwitch"),

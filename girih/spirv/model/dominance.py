@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.facts import Facts
-from girih.spirv.model.faults import Fault, Faults
+from girih.spirv.model.faults import Fault, FaultList, Faults
 from girih.spirv.model.flow import Flow, flows
 from girih.spirv.model.functions import Block, Function
 
@@ -26,21 +26,25 @@ def undominated_uses(facts: Facts) -> Faults:
     Values that are declared outside of functions, and uses before a definition in the text, are not its matter.
     """
     homes = facts.once(_homes)
-    made: dict[int, Fault] = {}
+    made = FaultList()
     for flow in facts.once(flows).values():
         for at, block in enumerate(flow.blocks):
             if not flow.dominators.reaches(at):
                 continue
             for one in block.body:
-                wrong = [(operand, came) for operand, came in _wrong(facts, flow, homes, block, one)]
-                if wrong:
-                    made[one.index] = Fault(wrong[0][1], tuple(operand for operand, _ in wrong))
-    return made
+                for operand in one.operands:
+                    home = homes.get(operand.value)
+                    if home is None or not operand.is_id or (home.block is block and one.name != "OpPhi"):
+                        continue
+                    came = _wrong(facts, flow, home, block, one, operand)
+                    if came:
+                        made.add("dominance", one.index, Fault(came, (operand,)))
+    return made.of("dominance")
 
 
-def _homes(facts: Facts) -> Mapping[int, _Home]:
+def _homes(facts: Facts) -> Mapping[object, _Home]:
     """Where the values of functions are made, by their ids."""
-    made: dict[int, _Home] = {}
+    made: dict[object, _Home] = {}
     for function in facts.bodies.functions:
         for one in function.parameters:
             made.setdefault(one.result, _Home(one, function, None))
@@ -51,25 +55,20 @@ def _homes(facts: Facts) -> Mapping[int, _Home]:
     return made
 
 
-def _wrong(
-    facts: Facts, flow: Flow, homes: Mapping[int, _Home], block: Block, one: Instruction
-) -> Iterator[tuple[Operand, str]]:
-    """The operands of an instruction that it may not use, and why."""
-    used = [operand for operand in one.operands if operand.is_id and operand.value in homes]
-    for operand in used:
-        assert isinstance(operand.value, int)
-        home = homes[operand.value]
-        name = facts.annotations.called(operand.value)
-        if home.function is not flow.function:
-            yield operand, f"{name}, a value of another function"
-        elif home.block is None:
-            continue
-        elif one.name == "OpPhi":
-            parent = _parent_of(flow, one, operand)
-            if parent is not None and not _reaches(flow, home.block, parent):
-                yield operand, f"{name}, which is not computed on every path to {facts.annotations.called(parent.id)}"
-        elif home.block is not block and home.instruction.index < one.index and not _reaches(flow, home.block, block):
-            yield operand, f"{name}, which is computed in {facts.annotations.called(home.block.id)} alone"
+def _wrong(facts: Facts, flow: Flow, home: _Home, block: Block, one: Instruction, operand: Operand) -> str | None:
+    """Why an instruction may not use a value that is made in a function; None where it may."""
+    called, name = facts.annotations.called, facts.annotations.called(home.instruction.result)
+    if home.function is not flow.function:
+        return f"{name}, a value of another function"
+    if home.block is None:
+        return None
+    if one.name == "OpPhi":
+        parent = _parent_of(flow, one, operand)
+        if parent is not None and not _reaches(flow, home.block, parent):
+            return f"{name}, which is not computed on every path to {called(parent.id)}"
+    elif home.instruction.index < one.index and not _reaches(flow, home.block, block):
+        return f"{name}, which is computed in {called(home.block.id)} alone"
+    return None
 
 
 def _parent_of(flow: Flow, phi: Instruction, operand: Operand) -> Block | None:

@@ -12,10 +12,11 @@ from functools import cached_property
 from itertools import pairwise
 
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.blocks import block_faults
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
 from girih.spirv.model.flow import Construct, Flow, case_targets, flows, leaves, target_labels
-from girih.spirv.model.functions import Block, called_from
+from girih.spirv.model.functions import Block, Function, called_from
 
 
 def flow_faults(facts: Facts) -> FaultList:
@@ -26,24 +27,29 @@ def flow_faults(facts: Facts) -> FaultList:
         search.order()
         if flow.function.id in facts.once(_reconverging):
             search.reconvergence()
-        if facts.has("Shader"):
+        if facts.has("Shader") and flow.function not in facts.once(_disordered) and _is_whole(flow):
             search.selections()
-            if is_whole(flow):
-                _StructureSearch(facts, flow, made).run()
+            _StructureSearch(facts, flow, made).run()
     return made
 
 
-def is_whole(flow: Flow) -> bool:
-    """Whether all blocks end, name blocks of the function alone, and have merge blocks of their own."""
-    merged: set[int] = set()
-    for block in flow.blocks:
-        declared, end = declared_labels(block), block.terminator
-        if end is None or any(label not in flow.number for label in (*block.successors, *declared)):
-            return False
-        if declared and (declared[0] == block.id or declared[0] in merged or len(set(declared)) < len(declared)):
-            return False
-        merged.update(declared[:1])
-    return not flow.predecessors[0]
+def _is_whole(flow: Flow) -> bool:
+    """Whether all blocks end, and name blocks of the function alone."""
+    labels = flow.number
+    return all(
+        block.terminator is not None and labels.keys() >= {*block.successors, *declared_labels(block)}
+        for block in flow.blocks
+    )
+
+
+PREMISES = ("terminator", "label", "entry", "place", "itself", "unique", "distinct")
+"""The rules about blocks without which a function has no structure to speak of."""
+
+
+def _disordered(facts: Facts) -> frozenset[Function]:
+    """The functions whose labels, merges or ends of blocks break rules."""
+    found = facts.once(block_faults)
+    return frozenset(facts.bodies.function_at[index] for rule in PREMISES for index in found.of(rule))
 
 
 def declared_labels(block: Block) -> tuple[int, ...]:
@@ -119,7 +125,8 @@ class _FlowSearch:
             known.update(fresh)
             declared = block.merge is not None and block.merge.name == "OpSelectionMerge"
             if not declared and (end.name == "OpSwitch" or len(fresh) > 1):
-                self.fault("structured", end, f"none; a selection with {len(block.successors)} targets")
+                named = " and ".join(self.called(label) for label in (fresh or block.successors)[:2])
+                self.fault("structured", end, f"none before the branch to {named}")
 
 
 class _StructureSearch(_FlowSearch):
@@ -159,7 +166,7 @@ class _StructureSearch(_FlowSearch):
 
     def loops(self) -> None:
         """Back edges go to headers of loops, each of which has one (SPIR-V 2.11.2)."""
-        flow = self.flow
+        flow, before = self.flow, self._count
         for to, latches in self._latches.items():
             merge = flow.blocks[to].merge
             if merge is None or merge.name != "OpLoopMerge":
@@ -167,6 +174,8 @@ class _StructureSearch(_FlowSearch):
                     end, header = flow.blocks[at].terminator, flow.blocks[to].id
                     if end is not None:
                         self.fault("back_edge", end, f"{self.called(header)} is no header of a loop", header)
+        if self._count > before:
+            return
         for at, block in self._reached():
             merge, latches = block.merge, self._latches.get(at, ())
             if merge is not None and merge.name == "OpLoopMerge" and len(latches) != 1:
@@ -175,10 +184,13 @@ class _StructureSearch(_FlowSearch):
     def dominance(self) -> None:
         """What headers dominate: merge blocks, continue targets their loop's latch, switches their cases."""
         flow = self.flow
-        for at, header in self._reached():
+        for at, header in enumerate(flow.blocks):
             merge, end = header.merge, header.terminator
             block = flow.block(merge.id("merge_block")) if merge else None
             if merge is None or block is None or end is None:
+                continue
+            if not flow.structural_dominators.reaches(at):
+                self._unreached(merge)
                 continue
             if not flow.structurally_dominates(header, block):
                 self.fault("dominates", merge, f"{self.called(block.id)} can be reached without it", block.id)
@@ -187,6 +199,13 @@ class _StructureSearch(_FlowSearch):
             elif end.name == "OpSwitch":
                 self._targets(header, end, block)
                 self._runs(end, target_labels(header))
+
+    def _unreached(self, merge: Instruction) -> None:
+        """A header that cannot be reached has no continue target that can."""
+        target = self.flow.block(merge.id("continue_target"))
+        if target is not None and self.flow.structural_dominators.reaches(self.flow.at(target)):
+            came = f"{self.called(target.id)}, which can be reached, unlike the header"
+            self.fault("continue_reached", merge, came, target.id)
 
     def _continuing(self, header: Block, merge: Instruction, latch: Block) -> None:
         flow = self.flow

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
@@ -18,7 +16,7 @@ from girih.spirv.rules.row import INSTRUCTION, SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Analysed,
-    Faulting,
+    Faultless,
     Finds,
     Given,
     Subject,
@@ -36,40 +34,36 @@ DECLARATIONS = "SPIR-V 2.11.1"
 CONSTRUCTS = "SPIR-V 2.11.3"
 INSTRUCTIONS = "SPIR-V 3.42.17"
 
+DECLARE = "declare by an OpSelectionMerge right before it where its branches meet"
+"""The hint where a merge instruction is missing."""
+
 BRANCHES = "OpBranch OpBranchConditional OpSwitch"
 MERGES = "OpSelectionMerge OpLoopMerge"
 
 
-def found(id: str, says: str, source: str, faults: Callable[[Facts], FaultList] = flow_faults, **more: Any) -> SpirvRow:
+def found(
+    id: str,
+    says: str,
+    source: str,
+    faults: Callable[[Facts], FaultList] = flow_faults,
+    *,
+    hint: str | None = None,
+    beyond: str | None = None,
+) -> SpirvRow:
     """The row of one rule of an analysis that looks for several."""
 
     def analysis(facts: Facts) -> Faults:
         return facts.once(faults).of(id)
 
-    return rule(id, "", Analysed(says, analysis), says, source, **more)
+    return rule(id, "", Analysed(says, analysis), says, source, hint=hint, beyond=beyond)
 
 
-def of_blocks(id: str, says: str, source: str = BLOCKS) -> SpirvRow:
+def of_blocks(id: str, says: str, source: str = BLOCKS, hint: str | None = None) -> SpirvRow:
     """The row of a rule about blocks and labels."""
-    return found(id, says, source, block_faults)
+    return found(id, says, source, block_faults, hint=hint)
 
 
 # OpPhi
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Detects(Faulting):
-    """The predicate that a search finds nothing wrong; what it finds names the operands at fault."""
-
-    words: str
-    detect: Callable[[Subject[Facts]], Fault | None]
-
-    @property
-    def text(self) -> str:
-        return self.words
-
-    def fault(self, subject: Subject[Facts]) -> Fault | None:
-        return self.detect(subject)
 
 
 def _incoming(one: Instruction) -> Iterator[tuple[Operand, Operand]]:
@@ -85,6 +79,8 @@ def _called(subject: Subject[Facts], operand: Operand) -> str:
 def _foreign_value(subject: Subject[Facts]) -> Fault | None:
     """The first value of an OpPhi whose type is not that of the result."""
     one, facts = instruction_of(subject), subject.facts
+    if isinstance(RESULT_TYPE.value(subject), Void):
+        raise Undetermined
     for value, _ in _incoming(one):
         made = facts.module.definitions.get(value.value) if isinstance(value.value, int) else None
         if made is not None and made.result_type != one.result_type:
@@ -202,13 +198,14 @@ FAMILIES = (
             Analysed("its operands are computed on every path to it", undominated_uses),
             "operands that are computed on every path to it, in the same function",
             BLOCKS,
+            hint="compute the operand in a block that dominates this one, or let an OpPhi choose it where paths meet",
         ),
         of_blocks("block", "an instruction inside a block of a function", "SPIR-V 2.4"),
     ),
     family(
         "OpLabel",
         of_blocks("terminator", "a block that ends with a branch, a return or another end"),
-        found("place", "a block after the block that dominates it", BLOCKS),
+        found("place", "a block after the block that dominates it", BLOCKS, hint="move it behind that block"),
         found(
             "reconvergence",
             "a loop header, a merge block, a continue target or a case, if several blocks branch to it",
@@ -217,11 +214,21 @@ FAMILIES = (
     ),
     family(
         "OpVariable OpUntypedVariableKHR",
-        of_blocks("first", "variables of the Function storage class first in the first block", "SPIR-V 3.42.8"),
+        of_blocks(
+            "first",
+            "variables of the Function storage class first in the first block",
+            "SPIR-V 3.42.8",
+            "move it to the beginning of the first block",
+        ),
     ),
     family(
         "OpPhi",
-        of_blocks("first", "OpPhis first in their blocks, and none in the first block of a function", INSTRUCTIONS),
+        of_blocks(
+            "first",
+            "OpPhis first in their blocks, and none in the first block of a function",
+            INSTRUCTIONS,
+            "move it to the beginning of the block",
+        ),
         rule(
             "result",
             "result_type",
@@ -239,14 +246,14 @@ FAMILIES = (
         rule(
             "values",
             "",
-            Detects("the types of all values = Result Type", _foreign_value),
+            Faultless("the types of all values = Result Type", _foreign_value),
             "values of the type of the result",
             INSTRUCTIONS,
         ),
         rule(
             "parents",
             "",
-            Detects("the parents are the predecessors of the block, each once", _wrong_parent),
+            Faultless("the parents are the predecessors of the block, each once", _wrong_parent),
             "each block that branches to this one as a parent, once",
             INSTRUCTIONS,
         ),
@@ -254,8 +261,17 @@ FAMILIES = (
     family(
         BRANCHES,
         LABELS,
-        of_blocks("entry", "a branch to another block than the first of the function"),
-        found("back_edge", "back edges to headers of loops only", DECLARATIONS),
+        of_blocks(
+            "entry",
+            "a branch to another block than the first of the function",
+            hint="begin the function with a block that branches to it",
+        ),
+        found(
+            "back_edge",
+            "back edges to headers of loops only",
+            DECLARATIONS,
+            hint="declare the loop by an OpLoopMerge before the last instruction of that block",
+        ),
         found("enters", "a branch into a construct that goes to its header", CONSTRUCTS),
         found("continues", "a branch to a continue target from inside its loop", CONSTRUCTS),
         found(
@@ -280,11 +296,13 @@ FAMILIES = (
             Finds("from version 1.6 on: True Label ≠ False Label", _same_label),
             "two different labels, from version 1.6 on",
             INSTRUCTIONS,
+            hint="use OpBranch",
         ),
         found(
             "diverges",
             "two different labels, in what an entry point with MaximallyReconvergesKHR calls",
             "SPV_KHR_maximal_reconvergence",
+            hint="use OpBranch",
         ),
         rule(
             "weights",
@@ -302,7 +320,10 @@ FAMILIES = (
             beyond="spirv-val does not look at the values of Branch Weights",
         ),
         found(
-            "structured", "an OpSelectionMerge before a branch to two blocks that nothing announced", "SPIR-V 2.16.2"
+            "structured",
+            "an OpSelectionMerge before a branch to two blocks that nothing announced",
+            "SPIR-V 2.16.2",
+            hint=DECLARE,
         ),
     ),
     family(
@@ -317,20 +338,26 @@ FAMILIES = (
         rule(
             "literals",
             "",
-            Detects("all literals differ", _repeated_literal),
+            Faultless("all literals differ", _repeated_literal),
             "literals that are all different",
             INSTRUCTIONS,
             severity="warning",
         ),
-        found("structured", "an OpSelectionMerge before an OpSwitch", "SPIR-V 2.16.2"),
+        found("structured", "an OpSelectionMerge before an OpSwitch", "SPIR-V 2.16.2", hint=DECLARE),
         found("case_dominated", "a switch whose header structurally dominates its cases", CONSTRUCTS),
         found("case_exits", "a case that goes on to one other case at most", CONSTRUCTS),
         found("case_entries", "a case that one other case at most goes on to", CONSTRUCTS),
-        found("case_order", "a case that goes on to another one right before it in the list", CONSTRUCTS),
+        found(
+            "case_order",
+            "a case that goes on to another one right before it in the list",
+            CONSTRUCTS,
+            hint="move the literals of the case in front of those of the other",
+        ),
         found(
             "case_runs",
             "literals of the same label side by side",
             CONSTRUCTS,
+            hint="sort the literals by their labels",
             beyond="spirv-val looks at the order of cases only where one goes on to another",
         ),
     ),
@@ -338,7 +365,12 @@ FAMILIES = (
         MERGES,
         LABELS,
         of_blocks("itself", "another block than the header as merge block", DECLARATIONS),
-        of_blocks("unique", "a merge block that no other header has", DECLARATIONS),
+        of_blocks(
+            "unique",
+            "a merge block that no other header has",
+            DECLARATIONS,
+            "name a new block that branches to that one",
+        ),
         found("dominates", "a merge block that its header structurally dominates", DECLARATIONS),
     ),
     family("OpSelectionMerge", of_blocks("place", "an OpBranchConditional or OpSwitch right after it", INSTRUCTIONS)),
