@@ -176,7 +176,10 @@ class FunctionType(Type):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CooperativeMatrix(Type):
-    """OpTypeCooperativeMatrixKHR: scope, rows, columns and use are values of constants, None where not known."""
+    """OpTypeCooperativeMatrixKHR: scope, rows, columns and use are values of constants, None where not known.
+
+    A matrix of SPV_NV_cooperative_matrix has no use: None, and 0 among the ids.
+    """
 
     component: Type
     scope: int | None
@@ -299,7 +302,7 @@ class TypeTable:
 
     def _cooperative_matrix(self, one: Instruction) -> Type | None:
         component = self.get(one.id("component_type"))
-        ids = (one.id("scope"), one.id("rows"), one.id("columns"), one.id("use"))
+        ids = (one.id("scope") or one.id("execution"), one.id("rows"), one.id("columns"), one.id("use"))
         scope, rows, columns, use = map(self._integer, ids)
         return component and CooperativeMatrix(one.result, component, scope, rows, columns, use, ids)
 
@@ -331,6 +334,7 @@ _MAKERS: Mapping[str, Callable[[TypeTable, Instruction], Type | None]] = {
     "OpTypeUntypedPointerKHR": TypeTable._pointer,
     "OpTypeFunction": TypeTable._function,
     "OpTypeCooperativeMatrixKHR": TypeTable._cooperative_matrix,
+    "OpTypeCooperativeMatrixNV": TypeTable._cooperative_matrix,
     "OpTypeTensorLayoutNV": TypeTable._tensor_layout,
     "OpTypeTensorViewNV": TypeTable._tensor_view,
 }
