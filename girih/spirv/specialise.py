@@ -100,6 +100,12 @@ def with_values(module: Module, definitions: Mapping[int | str, object]) -> Modu
     return replace(module, raw=tuple(at.get(index, raw) for index, raw in enumerate(module.raw)))
 
 
+def ids_defined(module: Module, definitions: Mapping[int | str, object]) -> frozenset[int]:
+    """The ids of the specialisation constants that definitions are about, which `with_values` has taken."""
+    known = constants_of(module)
+    return frozenset(_constant_of(name, known, module.name).id for name in definitions)
+
+
 class _BadDefinition(Exception):
     """A definition that is refused."""
 

@@ -16,7 +16,7 @@ from girih.spirv.module import Module
 from girih.spirv.rules.book import rows
 from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
 from girih.spirv.rules.terms import Analysed
-from girih.spirv.specialise import with_values
+from girih.spirv.specialise import ids_defined, with_values
 
 
 def validate(
@@ -36,14 +36,16 @@ def validate(
         raise ValueError(f"environment: expected one of {', '.join(ENVIRONMENTS)}; found: {environment!r}")
     if block_layout not in BLOCK_LAYOUTS:
         raise ValueError(f"block_layout: expected one of {', '.join(BLOCK_LAYOUTS)}; found: {block_layout!r}")
+    given: frozenset[int] = frozenset()
     try:
         if not isinstance(module, Module):
             module = Module.from_bytes(module)
         if definitions:
             module = with_values(module, definitions)
+            given = ids_defined(module, definitions)
     except CompileError as error:
         return list(error.diagnostics)
-    return _Judgement(Facts(module, ENVIRONMENTS[environment], block_layout)).diagnostics()
+    return _Judgement(Facts(module, ENVIRONMENTS[environment], block_layout, given)).diagnostics()
 
 
 class _Judgement:

@@ -55,13 +55,21 @@ class EntryPoint:
 class Facts:
     """A module under judgement, in an environment; `block_layout` is one of `BLOCK_LAYOUTS`.
 
+    `given` are the specialisation constants whose values were chosen, the others keep their defaults.
     Ids that are asked for: `type` is the type that an id declares, `type_of` that of a value, `value` a constant's.
     """
 
-    def __init__(self, module: Module, environment: Environment, block_layout: str = BLOCK_LAYOUTS[0]) -> None:
+    def __init__(
+        self,
+        module: Module,
+        environment: Environment,
+        block_layout: str = BLOCK_LAYOUTS[0],
+        given: frozenset[int] = frozenset(),
+    ) -> None:
         self.module = module
         self.environment = environment
         self.block_layout = block_layout
+        self._given = given
         self._memo: dict[Callable[..., object], object] = {}
 
     @property
@@ -141,6 +149,10 @@ class Facts:
     def is_specialised(self, id: int) -> bool:
         """Whether the value of a constant rests on specialisation constants."""
         return id in self.declarations.assumed
+
+    def rests_on_default(self, id: int) -> bool:
+        """Whether the value of a constant rests on a specialisation constant that keeps its default."""
+        return not self.declarations.assumed.get(id, frozenset()) <= self._given
 
     @cached_property
     def uses(self) -> Mapping[int, Sequence[Use]]:
