@@ -94,6 +94,7 @@ class _Frame:
     def text(self, version: str) -> str:
         """The whole module."""
         functions = self.sections[FUNCTIONS]
+        self._move_undefined()
         if not any(re.match(r"%main\s*=", line) for line in functions):
             functions[:0] = self._main()
         self.declared |= {name for line in (*self.own, *functions) for name in _defined(line)}
@@ -108,6 +109,13 @@ class _Frame:
         lines = [line for section in self.sections for line in section]
         width = max((len(line.split("=")[0]) for line in lines if re.match(r"%\w+\s*=", line)), default=0)
         return "\n".join(["; SPIR-V", f"; Version: {version}", *(_indented(line, width) for line in lines)]) + "\n"
+
+    def _move_undefined(self) -> None:
+        """Put undefined values that declarations use before these."""
+        used = {name for line in self.own for name in _NAME.findall(line)}
+        moved = [line for line in self.body if _opcode(line) == "OpUndef" and not used.isdisjoint(_defined(line))]
+        self.body = [line for line in self.body if line not in moved]
+        self.own[:0] = moved
 
     def _main(self) -> list[str]:
         body = list(self.body)
