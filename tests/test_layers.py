@@ -55,6 +55,7 @@ ROOMS = {
     "spirv.model": Room((*WORDS, "rules", "spirv.*")),
     "spirv.rules.*": Room((*WORDS, "rules", "spirv.*", "spirv.model")),
     "spirv.rules.concurrency": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
+    "spirv.rules.values": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules": Room(),
     "spirv.judge": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules")),
     "spirv": Room((*WORDS, "spirv.*", "spirv.judge")),

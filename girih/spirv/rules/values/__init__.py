@@ -1,0 +1,1 @@
+"""Rules about types, constants, and the instructions that compute values of them."""
