@@ -11,6 +11,14 @@ from girih.spirv.rules.row import INSTRUCTION, MODULE, Family, SpirvRow
 
 CHAPTERS = (
     "grammar",
+    "values.types",
+    "values.constants",
+    "values.composites",
+    "values.arithmetic",
+    "values.products",
+    "values.bits",
+    "values.logic",
+    "values.conversions",
     "flow",
     "dot_products",
     "glsl450",
