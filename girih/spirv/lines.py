@@ -73,8 +73,7 @@ class SourceLines:
 
     def _read_sources(self, listed: tuple[Instruction, ...]) -> None:
         """The source texts, by the ids that lines name: of the file's OpString, or of a DebugSource."""
-        given = {os.path.basename(source.name): source for source in self._module.sources}
-        known = {file: given[base] for file in self._strings.values() if (base := os.path.basename(file)) in given}
+        known = {file: given for file in self._strings.values() if (given := self._given(file)) is not None}
         self._sources = {id: known[file] for id, file in self._strings.items() if file in known}
         texts: dict[int, list[str]] = {}
         files: dict[int, str] = {}
@@ -96,7 +95,18 @@ class SourceLines:
             elif extended == "DebugSourceContinued" and last in texts:
                 texts[last].append(self._strings.get(_operands(one, 1)[0], ""))
         for id, parts in texts.items():
-            self._sources[id] = Source(without_preamble("".join(parts)), files[id] or self._module.name)
+            given = self._given(files[id])
+            # Some compilers write the whole path of the file that they were given.
+            name = given.name if given else os.path.normpath(files[id]) if files[id] else self._module.name
+            self._sources[id] = Source(without_preamble("".join(parts)), name)
+
+    def _given(self, file: str) -> Source | None:
+        """The text that was given with the module for a file: of the same path, else the only one of that name."""
+        listed = self._module.sources
+        same = [one for one in listed if os.path.abspath(one.name) == os.path.abspath(file)]
+        alike = [one for one in listed if os.path.basename(one.name) == os.path.basename(file)]
+        found = same or (alike if len(alike) == 1 else [])
+        return found[0] if found else None
 
     def _span(self, source_id: int, line: int, column: int, end_line: int = 0, end_column: int = 0) -> Span | None:
         """The place of a line and a column, from 1; column 0 means the whole line."""

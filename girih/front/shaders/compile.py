@@ -5,29 +5,26 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import Literal
 
 from girih.diagnostics import CompileError, Diagnostic
-from girih.front.shaders.compilers import COMPILERS, compiler_for
+from girih.front.shaders.compilers import COMPILERS, GLSL, compiler_for
+from girih.front.shaders.includes import LARGEST
+from girih.front.shaders.messages import Message, Severity, messages_in
 from girih.source import Source, Span
 from girih.spirv.module import Module
 
 COMPILE_CODES = {
     "spirv.compile.compiler": "a compiler for the source is installed",
+    "spirv.compile.version": "a source in GLSL begins with a #version line, without which no compute shader compiles",
     "spirv.compile.error": "the compiler accepts the source",
     "spirv.compile.warning": "the compiler has nothing to remark on the source",
 }
 """What is said of a source before there is a module."""
 
-_MESSAGES = (
-    re.compile(r"^(?P<kind>ERROR|WARNING): (?:(?P<file>.*?):(?P<line>\d+): )?(?P<text>.*)$"),
-    re.compile(r"^(?P<file>.*?):(?P<line>\d+): (?P<kind>error|warning): (?P<text>.*)$"),
-    re.compile(r"^(?P<file>.*?)\((?P<line>\d+)(?:,\d+)?\): (?P<kind>error|warning)\b[^:]*: (?P<text>.*)$"),
-    re.compile(r"^(?:.*: )?(?P<kind>error|warning)(?: \w+)?: (?P<text>.*)$"),
-)
-"""How glslang, glslc, slangc, and all of them for what has no line, write a message."""
-
-_COUNTS = re.compile(r"^(ERROR: )?\d+ (compilation )?(error|warning)s?\b")
+_VERSION = re.compile(r"^[ \t]*#[ \t]*version\b", re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_TOKEN = re.compile(r"'(?P<token>[^']+)' :")
+"""The word of the source that glslang and glslc speak of."""
 
 
 def compile_shader(path: str, data: bytes) -> tuple[Module, list[Diagnostic]]:
@@ -39,52 +36,96 @@ def compile_shader(path: str, data: bytes) -> tuple[Module, list[Diagnostic]]:
     compiler = compiler_for(path)
     if compiler is None:
         raise CompileError([_no_compiler(source)])
-    made = compiler.compile(path)
-    told = diagnostics_of(made.messages, source)
+    if path.lower().endswith(GLSL) and not _VERSION.search(_COMMENT.sub("", source.text)):
+        raise CompileError([_no_version(source)])
+    made = compiler.compile(source)
+    files = _Files((source, *made.included))
+    told = [_diagnostic(one, files) for one in messages_in(made.messages)]
     if made.data is None:
         if not any(one.severity == "error" for one in told):
             text = made.messages.strip() or "it ended without a module and without a word"
-            told.append(_diagnostic("error", f"{compiler.name}: {text}", source, 0))
+            told.append(_diagnostic(Message("error", f"{compiler.name}: {text}"), files))
         raise CompileError(told)
-    return replace(Module.from_bytes(made.data, path), sources=(source,)), told
+    return replace(Module.from_bytes(made.data, path), sources=files.known()), told
 
 
 def _no_compiler(source: Source) -> Diagnostic:
     ending = os.path.splitext(source.name)[1].lower()
     known = [one.name for one in COMPILERS if ending in one.endings]
+    bundled = any(one.endswith("slangpy") for one in known)
     return Diagnostic(
         "spirv.compile.compiler",
         f"expected: a compiler of {ending} files ({', '.join(known)}); found: none",
         Span(Source("", source.name), 0, 0),
-        hint=None if ending == ".slang" else "`pip install girih[glsl]` brings one for GLSL",
+        hint="`pip install 'girih[glsl]'` brings slangpy" if bundled else None,
     )
 
 
-def diagnostics_of(messages: str, source: Source) -> list[Diagnostic]:
-    """The messages of a compiler as diagnostics; lines that are no messages are left out."""
-    made = []
-    for line in messages.splitlines():
-        match = None if _COUNTS.match(line) else next(filter(None, (one.match(line) for one in _MESSAGES)), None)
-        if match is not None:
-            parts = match.groupdict()
-            number = int(parts["line"]) if parts.get("line") and _is_of(parts.get("file"), source) else 0
-            made.append(_diagnostic(parts["kind"].lower(), parts["text"], source, number))
-    return made
+def _no_version(source: Source) -> Diagnostic:
+    # glslang and glslc print some thousand lines of their own declarations then, and no word that helps.
+    return Diagnostic(
+        "spirv.compile.version",
+        "expected: a line #version 420 or later, or 310 es, before anything else; found: none",
+        Span(source, 0, len(source.line(1))),
+        hint="write #version 460 into the first line",
+    )
 
 
-def _is_of(file: str | None, source: Source) -> bool:
-    """Whether a compiler's name of a file means the source; glslang calls it 0 where it knows no name."""
-    return file in (None, "", "0") or os.path.basename(file or "") == os.path.basename(source.name)
+class _Files:
+    """The texts of the files that a compiler names: those that it was given, else as they are on the disk."""
+
+    def __init__(self, given: tuple[Source, ...]) -> None:
+        self._main = given[0]
+        self._known: dict[str, Source | None] = {os.path.normpath(one.name): one for one in given}
+
+    def known(self) -> tuple[Source, ...]:
+        """The texts that were given or read, the compiled one first."""
+        return tuple(one for one in self._known.values() if one is not None)
+
+    def named(self, name: str) -> Source | None:
+        """The text of a file; None where it cannot be read. glslang calls the file that it compiles 0 at times."""
+        if name in ("", "0"):
+            return self._main
+        path = os.path.normpath(name)
+        if path not in self._known:
+            self._known[path] = _read(path)
+        return self._known[path]
 
 
-def _diagnostic(kind: str, text: str, source: Source, line: int) -> Diagnostic:
-    severity: Literal["error", "warning"] = "error" if kind == "error" else "warning"
-    span = Span(Source("", source.name), 0, 0)
+def _read(path: str) -> Source | None:
     try:
-        if line > 0:
-            whole, start = source.line(line), source.start_of(line)
-            first = len(whole) - len(whole.lstrip())
-            span = Span(source, start + first, start + max(len(whole.rstrip()), first + 1))
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return Source(file.read(LARGEST), path)
+    except (OSError, ValueError):
+        return None
+
+
+def _diagnostic(message: Message, files: _Files) -> Diagnostic:
+    """The diagnostic of a message, with a label for what stands at its place and for each note."""
+    code, place = f"spirv.compile.{message.severity}", _place(message, files)
+    severity: Severity = message.severity
+    notes = [(_place(one, files), one.text) for one in message.notes if one.line]
+    label = "" if message.label == message.text else message.label
+    own = [(place, label)] if label or notes else []
+    return Diagnostic(code, message.text, place, severity, labels=(*own, *notes))
+
+
+def _place(message: Message, files: _Files) -> Span:
+    """The place of a message: what carets mark or what it speaks of, else its line; the file where it has no line."""
+    source = files.named(message.file)
+    nowhere = Span(Source("", files.known()[0].name), 0, 0)
+    if source is None or message.line < 1:
+        return nowhere
+    try:
+        line, start = source.line(message.line), source.start_of(message.line)
     except IndexError:
-        pass
-    return Diagnostic(f"spirv.compile.{severity}", text.strip(), span, severity)
+        return nowhere
+    if 0 < message.column <= len(line):
+        first = message.column - 1
+        return Span(source, start + first, start + min(first + max(message.width, 1), len(line)))
+    token = _TOKEN.match(message.text)
+    word = re.search(rf"(?<!\w){re.escape(token['token'])}(?!\w)", line) if token else None
+    if word is not None:
+        return Span(source, start + word.start(), start + word.end())
+    first = len(line) - len(line.lstrip())
+    return Span(source, start + first, start + max(len(line.rstrip()), first + 1))

@@ -13,7 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from girih.front.shaders.bundled import bundled_glslang, compile_bundled
+from girih.front.shaders.bundled_glslang import bundled_glslang, compile_bundled_glslang
+from girih.front.shaders.bundled_slang import bundled_slang, compile_bundled_slang
+from girih.front.shaders.includes import with_includes
+from girih.source import Source
 
 SECONDS = 120
 """The time that a compiler may take."""
@@ -21,31 +24,35 @@ SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What came of a compilation: the module's bytes, None where there is none, and what the compiler said."""
+    """What came of a compilation: the module's bytes, None where there is none, and what the compiler said.
+
+    `included` are the files that were compiled with the source, where the compiler did not read them itself.
+    """
 
     data: bytes | None
     messages: str
+    included: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A compiler: its name, the endings of what it compiles, whether it is here, and the compilation of a file."""
+    """A compiler: its name, the endings of what it compiles, whether it is here, and the compilation of a source."""
 
     name: str
     endings: tuple[str, ...]
     is_here: Callable[[], bool]
-    compile: Callable[[str], Compiled]
+    compile: Callable[[Source], Compiled]
 
 
-def _program(name: str, endings: tuple[str, ...], arguments: Callable[[str, str], Sequence[str]]) -> Compiler:
+def _program(name: str, endings: tuple[str, ...], arguments: Callable[[Source, str], Sequence[str]]) -> Compiler:
     """A compiler on the path, called with `arguments(source, output)`."""
 
-    def compile(path: str) -> Compiled:
+    def compile(source: Source) -> Compiled:
         with tempfile.TemporaryDirectory(prefix="girih-") as folder:
             output = os.path.join(folder, "module.spv")
             try:
                 ended = subprocess.run(
-                    [name, *arguments(path, output)], capture_output=True, text=True, errors="replace",
+                    [name, *arguments(source, output)], capture_output=True, text=True, errors="replace",
                     stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
@@ -59,40 +66,59 @@ def _program(name: str, endings: tuple[str, ...], arguments: Callable[[str, str]
     return Compiler(name, endings, lambda: shutil.which(name) is not None, compile)
 
 
-def _glslang(path: str, output: str) -> list[str]:
+def _glslang(source: Source, output: str) -> list[str]:
     # Not -gVS: glslang 16 then refers to id 0 where a variable is a tensor layout.
-    language = ["-D", "-e", "main"] if path.lower().endswith(".hlsl") else []
-    return ["-V", *language, "--target-env", "vulkan1.3", "-g", "-S", "comp", _include(path), "-o", output, path]
+    language = ["-D", "-e", "main"] if _is_hlsl(source) else []
+    options = ["-V", *language, "--target-env", "vulkan1.3", "-g", "-S", "comp", _include(source)]
+    return [*options, "-o", output, source.name]
 
 
-def _glslc(path: str, output: str) -> list[str]:
-    language = ["-x", "hlsl"] if path.lower().endswith(".hlsl") else []
-    return [*language, "-g", "-fshader-stage=compute", "--target-env=vulkan1.3", _include(path), "-o", output, path]
+def _glslc(source: Source, output: str) -> list[str]:
+    language = ["-x", "hlsl"] if _is_hlsl(source) else []
+    options = [*language, "-g", "-fshader-stage=compute", "--target-env=vulkan1.3", _include(source)]
+    return [*options, "-o", output, source.name]
 
 
-def _include(path: str) -> str:
+def _is_hlsl(source: Source) -> bool:
+    return source.name.lower().endswith(".hlsl")
+
+
+def _include(source: Source) -> str:
     """The option by which files beside a source are found."""
-    return f"-I{os.path.dirname(path) or '.'}"
+    return f"-I{os.path.dirname(source.name) or '.'}"
 
 
-def _slangc(path: str, output: str) -> list[str]:
-    return [path, "-target", "spirv", "-g2", "-stage", "compute", "-entry", "main", "-o", output]
+def _slangc(source: Source, output: str) -> list[str]:
+    return [*_slang(source), "-o", output]
+
+
+def _slang(source: Source) -> list[str]:
+    """The arguments for Slang: all entry points that the source marks, else `main`."""
+    entry = [] if "[shader(" in source.text else ["-stage", "compute", "-entry", "main"]
+    return [source.name, "-target", "spirv", "-g2", *entry]
+
+
+def _bundled_glslang(source: Source) -> Compiled:
+    text, included = with_includes(source)
+    return Compiled(*compile_bundled_glslang(text.encode("utf-8"), source.name), included)
+
+
+def _bundled_slang(source: Source) -> Compiled:
+    return Compiled(*compile_bundled_slang(_slang(source)))
 
 
 GLSL = (".comp", ".glsl")
+HLSL, SLANG = ".hlsl", ".slang"
 
 COMPILERS = (
-    _program("glslang", (*GLSL, ".hlsl"), _glslang),
-    _program("glslangValidator", (*GLSL, ".hlsl"), _glslang),
-    _program("glslc", (*GLSL, ".hlsl"), _glslc),
-    _program("slangc", (".slang", ".hlsl"), _slangc),
-    Compiler("slangpy's glslang", GLSL, lambda: bundled_glslang() is not None, lambda path: _bundled(path)),
+    _program("glslang", (*GLSL, HLSL), _glslang),
+    _program("glslangValidator", (*GLSL, HLSL), _glslang),
+    _program("glslc", (*GLSL, HLSL), _glslc),
+    _program("slangc", (SLANG, HLSL), _slangc),
+    Compiler("glslang of slangpy", GLSL, lambda: bundled_glslang() is not None, _bundled_glslang),
+    Compiler("Slang of slangpy", (SLANG, HLSL), lambda: bundled_slang() is not None, _bundled_slang),
 )
 """The compilers, in the order in which they are tried."""
-
-
-def _bundled(path: str) -> Compiled:
-    return Compiled(*compile_bundled(Path(path).read_bytes(), path))
 
 
 def compiler_for(path: str) -> Compiler | None:

@@ -43,15 +43,20 @@ class _Request(ctypes.Structure):
 
 
 @cache
-def bundled_glslang() -> str | None:
-    """The path of slangpy's glslang library; None where it is not installed."""
+def bundled_library(pattern: str) -> str | None:
+    """The path of the library of slangpy whose name is like a pattern; None where it is not installed."""
     found = find_spec("slangpy")
     folders = list(found.submodule_search_locations or ()) if found else []
-    libraries = sorted(Path(folders[0]).glob("*slang-glslang*")) if folders else []
+    libraries = sorted(Path(folders[0]).glob(pattern)) if folders else []
     return str(libraries[0]) if libraries else None
 
 
-def compile_bundled(data: bytes, path: str) -> tuple[bytes | None, str]:
+def bundled_glslang() -> str | None:
+    """The path of slangpy's glslang; None where it is not installed."""
+    return bundled_library("*slang-glslang*")
+
+
+def compile_bundled_glslang(data: bytes, path: str) -> tuple[bytes | None, str]:
     """The module of a GLSL source, None where there is none, and what the compiler said."""
     try:
         compile = ctypes.CDLL(bundled_glslang() or "").glslang_compile_1_2
