@@ -15,7 +15,7 @@ from importlib.resources import files
 from girih.spirv.frame import completed
 
 _HEAD = re.compile(r";;\s*(.*?)\s*$")
-_TIMES = re.compile(r"(\S+) ×(\d+)")
+_TIMES = re.compile(r"(\S+) \N{MULTIPLICATION SIGN}(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Example:
     line: int = 0
 
     def module(self, text: str) -> str:
-        """The module of one of the two texts, as text; `%int ×300` in it stands for 300 operands."""
+        """The module of one of the two texts, as text; an operand with a multiplication sign and 300 stands for 300 of it."""
         written = _TIMES.sub(lambda match: " ".join([match[1]] * int(match[2])), text)
         return written if self.whole else completed(written, version=self.version)
 
