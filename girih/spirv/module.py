@@ -86,6 +86,13 @@ class Module:
         return replace(self, name=name)
 
     @cached_property
+    def shown(self) -> Listing:
+        """The text that the module was read from, else its disassembly: where diagnostics point."""
+        from girih.spirv.disassemble import disassemble
+
+        return self.listing or disassemble(self, friendly_names=True, indent=True, header=True)
+
+    @cached_property
     def instructions(self) -> tuple[Instruction, ...]:
         """The instructions as the grammar reads them."""
         return tuple(read(index, raw, self) for index, raw in enumerate(self.raw))

@@ -9,7 +9,6 @@ from typing import Any
 from girih.rules.apply import Label
 from girih.rules.row import Row, Subject
 from girih.source import Span
-from girih.spirv.disassemble import disassemble
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.lines import SourceLines
 from girih.spirv.listing import Listing
@@ -23,10 +22,10 @@ class Places:
     def __init__(self, module: Module) -> None:
         self._module = module
 
-    @cached_property
+    @property
     def listing(self) -> Listing:
         """The text that the module was read from, else its disassembly."""
-        return self._module.listing or disassemble(self._module, friendly_names=True, indent=True, header=True)
+        return self._module.shown
 
     @cached_property
     def _lines(self) -> SourceLines:

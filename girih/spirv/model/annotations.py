@@ -32,10 +32,6 @@ class Annotations:
     names: dict[int, str] = field(default_factory=dict)
     member_names: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def called(self, id: int) -> str:
-        """An id in words: `%` with the name that OpName gives it, else with its number."""
-        return f"%{self.names.get(id) or id}"
-
     def of(self, target: int, name: str | None = None, member: int | None = None) -> Iterator[Decoration]:
         """The decorations of an id that are not about members, or those of one of its members; all, or of a name."""
         wanted = None if name is None else grammar().kinds["Decoration"].value(name)

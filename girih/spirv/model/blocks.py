@@ -14,9 +14,6 @@ from girih.spirv.model.functions import TERMINATORS, Block, Function
 LABELS = frozenset({"target_label", "true_label", "false_label", "default", "target", "merge_block", "continue_target"})
 """The names of operands of branches and merges that name blocks."""
 
-TRANSPARENT = frozenset({"OpLine", "OpNoLine"})
-"""Instructions that may stand anywhere in a function."""
-
 EXECUTED = frozenset({
     "Memory", "Function", "Image", "Conversion", "Composite", "Arithmetic", "Bit", "Relational_and_Logical",
     "Derivative", "Control-Flow", "Atomic", "Primitive", "Barrier", "Group", "Non-Uniform", "Miscellaneous", "Tensor",
@@ -83,7 +80,7 @@ class _PlaceSearch:
 
     def _unended(self, by: Instruction) -> None:
         if self._label is not None:
-            self._made.add("terminator", self._label.index, Fault(f"{by.name} after its last instruction"))
+            self._made.add("terminator", self._label.index, Fault(f"{by.name} instead"))
         self._label = None
 
     def _needs_block(self, one: Instruction) -> bool:
@@ -150,29 +147,29 @@ class _BlockSearch:
 
     def _named(self, one: Instruction) -> None:
         """A branch or a merge names blocks of its function, a branch not the first."""
-        entry = self._entry
+        entry, called = self._entry, self._facts.called
         for operand in one.operands:
             if operand.name not in LABELS or not operand.is_id or not isinstance(operand.value, int):
                 continue
             made_by = self._facts.defined_by(operand.value)
             if made_by and made_by != "OpLabel":
-                self._fault("label", one, made_by, (operand,))
+                self._fault("label", one, f"{called(operand.value)}, which {made_by} makes", (operand,))
             elif made_by and operand.value not in self._labels:
-                self._fault("label", one, "a block of another function", (operand,))
+                self._fault("label", one, f"{called(operand.value)}, a block of another function", (operand,))
             elif entry is not None and operand.value == entry.id and one.name in TERMINATORS:
-                self._fault("entry", one, f"{self._facts.annotations.called(entry.id)}, the first block", (operand,))
+                self._fault("entry", one, f"{called(entry.id)}, the first block", (operand,))
 
     def _followed(self, one: Instruction, following: Instruction | None) -> None:
         expected = _AFTER_MERGE[one.name]
         if following is None or following.name not in expected:
-            self._fault("place", one, f"before {following.name}" if following else "at the end of the block")
+            self._fault("place", one, following.name if following else "the end of the block")
 
     def _merged(self, block: Block, one: Instruction) -> None:
         """A merge block is that of one header, and not the header itself."""
         merge, operand = one.id("merge_block"), one.operand("merge_block")
         blamed = (operand,) if operand else ()
         other = self._merges.setdefault(merge, block.id)
-        called = self._facts.annotations.called
+        called = self._facts.called
         if merge == block.id:
             self._fault("itself", one, f"{called(merge)}, the header itself", blamed)
         elif other != block.id:

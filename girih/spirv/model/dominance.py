@@ -57,17 +57,17 @@ def _homes(facts: Facts) -> Mapping[object, _Home]:
 
 def _wrong(facts: Facts, flow: Flow, home: _Home, block: Block, one: Instruction, operand: Operand) -> str | None:
     """Why an instruction may not use a value that is made in a function; None where it may."""
-    called, name = facts.annotations.called, facts.annotations.called(home.instruction.result)
+    called, id = facts.called, home.instruction.result
     if home.function is not flow.function:
-        return f"{name}, a value of another function"
+        return f"{called(id)}, a value of another function"
     if home.block is None:
         return None
     if one.name == "OpPhi":
         parent = _parent_of(flow, one, operand)
         if parent is not None and not _reaches(flow, home.block, parent):
-            return f"{name}, which is not computed on every path to {called(parent.id)}"
+            return f"{called(id)}, which is not computed on every path to {called(parent.id)}"
     elif home.instruction.index < one.index and not _reaches(flow, home.block, block):
-        return f"{name}, which is computed in {called(home.block.id)} alone"
+        return f"{called(id)}, which is computed in {called(home.block.id)} alone"
     return None
 
 

@@ -102,6 +102,15 @@ class Facts:
         found = self.module.definitions.get(id)
         return found.name if found else ""
 
+    def called(self, id: int) -> str:
+        """The name of an id for a message, as the text has it to which diagnostics point: `%done`, `%int_1`, `%12`."""
+        made = self.module.definitions.get(id)
+        result = made.operand("result") if made else None
+        if made is None or result is None:
+            return f"%{id}"
+        span = self.module.shown.operand_span(made.index, result.word)
+        return span.source.text[span.start : span.end]
+
     @cached_property
     def declarations(self) -> Declarations:
         """Types and constants."""

@@ -195,7 +195,7 @@ def target_labels(block: Block) -> tuple[int, ...]:
 
 
 def leaves(construct: Construct, to: Block) -> bool:
-    """Whether a branch from inside a construct to a block outside of it is a structured exit (SPIR-V 2.11.2)."""
+    """Whether a branch from inside a construct to a block outside of it is a structured exit (SPIR-V 2.11.3)."""
     match construct.kind:
         case "loop":
             return to in (construct.merge, construct.continue_target)

@@ -71,7 +71,7 @@ class _FlowSearch:
 
     def __init__(self, facts: Facts, flow: Flow, made: FaultList) -> None:
         self.flow = flow
-        self.called = facts.annotations.called
+        self.called = facts.called
         self._made = made
         self._count = 0
 
@@ -110,7 +110,7 @@ class _FlowSearch:
                 self.fault("diverges", end, f"{self.called(block.successors[0])} for both")
 
     def selections(self) -> None:
-        """Branches that lack a merge instruction (SPIR-V 2.11.2).
+        """Branches that lack a merge instruction (SPIR-V 2.16.2).
 
         One is not needed where at most one of the labels is new: merge blocks and continue targets are known, and so
         is what was branched to before, in reverse post order.
@@ -165,7 +165,7 @@ class _StructureSearch(_FlowSearch):
         return f"{kind} of {self.called(construct.header.id)}"
 
     def loops(self) -> None:
-        """Back edges go to headers of loops, each of which has one (SPIR-V 2.11.2)."""
+        """Back edges go to headers of loops, each of which has one (SPIR-V 2.11.1)."""
         flow, before = self.flow, self._count
         for to, latches in self._latches.items():
             merge = flow.blocks[to].merge
@@ -182,7 +182,7 @@ class _StructureSearch(_FlowSearch):
                 self.fault("back_edges", merge, f"back edges from {self.both(latches)}" if latches else "none")
 
     def dominance(self) -> None:
-        """What headers dominate: merge blocks, continue targets their loop's latch, switches their cases."""
+        """What headers dominate: merge blocks, continue targets, cases; and a continue target its back edge."""
         flow = self.flow
         for at, header in enumerate(flow.blocks):
             merge, end = header.merge, header.terminator
@@ -236,9 +236,10 @@ class _StructureSearch(_FlowSearch):
                 ended.add(before)
                 if label in ended:
                     self.fault("case_runs", end, f"{self.called(label)} again after {self.called(before)}", label)
+                    return
 
     def branches(self) -> None:
-        """How branches enter and leave constructs.
+        """How branches enter and leave constructs (SPIR-V 2.11.3).
 
         That a construct with a header has the header's merge block too follows from what headers dominate: no block
         inside a construct dominates its merge block or its continue target, which the header has an edge to.
@@ -310,12 +311,12 @@ class _StructureSearch(_FlowSearch):
     def _single(self, end: Instruction, falls: Mapping[int, Sequence[int]]) -> None:
         entered: dict[int, int] = {}
         for label, targets in falls.items():
-            name, to = self.called(label), self.called(targets[0])
             if len(targets) > 1:
-                self.fault("case_exits", end, f"{name} goes on to {to} and {self.called(targets[1])}", label)
+                onward = " and ".join(map(self.called, targets[:2]))
+                self.fault("case_exits", end, f"{self.called(label)} goes on to {onward}", label)
             elif targets[0] in entered:
-                came = f"{self.called(entered[targets[0]])} and {name} go on to {to}"
-                self.fault("case_entries", end, came, targets[0])
+                both = " and ".join(map(self.called, (entered[targets[0]], label)))
+                self.fault("case_entries", end, f"{both} go on to {self.called(targets[0])}", targets[0])
             entered[targets[0]] = label
 
     def _in_order(self, switch: Construct, end: Instruction, falls: Mapping[int, int]) -> None:

@@ -73,7 +73,7 @@ def _incoming(one: Instruction) -> Iterator[tuple[Operand, Operand]]:
 
 
 def _called(subject: Subject[Facts], operand: Operand) -> str:
-    return subject.facts.annotations.called(operand.value) if isinstance(operand.value, int) else ""
+    return subject.facts.called(operand.value) if isinstance(operand.value, int) else ""
 
 
 def _foreign_value(subject: Subject[Facts]) -> Fault | None:
@@ -97,7 +97,7 @@ def _wrong_parent(subject: Subject[Facts]) -> Fault | None:
         raise Undetermined
     flow = flow_of(facts, function)
     before = [flow.blocks[at].id for at in flow.predecessors[flow.at(block)]]
-    called, seen, expected = facts.annotations.called, set[object](), frozenset(before)
+    called, seen, expected = facts.called, set[object](), frozenset(before)
     for _, parent in _incoming(one):
         if parent.value in seen:
             return Fault(f"{_called(subject, parent)} twice", (parent,))
@@ -126,7 +126,7 @@ def _same_label(subject: Subject[Facts]) -> str | None:
     one, facts = instruction_of(subject), subject.facts
     if one.id("true_label") != one.id("false_label") or facts.module.header.version < (1, 6):
         return None
-    return f"{facts.annotations.called(one.id('true_label'))} for both"
+    return f"{facts.called(one.id('true_label'))} for both"
 
 
 def _weights(one: Instruction) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ FAMILIES = (
     ),
     family(
         "OpLabel",
-        of_blocks("terminator", "a block that ends with a branch, a return or another end"),
+        of_blocks("terminator", "a branch, a return or another instruction that ends the block, before the next one"),
         found("place", "a block after the block that dominates it", BLOCKS, hint="move it behind that block"),
         found(
             "reconvergence",
