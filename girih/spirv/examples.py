@@ -36,7 +36,7 @@ class Example:
     line: int = 0
 
     def module(self, text: str) -> str:
-        """The module of one of the two texts, as text; an operand with a multiplication sign and 300 stands for 300 of it."""
+        """The module of one of the two texts, as text; an operand with a times sign and a number stands for so many."""
         written = _TIMES.sub(lambda match: " ".join([match[1]] * int(match[2])), text)
         return written if self.whole else completed(written, version=self.version)
 
