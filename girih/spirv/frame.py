@@ -2,7 +2,9 @@
 
 Lines are sorted into the sections of a module (SPIR-V 2.4) by their opcodes; what is left is the body of `%main`, a
 compute shader of local size 1. Names that are used and not declared are declared by what they say: `%float`,
-`%v4float`, `%_ptr_StorageBuffer_float`, `%uint_3`, `%float_0_5`, `%int_n7`, `%true`, `%glsl`.
+`%v4float`, `%_ptr_StorageBuffer_float`, `%uint_3`, `%float_0_5`, `%int_n7`, `%true`, `%glsl`; `%matrix_half_16x8_a`
+(a cooperative matrix of a subgroup for use A; `_b`, `_c`, `_a_group`), `%layout_2_1` (a tensor layout of two dimensions
+with clamp mode 1), `%view_2`, `%view_2_own` (with dimensions of its own), `%buffer_half` (a storage buffer of halves).
 """
 
 from __future__ import annotations
@@ -36,6 +38,21 @@ _PLAIN = {
     "fn_void": "OpTypeFunction %void",
 }  # fmt: skip
 
+_NEEDED: Mapping[str, str] = {
+    "OpTypeCooperativeMatrixKHR": "CooperativeMatrixKHR VulkanMemoryModel SPV_KHR_cooperative_matrix",
+    "OpTypeTensorLayoutNV": "TensorAddressingNV SPV_NV_tensor_addressing",
+    "OpTypeTensorViewNV": "TensorAddressingNV SPV_NV_tensor_addressing",
+    "OpCooperativeMatrixLoadTensorNV": "CooperativeMatrixTensorAddressingNV SPV_NV_cooperative_matrix2",
+    "OpCooperativeMatrixStoreTensorNV": "CooperativeMatrixTensorAddressingNV SPV_NV_cooperative_matrix2",
+    "OpCooperativeMatrixReduceNV": "CooperativeMatrixReductionsNV SPV_NV_cooperative_matrix2",
+    "OpCooperativeMatrixConvertNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
+    "OpCooperativeMatrixTransposeNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
+    "OpCooperativeMatrixPerElementOpNV": "CooperativeMatrixPerElementOperationsNV SPV_NV_cooperative_matrix2",
+    "DecodeFunc": "CooperativeMatrixBlockLoadsNV SPV_NV_cooperative_matrix2",
+    "DecodeVectorFunc": "CooperativeMatrixDecodeVectorNV SPV_NV_cooperative_matrix_decode_vector",
+}
+"""Capabilities and extensions that words of matrices and tensors need."""
+
 _TERMINATORS = frozenset({
     "OpReturn", "OpReturnValue", "OpBranch", "OpBranchConditional", "OpSwitch", "OpKill", "OpUnreachable",
     "OpTerminateInvocation",
@@ -68,7 +85,7 @@ def _declares(line: str, opcode: str) -> bool:
     """Whether a line stands among the types, constants and variables of the module."""
     if opcode in ("OpVariable", "OpUntypedVariableKHR"):
         return not re.search(r"\bFunction\b", line)
-    return opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
+    return opcode == "OpUndef" or opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
 
 
 @dataclass
@@ -105,6 +122,7 @@ class _Frame:
             self.sections[DECLARATIONS].append(line)
         for line in (*others, *functions):
             self._declare_names(_NAME.findall(line))
+        self._need()
         self._surround()
         lines = [line for section in self.sections for line in section]
         width = max((len(line.split("=")[0]) for line in lines if re.match(r"%\w+\s*=", line)), default=0)
@@ -124,6 +142,17 @@ class _Frame:
         if _opcode(body[-1]) not in _TERMINATORS:
             body.append("OpReturn")
         return ["%main = OpFunction %void None %fn_void", *body, "OpFunctionEnd"]
+
+    def _need(self) -> None:
+        """Add the capabilities and extensions of matrices and tensors, where the text uses them."""
+        words = {
+            word for section in self.sections[DECLARATIONS:] for line in section for word in re.split(r"[\s|]+", line)
+        }
+        needed = dict.fromkeys(need for word in _NEEDED if word in words for need in _NEEDED[word].split())
+        for name in needed:
+            section, line = (1, f'OpExtension "{name}"') if name.startswith("SPV_") else (0, f"OpCapability {name}")
+            if line not in self.sections[section]:
+                self.sections[section].append(line)
 
     def _surround(self) -> None:
         """Add what every module has, where the text does not have it."""
@@ -148,6 +177,10 @@ class _Frame:
         for name in names:
             if name in self.declared:
                 continue
+            buffer = _BUFFER.fullmatch(name)
+            if buffer:
+                self._declare_buffer(name, buffer[1])
+                continue
             made = _declaration(name)
             if made is None:
                 continue
@@ -158,6 +191,26 @@ class _Frame:
                 self.sections[0].append(f"OpCapability {capability}")
             section = _SECTIONS.get(line.split()[0], DECLARATIONS)
             self.sections[section].append(f"%{name} = {line}")
+
+    def _declare_buffer(self, name: str, element: str) -> None:
+        """Declare a storage buffer with an array of a type, which has a memory layout and a binding."""
+        array, block = f"{name}_array", f"{name}_block"
+        self._declare_names([element])
+        self.sections[8] += [
+            f"OpDecorate %{array} ArrayStride {_BYTES[element]}", f"OpDecorate %{block} Block",
+            f"OpMemberDecorate %{block} 0 Offset 0", f"OpDecorate %{name} DescriptorSet 0",
+            f"OpDecorate %{name} Binding 0",
+        ]  # fmt: skip
+        self.sections[DECLARATIONS] += [
+            f"%{array} = OpTypeRuntimeArray %{element}", f"%{block} = OpTypeStruct %{array}",
+            f"%{name}_pointer = OpTypePointer StorageBuffer %{block}",
+            f"%{name} = OpVariable %{name}_pointer StorageBuffer",
+        ]  # fmt: skip
+        storing = {1: "OpCapability StorageBuffer8BitAccess", 2: "OpCapability StorageBuffer16BitAccess"}
+        needed = storing.get(_BYTES[element])
+        if needed and needed not in self.sections[0]:
+            self.sections[0].append(needed)
+        self.declared |= {name, array, block, f"{name}_pointer"}
 
 
 def _defined(line: str) -> list[str]:
@@ -192,7 +245,23 @@ def _constant(match: re.Match[str]) -> str:
     return f"OpConstant %{type} {'-' if sign else ''}{digits}"
 
 
+def _matrix(match: re.Match[str]) -> str:
+    component, rows, columns, use, group = match.groups()
+    scope = "uint_2" if group else "uint_3"
+    return f"OpTypeCooperativeMatrixKHR %{component} %{scope} %uint_{rows} %uint_{columns} %uint_{'abc'.index(use)}"
+
+
+def _view(match: re.Match[str]) -> str:
+    order = " ".join(f"%uint_{position}" for position in range(int(match[1])))
+    return f"OpTypeTensorViewNV %uint_{match[1]} %{'true' if match[2] else 'false'} {order}"
+
+
 _TYPES = "|".join(_NUMBERS)
+
+_BYTES = {name: int(made.split()[1]) // 8 for name, (made, _) in _NUMBERS.items()}
+"""The bytes of numbers, by the names of their types."""
+
+_BUFFER = re.compile(rf"buffer_({_TYPES})")
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"v(\d+)({_TYPES}|bool)"), lambda m: f"OpTypeVector %{m[2]} {m[1]}"),
@@ -201,5 +270,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
     (re.compile(r"_arr_(\w+)_(u?int_\d+)"), lambda m: f"OpTypeArray %{m[1]} %{m[2]}"),
     (re.compile(r"_runtimearr_(\w+)"), lambda m: f"OpTypeRuntimeArray %{m[1]}"),
     (re.compile(rf"({_TYPES})_(n?)(\d+(?:_\d+)?)"), _constant),
+    (re.compile(rf"matrix_({_TYPES})_(\d+)x(\d+)_([abc])(_group)?"), _matrix),
+    (re.compile(r"layout_(\d)(?:_(\d))?"), lambda m: f"OpTypeTensorLayoutNV %uint_{m[1]} %uint_{m[2] or 0}"),
+    (re.compile(r"view_(\d)(_own)?"), _view),
 )
 """What names say beyond those of the plain types, in the spelling of friendly names."""

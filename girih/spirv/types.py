@@ -70,7 +70,7 @@ class Float(Type):
     @property
     def words(self) -> str:
         named = "" if self.encoding is None else f" {grammar().kinds['FPEncoding'].name_of(self.encoding)}"
-        return f"{self.width}-bit float{named}"
+        return f"{self.width}-bit{named} float"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,7 +205,8 @@ class TensorLayout(Type):
 
     @property
     def words(self) -> str:
-        return f"tensor layout of {number(self.dim)} dimensions"
+        mode = "?" if self.clamp_mode is None else grammar().kinds["TensorClampMode"].name_of(self.clamp_mode)
+        return f"tensor layout of {number(self.dim)} dimensions, clamp mode {mode}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,7 +220,10 @@ class TensorView(Type):
 
     @property
     def words(self) -> str:
-        return f"tensor view of {number(self.dim)} dimensions"
+        own = ", its own" if self.has_dimensions else ""
+        return (
+            f"tensor view of {number(self.dim)} dimensions{own}, in the order {' '.join(map(number, self.permutation))}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
