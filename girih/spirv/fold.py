@@ -23,7 +23,11 @@ Number = Callable[..., "Scalar | None"]
 def fold(one: Instruction, type: Type, value_of: ValueOf, type_of: TypeOf) -> Value | None:
     """The value that an OpSpecConstantOp computes; None where an operand is not known, or the result undefined."""
     spec = grammar().opcode(one.id("opcode"))
-    name = spec.name if spec else ""
+    return result_of(spec.name if spec else "", one, type, value_of, type_of)
+
+
+def result_of(name: str, one: Instruction, type: Type, value_of: ValueOf, type_of: TypeOf) -> Value | None:
+    """What an instruction of a name computes from the operands of `one`: the same as `fold`, for any instruction."""
     operands = [operand.value for operand in one.operands if operand.kind == "IdRef"]
     ids = [id for id in operands if isinstance(id, int)]
     values = [value_of(id) for id in ids]

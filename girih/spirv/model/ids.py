@@ -42,6 +42,7 @@ FORWARD: Mapping[str, frozenset[str]] = {
     "OpCooperativeMatrixPerElementOpNV": frozenset({"func"}),
     "OpCooperativeMatrixReduceNV": frozenset({"combine_func"}),
     "OpCooperativeMatrixLoadTensorNV": frozenset({"DecodeFunc", "DecodeVectorFunc"}),
+    "OpCooperativeMatrixStoreTensorNV": frozenset({"DecodeFunc", "DecodeVectorFunc"}),
     "OpGraphEntryPointARM": ANYTHING,
 }  # fmt: skip
 """The operands that may name an id that is made later."""
@@ -70,6 +71,7 @@ TAKES_FUNCTIONS = frozenset({
     "OpFunctionCall", "OpConstantFunctionPointerINTEL", "OpEnqueueKernel", "OpGetKernelNDrangeSubGroupCount",
     "OpGetKernelNDrangeMaxSubGroupSize", "OpGetKernelWorkGroupSize", "OpGetKernelPreferredWorkGroupSizeMultiple",
     "OpCooperativeMatrixPerElementOpNV", "OpCooperativeMatrixReduceNV", "OpCooperativeMatrixLoadTensorNV",
+    "OpCooperativeMatrixStoreTensorNV",
 })  # fmt: skip
 """Instructions with operands that are functions."""
 
