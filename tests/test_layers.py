@@ -52,9 +52,12 @@ ROOMS = {
     "facts": Room((*LANGUAGE, "analysis")),
     # SPIR-V: modules as they are, which rows of rules judge; the face loads what it names.
     "spirv.*": Room(WORDS),
-    "spirv.model": Room((*WORDS, "rules", "spirv.*")),
+    "spirv.model.*": Room((*WORDS, "rules", "spirv.*")),
+    "spirv.model.matrices": Room((*WORDS, "rules", "spirv.*", "spirv.model.*")),
+    "spirv.model": Room(),
     "spirv.rules.*": Room((*WORDS, "rules", "spirv.*", "spirv.model")),
     "spirv.rules.concurrency": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
+    "spirv.rules.matrices": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules.values": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules": Room(),
     "spirv.judge": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules")),
