@@ -155,7 +155,7 @@ def null_of(type: Type) -> Value | None:
 
 def number_of(type: Type, words: Sequence[int]) -> int | float | None:
     """The number in the words of a literal of a type (SPIR-V 2.2.1); None where they are too few, or no number."""
-    if not isinstance(type, Int | Float) or len(words) * 32 < type.width:
+    if not isinstance(type, Int | Float) or not 0 < type.width <= len(words) * 32:
         return None
     bits = sum(word << 32 * at for at, word in enumerate(words)) & (1 << type.width) - 1
     if isinstance(type, Int):

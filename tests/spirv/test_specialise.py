@@ -11,7 +11,8 @@ from girih.diagnostics import CompileError
 from girih.spirv import Module, validate
 from girih.spirv.frame import completed
 from girih.spirv.specialise import constants_of, declared
-from girih.spirv.types import Value
+from girih.spirv.types import Int, Value
+from girih.spirv.values import number_of
 from tests.cases import every_case
 from tests.spirv import peer
 
@@ -181,3 +182,8 @@ def test_what_has_no_value_stays() -> None:
     assert names == ["OpSpecConstantOp", "OpSpecConstantComposite"]
     divided = Module.from_text(text).specialise({0: 1})
     assert not [one for one in divided.instructions if one.name.startswith("OpSpec")]
+
+
+def test_a_type_of_no_bits_has_no_numbers() -> None:
+    assert number_of(Int(1, 0, signed=True), (7,)) is None
+    assert number_of(Int(1, 8, signed=True), (0xFF,)) == -1
