@@ -12,6 +12,7 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
+from girih.spirv.rules.formats import COMPUTABLE, is_computable
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     Faultless,
@@ -21,7 +22,6 @@ from girih.spirv.rules.terms import (
     Undetermined,
     Where,
     count_of,
-    has_ieee_format,
     instruction_of,
     is_float_or_vector,
     is_integer_or_vector,
@@ -284,7 +284,7 @@ def _other_format(subject: Subject[Facts]) -> str | None:
     if _name(subject) is None:
         return None
     types = (_result(subject), *(type for _, _, type in _operands(subject)))
-    return next((type.words for type in types if not has_ieee_format(type)), None)
+    return next((type.words for type in types if not is_computable(type)), None)
 
 
 def _without_capability(subject: Subject[Facts]) -> str | None:
@@ -335,8 +335,8 @@ FAMILIES = (
                 "as many operands as the instruction has", GLSL),
            rule("capability_of_number", "instruction", Finds("the module has a capability for it", _without_capability),
                 "the capability that the instruction needs", GLSL),
-           rule("format", "instruction", Finds("numbers have a format of IEEE 754", _other_format),
-                "numbers of a format of IEEE 754", GLSL),
+           rule("format", "instruction", Finds("numbers are of a format to compute with", _other_format),
+                COMPUTABLE, GLSL),
            *map(_result_row, _RESULTS), *map(_operand_row, _OPERANDS),
            rule("result_of_determinant", "result_type", _determinant(), "the component type of the matrix as result",
                 GLSL),

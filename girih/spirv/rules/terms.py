@@ -18,7 +18,7 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Analysis, Fault, words_of
-from girih.spirv.types import Bool, CooperativeMatrix, Float, Int, Matrix, Pointer, Type, Vector
+from girih.spirv.types import Bool, Float, Int, Matrix, Pointer, Type, Vector
 
 __all__ = ["Equal", "Holds", "Predicate", "Satisfies", "Subject", "Term", "Undetermined", "words_of"]
 
@@ -239,13 +239,6 @@ def is_bool_or_vector(type: Type) -> bool:
 def is_scalar(type: Type) -> bool:
     """Whether a type is a scalar: a number or a boolean."""
     return isinstance(type, Int | Float | Bool)
-
-
-def has_ieee_format(type: Type) -> bool:
-    """Whether the numbers of a scalar, vector or matrix have no format but those of IEEE 754."""
-    part = scalar_of(type.column if isinstance(type, Matrix) else type)
-    part = part.component if isinstance(part, CooperativeMatrix) else part
-    return not isinstance(part, Float) or part.encoding is None
 
 
 def is_pointer(type: Type) -> bool:

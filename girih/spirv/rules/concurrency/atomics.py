@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
-from girih.spirv.rules.concurrency.scopes import MEMORY_SCOPE, has, is_word, listed, needs
+from girih.spirv.rules.concurrency.scopes import MEMORY_SCOPE, has, is_word, needs, one_of
 from girih.spirv.rules.concurrency.semantics import OF_EXCHANGE, OF_LOAD, OF_STORE, SEMANTICS
+from girih.spirv.rules.formats import ENCODING, MICROSCALING, encoding_of
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -17,7 +18,6 @@ from girih.spirv.rules.terms import (
     Term,
     Undetermined,
     Where,
-    has_ieee_format,
     is_integer,
     is_pointer,
     present,
@@ -34,8 +34,6 @@ _UNIVERSAL = (
     "PhysicalStorageBuffer", "TaskPayloadWorkgroupEXT",
 )  # fmt: skip
 _VULKAN = ("Uniform", "StorageBuffer", "Workgroup", "Image", "PhysicalStorageBuffer", "TaskPayloadWorkgroupEXT")
-
-_MICROSCALING = ("Float6E2M3EXT", "Float6E3M2EXT", "Float4E2M1EXT", "Float8UnsignedE8M0EXT", "MXInt8EXT")
 
 _FLAGS = ("OpAtomicFlagTestAndSet", "OpAtomicFlagClear")
 
@@ -67,7 +65,7 @@ _STORAGE = Term(
 
 
 def _in_storage(names: tuple[str, ...]) -> Predicate:
-    return satisfies(_STORAGE, f"is {listed(names)}", names.__contains__)
+    return satisfies(_STORAGE, f"is {one_of(names)}", names.__contains__)
 
 
 def _is_half_vector(type: Type) -> bool:
@@ -85,13 +83,6 @@ def _is_number(type: Type) -> bool:
 
 def _is_long(type: Type) -> bool:
     return isinstance(type, Int) and type.width == 64
-
-
-def _is_microscaling(type: Type) -> bool:
-    """Whether a type is a number of the formats of blocks with a common scale."""
-    if not isinstance(type, Float) or type.encoding is None:
-        return False
-    return grammar().kinds["FPEncoding"].name_of(type.encoding) in _MICROSCALING
 
 
 def _result(words: str, test: Callable[[Type], bool], *, vectors: bool = False) -> SpirvRow:
@@ -131,12 +122,6 @@ _VALUE = (
     rule("value_type", "value", same(type_of("value"), RESULT_TYPE), "Value of the type of the result", _SECTION),
 )
 
-_ENCODING = (
-    rule("encoding", "result_type",
-         satisfies(RESULT_TYPE, "has no number format but those of IEEE 754", has_ieee_format),
-         "numbers of a format of IEEE 754", "SPV_KHR_bfloat16"),
-)  # fmt: skip
-
 _CAPABILITIES: Mapping[str, Mapping[int, str]] = {
     "add": {16: "AtomicFloat16AddEXT", 32: "AtomicFloat32AddEXT", 64: "AtomicFloat64AddEXT"},
     "min_max": {16: "AtomicFloat16MinMaxEXT", 32: "AtomicFloat32MinMaxEXT", 64: "AtomicFloat64MinMaxEXT"},
@@ -167,11 +152,11 @@ _WITH_FLOATS = "OpAtomicFAddEXT OpAtomicFMinEXT OpAtomicFMaxEXT"
 _RETURNING = f"OpAtomicLoad OpAtomicExchange {_EXCHANGING} {_COUNTING} {_WITH_INTEGERS} {_WITH_FLOATS}"
 
 FAMILIES = (
-    family("OpAtomicLoad", _result("an integer or a float", _is_number), *_ENCODING),
+    family("OpAtomicLoad", _result("an integer or a float", _is_number), ENCODING),
     family("OpAtomicExchange",
-           _result("an integer or a float", _is_number, vectors=True), *_ENCODING),
+           _result("an integer or a float", _is_number, vectors=True), ENCODING),
     family(f"{_EXCHANGING} {_COUNTING} {_WITH_INTEGERS}", _INTEGER),
-    family(_WITH_FLOATS, _FLOAT, *_ENCODING),
+    family(_WITH_FLOATS, _FLOAT, ENCODING),
     family("OpAtomicFlagTestAndSet", _result("a boolean", lambda type: isinstance(type, Bool))),
     family(" ".join(_FLAGS),
            rule("untyped", "pointer",
@@ -188,7 +173,8 @@ FAMILIES = (
            rule("value_type", "value pointer", same(type_of("value"), _ACCESSED),
                 "Value of the type that Pointer points to", _SECTION),
            rule("encoding", "value",
-                satisfies(type_of("value"), "has no microscaling format", lambda type: not _is_microscaling(type)),
+                satisfies(type_of("value"), "has no microscaling format",
+                          lambda type: encoding_of(type) not in MICROSCALING),
                 "numbers of a format that is not for scaling blocks", "SPV_EXT_ocp_microscaling_types",
                 beyond="the spirv-val of 2025 does not know these formats")),
     family(" ".join(_FLAGS),

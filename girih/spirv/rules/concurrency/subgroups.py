@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from girih.spirv.model.facts import Facts
 from girih.spirv.rules.concurrency.scopes import EXECUTION_SCOPE, is_scope
+from girih.spirv.rules.formats import COMPUTABLE, ENCODING, FORMATS, is_computable
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -16,7 +17,6 @@ from girih.spirv.rules.terms import (
     Where,
     constant,
     enumerant,
-    has_ieee_format,
     is_bool_or_vector,
     is_float_or_vector,
     is_integer_or_vector,
@@ -111,10 +111,6 @@ _ANY = result(NUMBER_OR_BOOLEAN, is_number_or_bool)
 _LIKE_RESULT = like_result("value")
 _INVOCATION, _INDEX, _DELTA = (_selector(name) for name in ("invocation_id", "index", "delta"))
 
-_IEEE = rule("encoding", "result_type",
-             satisfies(RESULT_TYPE, "has no number format but those of IEEE 754", has_ieee_format),
-             "numbers of a format of IEEE 754", "SPV_KHR_bfloat16")  # fmt: skip
-
 _INTEGERS = ["IAdd", "IMul", "SMin", "SMax", "BitwiseAnd", "BitwiseOr", "BitwiseXor"]
 _UNSIGNEDS = ["UMin", "UMax"]
 _FLOATS = ["FAdd", "FMul", "FMin", "FMax"]
@@ -195,9 +191,8 @@ FAMILIES = (
     family("OpGroupNonUniformAllEqual",
            operand("value", NUMBER_OR_BOOLEAN, is_number_or_bool),
            rule("encoding", "value",
-                satisfies(type_of("value"), "has no number format but those of IEEE 754", has_ieee_format),
-                "numbers of a format of IEEE 754", "SPV_KHR_bfloat16")),
-    family(f"{_SELECTING} OpGroupNonUniformBroadcastFirst OpGroupNonUniformRotateKHR", _ANY, _IEEE, _LIKE_RESULT),
+                satisfies(type_of("value"), "is of a format to compute with", is_computable), COMPUTABLE, FORMATS)),
+    family(f"{_SELECTING} OpGroupNonUniformBroadcastFirst OpGroupNonUniformRotateKHR", _ANY, ENCODING, _LIKE_RESULT),
     family(_group(["Broadcast", "Shuffle"]), _INVOCATION),
     family("OpGroupNonUniformBroadcast", _constant_before_1_5("invocation_id")),
     family("OpGroupNonUniformShuffleXor", _selector("mask")),
@@ -215,7 +210,7 @@ FAMILIES = (
                 vulkan=True)),
     family(_group(_INTEGERS), result("a scalar or vector of integers", is_integer_or_vector)),
     family(_group(_UNSIGNEDS), result("a scalar or vector of unsigned integers", is_unsigned_or_vector)),
-    family(_group(_FLOATS), result("a scalar or vector of floats", is_float_or_vector), _IEEE),
+    family(_group(_FLOATS), result("a scalar or vector of floats", is_float_or_vector), ENCODING),
     family(_group(_LOGICAL), result("a scalar or vector of booleans", is_bool_or_vector)),
     family(_ARITHMETIC, *_OPERANDS_OF_ARITHMETIC),
     family("OpGroupNonUniformRotateKHR",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.spirv.rules.formats import ENCODING
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import Undetermined, is_integer_or_vector, scalar_of
 from girih.spirv.rules.values.operands import (
-    ENCODING,
     FLOAT_ELEMENTS,
     FLOATS,
     INTEGER_ELEMENTS,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
+from girih.spirv.rules.formats import MICROSCALING, encoding_of
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -31,7 +32,6 @@ from girih.spirv.rules.values.operands import (
     FLOAT_ELEMENTS,
     INTEGER,
     INTEGER_ELEMENTS,
-    MICROSCALING,
     NEWER,
     UNSIGNED_ELEMENTS,
     UNSIGNED_SCALAR,
@@ -39,7 +39,6 @@ from girih.spirv.rules.values.operands import (
     Operands,
     difference_words,
     element_width,
-    encoding_of,
     number_type,
     operands_are,
     operands_equal,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from girih.spirv.model.facts import Facts
+from girih.spirv.rules.formats import COMPUTABLE, FORMATS, is_computable
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -23,15 +24,12 @@ from girih.spirv.rules.values.operands import (
     BOOL,
     BOOL_VECTOR,
     BOOLS,
-    COMPUTABLE,
     FLOATS,
-    FORMATS,
     INTEGERS,
     NEWER,
     AcceptedTypes,
     each_is,
     element_width,
-    is_computable,
     operands_are,
     operands_equal,
     result_is,

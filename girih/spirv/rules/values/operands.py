@@ -26,7 +26,7 @@ from girih.spirv.rules.terms import (
     width_of,
     words_of,
 )
-from girih.spirv.types import Bool, CooperativeMatrix, Float, Int, Matrix, Type, Vector
+from girih.spirv.types import Bool, CooperativeMatrix, Float, Int, Type, Vector
 
 Test = Callable[[Type], bool]
 
@@ -301,34 +301,5 @@ class SameShape(Faulting):
         return None
 
 
-# Formats of floating-point numbers
-
-BFLOAT16 = 0
-FLOAT8 = frozenset({4214, 4215})
-MICROSCALING = frozenset({4223, 4224, 4225, 4226, 4227})
-"""FPEncodings: Float6E2M3EXT, Float6E3M2EXT, Float4E2M1EXT, Float8UnsignedE8M0EXT, MXInt8EXT."""
-
-
-def encoding_of(type: Type) -> int | None:
-    """The FPEncoding of the components of a type; None for IEEE 754 and for what is no float."""
-    part = number_type(type.column if isinstance(type, Matrix) else type)
-    return part.encoding if isinstance(part, Float) else None
-
-
-def is_computable(type: Type) -> bool:
-    """Whether instructions compute with the components of a type; the others are stored and converted only."""
-    encoding = encoding_of(type)
-    return encoding != BFLOAT16 and encoding not in FLOAT8 and encoding not in MICROSCALING
-
-
 NEWER = "SPIRV-Tools 2025.5 does not know the rule yet"
 """Why spirv-val of the wheel accepts what newer ones reject."""
-
-COMPUTABLE = "a floating-point format that instructions compute with, which is IEEE 754"
-FORMATS = "SPV_KHR_bfloat16, SPV_EXT_float8"
-
-ENCODING = rule(
-    "encoding", "result_type", satisfies(RESULT_TYPE, "is of a format to compute with", is_computable), COMPUTABLE,
-    FORMATS,
-)  # fmt: skip
-"""The row `encoding`: the result is no number of a format that is stored and converted only."""

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.spirv.rules.formats import BFLOAT16, COMPUTABLE, ENCODING, FLOAT8, FORMATS, MICROSCALING, encoding_of
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import RESULT_TYPE, Equal, Term, Undetermined, Where, count_of, satisfies, type_of
 from girih.spirv.rules.values.operands import (
-    BFLOAT16,
-    COMPUTABLE,
-    ENCODING,
     FLOAT,
-    FLOAT8,
     FLOAT_VECTOR,
-    FORMATS,
-    MICROSCALING,
     NEWER,
     AcceptedTypes,
-    encoding_of,
     operands_are,
     operands_equal,
     result_is,
