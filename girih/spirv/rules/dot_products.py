@@ -113,6 +113,16 @@ def _alike(words: str, of: Callable[[Type], object]) -> Predicate:
     return _unpacked(Finds(f"Vector 1 and Vector 2 have the same {words}", differ))
 
 
+def _uneven(subject: Subject[Facts]) -> str | None:
+    """The numbers of components, where they differ and no specialisation constant keeps its default for them."""
+    vectors = _vectors(subject)
+    counted = (subject.facts.definition(type.id).id("component_count") for type in vectors if type.cooperative)
+    if any(subject.facts.rests_on_default(id) for id in counted):
+        return None
+    first, second = (type.count for type in vectors)
+    return None if first is None or second is None or first == second else f"{first} and {second}"
+
+
 def _narrow(subject: Subject[Facts]) -> str | None:
     result = width_of(subject.facts.type(subject.op.result_type))
     component = 8 if _are_packed(subject) else width_of(_vectors(subject)[0])
@@ -141,7 +151,7 @@ _INTEGER_ROWS = (
               _packed(Finds("Packed Vector Format is given",
                             lambda s: "none" if s.op.get("packed_vector_format") is None else None)),
               "the Packed Vector Format of vectors that are packed into integers"),
-    _integers("components", _BOTH, _alike("number of components", lambda type: getattr(type, "count", None)),
+    _integers("components", _BOTH, _unpacked(Finds("Vector 1 and Vector 2 have as many components", _uneven)),
               "vectors of the same number of components"),
     _integers("width", _BOTH, _alike("width of components", width_of), "vectors of components of the same width"),
     _integers("capability_of_vectors", _BOTH,

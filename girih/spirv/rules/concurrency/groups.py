@@ -7,7 +7,7 @@ from functools import partial
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
-from girih.spirv.rules.concurrency.scopes import is_word, listed
+from girih.spirv.rules.concurrency.scopes import is_word, one_of
 from girih.spirv.rules.concurrency.subgroups import (
     NUMBER_OR_BOOLEAN,
     is_bool,
@@ -18,12 +18,14 @@ from girih.spirv.rules.concurrency.subgroups import (
 )  # fmt: skip
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
+    Finds,
     Predicate,
     Satisfies,
     Subject,
     Term,
     Undetermined,
     Where,
+    count_of,
     is_bool_or_vector,
     is_float_or_vector,
     is_integer_or_vector,
@@ -32,6 +34,7 @@ from girih.spirv.rules.terms import (
     same,
     satisfies,
     type_of,
+    width_of,
     words_of,
 )  # fmt: skip
 from girih.spirv.types import Int, Opaque, Pointer, Type
@@ -64,6 +67,13 @@ def _is_event(type: Type) -> bool:
     return isinstance(type, Opaque) and type.name == "OpTypeEvent"
 
 
+def _other_integers(subject: Subject[Facts]) -> str | None:
+    """What X is, where it differs from the result in more than the sign: modules of AMD's compilers mix the signs."""
+    x, result = subject.facts.type_of(present(subject, "x")), subject.facts.type(subject.op.result_type)
+    alike = is_integer_or_vector(x) and (count_of(x), width_of(x)) == (count_of(result), width_of(result))
+    return None if alike else x.words
+
+
 def _pointer(subject: Subject[Facts], name: str) -> Pointer:
     found = subject.facts.type_of(present(subject, name))
     if not isinstance(found, Pointer) or not found.pointee_id:
@@ -82,7 +92,7 @@ def _storage(name: str) -> Term:
 
 def _in_storage(name: str, allowed: Iterable[str]) -> Satisfies:
     names = tuple(allowed)
-    return satisfies(_storage(name), f"is {listed(names)}", names.__contains__)
+    return satisfies(_storage(name), f"is {one_of(names)}", names.__contains__)
 
 
 def _other_memory(destination: str, source: str) -> SpirvRow:
@@ -123,7 +133,11 @@ FAMILIES = (
     family(_groups(f"{_FLOATS} {_INTEGERS}"), _like_result("x")),
     family(_of_amd(_FLOATS), result(_FLOAT, is_float_or_vector, _AMD, _UNCHECKED)),
     family(_of_amd(_INTEGERS), result(_INTEGER, is_integer_or_vector, _AMD, _UNCHECKED)),
-    family(_of_amd(f"{_FLOATS} {_INTEGERS}"), like_result("x", _AMD, _UNCHECKED)),
+    family(_of_amd(_FLOATS), like_result("x", _AMD, _UNCHECKED)),
+    family(_of_amd(_INTEGERS),
+           rule("x_type", "x result_type",
+                Finds("X has as many integers of as many bits as the result", _other_integers),
+                "integers of the width of the result as X", _AMD, beyond=_UNCHECKED)),
     family("OpGroupFMulKHR", result(_FLOAT, is_float_or_vector, _UNIFORM, _UNCHECKED)),
     family("OpGroupIMulKHR OpGroupBitwiseAndKHR OpGroupBitwiseOrKHR OpGroupBitwiseXorKHR",
            result(_INTEGER, is_integer_or_vector, _UNIFORM, _UNCHECKED)),

@@ -16,6 +16,7 @@ from girih.spirv.rules.terms import (
     Satisfies,
     Subject,
     Term,
+    Undetermined,
     Where,
     instruction_of,
     present,
@@ -41,18 +42,20 @@ def is_word(type: Type) -> bool:
     return isinstance(type, Int) and type.width == 32
 
 
-def listed(names: Iterable[str]) -> str:
+def one_of(names: Iterable[str]) -> str:
     """Names in words: `A`, `A or B`, `A, B or C`."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def scope(name: str) -> Term:
-    """The name of the scope that an operand is."""
+    """The name of the scope that an operand is; not known of a specialisation constant that keeps its default."""
 
     def named(subject: Subject[Facts]) -> str:
-        value = subject.facts.integer(present(subject, name))
-        return grammar().kinds["Scope"].name_of(value)
+        id = present(subject, name)
+        if subject.facts.rests_on_default(id):
+            raise Undetermined
+        return grammar().kinds["Scope"].name_of(subject.facts.integer(id))
 
     return Term(words_of(name), named)
 
@@ -60,7 +63,7 @@ def scope(name: str) -> Term:
 def is_scope(name: str, allowed: Iterable[str]) -> Satisfies:
     """The predicate that a scope is one of these."""
     names = tuple(allowed)
-    return satisfies(scope(name), f"is {listed(names)}", names.__contains__)
+    return satisfies(scope(name), f"is {one_of(names)}", names.__contains__)
 
 
 def has_scope(name: str, *scopes: str) -> Callable[[Subject[Facts]], bool]:
@@ -80,7 +83,7 @@ def needs(*capabilities: str) -> Predicate:
     def missing(subject: Subject[Facts]) -> str | None:
         return None if any(subject.facts.has(name) for name in capabilities) else "a module without it"
 
-    return Finds(f"the module has capability {listed(capabilities)}", missing)
+    return Finds(f"the module has capability {one_of(capabilities)}", missing)
 
 
 def reached_from(models: Iterable[str]) -> Predicate:
@@ -90,7 +93,7 @@ def reached_from(models: Iterable[str]) -> Predicate:
     def other(subject: Subject[Facts]) -> str | None:
         return _entry_points(subject.facts.models_of(instruction_of(subject)) - allowed)
 
-    return Finds(f"only entry points of {listed(models)} reach it", other)
+    return Finds(f"only entry points of {one_of(models)} reach it", other)
 
 
 def not_reached_from(models: Iterable[str]) -> Predicate:
@@ -100,11 +103,11 @@ def not_reached_from(models: Iterable[str]) -> Predicate:
     def other(subject: Subject[Facts]) -> str | None:
         return _entry_points(subject.facts.models_of(instruction_of(subject)) & forbidden)
 
-    return Finds(f"no entry point of {listed(models)} reaches it", other)
+    return Finds(f"no entry point of {one_of(models)} reaches it", other)
 
 
 def _entry_points(models: frozenset[str]) -> str | None:
-    return f"an entry point of {listed(sorted(models))}" if models else None
+    return f"an entry point of {one_of(sorted(models))}" if models else None
 
 
 def unfixed(subject: Subject[Facts], operand: str) -> str | None:

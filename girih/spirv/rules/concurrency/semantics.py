@@ -39,10 +39,13 @@ def _each(subject: Subject[Facts]) -> Iterator[Operand]:
 
 
 def _masks(subject: Subject[Facts]) -> Iterator[tuple[Operand, int]]:
-    """The memory semantics whose bits are known, with these."""
+    """The memory semantics whose bits are known, with these; another value may make right those of a default."""
     for one in _each(subject):
+        id = subject.op.id(one.name)
+        if subject.facts.rests_on_default(id):
+            continue
         try:
-            yield one, subject.facts.integer(subject.op.id(one.name)) & 0xFFFFFFFF
+            yield one, subject.facts.integer(id) & 0xFFFFFFFF
         except Undetermined:
             continue
 
