@@ -22,8 +22,9 @@ _TIMES = re.compile(r"(\S+) \N{MULTIPLICATION SIGN}(\d+)")
 class Example:
     """An accepted and a rejected text for a rule, `code` without `spirv.`, such as `OpIAdd.result`.
 
-    `environment` is the one that they are judged for, `version` that of their header. Texts are completed to modules
-    unless they are `whole`. `also` are codes of further rules that the rejected text breaks.
+    `environment` and `layout` (one of `BLOCK_LAYOUTS`) are what they are judged for, `version` that of their header.
+    Texts are completed to modules unless they are `whole`. `also` are codes of further rules that the rejected text
+    breaks.
     """
 
     code: str
@@ -34,6 +35,7 @@ class Example:
     whole: bool = False
     also: tuple[str, ...] = ()
     line: int = 0
+    layout: str = "scalar"
 
     def module(self, text: str) -> str:
         """The module of one of the two texts, as text; an operand with a times sign and a number stands for so many."""
@@ -57,7 +59,7 @@ def examples_in(text: str) -> Iterator[Example]:
         if word in ("accepted", "rejected"):
             part = word
             lines[part] = []
-        elif word in ("environment", "version", "also"):
+        elif word in ("environment", "version", "also", "layout"):
             told[word] = rest.strip()
         elif word == "whole":
             told[word] = word
@@ -66,7 +68,7 @@ def examples_in(text: str) -> Iterator[Example]:
                 yield _example(told, lines, start)
             told, lines, part, start = {"code": word}, {}, "", number
         else:
-            known = "a code, accepted, rejected, environment, version, also or whole"
+            known = "a code, accepted, rejected, environment, version, layout, also or whole"
             raise ValueError(f"line {number}: expected: {known}; found: {line!r}")
 
 
@@ -76,7 +78,8 @@ def _example(told: Mapping[str, str], lines: Mapping[str, list[str]], start: int
     accepted, rejected = ("\n".join(lines[part]).strip("\n") for part in ("accepted", "rejected"))
     also = tuple(told.get("also", "").replace(",", " ").split())
     environment, version = told.get("environment", "vulkan1.4"), told.get("version", "1.6")
-    return Example(told["code"], accepted, rejected, environment, version, "whole" in told, also, start)
+    layout = told.get("layout", "scalar")
+    return Example(told["code"], accepted, rejected, environment, version, "whole" in told, also, start, layout)
 
 
 @cache

@@ -58,6 +58,8 @@ _TERMINATORS = frozenset({
     "OpTerminateInvocation",
 })  # fmt: skip
 
+_VARIABLES = ("OpVariable", "OpUntypedVariableKHR")
+
 _NAME = re.compile(r"%([A-Za-z0-9_]+)")
 
 
@@ -83,7 +85,7 @@ def _opcode(line: str) -> str:
 
 def _declares(line: str, opcode: str) -> bool:
     """Whether a line stands among the types, constants and variables of the module."""
-    if opcode in ("OpVariable", "OpUntypedVariableKHR"):
+    if opcode in _VARIABLES:
         return not re.search(r"\bFunction\b", line)
     return opcode == "OpUndef" or opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
 
@@ -166,7 +168,9 @@ class _Frame:
             addressing = "PhysicalStorageBuffer64" if physical else "Logical"
             model.append(f"OpMemoryModel {addressing} {'Vulkan' if vulkan else 'GLSL450'}")
         if not entry:
-            variables = [line for line in self.sections[DECLARATIONS] if _opcode(line).endswith("Variable")]
+            variables = [
+                line for line in self.sections[DECLARATIONS] if _opcode(line) in ("OpVariable", "OpUntypedVariableKHR")
+            ]
             interface = "".join(f" %{name}" for line in variables for name in _defined(line))
             entry.append(f'OpEntryPoint GLCompute %main "main"{interface}')
             if not modes:

@@ -66,17 +66,18 @@ def test_the_accepted_text_is_right_and_the_rejected_one_breaks_its_rule(chapter
             with case(f"{chapter}:{one.line}: {one.code}"):
                 accepted = Module.from_text(one.module(one.accepted), chapter)
                 rejected = Module.from_text(one.module(one.rejected), chapter)
-                assert validate(accepted, one.environment) == []
+                assert validate(accepted, one.environment, block_layout=one.layout) == []
                 expected = {f"spirv.{code}" for code in (one.code, *one.also)}
-                assert codes(validate(rejected, one.environment)) == expected
+                assert codes(validate(rejected, one.environment, block_layout=one.layout)) == expected
                 agrees(one, accepted, rejected)
 
 
 def agrees(one: Example, accepted: Module, rejected: Module) -> None:
     """Hold that spirv-val has the same verdict on both texts, or that the row says why not."""
     row, environment = row_of(one.code), one.environment.replace("universal", "spv")
-    right, message = peer.validate(accepted.to_bytes(), environment)
-    wrong, _ = peer.validate(rejected.to_bytes(), environment)
+    options = {"scalar": ["scalar-block-layout"], "relaxed": ["relax-block-layout"]}.get(one.layout, [])
+    right, message = peer.validate(accepted.to_bytes(), environment, options)
+    wrong, _ = peer.validate(rejected.to_bytes(), environment, options)
     if row.beyond is None and row.severity == "error":
         assert right, f"spirv-val rejects the accepted text: {message}"
         assert not wrong, "spirv-val accepts the rejected text, and the row does not say why"

@@ -11,15 +11,36 @@ from girih.spirv.rules.row import INSTRUCTION, MODULE, Family, SpirvRow
 
 CHAPTERS = (
     "grammar",
-    "values.types", "values.constants", "values.composites", "values.arithmetic", "values.products", "values.bits",
-    "values.logic", "values.conversions",
+    "values.types",
+    "values.constants",
+    "values.composites",
+    "values.arithmetic",
+    "values.products",
+    "values.bits",
+    "values.logic",
+    "values.conversions",
     "flow",
     "dot_products",
     "glsl450",
-    "concurrency.atomics", "concurrency.barriers", "concurrency.subgroups", "concurrency.groups",
-    "matrices.declared", "matrices.memory", "matrices.blocked", "matrices.product", "matrices.tensors",
-    "matrices.tensor_memory", "matrices.changes",
-)  # fmt: skip
+    "concurrency.atomics",
+    "concurrency.barriers",
+    "concurrency.subgroups",
+    "concurrency.groups",
+    "matrices.declared",
+    "matrices.memory",
+    "matrices.blocked",
+    "matrices.product",
+    "matrices.tensors",
+    "matrices.tensor_memory",
+    "matrices.changes",
+    "functions",
+    "memory.variables",
+    "memory.layout",
+    "memory.logical",
+    "memory.access",
+    "memory.operands",
+    "memory.chains",
+)
 """The modules below this room that have `FAMILIES`, in the order in which their rows are tried."""
 
 

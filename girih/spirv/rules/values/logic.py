@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from girih.spirv.model.facts import Facts
 from girih.spirv.rules.formats import COMPUTABLE, FORMATS, is_computable
 from girih.spirv.rules.row import SpirvRow, family, rule
@@ -14,10 +12,8 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     Undetermined,
-    Where,
     is_pointer,
     is_scalar,
-    satisfies,
     type_of,
 )
 from girih.spirv.rules.values.operands import (
@@ -103,11 +99,6 @@ def _conditions(subject: Subject[Facts]) -> str:
     return f"the type of Condition is {condition}, Result Type is {RESULT_TYPE.value(subject)}"
 
 
-def _lacks_variable_pointers(subject: Subject[Any]) -> bool:
-    facts = subject.facts
-    return facts.addressing_model == "Logical" and not facts.has("VariablePointersStorageBuffer")
-
-
 FAMILIES = (
     family("OpAny OpAll", result_is(BOOL, SOURCE), operands_are(BOOL_VECTOR, SOURCE, "vector")),
     family("OpIsNan OpIsInf OpIsFinite OpIsNormal OpSignBitSet", *_floats("x")),
@@ -136,17 +127,6 @@ FAMILIES = (
             Holds("Result Type is a type to select", _is_selected, lambda s: f"Result Type is {RESULT_TYPE.value(s)}"),
             "a scalar, a vector or a pointer as Result Type; from SPIR-V 1.4 on also an array, a matrix or a struct",
             SOURCE,
-        ),
-        rule(
-            "pointer",
-            "result_type",
-            Where(
-                "with logical addressing, without VariablePointersStorageBuffer",
-                _lacks_variable_pointers,
-                satisfies(RESULT_TYPE, "is no pointer", lambda type: not is_pointer(type)),
-            ),
-            "capability VariablePointers or VariablePointersStorageBuffer to select a pointer",
-            "SPIR-V 2.16.1",
         ),
         operands_are(BOOLS, SOURCE, "condition", id="condition"),
         rule(

@@ -1,0 +1,1 @@
+"""Rules about memory: variables, accesses, pointers into composites, logical pointers, explicit layout."""
