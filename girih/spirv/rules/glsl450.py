@@ -246,6 +246,7 @@ def _result_row(kind: str) -> SpirvRow:
 def _operand_row(kind: str) -> SpirvRow:
     """The row of one type of operands."""
     words, test = TYPES[kind]
+    says = f"an operand {words}" if words.startswith("of ") else f"{words} as operand"
     takers = tuple(name for one in TABLE if kind in one.operands for name in one.names)
 
     def wrong(subject: Subject[Facts]) -> Fault | None:
@@ -260,7 +261,7 @@ def _operand_row(kind: str) -> SpirvRow:
         return None
 
     return rule(f"operand_{_id(kind)}", "", Faultless(f"operands of {_words(takers)} are {words}", wrong),
-                f"{words} as operand", GLSL)  # fmt: skip
+                says, GLSL)  # fmt: skip
 
 
 def _id(kind: str) -> str:
