@@ -53,10 +53,13 @@ ROOMS = {
     # SPIR-V: modules as they are, which rows of rules judge; the face loads what it names.
     "spirv.*": Room(WORDS),
     "spirv.model.*": Room((*WORDS, "rules", "spirv.*")),
+    "spirv.model.grammar": Room((*WORDS, "rules", "spirv.*", "spirv.model.*")),
+    "spirv.model.declared": Room((*WORDS, "rules", "spirv.*", "spirv.model.*")),
     "spirv.model.matrices": Room((*WORDS, "rules", "spirv.*", "spirv.model.*")),
     "spirv.model.memory": Room((*WORDS, "rules", "spirv.*", "spirv.model.*")),
     "spirv.model": Room(),
     "spirv.rules.*": Room((*WORDS, "rules", "spirv.*", "spirv.model")),
+    "spirv.rules.declarations": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules.concurrency": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules.matrices": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules.values": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),

@@ -79,12 +79,12 @@ class Instruction:
     malformed: Malformed | None = None
     result: int = 0
     result_type: int = 0
+    name: str = field(init=False)
+    """The first name of the opcode, such as `OpLoad`; `Op60000` where the grammar knows none."""
     _fields: dict[str, object] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """The first name of the opcode, such as `OpLoad`; `Op60000` where the grammar knows none."""
-        return self.spec.name if self.spec else f"Op{self.opcode}"
+    def __post_init__(self) -> None:
+        self.name = self.spec.name if self.spec else f"Op{self.opcode}"
 
     def __repr__(self) -> str:
         return f"<{self.index}: {self.name} {' '.join(map(str, self.words))}>"

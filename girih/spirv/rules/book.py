@@ -11,6 +11,10 @@ from girih.spirv.rules.row import INSTRUCTION, MODULE, Family, SpirvRow
 
 CHAPTERS = (
     "grammar",
+    "declarations.entry_points",
+    "declarations.modes",
+    "declarations.annotations",
+    "declarations.built_ins",
     "values.types",
     "values.constants",
     "values.composites",

@@ -12,11 +12,11 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, Faults
-from girih.spirv.model.ids import id_faults, is_non_semantic
-from girih.spirv.model.limits import limit_faults
-from girih.spirv.model.requirements import requirements, version_text
-from girih.spirv.model.sections import order_faults
-from girih.spirv.model.vulkan import capability_version
+from girih.spirv.model.grammar.ids import id_faults, is_non_semantic
+from girih.spirv.model.grammar.limits import limit_faults
+from girih.spirv.model.grammar.requirements import requirements, version_text
+from girih.spirv.model.grammar.sections import order_faults
+from girih.spirv.model.grammar.vulkan import capability_version
 from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow, family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Holds, Subject
 

@@ -75,16 +75,19 @@ TAKES_FUNCTIONS = frozenset({
 })  # fmt: skip
 """Instructions with operands that are functions."""
 
+NOT_ONLY_VALUES = frozenset({"OpFunction", "OpExtInst", "OpExtInstWithForwardRefsKHR"})
+"""Instructions with a result type whose results are not always values that other instructions may use."""
+
 DESCRIBES = frozenset({"Debug", "Annotation"})
 """The classes of instructions that are about ids of any kind."""
 
 
 def id_faults(facts: Facts) -> FaultList:
     """All that is wrong with the ids of a module."""
-    return _Walk(facts).faults()
+    return _IdWalk(facts).faults()
 
 
-class _Walk:
+class _IdWalk:
     """One pass over the instructions of a module, with the ids that were made so far."""
 
     def __init__(self, facts: Facts) -> None:
@@ -160,6 +163,8 @@ class _Walk:
         """What is wrong with an operand whose id is made before it: the rule, and what came."""
         if operand.kind == "IdResultType":
             return None if is_type(made) else ("type", f"{made.name}")
+        if made.result_type and made.name not in NOT_ONLY_VALUES:
+            return None
         if describes(self._module, one):
             return None
         if is_non_semantic(self._module, made):

@@ -12,7 +12,7 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
 from girih.spirv.model.functions import TERMINATORS
-from girih.spirv.model.ids import is_extended, is_non_semantic, is_type
+from girih.spirv.model.grammar.ids import is_extended, is_non_semantic, is_type
 
 SECTIONS = (
     ("capabilities", "OpCapability OpConditionalCapabilityINTEL"),
@@ -61,10 +61,10 @@ OPEN_AT_END = -1
 
 def order_faults(facts: Facts) -> FaultList:
     """All instructions that stand where they may not."""
-    return _Walk(facts).faults()
+    return _SectionWalk(facts).faults()
 
 
-class _Function(NamedTuple):
+class _OpenFunction(NamedTuple):
     """The function in which a walk is, with what is known of it so far."""
 
     declaration: Instruction
@@ -72,13 +72,13 @@ class _Function(NamedTuple):
     in_block: bool = False
 
 
-class _Walk:
+class _SectionWalk:
     """One pass over a module, with the section and the function that it is in."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._section = 0
-        self._function: _Function | None = None
+        self._function: _OpenFunction | None = None
         self._defined: Instruction | None = None
         self._found = FaultList()
 
@@ -125,7 +125,7 @@ class _Walk:
             case "OpFunction":
                 if inside is not None:
                     self._wrong("nested", one, f"it stands in function {inside.declaration.result}")
-                self._function = _Function(one)
+                self._function = _OpenFunction(one)
             case "OpFunctionParameter":
                 if inside is None or inside.has_block:
                     self._wrong("parameter", one, "a place after a block" if inside else "a place in no function")

@@ -1,0 +1,1 @@
+"""Analyses of what a module declares to its surroundings: interfaces, resources, linkage."""

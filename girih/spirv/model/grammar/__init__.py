@@ -1,0 +1,1 @@
+"""Analyses of what follows from the grammar: ids, needs, order, limits."""
