@@ -11,6 +11,7 @@ from girih.front.shaders.compilers import COMPILERS, GLSL, compiler_for
 from girih.front.shaders.includes import LARGEST
 from girih.front.shaders.messages import Message, Severity, messages_in
 from girih.source import Source, Span
+from girih.spirv.glsl_names import MISPRINTS
 from girih.spirv.module import Module
 
 COMPILE_CODES = {
@@ -107,7 +108,13 @@ def _diagnostic(message: Message, files: _Files) -> Diagnostic:
     notes = [(_place(one, files), one.text) for one in message.notes if one.line]
     label = "" if message.label == message.text else message.label
     own = [(place, label)] if label or notes else []
-    return Diagnostic(code, message.text, place, severity, labels=(*own, *notes))
+    return Diagnostic(code, message.text, place, severity, labels=(*own, *notes), hint=_right_name(message.text))
+
+
+def _right_name(text: str) -> str | None:
+    """The name that was meant, where a compiler does not know one that 001 misprints."""
+    wrong = next((name for name in re.findall(r"\w+", text) if name in MISPRINTS), None)
+    return f"the text of 001 misprints this name: write {MISPRINTS[wrong]}" if wrong else None
 
 
 def _place(message: Message, files: _Files) -> Span:

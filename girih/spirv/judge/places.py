@@ -9,11 +9,15 @@ from typing import Any
 from girih.rules.apply import Label
 from girih.rules.row import Row, Subject
 from girih.source import Span
+from girih.spirv.glsl_names import in_glsl
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.lines import SourceLines
 from girih.spirv.listing import Listing
 from girih.spirv.module import Module
 from girih.spirv.rules.terms import Faulting
+
+GLSL = frozenset({0, 1, 2})
+"""SourceLanguage Unknown, ESSL and GLSL (SPIR-V 3.2)."""
 
 
 class Places:
@@ -40,10 +44,23 @@ class Places:
         one: Instruction = subject.op
         if one.index < 0:
             return [], []
-        guilty = [(self.listing.operand_span(one.index, operand.word), "") for operand in blamed_by(row, subject)]
+        blamed = blamed_by(row, subject)
+        words = self._in_glsl(one, blamed[0] if blamed else None)
+        guilty = [(self.listing.operand_span(one.index, operand.word), "") for operand in blamed]
         in_text = guilty or [(self.of(one), "")]
         source = self._lines.of(one.index)
-        return ([(source, "")], in_text) if source is not None else (in_text, [])
+        if source is not None:
+            return [(source, words)], in_text
+        return [(in_text[0][0], words), *in_text[1:]], []
+
+    def _in_glsl(self, one: Instruction, operand: Operand | None) -> str:
+        """The words of GLSL for what is wrong, unless the module comes from another language."""
+        return in_glsl(one, operand) if self._is_glsl else ""
+
+    @cached_property
+    def _is_glsl(self) -> bool:
+        known = [one.id("source_language") for one in self._module.instructions if one.name == "OpSource"]
+        return all(language in GLSL for language in known)
 
 
 def blamed_by(row: Row, subject: Subject[Any]) -> Sequence[Operand]:

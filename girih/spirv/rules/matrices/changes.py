@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
+from girih.spirv.model.faults import Fault
 from girih.spirv.rules.matrices.functions import function_row, reach_rows
 from girih.spirv.rules.matrices.terms import (
     ACCUMULATOR,
@@ -12,6 +13,7 @@ from girih.spirv.rules.matrices.terms import (
     MATRIX_B,
     NEWER,
     NV,
+    FindsAt,
     agree,
     component,
     function_type,
@@ -184,18 +186,21 @@ def _operand_count(subject: Subject[Facts]) -> str | None:
     return None if taken == given else f"{given}; the function takes {taken} after the element"
 
 
-def _operand_types(subject: Subject[Facts]) -> str | None:
+def _operand_types(subject: Subject[Facts]) -> Fault | None:
     """The first further operand that does not fit: a matrix stands for its element at each place."""
     facts = subject.facts
     whole = matrix_named(subject, "matrix")
-    for position, id in enumerate(subject.op.ids("operands")):
-        found, taken = facts.type_of(id), parameter(subject, "func", 3 + position)
+    operands = [operand for operand in instruction_of(subject).operands if operand.name == "operands"]
+    for position, operand in enumerate(operands):
+        found, taken = facts.type_of(subject.op.ids("operands")[position]), parameter(subject, "func", 3 + position)
         if isinstance(found, CooperativeMatrix) or facts.defined_by(found.id) == "OpTypeCooperativeMatrixNV":
             if found is not whole:
-                return f"operand {position + 1} is {with_article(found.words)}; Matrix is {with_article(whole.words)}"
+                words = f"operand {position + 1} is {with_article(found.words)}; Matrix is {with_article(whole.words)}"
+                return Fault(words, (operand,))
             found = whole.component
         if found is not taken:
-            return f"{with_article(found.words)} for parameter {position + 4}, {with_article(taken.words)}"
+            words = f"{with_article(found.words)} for parameter {position + 4}, {with_article(taken.words)}"
+            return Fault(words, (operand,))
     return None
 
 
@@ -336,7 +341,7 @@ FAMILIES = (
             "as many further operands as the function has further parameters", APPLY, beyond=OPERANDS_UNSEEN,
         ),
         rule(
-            "operand_types", "operands", Finds("operands fit their parameters", _operand_types),
+            "operand_types", "operands", FindsAt("operands fit their parameters", _operand_types),
             "further operands of the types of their parameters; of matrices of Matrix's type the components", APPLY,
             beyond=OPERANDS_UNSEEN,
         ),

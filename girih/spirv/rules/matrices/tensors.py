@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from girih.spirv.model.facts import Facts
+from girih.spirv.model.faults import Fault
 from girih.spirv.model.matrices.tensors import MOST_DIMENSIONS, blocks_of, layout_state, number, numbers
 from girih.spirv.rules.matrices.terms import (
     SAW_THE_TYPE_ONLY,
+    FindsAt,
     constant_int32,
     first_wrong,
     listed,
@@ -26,6 +28,7 @@ from girih.spirv.rules.terms import (
     Predicate,
     Subject,
     Undetermined,
+    instruction_of,
     present,
     satisfies,
     type_of,
@@ -42,7 +45,7 @@ MIRRORED = 4
 
 
 def _all_int32(*names: str) -> Predicate:
-    return Finds(f"{listed(names)}: of a 32-bit integer type", lambda s: first_wrong(s, names, not_int32))
+    return FindsAt(f"{listed(names)}: of a 32-bit integer type", lambda s: first_wrong(s, names, not_int32))
 
 
 def _in_range(name: str, least: int, most: int) -> Predicate:
@@ -68,13 +71,14 @@ def _dim(subject: Subject[Facts]) -> int:
     return subject.facts.integer(present(subject, "dim"))
 
 
-def _entry_outside(subject: Subject[Facts]) -> str | None:
-    facts, ids = subject.facts, subject.op.ids("p")
-    for position, id in enumerate(ids):
+def _entry_outside(subject: Subject[Facts]) -> Fault | None:
+    count = len(subject.op.ids("p"))
+
+    def outside(facts: Facts, id: int) -> str | None:
         value = facts.declarations.values.get(id)
-        if isinstance(value, int) and not 0 <= value < len(ids):
-            return f"P {position} is {shown(facts, id, value)}"
-    return None
+        return shown(facts, id, value) if isinstance(value, int) and not 0 <= value < count else None
+
+    return first_wrong(subject, ("p",), outside)
 
 
 def _repeated(subject: Subject[Facts]) -> str | None:
@@ -130,20 +134,22 @@ def _wrong_count(subject: Subject[Facts]) -> str | None:
     return None if given == each * type.dim else f"{given} operands for {type.dim} dimensions"
 
 
-def _no_integer(subject: Subject[Facts]) -> str | None:
+def _no_integer(subject: Subject[Facts]) -> Fault | None:
     return first_wrong(subject, _numbers_of(subject), not_int32)
 
 
-def _zero(subject: Subject[Facts]) -> str | None:
+def _zero(subject: Subject[Facts]) -> Fault | None:
     """The first number that is 0 and divides coordinates."""
     words, which = DIVISORS[subject.op.name]
-    for position, id in enumerate(subject.op.ids(_numbers_of(subject)[0])[which]):
-        if number(subject.facts, id) == 0:
-            return f"{words} {position} is {shown(subject.facts, id, 0)}"
+    name = _numbers_of(subject)[0]
+    operands = [operand for operand in instruction_of(subject).operands if operand.name == name]
+    for position, operand in enumerate(operands[which]):
+        if isinstance(operand.value, int) and number(subject.facts, operand.value) == 0:
+            return Fault(f"{words} {position} is {shown(subject.facts, operand.value, 0)}", (operand,))
     return None
 
 
-def _short_stride(subject: Subject[Facts]) -> str | None:
+def _short_stride(subject: Subject[Facts]) -> Fault | None:
     """The first stride by which parts of a dimension overlap the next inner one."""
     base = layout_state(subject.facts, present(subject, "tensor_layout"))
     strides = numbers(subject.facts, subject.op.ids("stride"))
@@ -156,7 +162,8 @@ def _short_stride(subject: Subject[Facts]) -> str | None:
         if blocks is None or given is None or next_stride is None or given >= next_stride * blocks:
             continue
         needed = f"stride {inner} times the blocks of dimension {inner} is {next_stride * blocks}"
-        return f"stride {outer} is {given}; {needed}"
+        operand = instruction_of(subject).operand("stride", outer)
+        return Fault(f"stride {outer} is {given}; {needed}", (operand,) if operand else ())
     return None
 
 
@@ -245,7 +252,7 @@ FAMILIES = (
             beyond=SAW_THE_TYPE_ONLY,
         ),
         rule(
-            "permutation_range", "p", Finds("0 ≤ each of P < Dim", _entry_outside),
+            "permutation_range", "p", FindsAt("0 ≤ each of P < Dim", _entry_outside),
             "dimensions of the view as permutation", VIEW_TYPE,
         ),
         rule(
@@ -298,13 +305,13 @@ FAMILIES = (
     family(
         f"{LAYOUTS} {VIEWS}",
         rule(
-            "numbers", ANY_NUMBER, Finds("numbers are 32-bit integers", _no_integer), "32-bit integers", INSTRUCTIONS,
+            "numbers", ANY_NUMBER, FindsAt("numbers are 32-bit integers", _no_integer), "32-bit integers", INSTRUCTIONS,
         ),
     ),
     family(
         " ".join(DIVISORS),
         rule(
-            "positive", ANY_NUMBER, Finds("block sizes, dimensions, spans > 0", _zero),
+            "positive", ANY_NUMBER, FindsAt("block sizes, dimensions, spans > 0", _zero),
             "a number of at least 1: coordinates are divided by it",
             "001 linearToSpanCoord, spanCoordToTensorCoord, linearToViewCoord",
             beyond="spirv-val does not look at the numbers",
@@ -337,7 +344,7 @@ FAMILIES = (
     family(
         "OpTensorLayoutSetStrideNV",
         rule(
-            "overlap", "stride", Finds("Stride i ≥ Stride i+1 · ⌈dimension i+1 / block size i+1⌉", _short_stride),
+            "overlap", "stride", FindsAt("Stride i ≥ Stride i+1 · ⌈dimension i+1 / block size i+1⌉", _short_stride),
             "strides of at least the next inner one times the blocks of its dimension", SET_STRIDE,
             beyond="spirv-val does not follow layouts to their dimensions",
         ),

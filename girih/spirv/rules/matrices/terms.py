@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
+from girih.spirv.model.faults import Fault
 from girih.spirv.rules.terms import (
+    Faulting,
     Finds,
     Predicate,
     Subject,
     Term,
     Undetermined,
+    instruction_of,
     present,
     satisfies,
     words_of,
@@ -128,19 +132,39 @@ def is_int32(type: Type) -> bool:
     return isinstance(type, Int) and type.width == 32
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FindsAt(Faulting):
+    """The predicate that a search finds nothing wrong; it tells the operands at fault too."""
+
+    words: str
+    find: Callable[[Subject[Any]], Fault | None]
+
+    @property
+    def text(self) -> str:
+        return self.words
+
+    def fault(self, subject: Subject[Facts]) -> Fault | None:
+        return self.find(subject)
+
+
 def constant_int32(*names: str) -> Predicate:
     """The predicate that every operand of some names is a constant of a 32-bit integer type."""
-    return Finds(f"{listed(names)}: constants of a 32-bit integer type", lambda s: first_wrong(s, names, not_constant))
+    return FindsAt(
+        f"{listed(names)}: constants of a 32-bit integer type", lambda s: first_wrong(s, names, not_constant)
+    )
 
 
-def first_wrong(subject: Subject[Facts], names: Iterable[str], wrong: Callable[[Facts, int], str | None]) -> str | None:
+def first_wrong(
+    subject: Subject[Facts], names: Iterable[str], wrong: Callable[[Facts, int], str | None]
+) -> Fault | None:
     """What is wrong with the first operand of some names with which something is."""
     for name in names:
-        ids = subject.op.ids(name)
-        for position, id in enumerate(ids):
-            told = wrong(subject.facts, id)
+        operands = [operand for operand in instruction_of(subject).operands if operand.name == name]
+        for position, operand in enumerate(operands):
+            told = wrong(subject.facts, operand.value) if isinstance(operand.value, int) else None
             if told is not None:
-                return f"{words_of(name)}{f' {position}' if len(ids) > 1 else ''} is {told}"
+                number = f" {position}" if len(operands) > 1 else ""
+                return Fault(f"{words_of(name)}{number} is {told}", (operand,))
     return None
 
 
