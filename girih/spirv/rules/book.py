@@ -37,6 +37,8 @@ CHAPTERS = (
     "matrices.tensors",
     "matrices.tensor_memory",
     "matrices.changes",
+    "matrices.qcom",
+    "matrices.first_nv",
     "functions",
     "memory.variables",
     "memory.layout",

@@ -193,7 +193,7 @@ def _operand_types(subject: Subject[Facts]) -> Fault | None:
     operands = [operand for operand in instruction_of(subject).operands if operand.name == "operands"]
     for position, operand in enumerate(operands):
         found, taken = facts.type_of(subject.op.ids("operands")[position]), parameter(subject, "func", 3 + position)
-        if isinstance(found, CooperativeMatrix) or facts.defined_by(found.id) == "OpTypeCooperativeMatrixNV":
+        if isinstance(found, CooperativeMatrix):
             if found is not whole:
                 words = f"operand {position + 1} is {with_article(found.words)}; Matrix is {with_article(whole.words)}"
                 return Fault(words, (operand,))

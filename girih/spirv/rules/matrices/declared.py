@@ -19,7 +19,7 @@ from girih.spirv.rules.matrices.terms import (
 )  # fmt: skip
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import RESULT_TYPE, Finds, Subject, Term, declared_type, present, satisfies
-from girih.spirv.types import CooperativeMatrix, Float, Int, Type, Vector
+from girih.spirv.types import Float, Int, Type, Vector
 
 TYPE = f"{KHR} OpTypeCooperativeMatrixKHR"
 
@@ -42,11 +42,16 @@ def _undeclared(subject: Subject[Facts]) -> str | None:
     return None if needed is None or subject.facts.has(needed) else f"{type.words}s without capability {needed}"
 
 
+def _scope(subject: Subject[Facts]) -> int:
+    """The id of the scope, which the first extension of NV's calls Execution."""
+    return present(subject, "scope" if subject.op.get("scope") is not None else "execution")
+
+
 def _number_in(name: str, least: int, most: int | None, kind: str | None) -> Finds:
     """The predicate that a constant lies in a range, told by names of enumerants where there are any."""
 
     def find(subject: Subject[Facts]) -> str | None:
-        id = present(subject, name)
+        id = _scope(subject) if name == "scope" else present(subject, name)
         value = subject.facts.integer(id)
         if value >= least and (most is None or value <= most):
             return None
@@ -59,7 +64,7 @@ def _number_in(name: str, least: int, most: int | None, kind: str | None) -> Fin
 def _no_size(subject: Subject[Facts]) -> str | None:
     """The first entry point that does not say the size of its work-groups, for a matrix of a work-group."""
     facts = subject.facts
-    if facts.integer(present(subject, "scope")) != WORKGROUP:
+    if facts.integer(_scope(subject)) != WORKGROUP:
         return None
     for entry in facts.entry_points:
         if entry.mode("LocalSize") is None and entry.mode("LocalSizeId") is None:
@@ -70,7 +75,7 @@ def _no_size(subject: Subject[Facts]) -> str | None:
 def _late_size(subject: Subject[Facts]) -> str | None:
     """The first constant of a LocalSizeId that is declared after a matrix of a work-group."""
     facts = subject.facts
-    if facts.integer(present(subject, "scope")) != WORKGROUP:
+    if facts.integer(_scope(subject)) != WORKGROUP:
         return None
     for entry in facts.entry_points:
         mode = entry.mode("LocalSizeId")
@@ -112,6 +117,17 @@ def _is_pair(type: Type) -> bool:
     return isinstance(type, Vector) and is_int32(type.component) and type.count == 2
 
 
+def _no_matrix_type(subject: Subject[Facts]) -> str | None:
+    made = subject.facts.defined_by(present(subject, "type"))
+    return None if made == "OpTypeCooperativeMatrixKHR" else f"the result of {made}"
+
+
+LENGTH_RESULT = rule(
+    "result", "result_type",
+    satisfies(RESULT_TYPE, "is a 32-bit unsigned integer", lambda type: is_int32(type) and not type.signed),
+    "a 32-bit unsigned integer as result", f"{KHR} OpCooperativeMatrixLengthKHR",
+)  # fmt: skip
+
 FAMILIES = (
     family(
         "OpCapability",
@@ -135,7 +151,7 @@ FAMILIES = (
         ),
     ),
     family(
-        "OpTypeCooperativeMatrixKHR",
+        "OpTypeCooperativeMatrixKHR OpTypeCooperativeMatrixNV",
         rule(
             "component", "component_type",
             satisfies(declared_type("component_type"), "is a number", lambda type: isinstance(type, Int | Float)),
@@ -146,9 +162,14 @@ FAMILIES = (
             Finds("the capability for matrices of such components", _undeclared),
             "the capability that matrices of such components need", "SPV_KHR_bfloat16, SPV_EXT_float8",
         ),
-        *(_constants(name) for name in ("scope", "rows", "columns", "use")),
         rule(
-            "scope_value", "scope", _number_in("scope", WORKGROUP, SUBGROUP, "Scope"),
+            "scope", "scope execution", constant_int32("scope", "execution"),
+            "a constant of a 32-bit integer type", TYPE,
+        ),
+        _constants("rows"),
+        _constants("columns"),
+        rule(
+            "scope_value", "scope execution", _number_in("scope", WORKGROUP, SUBGROUP, "Scope"),
             "Workgroup or Subgroup as scope", "VUID-StandaloneSpirv-Scope-12243",
             beyond="spirv-val of 2025 does not have the rule",
         ),
@@ -160,31 +181,29 @@ FAMILIES = (
             for name in ("rows", "columns")
         ),
         rule(
-            "use_value", "use", _number_in("use", 0, 2, "CooperativeMatrixUse"),
-            "MatrixAKHR, MatrixBKHR or MatrixAccumulatorKHR as use", TYPE,
-            beyond="spirv-val does not look at the value",
-        ),
-        rule(
-            "work_group_size", "scope", Finds("with scope Workgroup, each entry point has a size", _no_size),
+            "work_group_size", "scope execution", Finds("with scope Workgroup, each entry point has a size", _no_size),
             "the size of the work-group (LocalSize or LocalSizeId) for a matrix that belongs to one", f"{NV} 2.16.1",
         ),
         rule(
-            "work_group_size_first", "scope", Finds("with scope Workgroup, sizes are declared before", _late_size),
+            "work_group_size_first", "scope execution",
+            Finds("with scope Workgroup, sizes are declared before", _late_size),
             "the constants of LocalSizeId before the type of a matrix that belongs to a work-group", f"{NV} 2.16.1",
         ),
     ),
     family(
-        "OpCooperativeMatrixLengthKHR",
+        "OpTypeCooperativeMatrixKHR",
+        _constants("use"),
         rule(
-            "result", "result_type",
-            satisfies(RESULT_TYPE, "is a 32-bit unsigned integer", lambda type: is_int32(type) and not type.signed),
-            "a 32-bit unsigned integer as result", f"{KHR} OpCooperativeMatrixLengthKHR",
+            "use_value", "use", _number_in("use", 0, 2, "CooperativeMatrixUse"),
+            "MatrixAKHR, MatrixBKHR or MatrixAccumulatorKHR as use", TYPE,
+            beyond="spirv-val does not look at the value",
         ),
+    ),
+    family(
+        "OpCooperativeMatrixLengthKHR",
+        LENGTH_RESULT,
         rule(
-            "matrix", "type",
-            satisfies(
-                declared_type("type"), "is a cooperative matrix", lambda type: isinstance(type, CooperativeMatrix)
-            ),
+            "matrix", "type", Finds("Type is a cooperative matrix", _no_matrix_type),
             "the type of a cooperative matrix", f"{KHR} OpCooperativeMatrixLengthKHR",
         ),
     ),

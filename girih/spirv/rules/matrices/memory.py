@@ -50,6 +50,16 @@ def _stride_below(subject: Subject[Facts], least: int) -> str | None:
     return f"Stride is {shown(subject.facts, id, value)}" if value < least else None
 
 
+POINTEE = rule(
+    "pointee", "pointer", Finds("Pointer points to a number, or a vector of numbers", _no_numbers),
+    "a pointer to a number or to a vector of numbers", f"{KHR} {LOAD}",
+)  # fmt: skip
+STRIDE = rule(
+    "stride", "stride",
+    satisfies(Term("the type of Stride", lambda s: type_named(s, "stride")), "is an integer", is_integer),
+    "an integer as stride", f"{KHR} {LOAD}",
+)  # fmt: skip
+
 _SHARED = (
     pointer_row(untyped=True),
     rule(
@@ -57,10 +67,7 @@ _SHARED = (
         "a pointer in Workgroup, StorageBuffer or PhysicalStorageBuffer", STORAGE_VUID, vulkan=True,
     ),
     INTO_ARRAY,
-    rule(
-        "pointee", "pointer", Finds("Pointer points to a number, or a vector of numbers", _no_numbers),
-        "a pointer to a number or to a vector of numbers", f"{KHR} {LOAD}",
-    ),
+    POINTEE,
     rule(
         "memory_layout", "memory_layout", constant_int32("memory_layout"),
         "a constant of a 32-bit integer type as memory layout", f"{KHR} {LOAD}",
@@ -69,11 +76,7 @@ _SHARED = (
         "memory_layout_value", "memory_layout", Finds("Memory Layout is a CooperativeMatrixLayout", _unknown_layout),
         "a memory layout that there is", f"{KHR} {LOAD}", beyond="spirv-val does not look at the value",
     ),
-    rule(
-        "stride", "stride",
-        satisfies(Term("the type of Stride", lambda s: type_named(s, "stride")), "is an integer", is_integer),
-        "an integer as stride", f"{KHR} {LOAD}",
-    ),
+    STRIDE,
     rule(
         "stride_present", "stride", Finds("with RowMajorKHR, ColumnMajorKHR: a stride", _stride_missing),
         "a stride", f"{KHR} 3.X Cooperative Matrix Layout",

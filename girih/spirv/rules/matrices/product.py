@@ -17,7 +17,7 @@ from girih.spirv.rules.matrices.terms import (
     word,
 )  # fmt: skip
 from girih.spirv.rules.row import SpirvRow, family, rule
-from girih.spirv.rules.terms import Finds, Subject
+from girih.spirv.rules.terms import Finds, Predicate, Subject
 from girih.spirv.types import Int
 
 MUL_ADD = "OpCooperativeMatrixMulAddKHR"
@@ -64,6 +64,29 @@ def _matrix(name: str, use: int, words: str, beyond: str | None = None) -> tuple
     )
 
 
+def shape_rows(*, fixed: bool) -> tuple[SpirvRow, ...]:
+    """The rows about the shapes of a product; `fixed`: values of specialisation constants are not looked at."""
+
+    def parts(field: str, *names: str) -> Predicate:
+        return agree(*(part(name, field, fixed=fixed) for name in names))
+
+    return (
+        rule("scope", "a b c", parts("scope", "a", "b", "c", "result"), "matrices of one scope", SOURCE),
+        rule(
+            "rows", "a c", parts("rows", "a", "c", "result"), "A, C and the result with the same number of rows",
+            SOURCE,
+        ),
+        rule(
+            "columns", "b c", parts("columns", "b", "c", "result"),
+            "B, C and the result with the same number of columns", SOURCE,
+        ),
+        rule(
+            "inner", "a b", agree(part("a", "columns", fixed=fixed), part("b", "rows", fixed=fixed)),
+            "as many columns of A as rows of B", SOURCE,
+        ),
+    )  # fmt: skip
+
+
 FAMILIES = (
     family(
         MUL_ADD,
@@ -71,22 +94,7 @@ FAMILIES = (
         *_matrix("b", MATRIX_B, "matrix B"),
         *_matrix("c", ACCUMULATOR, "accumulator C"),
         *_matrix("result", ACCUMULATOR, "accumulator", "spirv-val does not look at the use of the result"),
-        rule(
-            "scope", "a b c", agree(*(part(name, "scope") for name in ("a", "b", "c", "result"))),
-            "matrices of one scope", SOURCE,
-        ),
-        rule(
-            "rows", "a c", agree(part("a", "rows"), part("c", "rows"), part("result", "rows")),
-            "A, C and the result with the same number of rows", SOURCE,
-        ),
-        rule(
-            "columns", "b c", agree(part("b", "columns"), part("c", "columns"), part("result", "columns")),
-            "B, C and the result with the same number of columns", SOURCE,
-        ),
-        rule(
-            "inner", "a b", agree(part("a", "columns"), part("b", "rows")),
-            "as many columns of A as rows of B", SOURCE,
-        ),
+        *shape_rows(fixed=False),
         rule(
             "signed", "cooperative_matrix_operands", Finds("signed components are integers", _signed_floats),
             "signed components only for matrices of integers", f"{KHR} 2.16.1",

@@ -73,11 +73,26 @@ def word(name: str) -> str:
 
 
 def is_matrix(name: str) -> Predicate:
-    """The predicate that an operand, or the result, is a cooperative matrix."""
-    return satisfies(
-        Term(f"the type of {word(name)}" if name != "result" else "Result Type", lambda s: type_named(s, name)),
-        "is a cooperative matrix", lambda type: isinstance(type, CooperativeMatrix),
-    )  # fmt: skip
+    """The predicate that an operand, or the result, is a cooperative matrix of KHR."""
+    return satisfies(_type_term(name), "is a cooperative matrix", is_khr)
+
+
+def is_first_matrix(name: str) -> Predicate:
+    """The predicate that an operand, or the result, is a cooperative matrix of SPV_NV_cooperative_matrix."""
+
+    def test(type: Type) -> bool:
+        return isinstance(type, CooperativeMatrix) and not is_khr(type)
+
+    return satisfies(_type_term(name), "is a cooperative matrix of SPV_NV_cooperative_matrix", test)
+
+
+def is_khr(type: Type) -> bool:
+    """Whether a type is a cooperative matrix with a use, which the first extension of NV's has not."""
+    return isinstance(type, CooperativeMatrix) and type.ids[3] != 0
+
+
+def _type_term(name: str) -> Term:
+    return Term(word(name) if name == "result" else f"the type of {word(name)}", lambda s: type_named(s, name))
 
 
 def known(value: int | None) -> int:
@@ -87,9 +102,20 @@ def known(value: int | None) -> int:
     return value
 
 
-def part(name: str, field: str) -> Term:
-    """The scope, rows, columns or use of a matrix operand."""
-    return Term(f"{field} of {word(name)}", lambda s: known(getattr(matrix_named(s, name), field)))
+FIELDS = ("scope", "rows", "columns", "use")
+"""What a matrix type has besides its components, in the order of `CooperativeMatrix.ids`."""
+
+
+def part(name: str, field: str, *, fixed: bool = False) -> Term:
+    """The scope, rows, columns or use of a matrix operand; `fixed`: only of constants that nothing changes."""
+
+    def value(subject: Subject[Facts]) -> int:
+        matrix = matrix_named(subject, name)
+        if fixed and subject.facts.is_specialised(matrix.ids[FIELDS.index(field)]):
+            raise Undetermined
+        return known(getattr(matrix, field))
+
+    return Term(f"{field} of {word(name)}", value)
 
 
 def component(name: str) -> Term:
