@@ -271,15 +271,15 @@ def _is_used(facts: Facts, target: Instruction, entries: list[EntryPoint]) -> bo
     return not using.isdisjoint(reached)
 
 
-def _equal_spec_ids(facts: Facts) -> Faults:
-    """Constants with the SpecId of another one."""
-    seen: set[object] = set()
+def _shared_spec_ids(facts: Facts) -> Faults:
+    """Constants with the SpecId of another one that is of another type; one of the same type is often meant."""
+    types: dict[object, int] = {}
     made: dict[int, Fault] = {}
-    for _, one in _decorated(facts):
+    for constant, one in _decorated(facts):
         if one.name == "SpecId":
-            if one.parameters in seen:
-                made[one.instruction.index] = Fault(f"a second constant with {one.parameters[0]}")
-            seen.add(one.parameters)
+            first = types.setdefault(one.parameters, constant.result_type)
+            if first != constant.result_type:
+                made[one.instruction.index] = Fault(f"{one.parameters[0]} for constants of two types")
     return made
 
 
@@ -387,9 +387,9 @@ FAMILIES = (
         rule("fast_math_default", "decoration",
              Analysed("no entry point with FPFastMathDefault uses it", _with_default),
              "neither NoContraction nor Fast where the entry point has FPFastMathDefault", "SPV_KHR_float_controls2"),
-        rule("spec_id_once", "decoration", Analysed("constants have SpecIds of their own", _equal_spec_ids),
-             "a SpecId for each constant: one value sets all that have it", "SPIR-V 3.20 SpecId", severity="warning",
-             beyond="it is legal"),
+        rule("spec_id_type", "decoration", Analysed("constants of one SpecId have one type", _shared_spec_ids),
+             "constants of one type where they share a SpecId, since one value sets all", "SPIR-V 3.20 SpecId",
+             severity="warning", beyond="it is legal"),
     ),
     family(
         "OpDecorate",

@@ -214,7 +214,14 @@ def constant_size(name: str, source: str, *, width: int | None = None) -> tuple[
         return f"{words} is {subject.facts.type_of(present(subject, name))}"
 
     made = Term(words, lambda s: s.facts.definition(present(s, name)).name)
-    value = Term(words, lambda s: s.facts.integer(present(s, name)))
+
+    def size_of(subject: Subject[Facts]) -> int:
+        facts, id = subject.facts, present(subject, name)
+        if facts.defined_by(id) == "OpSpecConstantOp" and facts.rests_on_default(id):
+            raise Undetermined  # Defaults are often placeholders; what is computed of them is judged with values given.
+        return facts.integer(id)
+
+    value = Term(words, size_of)
     return (
         rule(f"{name}_constant", name, Satisfies(made, "is made by a constant instruction", is_constant_instruction),
              f"a constant or a specialisation constant as {words}", source),
