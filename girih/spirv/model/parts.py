@@ -21,10 +21,26 @@ from girih.spirv.types import (
 
 
 def member_type(facts: Facts, struct: Struct, index: int) -> Type:
-    """The type of a member, also one that is declared after the struct. Raises `Undetermined` where there is none."""
+    """The type of a member, also a pointer that is declared after the struct.
+
+    Raises `Undetermined` where there is none.
+    """
     if not 0 <= index < len(struct.members):
         raise Undetermined
-    return struct.members[index] or facts.type(facts.definition(struct.id).ids("members")[index])
+    known = struct.members[index]
+    if known is not None:
+        return known
+    later = facts.type(_member_ids(facts, struct)[index])
+    if not isinstance(later, Pointer):
+        raise Undetermined
+    return later
+
+
+def _member_ids(facts: Facts, struct: Struct) -> tuple[int, ...]:
+    """The ids of the types of members; zeros where another instruction makes the struct's id as well."""
+    found = facts.module.definitions.get(struct.id)
+    ids = found.ids("members") if found is not None and found.name == "OpTypeStruct" else ()
+    return ids if len(ids) == len(struct.members) else (0,) * len(struct.members)
 
 
 def element_of(type: Type) -> Type | None:
@@ -53,7 +69,7 @@ def parts_of(facts: Facts, type: Type) -> Iterator[Type]:
         if element is not None:
             waiting.append(element)
         elif isinstance(part, Struct):
-            ids = facts.definition(part.id).ids("members")
+            ids = _member_ids(facts, part)
             members = (known or facts.declarations.types.get(id) for known, id in zip(part.members, ids, strict=True))
             waiting += [member for member in members if member is not None]
 

@@ -51,6 +51,8 @@ def positions(facts: Facts) -> Mapping[int, tuple[Function, int]]:
 
 def _parameter_types(facts: Facts, type: FunctionType) -> list[Type]:
     ids = facts.definition(type.id).ids("parameters")
+    if len(ids) != len(type.parameters):
+        raise Undetermined
     return [known or facts.type(id) for known, id in zip(type.parameters, ids, strict=True)]
 
 
@@ -74,7 +76,7 @@ def _pairs(subject: Subject[Facts]) -> Iterator[tuple[int, Type, Type]]:
 def _argument_type(subject: Subject[Facts]) -> str | None:
     for number, (_, given, wanted) in enumerate(_pairs(subject)):
         if given is not wanted:
-            return f"argument {number} is a {given.words}, the parameter a {wanted.words}"
+            return f"argument {number} is {given.words}, the parameter is {wanted.words}"
     return None
 
 

@@ -61,7 +61,7 @@ class _Check:
         """All that is wrong."""
         for use in self._uses():
             if self._has_descriptor_stride(use):
-                came = f"an {use.descriptors.words} with ArrayStride" if use.descriptors else ""
+                came = f"{use.descriptors.words} with ArrayStride" if use.descriptors else ""
                 self.found.add("descriptor_stride", use.by.index, Fault(came, _type_operand(use.by)))
             try:
                 if self._demands_layout(use):
@@ -228,7 +228,7 @@ class _Check:
         offset = member.offset or 0
         if offset % alignment or (start + offset) % alignment:
             inside = f" of a struct at {start}" if start and not offset % alignment else ""
-            came = f"member {member.number} at {offset}{inside}, a {member.type.brief} with alignment {alignment}"
+            came = f"member {member.number} at {offset}{inside}, {member.type.brief} with alignment {alignment}"
             self._at(use, "alignment", struct, member, came)
         relaxed = self.facts.block_layout == "relaxed" and use.rules is not Alignment.SCALAR
         if relaxed and isinstance(member.type, Vector) and _straddles(start + offset, size):
@@ -237,7 +237,7 @@ class _Check:
     def _array(self, use: LaidOut, array: Array | RuntimeArray, start: int, matrix: MatrixLayout | None) -> None:
         decoration = self.layouts.stride_decoration(array)
         if decoration is None:
-            self._about(use, "array_stride", array, f"an {array.words}, without one")
+            self._about(use, "array_stride", array, f"{array.words}, without one")
             return
         stride = self.layouts.stride(array)
         if stride is None:
@@ -289,7 +289,7 @@ class _Check:
             named = (one.name for one in self.facts.annotations.by_target.get(type.id, ()))
             wrong = next((name for name in named if name in DECORATIONS), None)
             if wrong is not None:
-                came = f"a {type.brief} with {wrong} in {use.storage}"
+                came = f"{type.brief} with {wrong} in {use.storage}"
                 self.found.add("no_layout", use.by.index, Fault(came, _type_operand(use.by)))
                 return
             waiting += self._parts(type)

@@ -191,7 +191,7 @@ class Layouts:
 
 def _rounded(count: int) -> int:
     """The components whose size is the alignment of a vector: 4 of a vector of 3, or of more than 4."""
-    return 4 if count == 3 or count > 4 else count
+    return 4 if count == 3 or count > 4 else max(count, 1)
 
 
 def _extended(alignment: int, rules: Alignment) -> int:

@@ -66,7 +66,7 @@ def logical_pointers(facts: Facts) -> LogicalPointers:
     if facts.addressing_model not in LOGICAL_MODELS:
         return made
     for one in facts.instructions:
-        type = facts.declarations.types.get(one.result_type) if one.result_type else None
+        type = facts.declarations.types.get(one.result_type) if one.result else None
         if isinstance(type, Pointer) and type.storage_class != "PhysicalStorageBuffer" and one.name != "OpFunction":
             made.types[one.result] = type
     made.variable = _variable_pointers(facts, made.types)

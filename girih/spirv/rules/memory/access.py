@@ -74,7 +74,7 @@ def _restricted(term: Term) -> Predicate:
 def _restricted_part(facts: Facts, type: Type) -> str | None:
     restricted = is_restricted_number(facts)
     part = next((part for part in parts_of(facts, type) if restricted(part)), None)
-    return f"a {type.brief} with a {part.words}" if part else None
+    return f"{type.brief} with {part.words}" if part else None
 
 
 def _pointee(name: str) -> Term:

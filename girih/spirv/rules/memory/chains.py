@@ -24,7 +24,6 @@ from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Equal,
     Finds,
-    Given,
     Predicate,
     Subject,
     Term,
@@ -78,7 +77,7 @@ def walk(facts: Facts, one: Instruction) -> tuple[Type, str | None]:
         if element is None:
             if isinstance(type, Opaque):
                 raise Undetermined
-            return type, f"index {number} into a {type.words}"
+            return type, f"index {number} into {type.words}"
         type = element
     return type, None
 
@@ -158,7 +157,7 @@ def _no_stride(subject: Subject[Facts]) -> str | None:
         return None
     strides = ("ArrayStride", "ArrayStrideIdEXT")
     given = any(one.name in strides for one in facts.annotations.by_target.get(pointer.id, ()))
-    return None if given else f"a {pointer.words} without one"
+    return None if given else f"{pointer.words} without one"
 
 
 def _struct_of(subject: Subject[Facts]) -> Struct:
@@ -174,6 +173,14 @@ def _length_type(subject: Subject[Facts]) -> Type:
     if subject.op.get("pointer") is not None:
         return facts.type(present(subject, "structure"))
     return facts.pointee(facts.type_of(present(subject, "structure")))
+
+
+def _no_untyped_pointer(subject: Subject[Facts]) -> str | None:
+    made: Instruction = subject.facts.definition(present(subject, "pointer"))
+    if not made.result_type:
+        return f"a result of {made.name}"
+    type: Type = subject.facts.type(made.result_type)
+    return None if is_untyped_pointer(type) else type.words
 
 
 def _last_member(subject: Subject[Facts]) -> Type:
@@ -360,8 +367,7 @@ FAMILIES = (
     ),
     family(
         "OpUntypedArrayLengthKHR",
-        rule("pointer", "pointer",
-             Given("pointer", satisfies(type_of("pointer"), "is an untyped pointer", is_untyped_pointer)),
+        rule("pointer", "pointer", Finds("Pointer is an untyped pointer", _no_untyped_pointer),
              "an untyped pointer", "SPV_KHR_untyped_pointers"),
     ),
     family(

@@ -1,6 +1,8 @@
-"""Rules about logical pointers and variable pointers: what may make them, and what may use them (SPIR-V 2.16.1)."""
+"""Rules about pointers wherever they stand: logical and variable pointers, storage classes of execution models."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction, Operand
@@ -13,6 +15,7 @@ from girih.spirv.model.memory.logical_pointers import (
     logical_pointers,
     variable_pointers,
 )
+from girih.spirv.model.memory.storage_models import storage_faults
 from girih.spirv.rules.row import INSTRUCTION, SpirvRow, family, rule
 from girih.spirv.rules.terms import Analysed
 from girih.spirv.types import Float, Pointer, Vector
@@ -83,10 +86,11 @@ def _check_access(facts: Facts, pointers: LogicalPointers, one: Instruction, fou
         made = facts.defined_by(operand.value)
         found.add("variable_length", one.index, Fault(f"one that {made} makes", (operand,)))
     elif pointers.types[operand.value].pointee_id == 0:
-        data = one.result_type or facts.module.definitions[one.id("object")].result_type
+        stored = facts.module.definitions.get(one.id("object"))
+        data = one.result_type or (stored.result_type if stored else 0)
         type = facts.declarations.types.get(data)
         if type is not None and has_matrix(facts, type):
-            found.add("variable_matrix", one.index, Fault(f"a {type.words}", (operand,)))
+            found.add("variable_matrix", one.index, Fault(f"{type.words}", (operand,)))
 
 
 def _check_result(facts: Facts, pointers: LogicalPointers, one: Instruction, found: FaultList) -> None:
@@ -141,16 +145,23 @@ def _check_variable_pointer(facts: Facts, pointers: LogicalPointers, one: Instru
     if is_block_array(facts, pointee):
         found.add("variable_blocks", one.index, Fault("a pointer to an array of blocks", _result(one)))
     elif has_matrix(facts, pointee):
-        found.add("variable_matrix", one.index, Fault(f"a pointer to a {pointee.words}", _result(one)))
+        found.add("variable_matrix", one.index, Fault(f"a pointer to {pointee.words}", _result(one)))
     elif isinstance(scalar, Float) and id in pointers.within_matrix:
         found.add("variable_matrix", one.index, Fault("a pointer into a matrix", _result(one)))
 
 
-def _row(id: str, says: str) -> SpirvRow:
+def _row(
+    id: str,
+    says: str,
+    source: str = "SPIR-V 2.16.1",
+    faults: Callable[[Facts], FaultList] = logical_faults,
+    *,
+    vulkan: bool = False,
+) -> SpirvRow:
     def analysis(facts: Facts) -> Faults:
-        return facts.once(logical_faults).of(id)
+        return facts.once(faults).of(id)
 
-    return rule(id, "", Analysed(says, analysis), says, "SPIR-V 2.16.1")
+    return rule(id, "", Analysed(says, analysis), says, source, vulkan=vulkan)
 
 
 FAMILIES = (
@@ -161,6 +172,9 @@ FAMILIES = (
         _row("variable_length", "a pointer that is not a variable pointer"),
         _row("variable_origin", "variable pointers into one variable, without capability VariablePointers"),
         _row("variable_matrix", "a variable pointer to what has no matrix and is in none"),
+        _row("storage_model", "a storage class that the execution model has", "SPIR-V 3.7", storage_faults),
+        _row("storage_model_vulkan", "a storage class that Vulkan's execution model has",
+             "VUID-StandaloneSpirv-None-04644", storage_faults, vulkan=True),
         _row("variable_blocks", "a variable pointer to one block, not to an array of blocks"),
     ),
-)
+)  # fmt: skip

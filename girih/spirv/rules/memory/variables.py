@@ -180,7 +180,7 @@ def _only_locally(test: Callable[[Type], bool]) -> Callable[[Subject[Facts]], st
         if _is_local(subject):
             return None
         part = next((part for part in parts_of(subject.facts, DATA.value(subject)) if test(part)), None)
-        return f"a {part.words} in {STORAGE.value(subject)}" if part else None
+        return f"{part.words} in {STORAGE.value(subject)}" if part else None
 
     return search
 
@@ -212,7 +212,7 @@ def _long_vector(subject: Subject[Facts]) -> str | None:
         return None
     for part in parts_of(subject.facts, DATA.value(subject)):
         if isinstance(part, Vector) and (part.count or 0) > 4:
-            return f"a {part.words} in {STORAGE.value(subject)}"
+            return f"{part.words} in {STORAGE.value(subject)}"
     return None
 
 
@@ -226,7 +226,7 @@ def _long_vector_count(subject: Subject[Facts]) -> str | None:
         if isinstance(part, Vector) and part.cooperative:
             count = facts.definition(part.id).id("component_count")
             if facts.is_specialised(count):
-                return f"a {part.words} by a specialisation constant"
+                return f"{part.words} by a specialisation constant"
     return None
 
 
@@ -313,7 +313,7 @@ def _small(width: int) -> Callable[[Subject[Facts]], str | None]:
 
         part = next((part for part in parts_of(facts, DATA.value(subject)) if is_wrong(part)), None)
         storage = STORAGE.value(subject)
-        return None if part is None or _fits(subject, storage, width) else f"a {part.words} in {storage}"
+        return None if part is None or _fits(subject, storage, width) else f"{part.words} in {storage}"
 
     return search
 
