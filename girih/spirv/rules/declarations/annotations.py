@@ -272,13 +272,14 @@ def _is_used(facts: Facts, target: Instruction, entries: list[EntryPoint]) -> bo
 
 
 def _shared_spec_ids(facts: Facts) -> Faults:
-    """Constants with the SpecId of another one that is of another type; one of the same type is often meant."""
-    types: dict[object, int] = {}
+    """Constants with the SpecId of another one that reads the value in another way: as a float, or with other bits."""
+    readings: dict[object, object] = {}
     made: dict[int, Fault] = {}
     for constant, one in _decorated(facts):
-        if one.name == "SpecId":
-            first = types.setdefault(one.parameters, constant.result_type)
-            if first != constant.result_type:
+        type = facts.declarations.types.get(constant.result_type)
+        if one.name == "SpecId" and type is not None:
+            reading = (type.__class__, getattr(type, "width", None))
+            if readings.setdefault(one.parameters, reading) != reading:
                 made[one.instruction.index] = Fault(f"{one.parameters[0]} for constants of two types")
     return made
 
@@ -387,8 +388,8 @@ FAMILIES = (
         rule("fast_math_default", "decoration",
              Analysed("no entry point with FPFastMathDefault uses it", _with_default),
              "neither NoContraction nor Fast where the entry point has FPFastMathDefault", "SPV_KHR_float_controls2"),
-        rule("spec_id_type", "decoration", Analysed("constants of one SpecId have one type", _shared_spec_ids),
-             "constants of one type where they share a SpecId, since one value sets all", "SPIR-V 3.20 SpecId",
+        rule("spec_id_type", "decoration", Analysed("constants of one SpecId read it alike", _shared_spec_ids),
+             "integers, floats or booleans of one width where constants share a SpecId, since one value sets all", "SPIR-V 3.20 SpecId",
              severity="warning", beyond="it is legal"),
     ),
     family(
