@@ -36,7 +36,7 @@ class Type:
 
     @property
     def brief(self) -> str:
-        """The type in words, without what an aggregate is composed of."""
+        """The type in words, without what a type of types is composed of: its length does not grow with the nesting."""
         return self.words
 
 
@@ -82,8 +82,12 @@ class Vector(Type):
     cooperative: bool = False
 
     @property
+    def brief(self) -> str:
+        return self.words if isinstance(self.component, Int | Float | Bool) else "vector"
+
+    @property
     def words(self) -> str:
-        return f"vector of {number(self.count)} {self.component.words}s"
+        return f"vector of {number(self.count)} {self.component.brief}s"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +96,10 @@ class Matrix(Type):
 
     column: Type
     count: int
+
+    @property
+    def brief(self) -> str:
+        return self.words if isinstance(self.column, Vector) else "matrix"
 
     @property
     def words(self) -> str:
@@ -192,7 +200,7 @@ class CooperativeMatrix(Type):
     def words(self) -> str:
         use = "an unknown use" if self.use is None else grammar().kinds["CooperativeMatrixUse"].name_of(self.use)
         size = f"{number(self.rows)}x{number(self.columns)}"
-        return f"cooperative matrix of {self.component.words}s, {size}, {use}"
+        return f"cooperative matrix of {self.component.brief}s, {size}, {use}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,8 +38,11 @@ SPEC_CONSTANTS = frozenset({
 })  # fmt: skip
 """Instructions whose results are specialisation constants."""
 
+WIDEST_NUMBER = 64
+"""Bits of the widest number whose value is known."""
+
 LARGEST_COMPOSITE = 4096
-"""Components of the largest composite whose value is written out; of larger ones none is known."""
+"""Values in the largest composite, at any depth, that is written out; of larger ones none is known."""
 
 
 @dataclass
@@ -53,6 +56,7 @@ class Declarations:
     assumed: dict[int, frozenset[int]] = field(default_factory=dict)
     types: TypeTable = field(init=False)
     _types_of_constants: dict[int, Type] = field(default_factory=dict)
+    _nulls: Nulls = field(default_factory=lambda: Nulls())
 
     def __post_init__(self) -> None:
         self.types = TypeTable(self.values.get)
@@ -63,6 +67,9 @@ class Declarations:
             return
         if not one.result_type:
             self.types.declare(one)
+            made = self.types.get(one.result)
+            if made is not None:
+                self._nulls.take(made)
             return
         if one.name not in CONSTANTS and one.name not in SPEC_CONSTANTS:
             return
@@ -91,7 +98,7 @@ class Declarations:
                 words = one.get("value")
                 return number_of(type, words) if isinstance(words, tuple) else None
             case "OpConstantNull":
-                return null_of(type)
+                return self._nulls.of(type)
             case "OpSpecConstantOp":
                 return self._folded(one, type)
             case "OpConstantCompositeReplicateEXT" | "OpSpecConstantCompositeReplicateEXT":
@@ -102,6 +109,8 @@ class Declarations:
         return tuple(self.values.get(part) for part in parts) if len(parts) <= LARGEST_COMPOSITE else None
 
     def _folded(self, one: Instruction, type: Type) -> Value | None:
+        if isinstance(type, Int) and type.width > WIDEST_NUMBER:
+            return None
         return fold(one, type, self.values.get, self._types_of_constants.get)
 
 
@@ -135,27 +144,48 @@ def component_type(type: Type, index: int) -> Type | None:
     return None
 
 
-def null_of(type: Type) -> Value | None:
-    """The value of OpConstantNull of a type; None for pointers and for large or unknown composites."""
-    match type:
-        case Int():
-            return 0
-        case Float():
-            return 0.0
-        case Bool():
-            return False
-    count = component_count(type)
-    if count is None or count > LARGEST_COMPOSITE:
-        return None
-    if not isinstance(type, Struct):
-        part = component_type(type, 0)
-        return (null_of(part) if part else None,) * count
-    return tuple(null_of(member) if member else None for member in type.members)
+class Nulls:
+    """The null value of each type, made from those of its parts, which are declared before it."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Value, int]] = {}
+
+    def of(self, type: Type) -> Value | None:
+        """The null value of a type; None for pointers, for what has none, and for large or unknown composites."""
+        known = self._made.get(type.id)
+        return known[0] if known else None
+
+    def take(self, type: Type) -> None:
+        """Take up the type that is declared next."""
+        match type:
+            case Bool():
+                self._made[type.id] = (False, 1)
+            case Int() if type.width <= WIDEST_NUMBER:
+                self._made[type.id] = (0, 1)
+            case Float():
+                self._made[type.id] = (0.0, 1)
+            case Vector() | Matrix() | Array() | Struct() | CooperativeMatrix():
+                self._compose(type)
+
+    def _compose(self, type: Type) -> None:
+        """The null value of a composite, and how many values stand in it at any depth."""
+        count = component_count(type)
+        if count is None or count > LARGEST_COMPOSITE:
+            return
+        same = None if isinstance(type, Struct) else component_type(type, 0)
+        parts = [same] * count if same else [component_type(type, at) for at in range(count)]
+        known = [self._made.get(part.id) if part else None for part in parts]
+        total = 1 + sum(one[1] for one in known if one)
+        if total <= LARGEST_COMPOSITE:
+            self._made[type.id] = (tuple(one[0] if one else None for one in known), total)
 
 
 def number_of(type: Type, words: Sequence[int]) -> int | float | None:
-    """The number in the words of a literal of a type (SPIR-V 2.2.1); None where they are too few, or no number."""
-    if not isinstance(type, Int | Float) or not 0 < type.width <= len(words) * 32:
+    """The number in the words of a literal of a type (SPIR-V 2.2.1).
+
+    None where the words are too few, where the type is none of numbers, and for widths that SPIR-V has not.
+    """
+    if not isinstance(type, Int | Float) or not 0 < type.width <= min(len(words) * 32, WIDEST_NUMBER):
         return None
     bits = sum(word << 32 * at for at, word in enumerate(words)) & (1 << type.width) - 1
     if isinstance(type, Int):
