@@ -79,6 +79,25 @@ def contains(facts: Facts, type: Type, test: Callable[[Type], bool]) -> bool:
     return any(test(part) for part in parts_of(facts, type))
 
 
+def types_containing(facts: Facts, test: Callable[[Type], bool]) -> frozenset[int]:
+    """The types that pass a test, or have a part that does, in one pass: parts are declared before what has them."""
+    found: set[int] = set()
+    for one in facts.instructions:
+        if one.name == "OpFunction":
+            break
+        type = facts.declarations.types.get(one.result) if one.name.startswith("OpType") else None
+        if type is not None and (test(type) or any(part.id in found for part in _direct_parts(type))):
+            found.add(one.result)
+    return frozenset(found)
+
+
+def _direct_parts(type: Type) -> tuple[Type, ...]:
+    if isinstance(type, Struct):
+        return tuple(member for member in type.members if member is not None)
+    element = element_of(type)
+    return () if element is None else (element,)
+
+
 def unwrapped(type: Type) -> Type:
     """The element type of an array, else the type itself: what one descriptor of a resource variable holds."""
     return type.element if isinstance(type, Array | RuntimeArray) else type

@@ -30,10 +30,11 @@ from girih.spirv.rules.values.operands import (
     VECTOR,
     AcceptedTypes,
     id_of,
+    label_of,
     operands_are,
     operands_equal,
+    operands_of,
     result_is,
-    values_of,
 )
 from girih.spirv.rules.values.products import component, equal
 from girih.spirv.types import Array, CooperativeMatrix, Matrix, Opaque, RuntimeArray, Struct, Type, Vector
@@ -136,9 +137,10 @@ class ConstructedOf(Constituents):
         type = RESULT_TYPE.value(subject)
         if not isinstance(type, Vector):
             return Constituents.fault(self, subject)
-        for label, operand in values_of(subject, (self.name,)):
+        for operand in operands_of(subject, (self.name,)):
             came = subject.facts.type_of(id_of(operand))
             if (came.component if isinstance(came, Vector) else came) is not type.component:
+                label = label_of(subject, operand)
                 return Fault(f"the type of {label} is {came}, Result Type is {type}", (operand,))
         return None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
-from girih.spirv.model.parts import parts_of
+from girih.spirv.model.parts import parts_of, types_containing
 from girih.spirv.model.small_numbers import MAKERS, small_types, small_uses
 from girih.spirv.rules.row import INSTRUCTION, SpirvRow, family, rule
 from girih.spirv.rules.terms import (
@@ -24,7 +24,7 @@ from girih.spirv.rules.terms import (
     present,
     satisfies,
 )
-from girih.spirv.rules.values.operands import BOOL, NEWER, AcceptedTypes, id_of, result_is, values_of
+from girih.spirv.rules.values.operands import BOOL, NEWER, AcceptedTypes, id_of, label_of, operands_of, result_is
 from girih.spirv.types import (
     Array,
     Bool,
@@ -38,7 +38,6 @@ from girih.spirv.types import (
     Type,
     Vector,
     Void,
-    number,
 )
 from girih.spirv.values import SPEC_CONSTANTS, component_count, component_type
 
@@ -141,7 +140,7 @@ class Constituents(Faulting):
 
     def fault(self, subject: Subject[Facts]) -> Fault | None:
         type = RESULT_TYPE.value(subject)
-        for index, (label, operand) in enumerate(values_of(subject, (self.name,))):
+        for index, operand in enumerate(operands_of(subject, (self.name,))):
             wanted = component_type(type, index)
             try:
                 came = subject.facts.type_of(id_of(operand))
@@ -149,6 +148,7 @@ class Constituents(Faulting):
                 continue
             if wanted is not None and came is not wanted:
                 another = "another " if str(came) == str(wanted) else ""
+                label = label_of(subject, operand)
                 return Fault(f"the type of {label} is {another}{came}, its part is {wanted}", (operand,))
         return None
 
@@ -179,10 +179,10 @@ class MadeBy(Faulting):
         return self.words
 
     def fault(self, subject: Subject[Facts]) -> Fault | None:
-        for label, operand in values_of(subject, (self.name,)):
+        for operand in operands_of(subject, (self.name,)):
             made = subject.facts.defined_by(id_of(operand))
             if made and not self.test(made):
-                return Fault(f"{label} is made by {made}", (operand,))
+                return Fault(f"{label_of(subject, operand)} is made by {made}", (operand,))
         return None
 
 
@@ -224,10 +224,14 @@ NULLABLE_OPAQUE = frozenset({
 def _has_null(subject: Subject[Facts]) -> str | None:
     """The part of a type that has no null value."""
     type = RESULT_TYPE.value(subject)
-    wrong = next((part for part in parts_of(subject.facts, type) if not _is_nullable(part)), None)
-    if wrong is None:
+    if type.id not in subject.facts.once(_types_without_null):
         return None
+    wrong = next((part for part in parts_of(subject.facts, type) if not _is_nullable(part)), type)
     return f"Result Type is {type}" if wrong is type else f"Result Type is {type}, which contains {wrong}"
+
+
+def _types_without_null(facts: Facts) -> frozenset[int]:
+    return types_containing(facts, lambda part: not _is_nullable(part))
 
 
 def _is_nullable(type: Type) -> bool:
@@ -327,10 +331,11 @@ def _is_integer_array(type: Type) -> bool:
 
 def _data_size(subject: Subject[Facts]) -> str | None:
     type, words = RESULT_TYPE.value(subject), len(subject.op.ids("data"))
-    if not isinstance(type, Array) or not isinstance(type.element, Int) or type.length is None:
+    if not isinstance(type, Array) or not isinstance(type.element, Int):
         raise Undetermined
-    wanted = (type.element.width // 8 * type.length + 3) // 4
-    return None if words == wanted else f"{words} words for {number(type.length)} times {type.element.width} bits"
+    length = known_count(subject.facts, type)
+    wanted = (type.element.width // 8 * length + 3) // 4
+    return None if words == wanted else f"{words} words for {length} times {type.element.width} bits"
 
 
 DATA = (

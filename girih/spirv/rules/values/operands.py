@@ -16,7 +16,6 @@ from girih.spirv.rules.terms import (
     Subject,
     Undetermined,
     count_of,
-    instruction_of,
     is_bool_or_vector,
     is_float_or_vector,
     is_integer,
@@ -109,11 +108,11 @@ class Operands(Faulting):
         facts = subject.facts
         result = facts.type(subject.op.result_type)
         unknown = False
-        for label, operand in values_of(subject, self.names):
+        for operand in operands_of(subject, self.names):
             try:
                 type = facts.type_of(id_of(operand))
                 if not self.test(result, type):
-                    return Fault(self._came(label, type, result), (operand,))
+                    return Fault(self._came(label_of(subject, operand), type, result), (operand,))
             except Undetermined:
                 unknown = True
         if unknown:
@@ -128,14 +127,17 @@ class Operands(Faulting):
         return f"the type of {label} is {type}, Result Type is {result}"
 
 
-def values_of(subject: Subject[Facts], names: Collection[str]) -> Iterator[tuple[str, Operand]]:
-    """Operands by name, each with the words that messages call it by: of a repeated one `Constituents 2`, from 0."""
-    counts: dict[str, int] = {}
-    for operand in instruction_of(subject).operands:
-        if operand.name in names and operand.is_id:
-            at = counts[operand.name] = counts.get(operand.name, -1) + 1
-            repeated = isinstance(subject.op.get(operand.name), tuple)
-            yield f"{words_of(operand.name)} {at}" if repeated else words_of(operand.name), operand
+def operands_of(subject: Subject[Facts], names: Collection[str]) -> Iterator[Operand]:
+    """The ids among some operands, in order."""
+    return (operand for operand in subject.op.operands if operand.name in names and operand.is_id)
+
+
+def label_of(subject: Subject[Facts], operand: Operand) -> str:
+    """The words that messages call an operand by: of a repeated one `Constituents 2`, from 0."""
+    if not isinstance(subject.op.get(operand.name), tuple):
+        return words_of(operand.name)
+    before = [one.word for one in operands_of(subject, (operand.name,))]
+    return f"{words_of(operand.name)} {before.index(operand.word)}"
 
 
 def id_of(operand: Operand) -> int:
@@ -294,10 +296,10 @@ class SameShape(Faulting):
         facts = subject.facts
         result = facts.type(subject.op.result_type)
         if isinstance(result, CooperativeMatrix):
-            for label, operand in values_of(subject, self.names):
+            for operand in operands_of(subject, self.names):
                 found = shape_difference(facts, result, facts.type_of(id_of(operand)))
                 if found is not None:
-                    return Fault(difference_words(facts, label, found), (operand,))
+                    return Fault(difference_words(facts, label_of(subject, operand), found), (operand,))
         return None
 
 

@@ -9,8 +9,8 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
-from girih.spirv.model.parts import contains
-from girih.spirv.model.uniqueness import declared_again
+from girih.spirv.model.parts import types_containing
+from girih.spirv.model.uniqueness import declared_again, uses_of_function_types
 from girih.spirv.rules.row import INSTRUCTION, SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     Analysed,
@@ -28,7 +28,7 @@ from girih.spirv.rules.terms import (
     present,
     words_of,
 )
-from girih.spirv.rules.values.operands import id_of, listed, values_of
+from girih.spirv.rules.values.operands import id_of, label_of, listed, operands_of
 from girih.spirv.types import Bool, Float, Int, Opaque, Pointer, RuntimeArray, Struct, Type, Vector, Void
 
 SOURCE = "SPIR-V 3.42.6"
@@ -49,15 +49,15 @@ class DeclaredTypes(Faulting):
         return f"{listed(self.names)}: {self.words}"
 
     def fault(self, subject: Subject[Facts]) -> Fault | None:
-        for label, operand in values_of(subject, self.names):
+        for operand in operands_of(subject, self.names):
             made = subject.facts.module.definitions.get(id_of(operand))
             if made is None or made.malformed is not None:
                 continue
             if not made.name.startswith("OpType"):
-                return Fault(f"{label} is made by {made.name}", (operand,))
+                return Fault(f"{label_of(subject, operand)} is made by {made.name}", (operand,))
             type = subject.facts.declarations.types.get(made.result)
             if type is not None and not self.test(type):
-                return Fault(f"{label} is {type}", (operand,))
+                return Fault(f"{label_of(subject, operand)} is {type}", (operand,))
         return None
 
 
@@ -377,8 +377,12 @@ def _runtime_array_outside_block(facts: Facts, struct: Struct, _: int, member: T
 
 
 def _blocks_inside(facts: Facts, struct: Struct, _: int, member: Type) -> str | None:
-    inside = _is_block(facts, struct) and contains(facts, member, lambda part: _is_block(facts, part))
+    inside = member.id in facts.once(_types_with_blocks) and _is_block(facts, struct)
     return "or holds a block" if inside else None
+
+
+def _types_with_blocks(facts: Facts) -> frozenset[int]:
+    return types_containing(facts, lambda part: isinstance(part, Struct) and _is_block(facts, part))
 
 
 OPAQUE = frozenset({
@@ -390,12 +394,16 @@ DESCRIPTORS = frozenset({"OpTypeImage", "OpTypeSampler"})
 
 
 def _opaque_inside(facts: Facts, _: Struct, __: int, member: Type) -> str | None:
+    return "or holds an opaque type" if member.id in facts.once(_opaque_types) else None
+
+
+def _opaque_types(facts: Facts) -> frozenset[int]:
+    """The types that no struct may hold in Vulkan."""
     allowed = (BINDLESS if facts.has("BindlessTextureNV") else frozenset()) | (
         DESCRIPTORS if facts.has("DescriptorHeapEXT") else frozenset()
     )
     forbidden = OPAQUE - allowed
-    has = contains(facts, member, lambda part: isinstance(part, Opaque) and part.name in forbidden)
-    return "or holds an opaque type" if has else None
+    return types_containing(facts, lambda part: isinstance(part, Opaque) and part.name in forbidden)
 
 
 STRUCTS = (
@@ -465,13 +473,8 @@ def _is_declared_storage(subject: Subject[Facts]) -> bool:
 
 
 def _other_use(subject: Subject[Facts]) -> str | None:
-    facts = subject.facts
-    allowed = {"OpFunction", "OpAsmINTEL"} | ({"OpTypePointer"} if facts.has("FunctionPointersINTEL") else set())
-    for instruction, _ in facts.uses.get(subject.op.result, ()):
-        is_note = instruction.name.startswith(("OpName", "OpMemberName", "OpDecorate", "OpMemberDecorate", "OpExtInst"))
-        if instruction.name not in allowed and not is_note:
-            return instruction.name
-    return None
+    """The name of an instruction that uses a function type in another way, as a part of a type or as a result type."""
+    return subject.facts.once(uses_of_function_types).get(subject.op.result)
 
 
 POINTERS = (
