@@ -31,7 +31,7 @@ class OperandSpec(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
+class GrammarEntry:
     """What an instruction or an enumerant needs of a module, and its names.
 
     `aliases` are further names of the same number. Of `capabilities` one suffices. `version` is the first version of
@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Opcode(Entry):
+class Opcode(GrammarEntry):
     """An instruction of the grammar: its number, and the class that the specification lists it under."""
 
     code: int = 0
@@ -72,13 +72,13 @@ class Opcode(Entry):
 
 
 @dataclass(frozen=True)
-class Enumerant(Entry):
+class Enumerant(GrammarEntry):
     """A value of an operand kind, or an extended instruction of a set; `operands` are its parameters."""
 
     value: int = 0
 
 
-class Kind:
+class OperandKind:
     """An operand kind: `ValueEnum` and `BitEnum` have enumerants, `Composite` is a sequence of other kinds."""
 
     def __init__(self, name: str, category: str, rows: list[Any]) -> None:
@@ -133,7 +133,7 @@ class Grammar:
         self.generators = {int(number): name for number, name in table["generators"].items()}
         self._rows = {row[0]: row for row in table["instructions"]}
         self._opcodes: dict[int, Opcode] = {}
-        self.kinds = {name: Kind(name, *row) for name, row in table["kinds"].items()}
+        self.kinds = {name: OperandKind(name, *row) for name, row in table["kinds"].items()}
         self._sets = table["sets"]
         self._extended: dict[str, Mapping[int, Enumerant]] = {}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from girih.spirv.grammar import ID_KINDS, Entry, Opcode, OperandSpec, bits_of, grammar
+from girih.spirv.grammar import ID_KINDS, GrammarEntry, Opcode, OperandSpec, bits_of, grammar
 
 OperandValue = int | str | tuple[int, ...]
 
@@ -51,7 +51,7 @@ class Malformed:
     found: str
 
 
-class Surroundings(Protocol):
+class ReadingContext(Protocol):
     """What the reading of an instruction asks of its module."""
 
     def set_name(self, set_id: int) -> str | None:
@@ -126,14 +126,14 @@ class Instruction:
         return (operand for operand in self.operands if operand.kind in ID_KINDS)
 
 
-def read(index: int, raw: RawInstruction, around: Surroundings) -> Instruction:
+def read(index: int, raw: RawInstruction, context: ReadingContext) -> Instruction:
     """An instruction read by the grammar."""
     spec = grammar().opcode(raw.opcode)
     made = Instruction(index, raw.opcode, raw.words, spec)
     if spec is None:
         made.malformed = Malformed("opcode", -1, "an opcode of the grammar", str(raw.opcode))
         return made
-    reader = _Reader(made, around)
+    reader = _Reader(made, context)
     try:
         reader.entry(spec.operands)
         if reader.at < len(raw.words):
@@ -152,10 +152,10 @@ class _Wrong(Exception):
 class _Reader:
     """One pass over the words of an instruction."""
 
-    def __init__(self, made: Instruction, around: Surroundings) -> None:
+    def __init__(self, made: Instruction, context: ReadingContext) -> None:
         self.made = made
         self.words = made.words
-        self.around = around
+        self.context = context
         self.at = 0
         self.operands: list[Operand] = []
         self.fields = made._fields
@@ -228,7 +228,7 @@ class _Reader:
         """The words of a number: all that is left for a constant, as many as the selector's type has for a case."""
         start = self.at
         if kind == "LiteralInteger":
-            count = self.around.literal_words(self.made.id("selector"))
+            count = self.context.literal_words(self.made.id("selector"))
         else:
             count = max(len(self.words) - start, 1)
         for _ in range(count):
@@ -246,7 +246,7 @@ class _Reader:
 
     def _extended(self, number: int) -> None:
         """The operands of an extended instruction; of an unknown set or instruction they are ids."""
-        known = grammar().extended(self.around.set_name(self.made.id("set")) or "")
+        known = grammar().extended(self.context.set_name(self.made.id("set")) or "")
         one = known.get(number) if known else None
         if one is not None:
             self.entry(one.operands)
@@ -275,7 +275,7 @@ class _Reader:
                 if one.operands:
                     self._parameters(one)
 
-    def _parameters(self, one: Entry) -> None:
+    def _parameters(self, one: GrammarEntry) -> None:
         """Parameters of an enumerant; their names are the enumerant's, so that they can be asked for by it."""
         before = len(self.operands)
         for spec in one.operands:

@@ -17,7 +17,7 @@ from girih.spirv.model.facts import Facts
 from girih.spirv.model.functions import Block, Function
 from girih.spirv.model.graph import Dominators, all_roots, reversed_edges, visit
 
-Kind = Literal["selection", "switch", "case", "loop", "continue"]
+ConstructKind = Literal["selection", "switch", "case", "loop", "continue"]
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +32,7 @@ class Construct:
     `parent` is the innermost construct around it; of a case that is its switch.
     """
 
-    kind: Kind
+    kind: ConstructKind
     header: Block
     merge: Block
     continue_target: Block | None = None

@@ -13,10 +13,10 @@ from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Finds,
+    OnlyWhere,
     Predicate,
     Subject,
     Undetermined,
-    Where,
     is_integer,
     present,
     same,
@@ -70,11 +70,11 @@ def _are_vectors(subject: Subject[Facts]) -> bool:
 
 
 def _packed(predicate: Predicate) -> Predicate:
-    return Where("where the vectors are packed into integers", _are_packed, predicate)
+    return OnlyWhere("where the vectors are packed into integers", _are_packed, predicate)
 
 
 def _unpacked(predicate: Predicate) -> Predicate:
-    return Where("where the vectors are vectors", _are_vectors, predicate)
+    return OnlyWhere("where the vectors are vectors", _are_vectors, predicate)
 
 
 def _is_bytes(type: Type) -> bool:
@@ -189,7 +189,7 @@ def _format_capability(capability: str, *, bfloat16: bool) -> SpirvRow:
     """The row of the capability for one of the formats of 16 bits."""
     format = "BFloat16KHR" if bfloat16 else "IEEE 754"
     return _mixed("capability_bfloat16" if bfloat16 else "capability_float16", _BOTH,
-                  Where(f"for the format {format}", lambda s: _encoding(_vectors(s)[0]) == format,
+                  OnlyWhere(f"for the format {format}", lambda s: _encoding(_vectors(s)[0]) == format,
                         Finds(f"the module has capability {capability}",
                               lambda s: None if s.facts.has(capability) else "a module without it")),
                   f"capability {capability} for the format {format}")  # fmt: skip

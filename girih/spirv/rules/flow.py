@@ -18,7 +18,7 @@ from girih.spirv.rules.terms import (
     Analysed,
     Faultless,
     Finds,
-    Given,
+    IfPresent,
     Subject,
     Undetermined,
     instruction_of,
@@ -388,7 +388,7 @@ FAMILIES = (
         rule(
             "multiple",
             "IterationMultiple",
-            Given("IterationMultiple", satisfies(literal("IterationMultiple"), "> 0", lambda count: count > 0)),
+            IfPresent("IterationMultiple", satisfies(literal("IterationMultiple"), "> 0", lambda count: count > 0)),
             "an IterationMultiple above 0",
             "SPIR-V 3.23",
         ),

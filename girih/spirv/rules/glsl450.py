@@ -17,10 +17,10 @@ from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     Faultless,
     Finds,
+    OnlyWhere,
     Predicate,
     Subject,
     Undetermined,
-    Where,
     count_of,
     instruction_of,
     is_float_or_vector,
@@ -309,7 +309,7 @@ def _determinant() -> Predicate:
         component = _component_of_matrix(matrix)
         return None if component is _result(subject) else f"Result Type is {_result(subject).words}"
 
-    return Where(
+    return OnlyWhere(
         "for Determinant", _only("Determinant"), Finds("Result Type is the component type of the matrix", wrong)
     )
 
@@ -321,7 +321,7 @@ def _fragment_only() -> Predicate:
         models = sorted(subject.facts.models_of(instruction_of(subject)) - {"Fragment"})
         return f"an entry point of {', '.join(models)}" if models else None
 
-    return Where(f"for {_words(names)}", _only(*names), Finds("only entry points of Fragment reach it", other))
+    return OnlyWhere(f"for {_words(names)}", _only(*names), Finds("only entry points of Fragment reach it", other))
 
 
 _RESULTS = tuple(dict.fromkeys(one.result for one in TABLE))
@@ -330,7 +330,7 @@ _OPERANDS = tuple(dict.fromkeys(kind for one in TABLE for kind in one.operands))
 FAMILIES = (
     family(" ".join(_HEADER),
            rule("supported", "instruction",
-                Where("for IMix", _only("IMix"), Finds("the set has no such instruction any more", _name)),
+                OnlyWhere("for IMix", _only("IMix"), Finds("the set has no such instruction any more", _name)),
                 "an instruction that GLSL.std.450 has: IMix was withdrawn", GLSL),
            rule("count", "instruction", Finds("the instruction has the operands that its set declares", _surplus),
                 "as many operands as the instruction has", GLSL),
@@ -342,7 +342,7 @@ FAMILIES = (
            rule("result_of_determinant", "result_type", _determinant(), "the component type of the matrix as result",
                 GLSL),
            rule("components_of_distance", "p_0 p_1",
-                Where("for Distance", _only("Distance"), Finds("P 0 and P 1 have as many components", _uneven)),
+                OnlyWhere("for Distance", _only("Distance"), Finds("P 0 and P 1 have as many components", _uneven)),
                 "points of the same number of components", GLSL),
            rule("fragment", "instruction", _fragment_only(), "an entry point of Fragment for interpolation", GLSL)),
 )  # fmt: skip

@@ -152,7 +152,7 @@ class Analysed(Faulting):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given(Predicate):
+class IfPresent(Predicate):
     """A predicate that must hold only where an optional operand is present."""
 
     name: str
@@ -173,7 +173,7 @@ class Given(Predicate):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Where(Predicate):
+class OnlyWhere(Predicate):
     """A predicate that must hold only where a condition does; `words` say which: `with capability Shader`."""
 
     words: str

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from girih.spirv import Module
 from girih.spirv.binary import Header
-from girih.spirv.grammar import ID_KINDS, Entry, Kind, Opcode, OperandSpec, grammar
+from girih.spirv.grammar import ID_KINDS, GrammarEntry, Opcode, OperandKind, OperandSpec, grammar
 from girih.spirv.instruction import RawInstruction, words_of
 
 OVERLAY = Path(__file__).resolve().parents[3] / "tools" / "spirv_overlay.json"
@@ -25,7 +25,7 @@ class Sample:
     """An instruction and the entries of the grammar that it uses."""
 
     raw: RawInstruction
-    used: frozenset[Entry]
+    used: frozenset[GrammarEntry]
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Samples:
         for words, used in self.sequences(spec.operands):
             yield Sample(RawInstruction(spec.code, words), used | {spec})
 
-    def sequences(self, specs: Sequence[OperandSpec]) -> Iterator[tuple[Words, frozenset[Entry]]]:
+    def sequences(self, specs: Sequence[OperandSpec]) -> Iterator[tuple[Words, frozenset[GrammarEntry]]]:
         """Words for operands: each operand in every way, while the others stand as they come first.
 
         What may be absent is there where an operand behind it is.
@@ -74,7 +74,7 @@ class Samples:
             for choice in choices[1:]:
                 yield joined(made() for made in (*before, choice, *behind))
 
-    def plain(self, spec: OperandSpec) -> tuple[Words, frozenset[Entry]]:
+    def plain(self, spec: OperandSpec) -> tuple[Words, frozenset[GrammarEntry]]:
         """An operand as it comes first, without a claim to have shown its enumerants."""
         seen = set(self.seen)
         made = self.operand(spec)[0]()
@@ -114,7 +114,7 @@ class Samples:
             return [lambda: joined([part() for part in parts])]
         return self.enumerants(kind)
 
-    def enumerants(self, kind: Kind) -> list[Choice]:
+    def enumerants(self, kind: OperandKind) -> list[Choice]:
         """The enumerants of a kind, each with its parameters; of a mask all bits together too."""
         if kind.name in self.seen:
             first = next(iter(kind.by_value.values()))
@@ -128,10 +128,10 @@ class Samples:
                 ways.append(fixed((one.value, *words), used | {one}))
         return ways
 
-    def entries(self, ones: Sequence[Entry]) -> Choice:
+    def entries(self, ones: Sequence[GrammarEntry]) -> Choice:
         """A value, or the bits of a mask, with the parameters of each."""
 
-        def made() -> tuple[Words, frozenset[Entry]]:
+        def made() -> tuple[Words, frozenset[GrammarEntry]]:
             value = sum(getattr(one, "value", 0) for one in ones)
             parameters = joined(self.plain(spec) for one in ones for spec in one.operands)
             return (value, *parameters[0]), parameters[1] | frozenset(ones)
@@ -142,7 +142,7 @@ class Samples:
         """The opcode that an OpSpecConstantOp computes, and its operands."""
         operands = [o for o in spec.operands if o.kind not in ("IdResult", "IdResultType")]
 
-        def made() -> tuple[Words, frozenset[Entry]]:
+        def made() -> tuple[Words, frozenset[GrammarEntry]]:
             words, used = joined(map(self.plain, operands))
             return (spec.code, *words), used | {spec}
 
@@ -162,7 +162,7 @@ class Samples:
                     yield Sample(raw, used | {head, one})
 
 
-Choice = Callable[[], tuple[Words, frozenset[Entry]]]
+Choice = Callable[[], tuple[Words, frozenset[GrammarEntry]]]
 OUTER = frozenset({"OpSpecConstantOp", "OpConstant", "OpSpecConstant", "OpExtInst", "OpExtInstWithForwardRefsKHR"})
 """Opcodes that no OpSpecConstantOp computes: their operands go by what stands outside."""
 
@@ -172,7 +172,7 @@ def repeated(way: Choice, count: int) -> Choice:
     return lambda: joined(way() for _ in range(count))
 
 
-def fixed(words: Words, used: frozenset[Entry]) -> Choice:
+def fixed(words: Words, used: frozenset[GrammarEntry]) -> Choice:
     """An operand of some words."""
     return lambda: (words, used)
 
@@ -181,10 +181,10 @@ BY_SETS = ("OpExtInstImport", "OpExtInst", "OpExtInstWithForwardRefsKHR")
 """Opcodes whose operands go by the sets that a module imports."""
 
 
-def joined(parts: Iterable[tuple[Words, frozenset[Entry]]]) -> tuple[Words, frozenset[Entry]]:
+def joined(parts: Iterable[tuple[Words, frozenset[GrammarEntry]]]) -> tuple[Words, frozenset[GrammarEntry]]:
     """The words of operands one after the other, and all that they use."""
     words: Words = ()
-    used: frozenset[Entry] = frozenset()
+    used: frozenset[GrammarEntry] = frozenset()
     for part, entries in parts:
         words += part
         used |= entries

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from girih.spirv.grammar import Entry, Kind, bits_of, grammar
+from girih.spirv.grammar import GrammarEntry, OperandKind, bits_of, grammar
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
@@ -75,13 +75,13 @@ class _Search:
     def _of_opcode(self, one: Instruction) -> Lack | None:
         if one.opcode not in self._opcodes:
             assert one.spec is not None
-            needs: Entry = one.spec
+            needs: GrammarEntry = one.spec
             if one.name in BALLOT_OPCODES and "SPV_AMD_shader_ballot" in self._facts.extensions:
                 needs = replace(needs, capabilities=())
             self._opcodes[one.opcode] = self._capability(needs) or self._opcode_version(one.spec)
         return self._opcodes[one.opcode]
 
-    def _opcode_version(self, spec: Entry) -> Lack | None:
+    def _opcode_version(self, spec: GrammarEntry) -> Lack | None:
         """What the module lacks in version; an opcode with a capability comes with it, whatever the version."""
         if spec.name in RESERVED or (spec.version is None and not spec.capabilities and not spec.extensions):
             return Lack(RESERVED_OPCODE, "which no version has", None)
@@ -102,7 +102,7 @@ class _Search:
             if lack is not None:
                 yield lack
 
-    def _of_enumerant(self, kind: Kind, value: int) -> Lack | None:
+    def _of_enumerant(self, kind: OperandKind, value: int) -> Lack | None:
         known = kind.by_value.get(value)
         if known is None:
             return None
@@ -111,7 +111,7 @@ class _Search:
         lack = lack or self._too_late(needs) or self._too_early(needs)
         return lack._replace(came=f"{needs.name}, {lack.came}") if lack else None
 
-    def _excepted(self, kind: Kind, needs: Entry) -> Entry:
+    def _excepted(self, kind: OperandKind, needs: GrammarEntry) -> GrammarEntry:
         """What an enumerant needs where the grammar is not all that counts."""
         none: tuple[str, ...] = ()
         match kind.name, needs.name:
@@ -131,7 +131,7 @@ class _Search:
     def _scans_freely(self) -> bool:
         return self._facts.has("Kernel") or "SPV_AMD_shader_ballot" in self._facts.extensions
 
-    def _capability(self, needs: Entry) -> Lack | None:
+    def _capability(self, needs: GrammarEntry) -> Lack | None:
         wanted = [name for name in needs.capabilities if self._is_known(name)]
         if not wanted or any(map(self._facts.has, wanted)):
             return None
@@ -144,12 +144,12 @@ class _Search:
         in_core = one.version is not None and one.version <= last and (one.last_version or last) >= last
         return in_core or bool(one.extensions) or bool(one.capabilities)
 
-    def _too_late(self, needs: Entry) -> Lack | None:
+    def _too_late(self, needs: GrammarEntry) -> Lack | None:
         if needs.last_version is None or needs.last_version >= self._version:
             return None
         return Lack(LAST_VERSION, f"which version {version_text(needs.last_version)} has last", None)
 
-    def _too_early(self, needs: Entry) -> Lack | None:
+    def _too_early(self, needs: GrammarEntry) -> Lack | None:
         if needs.version is not None and needs.version <= self._version:
             return None
         if not self._facts.extensions.isdisjoint(needs.extensions):

@@ -13,11 +13,11 @@ from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Finds,
+    OnlyWhere,
     Predicate,
     Subject,
     Term,
     Undetermined,
-    Where,
     is_integer,
     is_pointer,
     present,
@@ -101,14 +101,14 @@ _TO_SHARED = (
     rule("pointer_type", "pointer", satisfies(type_of("pointer"), "is a pointer", is_pointer), "a pointer as Pointer",
          _SECTION),
     rule("int64", "pointer",
-         Where("for integers of 64 bits", lambda s: _is_long(_accessed(s)), needs("Int64Atomics")),
+         OnlyWhere("for integers of 64 bits", lambda s: _is_long(_accessed(s)), needs("Int64Atomics")),
          "capability Int64Atomics for integers of 64 bits", _SECTION),
     rule("storage", "pointer", _in_storage(_UNIVERSAL), "a pointer to memory that atomics may access", "SPIR-V 2.16.1"),
     rule("storage_shader", "pointer",
-         Where("with capability Shader", has("Shader"),
+         OnlyWhere("with capability Shader", has("Shader"),
                satisfies(_STORAGE, "is not Function", lambda name: name != "Function")),
          "another storage class than Function in a shader", "SPIR-V 2.16.1"),
-    rule("storage_vulkan", "pointer", Where("with capability Shader", has("Shader"), _in_storage(_VULKAN)),
+    rule("storage_vulkan", "pointer", OnlyWhere("with capability Shader", has("Shader"), _in_storage(_VULKAN)),
          "a pointer to memory that atomics may access in Vulkan", "VUID-StandaloneSpirv-None-04686", vulkan=True),
 )  # fmt: skip
 """The rows of every atomic instruction."""
@@ -136,7 +136,7 @@ def _float_capability(kind: str, source: str) -> tuple[SpirvRow, ...]:
         return None if wanted is None or subject.facts.has(wanted) else f"{type.words} without {wanted}"
 
     words = ", ".join(f"{name} for {width} bits" for width, name in _CAPABILITIES[kind].items())
-    holds = Where("with capability Shader", has("Shader"), Finds(f"the module has capability {words}", missing))
+    holds = OnlyWhere("with capability Shader", has("Shader"), Finds(f"the module has capability {words}", missing))
     return (rule("capability_of_width", "result_type", holds, "the capability of floats of this width", source),)
 
 

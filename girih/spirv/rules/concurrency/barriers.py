@@ -22,8 +22,8 @@ from girih.spirv.rules.concurrency.semantics import (
 from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
+    OnlyWhere,
     Subject,
-    Where,
     count_of,
     satisfies,
     type_of,
@@ -53,7 +53,7 @@ FAMILIES = (
     family(f"OpControlBarrier {_SPLIT}", *EXECUTION_SCOPE),
     family("OpControlBarrier",
            rule("execution_models", "",
-                Where("before SPIR-V 1.3", _before_1_3,
+                OnlyWhere("before SPIR-V 1.3", _before_1_3,
                       reached_from(("TessellationControl", "GLCompute", "Kernel", "TaskNV", "MeshNV"))),
                 "an entry point of a stage that has control barriers before SPIR-V 1.3", _SECTION)),
     family(_SPLIT,

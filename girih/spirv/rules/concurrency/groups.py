@@ -19,12 +19,12 @@ from girih.spirv.rules.concurrency.subgroups import (
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     Finds,
+    OnlyWhere,
     Predicate,
     Satisfies,
     Subject,
     Term,
     Undetermined,
-    Where,
     count_of,
     is_bool_or_vector,
     is_float_or_vector,
@@ -98,7 +98,7 @@ def _in_storage(name: str, allowed: Iterable[str]) -> Satisfies:
 def _other_memory(destination: str, source: str) -> SpirvRow:
     """The row that a copy into one kind of memory comes from the other."""
     return _row(f"source_{source.lower()}", "source",
-                Where(f"where Destination is in {destination}",
+                OnlyWhere(f"where Destination is in {destination}",
                       lambda s: _storage("destination").value(s) == destination, _in_storage("source", (source,))),
                 f"a pointer to {source} as Source of a copy into {destination}")  # fmt: skip
 
@@ -113,10 +113,10 @@ def _size(name: str) -> tuple[SpirvRow, SpirvRow]:
     words = words_of(name)
     return (
         _row(f"{name}_64", name,
-             Where("with Physical64", lambda s: s.facts.addressing_model == "Physical64", wide(64)),
+             OnlyWhere("with Physical64", lambda s: s.facts.addressing_model == "Physical64", wide(64)),
              f"a 64-bit integer as {words} with addresses of 64 bits"),
         _row(f"{name}_32", name,
-             Where("without Physical64", lambda s: s.facts.addressing_model != "Physical64", wide(32)),
+             OnlyWhere("without Physical64", lambda s: s.facts.addressing_model != "Physical64", wide(32)),
              f"a 32-bit integer as {words} with addresses of 32 bits"),
     )  # fmt: skip
 

@@ -11,10 +11,10 @@ from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Finds,
-    Given,
+    IfPresent,
+    OnlyWhere,
     Predicate,
     Subject,
-    Where,
     constant,
     enumerant,
     is_bool_or_vector,
@@ -93,7 +93,7 @@ def is_constant(name: str) -> Predicate:
 
 def _constant_before_1_5(name: str) -> SpirvRow:
     return rule(f"{name}_constant", name,
-                Where("before SPIR-V 1.5", lambda s: s.facts.module.header.version < (1, 5), is_constant(name)),
+                OnlyWhere("before SPIR-V 1.5", lambda s: s.facts.module.header.version < (1, 5), is_constant(name)),
                 f"a constant as {words_of(name)} before SPIR-V 1.5", _SECTION)  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def _given(name: str) -> Predicate:
 
 
 def _not_partitioned(words: str, predicate: Predicate) -> Predicate:
-    return Given("cluster_size", Where(words, lambda s: not _is_partitioned(s), predicate))
+    return IfPresent("cluster_size", OnlyWhere(words, lambda s: not _is_partitioned(s), predicate))
 
 
 _POWER = satisfies(constant("cluster_size"), "is a power of 2", lambda size: size > 0 and size & (size - 1) == 0)
@@ -156,11 +156,11 @@ _POWER = satisfies(constant("cluster_size"), "is a power of 2", lambda size: siz
 _OPERANDS_OF_ARITHMETIC = (
     _LIKE_RESULT,
     rule("cluster_size", "operation",
-         Where("where Operation is ClusteredReduce or of partitions", _takes_fifth, _given("cluster_size")),
+         OnlyWhere("where Operation is ClusteredReduce or of partitions", _takes_fifth, _given("cluster_size")),
          "the size of clusters, or the ballot of partitions, that Operation needs", _SECTION),
     rule("partition", "cluster_size",
-         Given("cluster_size",
-               Where("where Operation is of partitions", _is_partitioned,
+         IfPresent("cluster_size",
+               OnlyWhere("where Operation is of partitions", _is_partitioned,
                      satisfies(type_of("cluster_size"), "is a vector of 4 integers",
                                lambda type: isinstance(type, Vector) and type.count == 4
                                and isinstance(type.component, Int)))),
@@ -183,7 +183,7 @@ FAMILIES = (
            rule("execution_group", "execution", is_scope("execution", ("Workgroup", "Subgroup")),
                 "Workgroup or Subgroup as Execution", "SPV_KHR_subgroup_rotate"),
            rule("execution_rotate", "execution",
-                Where("since Vulkan 1.1", lambda s: s.facts.environment.vulkan != (1, 0),
+                OnlyWhere("since Vulkan 1.1", lambda s: s.facts.environment.vulkan != (1, 0),
                       is_scope("execution", ("Subgroup",))),
                 "Subgroup as Execution", "VUID-StandaloneSpirv-None-04642", vulkan=True)),
     family(f"{_group(['Elect', 'AllEqual', 'InverseBallot', 'BallotBitExtract'])} {_VOTES}", _BOOL),
@@ -215,11 +215,11 @@ FAMILIES = (
     family(_ARITHMETIC, *_OPERANDS_OF_ARITHMETIC),
     family("OpGroupNonUniformRotateKHR",
            rule("cluster_size_type", "cluster_size",
-                Given("cluster_size", satisfies(type_of("cluster_size"), "is an unsigned integer", is_unsigned)),
+                IfPresent("cluster_size", satisfies(type_of("cluster_size"), "is an unsigned integer", is_unsigned)),
                 "an unsigned integer as Cluster Size", "SPV_KHR_subgroup_rotate"),
-           rule("cluster_size_constant", "cluster_size", Given("cluster_size", is_constant("cluster_size")),
+           rule("cluster_size_constant", "cluster_size", IfPresent("cluster_size", is_constant("cluster_size")),
                 "a constant as Cluster Size", "SPV_KHR_subgroup_rotate"),
-           rule("cluster_size_power", "cluster_size", Given("cluster_size", _POWER),
+           rule("cluster_size_power", "cluster_size", IfPresent("cluster_size", _POWER),
                 "a power of 2 as Cluster Size; the result is undefined otherwise", "SPV_KHR_subgroup_rotate")),
     family(_ARITHMETIC,
            rule("cluster_size_power", "cluster_size", _not_partitioned("where Operation is not of partitions", _POWER),

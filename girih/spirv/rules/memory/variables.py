@@ -22,10 +22,10 @@ from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Equal,
     Finds,
+    OnlyWhere,
     Predicate,
     Subject,
     Term,
-    Where,
     enumerant,
     present,
     satisfies,
@@ -411,7 +411,7 @@ def _no_heap(subject: Subject[Facts]) -> str | None:
 def _needs(
     words: str, where: Callable[[Subject[Facts]], bool], find: Callable[[Subject[Facts]], str | None]
 ) -> Predicate:
-    return Where(words, where, Finds("the type fits", find))
+    return OnlyWhere(words, where, Finds("the type fits", find))
 
 
 def _type(id: str, says: str, find: Callable[[Subject[Facts]], str | None], source: str, *,
@@ -451,7 +451,7 @@ FAMILIES = (
         rule("initializer", "initializer", Finds("a constant, or a variable of the module", _bad_initializer),
              "a constant, or a variable outside of functions", "SPIR-V 3.42.8"),
         rule("initializer_type", "initializer",
-             Where("with an initializer", _initialised, Equal(type_of("initializer"), DATA)),
+             OnlyWhere("with an initializer", _initialised, Equal(type_of("initializer"), DATA)),
              "an initializer of the type of the variable", "SPIR-V 3.42.8"),
         rule("initializer_nowhere", "initializer", Finds("no initializer", _initializer_nowhere),
              f"no initializer in {one_of(sorted(WITHOUT_INITIALIZER))}", "SPIR-V 3.42.8"),

@@ -12,12 +12,12 @@ from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Finds,
     Holds,
+    OnlyWhere,
     Predicate,
     Satisfies,
     Subject,
     Term,
     Undetermined,
-    Where,
     count_of,
     is_integer,
     is_integer_or_vector,
@@ -206,9 +206,9 @@ def _without_vectors_of_pointers(subject: Subject[Facts]) -> bool:
     return not subject.facts.has("MaskedGatherScatterINTEL")
 
 
-def _scalar(predicate: Predicate) -> Where:
+def _scalar(predicate: Predicate) -> OnlyWhere:
     """A predicate about scalars, where SPV_INTEL_masked_gather_scatter does not allow vectors of them."""
-    return Where("without capability MaskedGatherScatterINTEL", _without_vectors_of_pointers, predicate)
+    return OnlyWhere("without capability MaskedGatherScatterINTEL", _without_vectors_of_pointers, predicate)
 
 
 def _pointer_rows(
@@ -225,9 +225,9 @@ def _pointer_rows(
              f"a pointer as {pointer.text}", SOURCE),
         rule("addressing", "", Satisfies(ADDRESSING, "is not Logical", lambda name: name != "Logical"),
              "an addressing model with addresses, such as PhysicalStorageBuffer64", SOURCE),
-        rule("storage_class", pointer_name, Where(physical, _in_physical_buffers, is_address),
+        rule("storage_class", pointer_name, OnlyWhere(physical, _in_physical_buffers, is_address),
              "a pointer in PhysicalStorageBuffer", "SPV_KHR_physical_storage_buffer"),
-        rule("width", number_name, Where(physical, _in_physical_buffers, is_64_bit),
+        rule("width", number_name, OnlyWhere(physical, _in_physical_buffers, is_64_bit),
              "an integer of 64 bits", "VUID-StandaloneSpirv-PhysicalStorageBuffer64-04710", vulkan=True),
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from girih.spirv.rules.formats import BFLOAT16, COMPUTABLE, ENCODING, FLOAT8, FORMATS, MICROSCALING, encoding_of
 from girih.spirv.rules.row import SpirvRow, family, rule
-from girih.spirv.rules.terms import RESULT_TYPE, Equal, Term, Undetermined, Where, count_of, satisfies, type_of
+from girih.spirv.rules.terms import RESULT_TYPE, Equal, OnlyWhere, Term, Undetermined, count_of, satisfies, type_of
 from girih.spirv.rules.values.operands import (
     FLOAT,
     FLOAT_VECTOR,
@@ -179,7 +179,7 @@ FAMILIES = (
         ),
         rule(
             "bfloat16", "result_type",
-            Where(
+            OnlyWhere(
                 "without capability BFloat16DotProductKHR", lambda s: not s.facts.has("BFloat16DotProductKHR"),
                 satisfies(RESULT_TYPE, "is not of format BFloat16KHR", lambda type: encoding_of(type) != BFLOAT16),
             ),

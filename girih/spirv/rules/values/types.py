@@ -17,11 +17,11 @@ from girih.spirv.rules.terms import (
     Faulting,
     Finds,
     Holds,
+    OnlyWhere,
     Satisfies,
     Subject,
     Term,
     Undetermined,
-    Where,
     instruction_of,
     is_scalar,
     literal,
@@ -235,7 +235,7 @@ def constant_size(name: str, source: str, *, width: int | None = None) -> tuple[
 VECTORS = (
     family(
         "OpTypeVector",
-        rule("component_type", "component_type", Where(
+        rule("component_type", "component_type", OnlyWhere(
                  "without capability MaskedGatherScatterINTEL", lambda s: not s.facts.has("MaskedGatherScatterINTEL"),
                  DeclaredTypes(("component_type",), "a scalar", is_scalar)),
              "a scalar as Component Type", SOURCE),
@@ -250,7 +250,7 @@ VECTORS = (
         "OpTypeCooperativeVectorNV",
         types_are("component_type", "a scalar", is_scalar, "component_type", source="SPV_NV_cooperative_vector"),
         rule("boolean", "component_type",
-             Where("without capability LongVectorEXT", lambda s: not s.facts.has("LongVectorEXT"),
+             OnlyWhere("without capability LongVectorEXT", lambda s: not s.facts.has("LongVectorEXT"),
                    Satisfies(Term("Component Type", lambda s: s.facts.type(present(s, "component_type"))),
                              "is a number", lambda type: not isinstance(type, Bool))),
              "capability LongVectorEXT for components that are booleans", "SPV_EXT_long_vector"),
