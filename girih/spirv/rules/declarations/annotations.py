@@ -389,7 +389,7 @@ FAMILIES = (
              Analysed("no entry point with FPFastMathDefault uses it", _with_default),
              "neither NoContraction nor Fast where the entry point has FPFastMathDefault", "SPV_KHR_float_controls2"),
         rule("spec_id_type", "decoration", Analysed("constants of one SpecId read it alike", _shared_spec_ids),
-             "integers, floats or booleans of one width where constants share a SpecId, since one value sets all", "SPIR-V 3.20 SpecId",
+             "constants that read a shared SpecId alike: all integers, floats or booleans, of one width", "SPIR-V 3.20 SpecId",
              severity="warning", beyond="it is legal"),
     ),
     family(
