@@ -389,8 +389,8 @@ FAMILIES = (
              Analysed("no entry point with FPFastMathDefault uses it", _with_default),
              "neither NoContraction nor Fast where the entry point has FPFastMathDefault", "SPV_KHR_float_controls2"),
         rule("spec_id_type", "decoration", Analysed("constants of one SpecId read it alike", _shared_spec_ids),
-             "constants that read a shared SpecId alike: all integers, floats or booleans, of one width", "SPIR-V 3.20 SpecId",
-             severity="warning", beyond="it is legal"),
+             "constants that read a shared SpecId alike: as integers, floats or booleans of one width",
+             "SPIR-V 3.20 SpecId", severity="warning", beyond="it is legal"),
     ),
     family(
         "OpDecorate",
