@@ -48,6 +48,10 @@ def validate(
     return _Judgement(Facts(module, ENVIRONMENTS[environment], block_layout, given)).diagnostics()
 
 
+_ADDRESSES = ("AccessChain", "AccessChainKHR")
+"""Ends of the names of address computations: as operations of specialisation constants only kernels have them."""
+
+
 class _Judgement:
     """The judgement of one module: which rows are tried on which instruction."""
 
@@ -71,8 +75,9 @@ class _Judgement:
                 listed += self._rows.get(one.name, ())
             if listed:
                 found += self._judged(one, listed, one.name)
-            if one.computed is not None:
-                found += self._judged(one.computed, self._rows.get(one.computed.name, ()), one.computed.name)
+            inner = one.computed
+            if inner is not None and not inner.name.endswith(_ADDRESSES):
+                found += self._judged(inner, self._rows.get(inner.name, ()), inner.name)
         return found
 
     def _suspected(self) -> Mapping[int, tuple[SpirvRow, ...]]:

@@ -26,7 +26,7 @@ from girih.spirv.rules.values.operands import (
     same_shape,
     same_width,
 )
-from girih.spirv.types import Struct, Type
+from girih.spirv.types import CooperativeMatrix, Struct, Type
 
 SOURCE = "SPIR-V 3.42.13"
 BINARY = ("operand_1", "operand_2")
@@ -38,6 +38,16 @@ ALIKE = operands_match(SOURCE, *BINARY)
 COMPONENTS = same_components(SOURCE, *BINARY)
 WIDTH = same_width(SOURCE, *BINARY)
 SHAPE = same_shape(SOURCE, *BINARY)
+
+
+def _is_multiplied(type: Type) -> bool:
+    has_no_use = isinstance(type, CooperativeMatrix) and not type.ids[-1]
+    return FLOAT_ELEMENTS.test(type) and not has_no_use
+
+
+MULTIPLIED = AcceptedTypes(
+    "a floating-point scalar, vector or cooperative matrix, which is none of SPV_NV_cooperative_matrix", _is_multiplied
+)
 
 
 def _members(type: Type) -> tuple[Type | None, ...]:
@@ -85,7 +95,7 @@ FAMILIES = (
     family("OpUDiv", result_is(UNSIGNED_ELEMENTS, SOURCE), ALIKE, SHAPE),
     family("OpUMod", result_is(UNSIGNED, SOURCE), EQUAL),
     family("OpFAdd OpFSub OpFDiv", FLOAT_ELEMENTS_RESULT, ENCODING, ALIKE, SHAPE),
-    family("OpFMul", FLOAT_ELEMENTS_RESULT, ENCODING, EQUAL),
+    family("OpFMul", result_is(MULTIPLIED, SOURCE), ENCODING, EQUAL),
     family("OpFRem OpFMod", result_is(FLOATS, SOURCE), ENCODING, EQUAL),
     family(
         "OpFNegate", FLOAT_ELEMENTS_RESULT, ENCODING, operands_match(SOURCE, "operand"), same_shape(SOURCE, "operand")
