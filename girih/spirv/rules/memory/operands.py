@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
@@ -24,6 +23,9 @@ STORES = (
     " OpCooperativeVectorStoreNV OpPredicatedStoreINTEL"
 )
 COPIES = "OpCopyMemory OpCopyMemorySized"
+
+MASKS = ("memory_access", "memory_operand", "memory_access2")
+"""The names of memory operands in the grammar."""
 
 NON_PRIVATE = (
     "Uniform", "Workgroup", "CrossWorkgroup", "Generic", "Image", "StorageBuffer", "PhysicalStorageBuffer",
@@ -61,10 +63,12 @@ Search = Callable[[Subject[Facts], AccessOperands], str | None]
 """A search for what is wrong with an access."""
 
 
-def _access(find: Search) -> Callable[[Subject[Facts]], str | None]:
-    """A search in all accesses of an instruction."""
+def _access(find: Search, *, unstated: bool) -> Callable[[Subject[Facts]], str | None]:
+    """A search in all accesses of an instruction; where it has no memory operands only if `unstated`."""
 
     def search(subject: Subject[Facts]) -> str | None:
+        if not unstated and not any(subject.op.get(name) for name in MASKS):
+            return None
         found = (find(subject, access) for access in accesses(subject))
         return next((one for one in found if one is not None), None)
 
@@ -170,9 +174,11 @@ def _has(bit: str) -> Search:
     return lambda _, access: bit if bit in access.bits else None
 
 
-def _operand(id: str, says: str, find: Search, source: str, **more: Any) -> SpirvRow:
-    """A rule about the memory operands of any access."""
-    return rule(id, "memory_access memory_operand memory_access2", Finds(says, _access(find)), says, source, **more)
+def _operand(
+    id: str, says: str, find: Search, source: str, *, unstated: bool = False, vulkan: bool = False
+) -> SpirvRow:
+    """A rule about the memory operands of any access; `unstated`: also of one that has none."""
+    return rule(id, " ".join(MASKS), Finds(says, _access(find, unstated=unstated)), says, source, vulkan=vulkan)
 
 
 FAMILIES = (
@@ -198,7 +204,7 @@ FAMILIES = (
                  "Device, QueueFamily, Workgroup, ShaderCallKHR, Subgroup or Invocation as scope",
                  _scope_of_vulkan, "VUID-StandaloneSpirv-None-04638", vulkan=True),
         _operand("aligned", "Aligned, since a pointer is in PhysicalStorageBuffer", _physical_not_aligned,
-                 "VUID-StandaloneSpirv-PhysicalStorageBuffer64-04708"),
+                 "VUID-StandaloneSpirv-PhysicalStorageBuffer64-04708", unstated=True),
         _operand("alignment", "as alignment a power of two", _no_power_of_two, "SPIR-V 3.26"),
         _operand("alignment_size", "an alignment of at least the largest number behind the pointer",
                  _too_little_aligned, "VUID-StandaloneSpirv-PhysicalStorageBuffer64-06314"),
