@@ -24,6 +24,7 @@ CHAPTERS = (
     "values.logic",
     "values.conversions",
     "flow",
+    "stages",
     "dot_products",
     "glsl450",
     "concurrency.atomics",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import EntryPoint, Facts
@@ -84,3 +84,16 @@ def functions_using(facts: Facts, id: int) -> frozenset[int]:
                 seen.add(one.index)
                 waiting.append(one.result)
     return frozenset(found)
+
+
+def entry_points_that_reach(facts: Facts, one: Instruction) -> Iterator[EntryPoint]:
+    """The entry points from which an instruction can be reached by calls."""
+    function = facts.function_of(one)
+    if function is not None:
+        reached = facts.once(_reached)
+        yield from (entry for entry in facts.entry_points if function.id in reached[entry.function])
+
+
+def _reached(facts: Facts) -> Mapping[int, frozenset[int]]:
+    ids = {entry.function for entry in facts.entry_points}
+    return {id: frozenset(called_from(id, facts.bodies.functions)) for id in ids}
