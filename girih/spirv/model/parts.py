@@ -70,7 +70,7 @@ def parts_of(facts: Facts, type: Type) -> Iterator[Type]:
             waiting.append(element)
         elif isinstance(part, Struct):
             ids = _member_ids(facts, part)
-            members = (known or facts.declarations.types.get(id) for known, id in zip(part.members, ids, strict=True))
+            members = (known or facts.declarations.types.get(id) for known, id in zip(part.members, ids, strict=False))
             waiting += [member for member in members if member is not None]
 
 

@@ -53,7 +53,7 @@ def _parameter_types(facts: Facts, type: FunctionType) -> list[Type]:
     ids = facts.definition(type.id).ids("parameters")
     if len(ids) != len(type.parameters):
         raise Undetermined
-    return [known or facts.type(id) for known, id in zip(type.parameters, ids, strict=True)]
+    return [known or facts.type(id) for known, id in zip(type.parameters, ids, strict=False)]
 
 
 def _called(subject: Subject[Facts]) -> FunctionType:
