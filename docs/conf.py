@@ -24,7 +24,7 @@ smartquotes = False
 girih_navigation = {
     "Learn": ["start", "tutorial/index", "execution", "row-major", "idioms", "glossary", "addressing/index"],
     "Use": ["kernels/index", "targets", "speed", "remarks", "python", "commands", "editors"],
-    "Look up": ["language/index", "spirv/text", "errors", "litmus", "bugs", "coverage", "changes"],
+    "Look up": ["language/index", "spirv/text", "spirv/matrices", "errors", "litmus", "bugs", "coverage", "changes"],
     "How it is made": ["design/index"],
 }
 """The pages by caption. Below an index.md come the pages of its folder, in the order of its links."""
