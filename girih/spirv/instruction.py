@@ -138,7 +138,12 @@ def read(index: int, raw: RawInstruction, context: ReadingContext) -> Instructio
         reader.entry(spec.operands)
         if reader.at < len(raw.words):
             surplus = len(raw.words) - reader.at
-            raise _Wrong("surplus", reader.at, "the end of the instruction", f"{surplus} more words")
+            raise _Wrong(
+                "surplus",
+                reader.at,
+                "the end of the instruction",
+                f"{surplus} more {'word' if surplus == 1 else 'words'}",
+            )
     except _Wrong as wrong:
         made.malformed = Malformed(*wrong.args)
     made.operands = tuple(reader.operands)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from girih.spirv.grammar import grammar
-from girih.spirv.instruction import Instruction
+from girih.spirv.instruction import Instruction, Malformed
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, Faults
 from girih.spirv.model.grammar.ids import id_faults, is_non_semantic
@@ -43,9 +43,15 @@ def _readable(id: str, says: str) -> SpirvRow:
 
     def unreadable(facts: Facts) -> Faults:
         wrong = ((one.index, one.malformed) for one in facts.instructions if one.malformed is not None)
-        return {index: Fault(malformed.found) for index, malformed in wrong if malformed.rule == id}
+        return {index: Fault(_came(malformed)) for index, malformed in wrong if malformed.rule == id}
 
     return rule(id, "", Analysed(says, unreadable), says, "SPIR-V 2.3")
+
+
+def _came(malformed: Malformed) -> str:
+    """What came, with what was expected there where the rule does not say it."""
+    told = malformed.rule in ("missing", "enumerant")
+    return f"{malformed.found}, not {malformed.expected}" if told else malformed.found
 
 
 WORDS = family(
@@ -305,7 +311,7 @@ IMPORTS = (
                                  ("OpExtInstImport", ""), _set_words),
              "an OpExtInstImport as set", "SPIR-V 3.42.4"),
         rule("number", "instruction", Holds("the set has the instruction", _in_its_set,
-                                            lambda s: f"{s.op.id('instruction')}, which {_set_words(s)} has not"),
+                                            lambda s: f"{s.op.id('instruction')}, which {_set_words(s)} does not have"),
              "an instruction of the set", "SPIR-V 3.42.4"),
     ),
     family(

@@ -91,6 +91,7 @@ class _IdWalk:
     """One pass over the instructions of a module, with the ids that were made so far."""
 
     def __init__(self, facts: Facts) -> None:
+        self._facts = facts
         self._module = facts.module
         self._definitions = facts.module.definitions
         self._made: dict[int, Instruction] = {}
@@ -115,7 +116,8 @@ class _IdWalk:
         elif made >= self._module.header.bound:
             self._found.add("bound", one.index, Fault(f"{made}, bound {self._module.header.bound}", blamed))
         if made and made in self._made:
-            self._found.add("redefined", one.index, Fault(f"{made}, which {self._made[made].name} made", blamed))
+            name = self._facts.called(made)
+            self._found.add("redefined", one.index, Fault(f"{name}, which {self._made[made].name} makes", blamed))
         elif made:
             self._made[made] = one
 
@@ -143,11 +145,17 @@ class _IdWalk:
             return "zero", "0"
         later = self._definitions.get(id)
         if later is None:
-            return "undefined", f"{id}, which nothing makes"
+            return "undefined", f"{self._shown(one, operand)}, which nothing makes"
         if operand.kind != "IdResultType" and self._may_be_later(one, operand, id):
             self._forward_uses += 1
             return None
-        return "order", f"{id}, which {'it makes itself' if later is one else f'{later.name} makes later'}"
+        maker = "which it makes itself" if later is one else f"which {later.name} makes later"
+        return "order", f"{self._facts.called(id)}, {maker}"
+
+    def _shown(self, one: Instruction, operand: Operand) -> str:
+        """An operand as the text has it to which diagnostics point."""
+        span = self._module.shown.operand_span(one.index, operand.word)
+        return span.source.text[span.start : span.end]
 
     def _may_be_later(self, one: Instruction, operand: Operand, id: int) -> bool:
         allowed = FORWARD.get(one.name)
@@ -162,7 +170,7 @@ class _IdWalk:
     def _wrong_kind(self, one: Instruction, operand: Operand, made: Instruction) -> tuple[str, str] | None:
         """What is wrong with an operand whose id is made before it: the rule, and what came."""
         if operand.kind == "IdResultType":
-            return None if is_type(made) else ("type", f"{made.name}")
+            return None if is_type(made) else ("type", f"{self._facts.called(made.result)}, which {made.name} makes")
         if made.result_type and made.name not in NOT_ONLY_VALUES:
             return None
         if describes(self._module, one):

@@ -156,7 +156,7 @@ class _Search:
             return None
         since = f"version {version_text(needs.version)}" if needs.version else ""
         if not needs.extensions:
-            return Lack(VERSION, f"which {since} has first", None) if since else None
+            return Lack(VERSION, f"which {since} has first", f"declare {since} in the header") if since else None
         brings = any_of(needs.extensions)
         hint = f'declare it: OpExtension "{needs.extensions[0]}"'
         return Lack(EXTENSION, f"which needs {f'{since} or ' if since else ''}{brings}", hint)

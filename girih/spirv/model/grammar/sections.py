@@ -124,7 +124,7 @@ class _SectionWalk:
         match one.name:
             case "OpFunction":
                 if inside is not None:
-                    self._wrong("nested", one, f"it stands in function {inside.declaration.result}")
+                    self._wrong("nested", one, f"it stands in function {self._facts.called(inside.declaration.result)}")
                 self._function = _OpenFunction(one)
             case "OpFunctionParameter":
                 if inside is None or inside.has_block:
@@ -133,7 +133,7 @@ class _SectionWalk:
                 if inside is None:
                     self._wrong("ends", one, "a place in no function")
                 elif not inside.has_block and self._defined is not None:
-                    came = f"it follows the definition of function {self._defined.result}"
+                    came = f"it follows the definition of {self._facts.called(self._defined.result)}"
                     self._wrong("declared_first", inside.declaration, came)
                 self._function = None
             case "OpLabel" if inside is not None:

@@ -90,7 +90,7 @@ def _targets(table: Mapping[str, Bearer], rule: str) -> Callable[[Facts], Faults
         for made, one in _decorated(facts):
             target = table.get(one.name) if one.name in THROUGH_GROUPS or _is_direct(one, made) else None
             if target is not None and not _fits(facts, target, made, one):
-                came = f"{one.name} on {_kind(facts, made)}; expected: {target.words}"
+                came = f"{one.name} on {_kind(facts, made)}; it belongs on {target.words}"
                 blamed = tuple(o for o in one.instruction.operands if o.name == "target")
                 found.add(rule, one.instruction.index, Fault(came, blamed))
         return found.of(rule)
@@ -112,8 +112,7 @@ def _fits(facts: Facts, target: Bearer, made: Instruction, one: Decoration) -> b
 
 def _kind(facts: Facts, made: Instruction) -> str:
     """What an instruction makes, in words."""
-    name = facts.annotations.names.get(made.result)
-    return f"{made.name} %{name}" if name else made.name
+    return f"{made.name} {facts.called(made.result)}"
 
 
 def _in_storage(facts: Facts, made: Instruction) -> str:
@@ -128,7 +127,7 @@ def _vulkan_targets(facts: Facts) -> Faults:
     for made, one in _decorated(facts):
         target = IN_VULKAN.get(one.name)
         if target is not None and not _fits(facts, target, made, one):
-            came = f"{one.name} on a variable in {_in_storage(facts, made)}; expected: {target.words}"
+            came = f"{one.name} on a variable in {_in_storage(facts, made)}; it belongs on {target.words}"
             blamed = tuple(o for o in one.instruction.operands if o.name == "decoration")
             found.add("storage", one.instruction.index, Fault(came, blamed))
     return found.of("storage")

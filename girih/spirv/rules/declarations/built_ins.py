@@ -94,18 +94,18 @@ def _is_numbers(type: Type, count: int) -> bool:
 
 def _types(facts: Facts, made: Instruction, one: Decoration, known: BuiltIn) -> str | None:
     held = _held(facts, made, one.member)
-    return None if _is_numbers(held, known.numbers) else held.words
+    return None if _is_numbers(held, known.numbers) else f"as a {held.words}"
 
 
 def _members(facts: Facts, made: Instruction, one: Decoration, known: BuiltIn) -> str | None:
-    return "a member of a struct" if one.member is not None and not known.on_members else None
+    return "as a member of a struct" if one.member is not None and not known.on_members else None
 
 
 def _storage(facts: Facts, made: Instruction, one: Decoration, known: BuiltIn) -> str | None:
     classes = [storage_of(made)] if made.name in VARIABLES else []
     if one.member is not None:
         classes = [storage_name(pointer.storage) for pointer in _pointers_to(facts, made.result)]
-    return next((f"a variable in {name}" for name in classes if name != "Input"), None)
+    return next((f"in {name}" for name in classes if name != "Input"), None)
 
 
 def _pointers_to(facts: Facts, struct: int) -> Iterator[Pointer]:
@@ -125,7 +125,7 @@ def _models(facts: Facts, made: Instruction, one: Decoration, known: BuiltIn) ->
     for id in functions_using(facts, made.result):
         wrong = facts.models_of(facts.definition(id)) - known.models
         if wrong:
-            return f"a use by {min(wrong)}"
+            return f"in use by {min(wrong)}"
     return None
 
 
@@ -144,7 +144,7 @@ def _row(id: str, check: Check, words: str, says: str, source: str) -> SpirvRow:
                 continue
             if came is not None:
                 blamed = tuple(operand for operand in one.instruction.operands if operand.name == "BuiltIn")
-                found.add(id, one.instruction.index, Fault(f"{name} is {came}", blamed))
+                found.add(id, one.instruction.index, Fault(f"{name} {came}", blamed))
         return found.of(id)
 
     return rule(id, "", Analysed(words, find), says, source, vulkan=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+from girih.diagnostics import plural
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
@@ -24,11 +25,6 @@ SIZED = frozenset({"GLCompute", "MeshEXT", "MeshNV", "TaskEXT", "TaskNV"})
 def entry_of(subject: Subject[Facts]) -> EntryPoint:
     """The entry point that a subject declares."""
     return subject.facts.once(entry_points_by_index)[subject.op.index]
-
-
-def called(facts: Facts, id: int) -> str:
-    """An id in words: its name where it has one, such as `%data`."""
-    return f"%{facts.annotations.names.get(id) or id}"
 
 
 def storage_class(one: Instruction) -> str:
@@ -61,7 +57,7 @@ def _parameters(subject: Subject[Facts]) -> str | None:
     if entry_of(subject).model_name == "Kernel":
         return None
     count = len(_function_type(subject).parameters)
-    return f"{count} parameters" if count else None
+    return plural(count, "parameter") if count else None
 
 
 def _returned(subject: Subject[Facts]) -> str | None:
@@ -93,7 +89,7 @@ def _interface_faults(facts: Facts) -> Faults:
 
 
 def _not_variable(facts: Facts, id: int) -> str:
-    return f"{called(facts, id)}, from {facts.defined_by(id)}"
+    return f"{facts.called(id)}, from {facts.defined_by(id)}"
 
 
 def _class_faults(facts: Facts) -> Faults:
@@ -107,7 +103,7 @@ def _class_faults(facts: Facts) -> Faults:
         held = storage_class(one)
         return held == "Function" if whole else held not in ("Input", "Output")
 
-    return _faults_of(facts, wrong, lambda facts, id: f"{called(facts, id)} in {storage_class(facts.definition(id))}")
+    return _faults_of(facts, wrong, lambda facts, id: f"{facts.called(id)} in {storage_class(facts.definition(id))}")
 
 
 def _repeated_faults(facts: Facts) -> Faults:
@@ -119,7 +115,7 @@ def _repeated_faults(facts: Facts) -> Faults:
         return counts[entry.instruction.index][id] > 1
 
     counts = {entry.instruction.index: Counter(entry.interface) for entry in facts.entry_points}
-    return _faults_of(facts, wrong, lambda facts, id: f"{called(facts, id)} twice")
+    return _faults_of(facts, wrong, lambda facts, id: f"{facts.called(id)} twice")
 
 
 def _faults_of(facts: Facts, wrong: Callable[[EntryPoint, int], bool], words: Callable[[Facts, int], str]) -> Faults:
@@ -147,7 +143,7 @@ def _unlisted(subject: Subject[Facts]) -> str | None:
     missing = sorted(used)
     if facts.module.header.version < (1, 4):
         missing = [one.result for one in variables_of(facts, missing) if storage_class(one) in ("Input", "Output")]
-    return ", ".join(called(facts, id) for id in missing) + " missing" if missing else None
+    return ", ".join(facts.called(id) for id in missing) + " missing" if missing else None
 
 
 def _push_constants(subject: Subject[Facts]) -> str | None:
@@ -160,7 +156,7 @@ def _push_constants(subject: Subject[Facts]) -> str | None:
     used = facts.once(used_by_entry_points).get(entry.function, frozenset())
     if len(found) < 2 or len(used.intersection(found)) > 1:
         return None
-    return ", ".join(called(facts, id) for id in found)
+    return ", ".join(facts.called(id) for id in found)
 
 
 def _data_type(facts: Facts, variable: Instruction) -> Type | None:
@@ -206,7 +202,7 @@ def _built_in_structs(subject: Subject[Facts]) -> Iterator[tuple[Instruction, St
 def _no_block(subject: Subject[Facts]) -> str | None:
     facts = subject.facts
     bare = [v.result for v, held in _built_in_structs(subject) if not facts.annotations.has(held.id, "Block")]
-    return ", ".join(f"{called(facts, id)} without Block" for id in bare) or None
+    return ", ".join(f"{facts.called(id)} without Block" for id in bare) or None
 
 
 def _several_blocks(subject: Subject[Facts]) -> str | None:
@@ -221,7 +217,7 @@ def _located_built_ins(subject: Subject[Facts]) -> str | None:
         if _built_ins(facts, variable)[1]:
             for name in ("Location", "Component"):
                 if facts.annotations.has(variable.result, name):
-                    return f"{called(facts, variable.result)} with {name}"
+                    return f"{facts.called(variable.result)} with {name}"
     return None
 
 
@@ -248,14 +244,14 @@ def _workgroup_capability(subject: Subject[Facts]) -> str | None:
     if subject.facts.has(EXPLICIT_LAYOUT):
         return None
     blocks = _workgroup_blocks(subject)[1]
-    return f"{blocks} blocks in Workgroup without it" if blocks else None
+    return f"{plural(blocks, 'block')} in Workgroup without it" if blocks else None
 
 
 def _workgroup_mixed(subject: Subject[Facts]) -> str | None:
     if not subject.facts.has(EXPLICIT_LAYOUT) or subject.facts.has("UntypedPointersKHR"):
         return None
     shared, blocks, _ = _workgroup_blocks(subject)
-    return f"{blocks} blocks of {shared} variables" if 0 < blocks < shared else None
+    return f"{plural(blocks, 'block')} among {shared} variables" if 0 < blocks < shared else None
 
 
 def _workgroup_aliased(subject: Subject[Facts]) -> str | None:
@@ -273,7 +269,7 @@ def _in_and_out(test: Callable[[Type], bool], words: str) -> Callable[[Subject[F
         for variable in variables_of(facts, entry_of(subject).interface):
             held = _data_type(facts, variable)
             if held is not None and storage_class(variable) in ("Input", "Output") and contains(facts, held, test):
-                return f"{words} in {called(facts, variable.result)}"
+                return f"{words} in {facts.called(variable.result)}"
         return None
 
     return find
@@ -339,7 +335,7 @@ FAMILIES = (
              "each variable once, from version 1.4 on", INTERFACE),
         rule("interface_whole", "", Finds("the interface lists what the calls of the entry point use", _unlisted),
              "all variables outside of functions that it uses, before version 1.4 those in Input and Output",
-             INTERFACE),
+             INTERFACE, hint="list them at the end of OpEntryPoint"),
         rule("interface_push_constants", "", Finds("the interface has one push constant", _push_constants),
              "one variable in PushConstant at most", "VUID-StandaloneSpirv-OpEntryPoint-06673", vulkan=True),
         rule("interface_built_in", "", Finds("the interface has a built-in once", _repeated_built_ins),
@@ -367,6 +363,7 @@ FAMILIES = (
         rule("size", "execution_model", Holds("an entry point with work-groups has a size", _sized,
                                               lambda s: entry_of(s).model_name + " without one"),
              "LocalSize, LocalSizeId, or a constant decorated as WorkgroupSize",
-             "VUID-StandaloneSpirv-None-10685", vulkan=True, hint="OpExecutionMode %main LocalSize 1 1 1"),
+             "VUID-StandaloneSpirv-None-10685", vulkan=True,
+             hint=lambda s: f"declare it: OpExecutionMode {s.facts.called(s.op.id('entry_point'))} LocalSize 64 1 1"),
     ),
 )  # fmt: skip

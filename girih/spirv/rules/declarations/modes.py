@@ -277,7 +277,8 @@ FAMILIES = (
     family(
         MODES,
         rule("entry_point", "entry_point", Holds("Entry Point is that of an OpEntryPoint", lambda s: bool(_entries(s)),
-                                                 _maker("entry_point")),
+                                                 lambda s: f"{s.facts.called(s.op.id('entry_point'))}, which no "
+                                                           "OpEntryPoint names"),
              "the function of an entry point", "SPIR-V 3.42.5"),
         rule("once", "", Analysed("an entry point has a mode once; modes of a floating-point width once for a width",
                                   _repeated),

@@ -155,21 +155,21 @@ _RAY_CLASSES = (
 IN_VULKAN: Mapping[str, Bearer] = {
     **dict.fromkeys(
         ("Location", "Component"),
-        Bearer("in Input, Output or a storage class of ray tracing", in_storage("Input", "Output", *_RAY_CLASSES)),
+        Bearer("one in Input, Output or a storage class of ray tracing", in_storage("Input", "Output", *_RAY_CLASSES)),
     ),
-    "Index": Bearer("in Output", in_storage("Output")),
+    "Index": Bearer("one in Output", in_storage("Output")),
     **dict.fromkeys(
         ("Binding", "DescriptorSet"),
         Bearer(
-            "in StorageBuffer, Uniform or UniformConstant",
+            "one in StorageBuffer, Uniform or UniformConstant",
             in_storage("StorageBuffer", "Uniform", "UniformConstant", "TileAttachmentQCOM"),
         ),
     ),
-    "InputAttachmentIndex": Bearer("in UniformConstant", in_storage("UniformConstant")),
+    "InputAttachmentIndex": Bearer("one in UniformConstant", in_storage("UniformConstant")),
     **dict.fromkeys(
-        ("Flat", "NoPerspective", "Centroid", "Sample"), Bearer("in Input or Output", in_storage("Input", "Output"))
+        ("Flat", "NoPerspective", "Centroid", "Sample"), Bearer("one in Input or Output", in_storage("Input", "Output"))
     ),
-    "PerVertexKHR": Bearer("in Input", in_storage("Input")),
-    **dict.fromkeys(("GLSLShared", "GLSLPacked"), Bearer("not in Vulkan", lambda *_: False)),
+    "PerVertexKHR": Bearer("one in Input", in_storage("Input")),
+    **dict.fromkeys(("GLSLShared", "GLSLPacked"), Bearer("nothing in Vulkan", lambda *_: False)),
 }
 """In which storage classes Vulkan has the targets of decorations (VUID-StandaloneSpirv-Location-06672 and others)."""
