@@ -166,7 +166,10 @@ def operand_kind(kind: Mapping[str, Any], additions: Mapping[tuple[str, int], Ma
             assert isinstance(told, dict)
             told.setdefault("aliases", []).append(entry["enumerant"])
             continue
-        merged = {**entry, "extensions": [*entry.get("extensions", []), *added.get("extensions", [])]}
+        merged = {
+            **entry,
+            **{key: [*entry.get(key, []), *added.get(key, [])] for key in ("capabilities", "extensions")},
+        }
         rows[value] = [value, entry["enumerant"], operands(entry), needs(merged, added.get("aliases", []))]
     return [kind["category"], list(rows.values())]
 

@@ -106,11 +106,12 @@ def _old_version(*, offered: bool) -> Finds:
 
 def _no_memory_model(subject: Subject[Facts]) -> str | None:
     facts = subject.facts
-    if grammar().kinds["Capability"].name_of(present(subject, "capability")) != "CooperativeMatrixKHR":
+    declared = grammar().kinds["Capability"].by_value.get(present(subject, "capability"))
+    if declared is None or "CooperativeMatrixKHR" not in (declared.name, *declared.capabilities):
         return None
     if not facts.has("Shader") or facts.has("VulkanMemoryModel"):
         return None
-    return "CooperativeMatrixKHR without VulkanMemoryModel"
+    return f"{declared.name} without VulkanMemoryModel"
 
 
 def _is_pair(type: Type) -> bool:
