@@ -160,7 +160,7 @@ def _variables() -> str:
 @click.group(cls=Commands, context_settings=_SETTINGS, epilog=f"Exit status: {EXIT_STATUS}\n\n{_variables()}")
 @click.version_option(__version__, prog_name="girih", message="%(prog)s %(version)s")
 def main() -> None:
-    """Check, explain and run kernels in the tensor language."""
+    """Check, explain and run kernels in the tensor language; check SPIR-V modules."""
 
 
 @main.command()
@@ -329,8 +329,9 @@ def emit(
 @_format
 @click.pass_context
 def explain(ctx: click.Context, topic: str | None, list_all: bool, list_names: bool, format: str) -> None:
-    """Explain a code such as `axpby.shape`, an instruction such as `axpby`, a rule such as `tensor_map.box_dim`, or a
-    name of the specifications such as `OpTensorLayoutSliceNV`."""
+    """Explain a code such as `axpby.shape`, an instruction such as `axpby`, a rule such as `tensor_map.box_dim`, a
+    name of the specifications such as `clampMode`; of SPIR-V, `OpIAdd` or `spirv.OpIAdd.operands`, and with `spirv`
+    what there is."""
     from girih.commands import explain as command
 
     as_json, option = format == "json", "--list" if list_all else "--names"

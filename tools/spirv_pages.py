@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from girih.commands.parts.spirv_codes import plain_codes
+from girih.commands.parts.spirv_codes import plain_codes, title
 from girih.spirv.rules.book import chapters
 from girih.spirv.rules.row import Family, SpirvRow
 from tools.markdown import table
@@ -90,11 +90,6 @@ def rows_beyond(listed: Mapping[str, tuple[Family, ...]]) -> Iterator[tuple[str,
     for families in listed.values():
         for family in families:
             yield from ((f"{family.opcodes[0]}.{row.id}", row) for row in family.rows if row.beyond)
-
-
-def title(chapter: str) -> str:
-    """The heading of a chapter."""
-    return chapter.rpartition(".")[2].replace("_", " ").capitalize()
 
 
 def owners(family: Family) -> str:

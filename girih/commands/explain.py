@@ -39,8 +39,11 @@ MOST_LISTED = 60
 def explain_topic(topic: str, *, as_json: bool) -> int:
     """Print the explanation of a code, an instruction, a rule of the address models, or a family such as `syntax`."""
     topic = topic.strip().strip("`[]")
-    if topic.startswith(("spirv.", "Op")):
-        return _explain_spirv(topic, as_json=as_json)
+    if topic.lower().startswith(("spirv", "op")):
+        from girih.commands.spirv.explain import is_of_spirv
+
+        if is_of_spirv(topic):
+            return _explain_spirv(topic, as_json=as_json)
     topic = next((mnemonic for mnemonic in LANGUAGE.ops if topic in written_as(LANGUAGE, mnemonic)), topic)
     codes, address = all_codes(LANGUAGE), address_rules()
     family = [describe_code(LANGUAGE, code) for name, code in codes.items() if name.startswith(topic + ".")]
@@ -73,46 +76,18 @@ def explain_topic(topic: str, *, as_json: bool) -> int:
 
 
 def _explain_spirv(topic: str, *, as_json: bool) -> int:
-    """Print the explanation of a code of SPIR-V modules, or of one of their instructions with its rules."""
-    from girih.commands.parts import spirv_codes as known
+    """Print the explanation of a code or an instruction of SPIR-V modules, and what the specifications call so."""
+    from girih.commands.spirv.explain import explained_topic
 
-    code = known.code_of(topic)
-    opcode = None if code else known.opcode_of(topic.removeprefix("spirv."))
-    described: object
-    if code is not None:
-        described = known.described_code(code)
-        text = _page([*known.explanation(code), *_examples(known.described_code(code))])
-    elif opcode is not None:
-        described, text = known.described_instruction(opcode), _page(known.instruction_lines(opcode))
-    else:
-        owner = topic.removeprefix("spirv.").partition(".")[0]
-        family = [one for name, one in known.plain_codes().items() if name.startswith(f"spirv.{owner}.")]
-        family += known.codes_of_owner(owner) if owner in known.OWNERS else []
-        if not family or "." in topic.removeprefix("spirv."):
-            _unknown_in_spirv(topic)
-        described, text = (
-            [known.described_code(one) for one in family],
-            "\n".join(f"{c.code}: {c.says}" for c in family),
-        )
+    text, described = explained_topic(topic)
+    names = known_as(topic)
     if as_json:
+        if isinstance(described, dict) and names:
+            described["names"] = [described_name(LANGUAGE, one) for one in names]
         print_json(described)
     else:
-        click.echo(text)
+        click.echo("\n\n".join([*(name_text(LANGUAGE, one, topic) for one in names), text]))
     return 0
-
-
-def _unknown_in_spirv(topic: str) -> NoReturn:
-    from girih.commands.parts import spirv_codes as known
-    from girih.spirv.grammar import grammar
-
-    owner, _, _ = topic.removeprefix("spirv.").partition(".")
-    opcode = known.opcode_of(owner)
-    codes = [
-        one.code for name in ((opcode.name, "instruction") if opcode else ()) for one in known.codes_of_owner(name)
-    ]
-    close = nearest(topic, codes) or nearest(owner, grammar().codes)
-    hint = f"did you mean {close!r}?" if close else "`girih explain spirv.OpLoad` lists the rules of an instruction"
-    raise click.UsageError(f"there is no code or instruction of SPIR-V {topic!r}; {hint}")
 
 
 def list_topics(*, as_json: bool) -> int:
@@ -121,6 +96,7 @@ def list_topics(*, as_json: bool) -> int:
     stages = {"Checking a program": checked} | other_codes()
     listed = [(stage, code.code, code.severity, code.says) for stage, codes in stages.items() for code in codes]
     listed += [("Checking an address model", r["rule"], r["severity"], r["says"]) for r in address_rules().values()]
+    listed += _listed_of_spirv()
     if as_json:
         print_json([dict(zip(("stage", "code", "severity", "says"), row, strict=True)) for row in listed])
         return 0
@@ -129,6 +105,15 @@ def list_topics(*, as_json: bool) -> int:
     click.echo("\n".join(["Instructions", *wrapped(", ".join(LANGUAGE.ops))]))
     click.echo("\n`girih explain --names` lists the names of the specifications and of additions to them.")
     return 0
+
+
+def _listed_of_spirv() -> list[tuple[str, str, str, str]]:
+    """The codes of SPIR-V modules; a rule stands under the first of the instructions that share it."""
+    from girih.commands.parts.spirv_codes import chapters_of_codes, plain_codes
+
+    stages = {"Reading a SPIR-V module": list(plain_codes().values())}
+    stages |= {f"Checking a SPIR-V module: {title}": codes for title, codes in chapters_of_codes().items()}
+    return [(stage, code.code, code.severity, code.says) for stage, codes in stages.items() for code in codes]
 
 
 def list_names(*, as_json: bool) -> int:

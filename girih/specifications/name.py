@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SPIRV = "SPIR-V modules"
-"""Planned: modules are read, written and run."""
+SPIRV = "SPIR-V modules that run"
+"""Planned. Modules are read, written and checked already (`girih.spirv`)."""
 NVIDIA = "NVIDIA GPUs"
 """Planned: kernels are compiled for them."""
 

@@ -108,6 +108,13 @@ def test_a_family() -> None:
         ("tensor_map.stride_multipel", "did you mean 'tensor_map.stride_multiple'?"),
         ("map_tile.qqqqqqqqqqqqq", "its codes: map_tile.element_offset, map_tile.map"),
         ("tensor_map.qqqqqqqqqqqqq", "`girih explain tensor_map` lists its codes"),
+        ("OpLaod", "did you mean 'OpLoad'?"),
+        ("spirv.OpIAdd.opperands", "did you mean 'spirv.OpIAdd.operands'?"),
+        ("spirv.oplaod.anything", "did you mean 'OpLoad'?"),
+        ("spirv.definition.valeu", "did you mean 'spirv.definition.value'?"),
+        ("spirv.text.qqqqqqqqqqqqq", "its rules: lexeme, instruction, opcode"),
+        ("spirv.txt", "did you mean 'spirv.text'?"),
+        ("spirv.qqqqqqqqqqqqq", "`girih explain spirv` lists the rules of modules"),
     ],
 )
 def test_unknown_topics(topic: str, hint: str) -> None:
@@ -176,14 +183,15 @@ def test_explanations_load_no_arrays(topic: str) -> None:
 
 
 def test_a_name_of_the_specifications() -> None:
-    assert girih("explain", "OpTensorLayoutSliceNV").output.splitlines() == [
+    assert girih("explain", "OpTensorLayoutSliceNV").output.splitlines()[:8] == [
         "OpTensorLayoutSliceNV (instruction)",
         "",
         "  Selects the region (5375): offsets add up, spans are replaced.",
         "",
         "  section 000 SPV_NV_tensor_addressing, 3.X Tensor Layout and View Instructions",
         "  girih   tensor_layout_slice; girih.addressing.TensorLayout.slice",
-        "  planned SPIR-V modules",
+        "  planned SPIR-V modules that run",
+        "",
     ]
     assert girih("explain", "gl_matrixusea").output.startswith("gl_MatrixUseA (constant)\n")
     assert girih("explain", "Constant").output.startswith("Constant (enumerant)\n")
@@ -218,7 +226,9 @@ def test_golden_pages(golden: Callable[[str, str], None]) -> None:
 
 def test_a_list_of_everything() -> None:
     listed = girih("explain", "--list", "--format", "json").json
-    assert {row["code"] for row in listed} == {*all_codes(TILE_LANGUAGE), *address_rules()}
+    codes = {row["code"] for row in listed}
+    assert {code for code in codes if not code.startswith("spirv.")} == {*all_codes(TILE_LANGUAGE), *address_rules()}
+    assert {"spirv.text.opcode", "spirv.module.memory_model", "spirv.instruction.capability"} <= codes
     assert {row["stage"] for row in listed} >= {"Reading a text", "Checking a program", "Running a kernel"}
     shown = girih("explain", "--list").output
     assert all(f"\n  {row['code']}: {row['says']}\n" in shown for row in listed)
@@ -226,3 +236,46 @@ def test_a_list_of_everything() -> None:
     assert girih("explain").message.startswith("give a code or an instruction")
     both = girih("explain", "--list", "axpby")
     assert (both.status, both.message) == (2, "--list lists everything: leave out axpby, or --list to explain it")
+
+
+def test_a_rule_of_spirv() -> None:
+    for asked in ("spirv.OpIAdd.operands", "OpIAdd.operands", "SPIRV.opiadd.operands"):
+        output = girih("explain", asked).output
+        assert output.startswith(
+            "spirv.OpIAdd.operands (error)\n\n  an integer scalar, vector or cooperative matrix"
+        ), asked
+        assert "\n  source  SPIR-V 3.42.13\n" in output
+        assert "\naccepted\n  ; SPIR-V\n" in output and "\nrejected\n  ; SPIR-V\n" in output
+    # A rule that several instructions share is shown with the example of one of them.
+    shared = girih("explain", "spirv.OpISub.operands", "--format", "json").json
+    assert shared["code"] == "spirv.OpISub.operands" and "= OpIAdd %int" in shared["rejected"]
+    assert shared["rejected"] != shared["accepted"]
+    everywhere = girih("explain", "spirv.OpLoad.capability", "--format", "json").json
+    assert everywhere["code"] == "spirv.OpLoad.capability" and everywhere["accepted"]
+
+
+def test_an_instruction_of_spirv() -> None:
+    output = girih("explain", "OpCooperativeMatrixReduceNV").output
+    for line in ("  opcode  5366", "  aliases OpCooperativeMatrixReduceEXT", "  version an extension brings it"):
+        assert line in output.splitlines()
+    assert "\noperands\n  result_type   IdResultType\n  result        IdResult\n" in output
+    names = girih("explain", "OpTensorLayoutSliceNV", "--format", "json").json["names"]
+    assert [(one["name"], one["specification"]) for one in names] == [("OpTensorLayoutSliceNV", "000")]
+    # What the specifications call so comes first.
+    assert output.startswith("OpCooperativeMatrixReduceNV (instruction)\n\n  ")
+    assert "\n  operands       IdRef, any number\n" in girih("explain", "OpTensorLayoutSliceNV").output
+    described = girih("explain", "opiadd", "--format", "json").json
+    assert (described["instruction"], described["opcode"]) == ("OpIAdd", 128)
+    assert "spirv.OpIAdd.operands" in {rule["code"] for rule in described["rules"]}
+
+
+def test_families_of_spirv() -> None:
+    text = girih("explain", "spirv.text").output.splitlines()
+    assert len(text) > 10 and all(line.startswith("spirv.text.") for line in text)
+    module = girih("explain", "spirv.module", "--format", "json").json
+    assert {"spirv.module.size", "spirv.module.memory_model"} <= {one["code"] for one in module}
+    overview = girih("explain", "spirv").output
+    assert overview.startswith("SPIR-V modules\n\n  ")
+    assert "\n\nControl flow: " in overview and "\nBefore there is a module\n" in overview
+    codes = [one["code"] for one in girih("explain", "spirv", "--format", "json").json]
+    assert len(codes) == len(set(codes)) > 200

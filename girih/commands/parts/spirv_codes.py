@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from girih.front.shaders.compile import COMPILE_CODES
-from girih.rules.codes import Code, codes_of, entry, explained, listed
+from girih.rules.codes import Code, codes_of, entry, explained
 from girih.spirv.assemble import TEXT_CODES
 from girih.spirv.binary import BINARY_CODES
 from girih.spirv.examples import Example, packed
 from girih.spirv.grammar import Opcode, grammar
-from girih.spirv.rules.book import rows
+from girih.spirv.rules.book import chapters, rows
 from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
 from girih.spirv.specialise import DEFINITION_CODES
 
 PREFIX = "spirv."
+
+_TITLES = {"grammar": "Words, ids and declarations", "flow": "Control flow", "glsl450": "GLSL.std.450"}
+"""The headings of chapters whose modules have names that are not words."""
 
 
 def plain_codes() -> dict[str, Code]:
@@ -65,16 +69,31 @@ def example_of(code: str) -> Example | None:
     found = row_of(code)
     if found is None:
         return None
-    exact = packed().get(code.removeprefix(PREFIX))
-    return exact or _of_any(found[1])
+    return packed().get(code.removeprefix(PREFIX)) or _examples_of_rows().get(found[1])
 
 
-def _of_any(row: SpirvRow) -> Example | None:
-    for name, one in packed().items():
-        known = row_of(PREFIX + name)
-        if known is not None and known[1] is row:
-            return one
-    return None
+@cache
+def _examples_of_rows() -> Mapping[SpirvRow, Example]:
+    """An example of each row that has one."""
+    of_codes = ((row_of(PREFIX + name), one) for name, one in packed().items())
+    return {found[1]: one for found, one in of_codes if found is not None}
+
+
+def chapters_of_codes() -> dict[str, list[Code]]:
+    """Every rule once, under the first of the instructions that share it, by chapter."""
+    listed: dict[str, list[Code]] = {}
+    seen: set[SpirvRow] = set()
+    for chapter, families in chapters().items():
+        for family in families:
+            own = [row for row in family.rows if row not in seen]
+            seen.update(own)
+            listed.setdefault(title(chapter), []).extend(codes_of(PREFIX + family.opcodes[0], own))
+    return listed
+
+
+def title(chapter: str) -> str:
+    """The heading of a chapter of rules: `Values: types` for `values.types`."""
+    return _TITLES.get(chapter) or chapter.replace(".", ": ").replace("_", " ").capitalize()
 
 
 def described_code(code: Code) -> dict[str, Any]:
@@ -105,37 +124,6 @@ def explanation(code: Code) -> list[str]:
         if found[1].beyond:
             lines += entry("spirv-val", found[1].beyond)
     return lines
-
-
-def described_instruction(opcode: Opcode) -> dict[str, Any]:
-    """An instruction of the grammar with its operands and rules, as plain values."""
-    rules = [{"code": one.code, "severity": one.severity, "says": one.says} for one in codes_of_owner(opcode.name)]
-    return {
-        "instruction": opcode.name,
-        "opcode": opcode.code,
-        "aliases": list(opcode.aliases),
-        "operands": [f"{one.kind}{one.quantifier} {one.name}" for one in opcode.operands],
-        "capabilities": list(opcode.capabilities),
-        "extensions": list(opcode.extensions),
-        "version": None if opcode.version is None else "{}.{}".format(*opcode.version),
-        "rules": rules,
-    }
-
-
-def instruction_lines(opcode: Opcode) -> list[str]:
-    """The lines that explain an instruction of the grammar."""
-    told = {
-        "opcode": str(opcode.code),
-        "aliases": ", ".join(opcode.aliases),
-        "operands": "; ".join(f"{one.name} ({one.kind}{one.quantifier})" for one in opcode.operands),
-        "needs": " or ".join(opcode.capabilities),
-        "enabled": " or ".join(opcode.extensions),
-        "version": "an extension brings it" if opcode.version is None else "{}.{}".format(*opcode.version),
-    }
-    lines = [opcode.name, "", *(line for title, text in told.items() if text for line in entry(title, text))]
-    own, everywhere = codes_of_owner(opcode.name), codes_of_owner(INSTRUCTION)
-    lines += ["", "rules", *(line for code in own for line in listed(code))]
-    return [*lines, "", f"rules of every instruction: {', '.join(code.id for code in everywhere)}"]
 
 
 OWNERS = (MODULE, INSTRUCTION)
