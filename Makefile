@@ -37,6 +37,8 @@ bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output;
 	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli tests/test_readme.py
 
 generate: $(VENV)/ready-to-develop ## write what is generated: reference, examples, grammar, pictures
+	@$(RUN) tools/generate_spirv_grammar.py
+	@$(RUN) tools/generate_spirv_examples.py
 	@$(RUN) tools/generate_docs.py
 	@$(RUN) tools/draw_pictures.py
 	@$(RUN) tools/generate_grammar.py

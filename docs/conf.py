@@ -23,8 +23,8 @@ smartquotes = False
 
 girih_navigation = {
     "Learn": ["start", "tutorial/index", "execution", "row-major", "idioms", "glossary", "addressing/index"],
-    "Use": ["kernels/index", "targets", "speed", "remarks", "python", "commands", "editors"],
-    "Look up": ["language/index", "spirv/text", "spirv/matrices", "errors", "litmus", "bugs", "coverage", "changes"],
+    "Use": ["kernels/index", "spirv/index", "targets", "speed", "remarks", "python", "commands", "editors"],
+    "Look up": ["language/index", "errors", "litmus", "bugs", "coverage", "changes"],
     "How it is made": ["design/index"],
 }
 """The pages by caption. Below an index.md come the pages of its folder, in the order of its links."""

@@ -35,11 +35,11 @@ _HOME = {
     "Span": "girih.source",
 }
 
-_MODULES = ("kernels",)
+_MODULES = ("kernels", "spirv")
 """Modules that are attributes of the package without an import of their own: `girih.kernels.gemm()`."""
 
 if TYPE_CHECKING:
-    from girih import kernels
+    from girih import kernels, spirv
     from girih.api import Kernel, Launch, Program, load, loads
     from girih.arguments.arrays import Group, Uninitialized, uninitialized
     from girih.diagnostics import (
@@ -80,6 +80,7 @@ __all__ = [
     "load",
     "loads",
     "parse",
+    "spirv",
     "uninitialized",
 ]
 

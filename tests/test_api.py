@@ -224,6 +224,16 @@ def test_what_type_checkers_know_of_launches() -> None:
     assert dict(launch.arguments) == {"alpha": alpha, "A": a, "beta": beta, "B": b}
 
 
+def test_what_type_checkers_know_of_modules() -> None:
+    module = girih.spirv.Module.from_text("OpCapability Shader")
+    assert_type(module, girih.spirv.Module)
+    assert_type(module.specialise({}), girih.spirv.Module)
+    assert_type(module.to_bytes(), bytes)
+    assert_type(module.to_text(friendly_names=False), str)
+    assert_type(girih.spirv.validate(module, "vulkan1.4", definitions={}), list[Diagnostic])
+    assert module.to_text(header=False).split() == ["OpCapability", "Shader"]
+
+
 # --- options of a launch ---------------------------------------------------------------------------
 
 
@@ -280,7 +290,7 @@ def test_a_diagnostic_without_a_text_shows_no_empty_line() -> None:
     assert girih.Finding("run.size", "message", NOWHERE).render() == "finding[run.size]: message"
 
 
-@pytest.mark.parametrize("name", ["girih", "girih.addressing", "girih.draw", "girih.kernels"])
+@pytest.mark.parametrize("name", ["girih", "girih.addressing", "girih.draw", "girih.kernels", "girih.spirv"])
 def test_faces_show_public_names_alone(name: str) -> None:
     face = import_module(name)
     assert [shown for shown in dir(face) if shown != "__version__"] == sorted(face.__all__)

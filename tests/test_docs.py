@@ -18,9 +18,11 @@ from girih.back.llvm.cpu.matrix.states import Matrix
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.commands.parts.reference import all_codes, group_of
+from girih.commands.parts.spirv_codes import title
 from girih.interpreter.machine.machine import MEANINGS
 from girih.kernels.table import TABLE
 from girih.ops.tile import TILE_LANGUAGE
+from girih.spirv.rules.book import chapters
 
 ROOT = Path(__file__).resolve().parent.parent
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,6 +49,24 @@ def test_the_generated_pages_are_up_to_date(pages: Mapping[str, str]) -> None:
 def test_the_examples_are_up_to_date() -> None:
     path = ROOT / "girih" / "data" / "examples.json"
     assert path.read_text(encoding="utf-8") == tool("generate_examples.py", "collect")(), f"{path} {STALE}"
+
+
+def test_the_tables_of_spirv_are_up_to_date() -> None:
+    data = ROOT / "girih" / "data"
+    table, notice = cast("tuple[str, str]", tool("generate_spirv_grammar.py", "generated")())
+    wanted = {"spirv_grammar.json": table, "spirv_grammar.LICENSE": notice}
+    wanted["spirv_examples.json"] = cast("str", tool("generate_spirv_examples.py", "generated")())
+    stale = [name for name, text in wanted.items() if (data / name).read_text(encoding="utf-8") != text]
+    assert stale == [], STALE
+
+
+def test_the_pages_of_spirv_have_every_rule(pages: Mapping[str, str]) -> None:
+    listed = pages["docs/spirv/rules.md"]
+    assert [title(name) for name in chapters() if f"\n## {title(name)}\n" not in listed] == []
+    families = [family for of_chapter in chapters().values() for family in of_chapter]
+    assert [row.id for family in families for row in family.rows if f"\n| `{row.id}` | {row.says}" not in listed] == []
+    peer = pages["docs/spirv/spirv-val.md"]
+    assert [f.opcodes[0] for f in families for row in f.rows if row.beyond and f".{row.id}` |" not in peer] == []
 
 
 def test_a_page_of_a_kernel_shows_its_text_its_picture_and_its_figures(pages: Mapping[str, str]) -> None:

@@ -187,6 +187,7 @@ def test_a_document_shows_what_happens(
     document: Path, tmp_path: Path, run_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # pages name these files as in a clone
     complaints = run_document(document, tmp_path, run_command)
     if os.environ.get("GIRIH_BLESS") == "1":
         bless(document, complaints)

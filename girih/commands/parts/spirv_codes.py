@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from girih.front.shaders.compile import COMPILE_CODES
-from girih.rules.codes import Code, codes_of, entry, explained
+from girih.rules.codes import Code, codes_of, entry, explained, wrapped
 from girih.spirv.assemble import TEXT_CODES
 from girih.spirv.binary import BINARY_CODES
 from girih.spirv.examples import Example, packed
@@ -122,7 +122,7 @@ def explanation(code: Code) -> list[str]:
         if found[1].vulkan:
             lines += entry("where", "in environments of Vulkan")
         if found[1].beyond:
-            lines += entry("spirv-val", found[1].beyond)
+            lines += ["", *wrapped(f"spirv-val accepts what this rule rejects: {found[1].beyond}")]
     return lines
 
 
