@@ -63,6 +63,18 @@ except SystemExit as end:
     assert loaded_after(program, run_command) & {"numpy", "ml_dtypes", "llvmlite", "rich", "matplotlib"} == set()
 
 
+def test_the_command_checks_modules_without_arrays_and_without_rich(run_command: Command) -> None:
+    module = Path(__file__).resolve().parent.parent / "examples" / "shaders" / "tile.spv"
+    program = f"""
+from girih.cli import main
+try:
+    main(["check", {str(module)!r}])
+except SystemExit as end:
+    assert end.code == 1, end.code
+"""
+    assert loaded_after(program, run_command) & {"numpy", "ml_dtypes", "llvmlite", "rich", "matplotlib"} == set()
+
+
 def processor_seconds(program: str, run_command: Command) -> float:
     """What a fresh Python with a program costs, in user and system time."""
     from resource import RUSAGE_CHILDREN, getrusage

@@ -144,6 +144,31 @@ def test_check_takes_modules_by_their_endings(folder: Path) -> None:
     assert girih("spirv", "check", "fine.spvasm", "bad.spvasm").output == done.output
 
 
+def test_notes_and_logs_have_the_line_of_the_source_and_the_texts_of_the_rule(folder: Path) -> None:
+    code = "spirv.OpTensorLayoutSetStrideNV.overlap"
+    done = girih("check", "tile.spv", "--format", "github")
+    assert done.status == 1
+    (note,) = done.output.splitlines()
+    assert note.startswith(
+        f"::error file=tile.comp,line=20,endLine=20,title={code},col=5,endColumn=57::expected: strides"
+    )
+    run = girih("check", "tile.spv", "--format", "sarif").json["runs"][0]
+    (rule,), (result,) = run["tool"]["driver"]["rules"], run["results"]
+    assert (rule["id"], result["ruleId"], result["level"]) == (code, code, "error")
+    for heading in (
+        "**Source**: 000 OpTensorLayoutSetStrideNV",
+        "**Accepted**:\n\n```text\n",
+        "**Rejected**:\n\n```text\n",
+    ):
+        assert heading in rule["help"]["markdown"]
+    places = [result["locations"][0], *result["relatedLocations"]]
+    named = [one["physicalLocation"]["artifactLocation"]["uri"] for one in places]
+    assert named[0] == "tile.comp" and named[-1] == "tile.spv"
+    assert places[0]["physicalLocation"]["region"]["startLine"] == 20
+    told = girih("check", "tile.spv", "--format", "json").json[0]
+    assert (told["file"], told["line"], told["column"]) == ("tile.comp", 20, 5)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes with names are POSIX's")
 def test_what_is_no_regular_file_is_written_to_and_stays(folder: Path) -> None:
     os.mkfifo("pipe")

@@ -151,6 +151,16 @@ def test_what_stands_below_a_message_becomes_its_labels(monkeypatch: pytest.Monk
     assert [text for _, text in warning.labels] == ["implicit conversion from 'float' to 'int' is not recommended"]
 
 
+def test_a_name_that_001_misprints_gets_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("wrong.comp").write_text(
+        "#version 460\nlayout_ = setTensorLayoutDimensions(layout_, 4, 4);\n", encoding="utf-8"
+    )
+    printed = "ERROR: wrong.comp:2: 'setTensorLayoutDimensions' : no matching overloaded function found\n"
+    (error,) = said("wrong.comp", printed, monkeypatch)
+    assert error.span.text == "setTensorLayoutDimensions"
+    assert error.hint == "the text of 001 misprints this name: write setTensorLayoutDimensionNV"
+
+
 def test_text_that_is_no_message_is_none() -> None:
     assert messages_in("wrong.comp\n\nSPIR-V is not generated for failed compile or link\n2 errors generated.\n") == []
     # A note before any message explains nothing.
