@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from girih.spirv import Module, validate
 from girih.spirv.frame import completed
 
@@ -43,3 +45,11 @@ def test_rules_of_vulkan_are_vulkans() -> None:
     text = "OpCapability Linkage"
     assert told(text) == [("spirv.OpCapability.vulkan", ["Linkage"])]
     assert told(text, "universal1.6") == []
+
+
+def test_an_environment_may_have_the_name_that_spirv_val_gives_it() -> None:
+    text = completed("%x = OpIAdd %int %int_1 %float_2")
+    module = Module.from_text(text)
+    assert validate(module, "spv1.6") == validate(module, "universal1.6") != []
+    with pytest.raises(ValueError, match="expected one of universal1"):
+        validate(module, "spv1.9")

@@ -47,7 +47,7 @@ def compile_shader(path: str, data: bytes) -> tuple[Module, list[Diagnostic]]:
             text = made.messages.strip() or "it ended without a module and without a word"
             told.append(_diagnostic(Message("error", f"{compiler.name}: {text}"), files))
         raise CompileError(told)
-    return replace(Module.from_bytes(made.data, path), sources=files.known()), told
+    return replace(Module.from_bytes(made.data, f"{path} (disassembled)"), sources=files.known()), told
 
 
 def _no_compiler(source: Source) -> Diagnostic:

@@ -28,10 +28,12 @@ def validate(
 ) -> list[Diagnostic]:
     """Every rule that a module breaks, and warnings for what is likely wrong, in the order of its instructions.
 
+    `environment` is a version of Vulkan ("vulkan1.3") or of SPIR-V ("universal1.6", also "spv1.6").
     `definitions` are values of specialisation constants by SpecId or name, as for `Module.specialise`; the others have
     their defaults. `block_layout` are the rules of alignment for buffers: "scalar", "relaxed" or "standard". Raises
     `ValueError` for an unknown environment or layout; bytes that are not a module give diagnostics.
     """
+    environment = environment.replace("spv1.", "universal1.") if environment.startswith("spv1.") else environment
     if environment not in ENVIRONMENTS:
         raise ValueError(f"environment: expected one of {', '.join(ENVIRONMENTS)}; found: {environment!r}")
     if block_layout not in BLOCK_LAYOUTS:
