@@ -68,24 +68,21 @@ def _program(name: str, endings: tuple[str, ...], arguments: Callable[[Source, s
 
 def _glslang(source: Source, output: str) -> list[str]:
     # Not -gVS: glslang 16 then refers to id 0 where a variable is a tensor layout.
-    language = ["-D", "-e", "main"] if _is_hlsl(source) else []
-    options = ["-V", *language, "--target-env", "vulkan1.3", "-g", "-S", "comp", _include(source)]
-    return [*options, "-o", output, source.name]
+    return ["-V", "--target-env", "vulkan1.3", "-g", "-S", "comp", _include(source), "-o", output, _file(source)]
 
 
 def _glslc(source: Source, output: str) -> list[str]:
-    language = ["-x", "hlsl"] if _is_hlsl(source) else []
-    options = [*language, "-g", "-fshader-stage=compute", "--target-env=vulkan1.3", _include(source)]
-    return [*options, "-o", output, source.name]
-
-
-def _is_hlsl(source: Source) -> bool:
-    return source.name.lower().endswith(".hlsl")
+    return ["-g", "-fshader-stage=compute", "--target-env=vulkan1.3", _include(source), "-o", output, _file(source)]
 
 
 def _include(source: Source) -> str:
     """The option by which files beside a source are found."""
     return f"-I{os.path.dirname(source.name) or '.'}"
+
+
+def _file(source: Source) -> str:
+    """The file of a source as an argument that is no option."""
+    return os.path.join(".", source.name) if source.name.startswith("-") else source.name
 
 
 def _slangc(source: Source, output: str) -> list[str]:
@@ -95,7 +92,7 @@ def _slangc(source: Source, output: str) -> list[str]:
 def _slang(source: Source) -> list[str]:
     """The arguments for Slang: all entry points that the source marks, else `main`."""
     entry = [] if "[shader(" in source.text else ["-stage", "compute", "-entry", "main"]
-    return [source.name, "-target", "spirv", "-g2", *entry]
+    return [_file(source), "-target", "spirv", "-g2", *entry]
 
 
 def _bundled_glslang(source: Source) -> Compiled:
@@ -108,15 +105,16 @@ def _bundled_slang(source: Source) -> Compiled:
 
 
 GLSL = (".comp", ".glsl")
-HLSL, SLANG = ".hlsl", ".slang"
+SLANG = (".slang", ".hlsl")
+"""The endings of sources by language. Slang takes HLSL; glslang and glslc make modules of it that are not valid."""
 
 COMPILERS = (
-    _program("glslang", (*GLSL, HLSL), _glslang),
-    _program("glslangValidator", (*GLSL, HLSL), _glslang),
-    _program("glslc", (*GLSL, HLSL), _glslc),
-    _program("slangc", (SLANG, HLSL), _slangc),
+    _program("glslang", GLSL, _glslang),
+    _program("glslangValidator", GLSL, _glslang),
+    _program("glslc", GLSL, _glslc),
+    _program("slangc", SLANG, _slangc),
     Compiler("glslang of slangpy", GLSL, lambda: bundled_glslang() is not None, _bundled_glslang),
-    Compiler("Slang of slangpy", (SLANG, HLSL), lambda: bundled_slang() is not None, _bundled_slang),
+    Compiler("Slang of slangpy", SLANG, lambda: bundled_slang() is not None, _bundled_slang),
 )
 """The compilers, in the order in which they are tried."""
 

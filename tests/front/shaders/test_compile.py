@@ -110,7 +110,7 @@ def test_where_no_compiler_is_installed(folder: Path, monkeypatch: pytest.Monkey
         "(glslang, glslangValidator, glslc, glslang of slangpy); found: none\n"
         "  --> main.comp\n  hint: `pip install 'girih[glsl]'` brings slangpy\n"
     ) in done.output
-    assert "(slangc, Slang of slangpy); found: none" in done.output
+    assert "files (slangc, Slang of slangpy); found: none" in done.output
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the compiler is a script of a POSIX shell")
@@ -126,10 +126,15 @@ echo "WARNING: main.comp:1: '#version' : strange"
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
     module, (warning,) = compile_shader("main.comp", MAIN.encode())
     assert module == Module.from_bytes((SHADERS / "tile.spv").read_bytes())
+    # Lines of the module are not taken for those of the source.
+    assert (module.name, [one.name for one in module.sources]) == ("main.comp (disassembled)", ["main.comp"])
     assert (warning.code, warning.span.text) == ("spirv.compile.warning", "#version")
     called = Path("called").read_text(encoding="utf-8").split()
     assert called[:7] == ["-V", "--target-env", "vulkan1.3", "-g", "-S", "comp", "-I."]
     assert called[-1] == "main.comp"
+    shutil.copy("main.comp", "-main.comp")
+    compile_shader("-main.comp", MAIN.encode())
+    assert Path("called").read_text(encoding="utf-8").split()[-1] == "./-main.comp"
     Path("glslang").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     with pytest.raises(CompileError, match="glslang: it ended without a module and without a word"):
         compile_shader("main.comp", MAIN.encode())
