@@ -107,7 +107,8 @@ def _old_version(*, offered: bool) -> Finds:
 def _no_memory_model(subject: Subject[Facts]) -> str | None:
     facts = subject.facts
     declared = grammar().kinds["Capability"].by_value.get(present(subject, "capability"))
-    if declared is None or "CooperativeMatrixKHR" not in (declared.name, *declared.capabilities):
+    # Capabilities of component types imply CooperativeMatrixKHR too, and tools take them without the memory model.
+    if declared is None or declared.name not in ("CooperativeMatrixKHR", "CooperativeMatrixLayoutsARM"):
         return None
     if not facts.has("Shader") or facts.has("VulkanMemoryModel"):
         return None
