@@ -69,7 +69,7 @@ def generated() -> tuple[str, str]:
             for entry in sorted((*grammar["instructions"], *overlay["instructions"]), key=lambda e: int(e["opcode"]))
         ],
         "kinds": {name: operand_kind(kind, additions) for name, kind in sorted(kinds.items())} | set_kinds(),
-        "sets": {name: extended_set(name, part) for name, part in SETS.items()},
+        "sets": extended_sets(overlay["sets"]),
         "generators": generators(),
     }
     return lines_of(sections), "\n".join(grammar["copyright"]) + "\n"
@@ -179,6 +179,15 @@ def extended_set(name: str, part: str) -> list[list[object]]:
     grammar = wheel_json(f"extinst.{part}.grammar.json")
     own = {kind["kind"]: f"{name}.{kind['kind']}" for kind in grammar.get("operand_kinds", [])}
     return [[e["opcode"], e["opname"], operands(e, own), needs(e)] for e in grammar["instructions"]]
+
+
+def extended_sets(newer: Iterable[Mapping[str, Any]]) -> dict[str, list[list[object]]]:
+    """The rows of all sets; a newer release of a set has the instructions of the one that it extends, and its own."""
+    made = {name: extended_set(name, part) for name, part in SETS.items()}
+    for entry in newer:
+        own = {e["opcode"]: [e["opcode"], e["opname"], operands(e), needs(e)] for e in entry["instructions"]}
+        made[entry["name"]] = list(({row[0]: row for row in made[entry["extends"]]} | own).values())
+    return made
 
 
 def set_kinds() -> dict[str, list[object]]:

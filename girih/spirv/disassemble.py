@@ -23,7 +23,7 @@ INDENT = 15
 """Columns before an opcode, in which the result stands."""
 
 # SPIRV-Tools 2025.5, source/ext_inst.cpp: sets whose instructions it reads and writes as numbers only.
-SETS_OF_NUMBERS = ("NonSemantic.DebugPrintf", "NonSemantic.DebugBreak")
+SETS_OF_NUMBERS = ("NonSemantic.DebugPrintf", "NonSemantic.DebugBreak", "NonSemantic.Shader.DebugInfo")
 
 NUMBERS = (TYPE_INT, TYPE_FLOAT)
 SWITCH = 251
@@ -147,7 +147,8 @@ class _Lines:
             return number_text((value,), FLOAT)
         if kind == "LiteralExtInstInteger":
             name = self.module.set_name(instruction.id("set")) or ""
-            known = grammar().extended(name) if name not in SETS_OF_NUMBERS else None
+            listed = name if name in grammar().set_names else name.rpartition(".")[0]
+            known = grammar().extended(name) if listed not in SETS_OF_NUMBERS else None
             return known[value].name if known and value in known else str(value)
         if (kind, value) not in self.enumerants:
             self.enumerants[kind, value] = _enumerant_text(kind, value)
