@@ -4,7 +4,8 @@ Lines are sorted into the sections of a module (SPIR-V 2.4) by their opcodes; wh
 compute shader of local size 1. Names that are used and not declared are declared by what they say: `%float`,
 `%v4float`, `%_ptr_StorageBuffer_float`, `%uint_3`, `%float_0_5`, `%int_n7`, `%true`, `%glsl`; `%matrix_half_16x8_a`
 (a cooperative matrix of a subgroup for use A; `_b`, `_c`, `_a_group`), `%layout_2_1` (a tensor layout of two dimensions
-with clamp mode 1), `%view_2`, `%view_2_own` (with dimensions of its own), `%buffer_half` (a storage buffer of halves).
+with clamp mode 1), `%view_2`, `%view_2_own` (with dimensions of its own), `%buffer_half` (a storage buffer of halves);
+`%debug_source`, `%debug_float` and others of `%debug`, a set of debug information.
 """
 
 from __future__ import annotations
@@ -35,8 +36,34 @@ _NUMBERS: Mapping[str, tuple[str, str | None]] = {
 
 _PLAIN = {
     "void": "OpTypeVoid", "bool": "OpTypeBool", "true": "OpConstantTrue %bool", "false": "OpConstantFalse %bool",
-    "fn_void": "OpTypeFunction %void",
+    "fn_void": "OpTypeFunction %void", "glsl": 'OpExtInstImport "GLSL.std.450"',
+    "debug": 'OpExtInstImport "NonSemantic.Shader.DebugInfo.100"', "debug_cl": 'OpExtInstImport "OpenCL.DebugInfo.100"',
+    "debug_101": 'OpExtInstImport "NonSemantic.Shader.DebugInfo.101"',
+    "debug_name": 'OpString "main"', "debug_text": 'OpString "void main() {}"',
+    "debug_none": "OpExtInst %void %debug DebugInfoNone",
+    "debug_source": "OpExtInst %void %debug DebugSource %debug_name %debug_text",
+    "debug_unit": "OpExtInst %void %debug DebugCompilationUnit %uint_100 %uint_5 %debug_source %uint_2",
+    "debug_float": "OpExtInst %void %debug DebugTypeBasic %debug_name %uint_32 %uint_3 %uint_0",
+    "debug_uint": "OpExtInst %void %debug DebugTypeBasic %debug_name %uint_32 %uint_6 %uint_0",
+    "debug_vector": "OpExtInst %void %debug DebugTypeVector %debug_float %uint_4",
+    "debug_struct": "OpExtInst %void %debug DebugTypeComposite %debug_name %uint_1 %debug_source %uint_1 %uint_1 "
+                    "%debug_unit %debug_name %uint_32 %uint_0",
+    "debug_union": "OpExtInst %void %debug DebugTypeComposite %debug_name %uint_2 %debug_source %uint_1 %uint_1 "
+                   "%debug_unit %debug_name %uint_32 %uint_0",
+    "debug_parameter": "OpExtInst %void %debug DebugTypeTemplateParameter %debug_name %debug_float %uint_1 "
+                       "%debug_source %uint_1 %uint_1",
+    "debug_type": "OpExtInst %void %debug DebugTypeFunction %uint_0 %void",
+    "debug_function": "OpExtInst %void %debug DebugFunction %debug_name %debug_type %debug_source %uint_1 %uint_1 "
+                      "%debug_unit %debug_name %uint_0 %uint_1",
+    "debug_variable": "OpExtInst %void %debug DebugLocalVariable %debug_name %debug_float %debug_source %uint_1 "
+                      "%uint_1 %debug_function %uint_0",
+    "debug_expression": "OpExtInst %void %debug DebugExpression",
 }  # fmt: skip
+"""What names of types, constants, sets of instructions and debug information stand for."""
+
+_IN_FUNCTIONS = "Scope|NoScope|Line|NoLine|Declare|Value|FunctionDefinition"
+_DEBUG = re.compile(rf"OpExtInst %\w+ %debug\w* (?!Debug(?:{_IN_FUNCTIONS})\b)")
+"""A debug instruction that stands among the declarations."""
 
 _NEEDED: Mapping[str, str] = {
     "OpTypeCooperativeMatrixKHR": "CooperativeMatrixKHR VulkanMemoryModel SPV_KHR_cooperative_matrix",
@@ -87,7 +114,8 @@ def _declares(line: str, opcode: str) -> bool:
     """Whether a line stands among the types, constants and variables of the module."""
     if opcode in _VARIABLES:
         return not re.search(r"\bFunction\b", line)
-    return opcode == "OpUndef" or opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
+    declared = opcode == "OpUndef" or opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
+    return declared or bool(_DEBUG.search(line))
 
 
 @dataclass
@@ -233,8 +261,6 @@ def _declaration(name: str) -> tuple[str, str | None] | None:
         return _PLAIN[name], None
     if name in _NUMBERS:
         return _NUMBERS[name]
-    if name == "glsl":
-        return 'OpExtInstImport "GLSL.std.450"', None
     for pattern, make in _PATTERNS:
         match = pattern.fullmatch(name)
         if match:

@@ -27,6 +27,7 @@ CHAPTERS = (
     "stages",
     "dot_products",
     "glsl450",
+    "debug",
     "concurrency.atomics",
     "concurrency.barriers",
     "concurrency.subgroups",

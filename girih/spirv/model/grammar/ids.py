@@ -130,9 +130,15 @@ class _IdWalk:
             made = self._made.get(operand.value)
             fault = self._not_made(one, operand) if made is None else self._wrong_kind(one, operand, made)
             if fault is not None:
-                self._found.add(fault[0], one.index, Fault(fault[1], (operand,)))
+                self._found.add(fault[0], one.index, Fault(fault[1], (operand,), self._hint(one, operand)))
         if one.name == "OpExtInstWithForwardRefsKHR" and not self._forward_uses:
             self._found.add("forward_references", one.index, Fault("ids that are all made before it"))
+
+    def _hint(self, one: Instruction, operand: Operand) -> str | None:
+        """The fix for an id 0 that glslang 16 writes for the type of what debug information has no type for."""
+        if operand.value or not is_extended(one) or not self._set_of(one).startswith("NonSemantic.Shader.DebugInfo"):
+            return None
+        return "glslang writes it for tensor layouts and views: compile with -g in place of -gVS"
 
     def _is_unread(self, one: Instruction) -> bool:
         name = self._set_of(one) if is_extended(one) else ""
