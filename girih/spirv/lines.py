@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from girih.source import Source, Span
 from girih.spirv.instruction import Instruction
 from girih.spirv.module import Module
-from girih.spirv.specialise import declared
+from girih.spirv.values import declarations_of
 
 DEBUG_SETS = ("NonSemantic.Shader.DebugInfo.100", "NonSemantic.Shader.DebugInfo.101")
 """The sets of debug instructions; what is read here is the same in both."""
@@ -47,7 +47,7 @@ class SourceLines:
             name in DEBUG_SETS for name in self._module.sets.values()
         ):
             return
-        self._values = declared(self._module).values
+        self._values = declarations_of(self._module.instructions).values
         self._read_sources(listed)
         here: Span | None = None
         for one in listed:

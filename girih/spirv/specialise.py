@@ -18,7 +18,7 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, RawInstruction
 from girih.spirv.module import Module
 from girih.spirv.types import Bool, Float, Int, Type, Value
-from girih.spirv.values import Declarations, component_type
+from girih.spirv.values import component_type, declarations_of
 
 DEFINITION_CODES = {
     "spirv.definition.unknown": "a definition names a specialisation constant of the module, by SpecId or by OpName",
@@ -41,20 +41,10 @@ class SpecialisationConstant:
     index: int
 
 
-def declared(module: Module) -> Declarations:
-    """The types and constants of a module."""
-    made = Declarations()
-    for one in module.instructions:
-        if one.name == "OpFunction":
-            break
-        made.declare(one)
-    return made
-
-
 def constants_of(module: Module) -> tuple[SpecialisationConstant, ...]:
     """The specialisation constants of a module with a SpecId, in the order of their declarations."""
     numbers, names = _spec_ids(module), _names(module)
-    declarations = declared(module)
+    declarations = declarations_of(module.instructions)
     return tuple(
         SpecialisationConstant(
             one.result, numbers[one.result], names.get(one.result, ""), declarations.types.get(one.result_type),
@@ -207,7 +197,7 @@ class _Frozen:
 
     def __init__(self, module: Module) -> None:
         self._module = module
-        self._declarations = declared(module)
+        self._declarations = declarations_of(module.instructions)
         self._bound = module.header.bound
         self._made: dict[tuple[int, str], int] = {}
         self._raw: list[RawInstruction] = []

@@ -7,7 +7,7 @@ of values is said of the module as it will run. `Declarations.assumed` tells whi
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from girih.spirv.fold import fold
@@ -112,6 +112,16 @@ class Declarations:
         if isinstance(type, Int) and type.width > WIDEST_NUMBER:
             return None
         return fold(one, type, self.values.get, self._types_of_constants.get)
+
+
+def declarations_of(instructions: Iterable[Instruction]) -> Declarations:
+    """The types and constants that a module declares, which is before its first function."""
+    made = Declarations()
+    for one in instructions:
+        if one.name == "OpFunction":
+            break
+        made.declare(one)
+    return made
 
 
 def component_count(type: Type) -> int | None:

@@ -10,9 +10,9 @@ import pytest
 from girih.diagnostics import CompileError
 from girih.spirv import Module, validate
 from girih.spirv.frame import completed
-from girih.spirv.specialise import constants_of, declared
+from girih.spirv.specialise import constants_of
 from girih.spirv.types import Int, Value
-from girih.spirv.values import number_of
+from girih.spirv.values import declarations_of, number_of
 from tests.cases import every_case
 from tests.spirv import peer
 
@@ -84,8 +84,8 @@ def value_of(operation: str) -> Value | None:
     type, *rest = operation.split()
     module = Module.from_text(completed(f'{VECTOR}%x = OpSpecConstantOp {type} {" ".join(rest)}\nOpName %x "x"'))
     target = next(one.id("target") for one in module.instructions if one.name == "OpName" and one.text("name") == "x")
-    found = declared(module).values.get(target)
-    frozen = declared(module.specialise({})).values.get(target)
+    found = declarations_of(module.instructions).values.get(target)
+    frozen = declarations_of(module.specialise({}).instructions).values.get(target)
     assert frozen == found
     return found
 
@@ -130,7 +130,7 @@ def test_a_specialised_module_has_no_specialisation_constants() -> None:
     specialised = module().specialise({3: 64, "on": True, 5: 2, 6: np.float32(0.25)})
     assert not [one for one in specialised.instructions if one.name.startswith("OpSpec")]
     assert "SpecId" not in specialised.to_text()
-    values = declared(specialised).values
+    values = declarations_of(specialised.instructions).values
     assert {64, 256, -1, 2.0, 0.25, True, (64, 256), (256, 64)} <= set(values.values())
     assert validate(specialised) == []
     assert peer.validate(specialised.to_bytes(), "vulkan1.3") == (True, "")

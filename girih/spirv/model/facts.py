@@ -18,7 +18,7 @@ from girih.spirv.model.environment import BLOCK_LAYOUTS, Environment
 from girih.spirv.model.functions import Block, Bodies, Function, bodies_of, called_from
 from girih.spirv.module import Module
 from girih.spirv.types import Pointer, Type, Value
-from girih.spirv.values import Declarations
+from girih.spirv.values import Declarations, declarations_of
 
 Made = TypeVar("Made")
 
@@ -114,12 +114,7 @@ class Facts:
     @cached_property
     def declarations(self) -> Declarations:
         """Types and constants."""
-        made = Declarations()
-        for one in self.instructions:
-            if one.name == "OpFunction":
-                break
-            made.declare(one)
-        return made
+        return declarations_of(self.instructions)
 
     def type(self, id: int) -> Type:
         """The type that an id declares. Raises `Undetermined` where it declares none."""
