@@ -9,7 +9,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from girih.commands.parts.calls import read_standard_input, refuse_file
-from girih.commands.parts.whole_files import write_whole
 from girih.spirv.binary import LARGEST_MODULE, MAGIC, SWAPPED_MAGIC
 
 if TYPE_CHECKING:
@@ -66,5 +65,7 @@ def write_file(path: str, data: bytes) -> None:
     """Write a file at once or not at all; `-` is standard output. Raises `click.ClickException` on failure."""
     if path == "-":
         sys.stdout.buffer.write(data)
-    else:
-        write_whole(path, data)
+        return
+    from girih.commands.parts.whole_files import write_whole
+
+    write_whole(path, data)

@@ -1,20 +1,24 @@
-"""Where diagnostics about a module point: into the source that debug information names, else into the module's text."""
+"""Where diagnostics about a module point: into the source that debug information names, else into the module's text.
+
+What reads debug information and texts is loaded with the first diagnostic: a module that is right needs neither.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from girih.rules.apply import Label
 from girih.rules.row import Row, Subject
 from girih.source import Span
-from girih.spirv.glsl_names import in_glsl
 from girih.spirv.instruction import Instruction, Operand
-from girih.spirv.lines import SourceLines
-from girih.spirv.listing import Listing
 from girih.spirv.module import Module
 from girih.spirv.rules.terms import Faulting
+
+if TYPE_CHECKING:
+    from girih.rules.apply import Label
+    from girih.spirv.lines import SourceLines
+    from girih.spirv.listing import Listing
 
 GLSL = frozenset({0, 1, 2})
 """SourceLanguage Unknown, ESSL and GLSL (SPIR-V 3.2)."""
@@ -33,6 +37,8 @@ class Places:
 
     @cached_property
     def _lines(self) -> SourceLines:
+        from girih.spirv.lines import SourceLines
+
         return SourceLines(self._module)
 
     def of(self, one: Instruction) -> Span:
@@ -55,6 +61,8 @@ class Places:
 
     def _in_glsl(self, one: Instruction, operand: Operand | None) -> str:
         """The words of GLSL for what is wrong, unless the module comes from another language."""
+        from girih.spirv.glsl_names import in_glsl
+
         return in_glsl(one, operand) if self._is_glsl else ""
 
     @cached_property
