@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from girih.rules.row import Undetermined
 from girih.spirv.model.facts import Facts
@@ -55,23 +55,41 @@ def element_of(type: Type) -> Type | None:
     return None
 
 
-def parts_of(facts: Facts, type: Type) -> Iterator[Type]:
+MOST_REMEMBERED = 64
+"""Parts of the largest type whose parts are remembered: a chain of 10,000 types within types would have 50 million."""
+
+
+def parts_of(facts: Facts, type: Type) -> Iterable[Type]:
     """A type and all that it is made of, each once. What pointers point to is no part of them."""
-    seen: set[int] = set()
+    known = facts.once(_remembered_parts)
+    return known[type.id] if type.id in known else _search_parts(facts, type, known)
+
+
+def _remembered_parts(_: Facts) -> dict[int, tuple[Type, ...]]:
+    """The parts of types whose parts were asked for, by the id of the type."""
+    return {}
+
+
+def _search_parts(facts: Facts, type: Type, known: dict[int, tuple[Type, ...]]) -> Iterator[Type]:
+    found: dict[int, Type] = {}
     waiting = [type]
     while waiting:
         part = waiting.pop()
-        if part.id in seen:
+        if part.id in found:
             continue
-        seen.add(part.id)
+        found[part.id] = part
         yield part
         element = element_of(part)
         if element is not None:
             waiting.append(element)
         elif isinstance(part, Struct):
             ids = _member_ids(facts, part)
-            members = (known or facts.declarations.types.get(id) for known, id in zip(part.members, ids, strict=False))
+            members = (
+                member or facts.declarations.types.get(id) for member, id in zip(part.members, ids, strict=False)
+            )
             waiting += [member for member in members if member is not None]
+    if len(found) <= MOST_REMEMBERED:
+        known[type.id] = tuple(found.values())
 
 
 def contains(facts: Facts, type: Type, test: Callable[[Type], bool]) -> bool:
