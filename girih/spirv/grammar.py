@@ -10,13 +10,17 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
+from itertools import takewhile
+from pkgutil import get_data
 from typing import Any, Literal, NamedTuple
 
 Quantifier = Literal["", "?", "*"]
 
 ID_KINDS = frozenset({"IdRef", "IdScope", "IdMemorySemantics", "IdResultType"})
 """The kinds of operands that refer to ids."""
+
+ONE_WORD_KINDS = ID_KINDS | {"IdResult", "LiteralInteger"}
+"""The kinds whose operands are one word that says nothing of what follows."""
 
 
 class OperandSpec(NamedTuple):
@@ -28,6 +32,18 @@ class OperandSpec(NamedTuple):
     kind: str
     name: str
     quantifier: Quantifier
+
+
+class PlainOperands(NamedTuple):
+    """The operands that an instruction begins with, each one word that decides nothing of what follows.
+
+    Of these the first `required` must stand. What comes behind them is optional, or `repeated`, one word each time.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    required: int
+    repeated: OperandSpec | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,21 @@ class Opcode(GrammarEntry):
     def has_result(self) -> bool:
         """Whether the instruction makes a new id."""
         return any(operand.kind == "IdResult" for operand in self.operands)
+
+    @cached_property
+    def plain(self) -> PlainOperands | None:
+        """The operands of an instruction whose operands are mostly one word each; None for any other."""
+        specs = tuple(takewhile(lambda o: o.kind in ONE_WORD_KINDS and o.quantifier != "*", self.operands))
+        rest = self.operands[len(specs) :]
+        repeats = len(rest) == 1 and rest[0].quantifier == "*" and rest[0].kind in ONE_WORD_KINDS
+        if not repeats and any(operand.quantifier != "?" for operand in rest):
+            return None
+        return PlainOperands(
+            names=tuple(operand.name for operand in specs),
+            kinds=tuple(operand.kind for operand in specs),
+            required=sum(not operand.quantifier for operand in specs),
+            repeated=rest[0] if repeats else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -217,4 +248,7 @@ def _version(text: str) -> tuple[int, int] | None:
 @cache
 def grammar() -> Grammar:
     """The grammar, read once."""
-    return Grammar(json.loads((files("girih") / "data" / "spirv_grammar.json").read_text(encoding="utf-8")))
+    # importlib.resources would load tempfile, zipfile and others, which costs more than the grammar itself.
+    table = get_data("girih", "data/spirv_grammar.json")
+    assert table is not None, "the package has its grammar"
+    return Grammar(json.loads(table))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import NamedTuple, Protocol
 
-from girih.spirv.grammar import ID_KINDS, GrammarEntry, Opcode, OperandSpec, bits_of, grammar
+from girih.spirv.grammar import ID_KINDS, GrammarEntry, Opcode, OperandSpec, PlainOperands, bits_of, grammar
 
 OperandValue = int | str | tuple[int, ...]
 
@@ -133,6 +134,8 @@ def read(index: int, raw: RawInstruction, context: ReadingContext) -> Instructio
     if spec is None:
         made.malformed = Malformed("opcode", -1, "an opcode of the grammar", str(raw.opcode))
         return made
+    if spec.plain is not None and _read_plain(made, spec.plain):
+        return made
     reader = _Reader(made, context)
     try:
         reader.entry(spec.operands)
@@ -148,6 +151,25 @@ def read(index: int, raw: RawInstruction, context: ReadingContext) -> Instructio
         made.malformed = Malformed(*wrong.args)
     made.operands = tuple(reader.operands)
     return made
+
+
+def _read_plain(made: Instruction, plain: PlainOperands) -> bool:
+    """Read an instruction whose operands are one word each, as most are; False where these words have others."""
+    words = made.words
+    count, known, repeated = len(words), len(plain.names), plain.repeated
+    if count < plain.required or (count > known and repeated is None):
+        return False
+    made.operands = tuple(map(Operand, plain.names, plain.kinds, words, range(count), repeat(1)))
+    made._fields = dict(zip(plain.names, words, strict=False))
+    if repeated is not None and count >= known:
+        made.operands += tuple(Operand(repeated.name, repeated.kind, words[at], at, 1) for at in range(known, count))
+        made._fields[repeated.name] = words[known:]
+    for kind, word in zip(plain.kinds[:2], words, strict=False):
+        if kind == "IdResult":
+            made.result = word
+        elif kind == "IdResultType":
+            made.result_type = word
+    return True
 
 
 class _Wrong(Exception):
