@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 from girih.spirv import Module
-from girih.spirv.grammar import grammar
-from girih.spirv.instruction import RawInstruction
+from girih.spirv.grammar import Opcode, grammar
+from girih.spirv.instruction import Instruction, RawInstruction, read
 from tests.spirv import peer
 from tests.spirv.text.samples import Sample, module_of, newer_than_the_wheel, samples
 
@@ -37,6 +39,25 @@ def test_every_opcode_and_enumerant_is_among_the_samples() -> None:
         one.name for kind in kinds for one in grammar().kinds[kind].by_value.values() if one.name not in names
     ] == []
     assert len(kinds) > 50
+
+
+def test_operands_read_in_one_step_are_those_of_the_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = all_samples()
+    raw = [
+        RawInstruction(opcode, words)
+        for opcode, whole in dict(module.raw).items()
+        for words in (*(whole[:count] for count in range(len(whole) + 1)), (*whole, 3))
+    ]
+    at_once = [state_of(read(0, one, module)) for one in raw]
+    monkeypatch.setattr(Opcode, "plain", property(lambda _: None))
+    assert at_once == [state_of(read(0, one, module)) for one in raw]
+
+
+def state_of(one: Instruction) -> tuple[object, ...]:
+    """All that the reading of an instruction told."""
+    named = [one.get(operand.name) for operand in one.operands]
+    rest = [one.get(spec.name) for spec in one.spec.operands] if one.spec else []
+    return one.operands, one.malformed, one.result, one.result_type, named, rest
 
 
 def test_every_text_gives_back_its_words() -> None:
