@@ -13,7 +13,7 @@ from girih.spirv.judge.places import Places, names_blamed_by
 from girih.spirv.model.environment import BLOCK_LAYOUTS, ENVIRONMENTS
 from girih.spirv.model.facts import Facts
 from girih.spirv.module import Module
-from girih.spirv.rules.book import rows
+from girih.spirv.rules.book import rows, rows_outside_vulkan
 from girih.spirv.rules.row import INSTRUCTION, MODULE, SpirvRow
 from girih.spirv.rules.terms import Analysed
 from girih.spirv.specialise import ids_defined, with_values
@@ -61,10 +61,7 @@ class _Judgement:
         self._facts = facts
         self._places = Places(facts.module)
         self._nowhere = Span(Source("", facts.module.name), 0, 0)
-        self._rows = {owner: tuple(filter(self._applies, listed)) for owner, listed in rows().items()}
-
-    def _applies(self, row: SpirvRow) -> bool:
-        return self._facts.is_vulkan or not row.vulkan
+        self._rows = rows() if facts.is_vulkan else rows_outside_vulkan()
 
     def diagnostics(self) -> list[Diagnostic]:
         """All that is wrong with the module."""

@@ -72,3 +72,9 @@ def rows() -> Mapping[str, tuple[SpirvRow, ...]]:
             owner = name if name in (MODULE, INSTRUCTION) else grammar().named(name).name
             made.setdefault(owner, []).extend(one.rows)
     return {owner: tuple(listed) for owner, listed in made.items()}
+
+
+@cache
+def rows_outside_vulkan() -> Mapping[str, tuple[SpirvRow, ...]]:
+    """The rows that hold in every environment, by instruction as in `rows`."""
+    return {owner: tuple(row for row in listed if not row.vulkan) for owner, listed in rows().items()}
