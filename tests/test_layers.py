@@ -64,6 +64,7 @@ ROOMS = {
     "spirv.rules.matrices": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules.values": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules.memory": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
+    "spirv.rules.extensions": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules.*")),
     "spirv.rules": Room(),
     "spirv.judge": Room((*WORDS, "rules", "spirv.*", "spirv.model", "spirv.rules")),
     "spirv": Room((*WORDS, "spirv.*", "spirv.judge")),

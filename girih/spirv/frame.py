@@ -37,6 +37,7 @@ _NUMBERS: Mapping[str, tuple[str, str | None]] = {
 _PLAIN = {
     "void": "OpTypeVoid", "bool": "OpTypeBool", "true": "OpConstantTrue %bool", "false": "OpConstantFalse %bool",
     "fn_void": "OpTypeFunction %void", "glsl": 'OpExtInstImport "GLSL.std.450"',
+    "ray_query": "OpTypeRayQueryKHR", "accel": "OpTypeAccelerationStructureKHR",
     "debug": 'OpExtInstImport "NonSemantic.Shader.DebugInfo.100"', "debug_cl": 'OpExtInstImport "OpenCL.DebugInfo.100"',
     "debug_101": 'OpExtInstImport "NonSemantic.Shader.DebugInfo.101"',
     "debug_name": 'OpString "main"', "debug_text": 'OpString "void main() {}"',
@@ -75,6 +76,7 @@ _NEEDED: Mapping[str, str] = {
     "OpCooperativeMatrixConvertNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixTransposeNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixPerElementOpNV": "CooperativeMatrixPerElementOperationsNV SPV_NV_cooperative_matrix2",
+    "OpTypeRayQueryKHR": "RayQueryKHR SPV_KHR_ray_query",
     "DecodeFunc": "CooperativeMatrixBlockLoadsNV SPV_NV_cooperative_matrix2",
     "DecodeVectorFunc": "CooperativeMatrixDecodeVectorNV SPV_NV_cooperative_matrix_decode_vector",
 }

@@ -42,6 +42,7 @@ CHAPTERS = (
     "matrices.qcom",
     "matrices.first_nv",
     "functions",
+    "extensions.ray_queries",
     "memory.variables",
     "memory.layout",
     "memory.logical",

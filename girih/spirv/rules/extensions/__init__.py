@@ -1,0 +1,1 @@
+"""Rules of instructions that one extension brings: rays, tensors, graphs, predicated access."""
