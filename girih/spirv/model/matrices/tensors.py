@@ -135,6 +135,7 @@ class _States:
         setting = _SETTINGS.get(one.name)
         if setting is not None:
             base = self.known.get(one.id("tensor_layout") or one.id("tensor_view"))
+            base = base or unknown(type)
             return setting(self.facts, one, base) if base is not None else None
         if one.name in ("OpCreateTensorLayoutNV", "OpCreateTensorViewNV"):
             return created(type)
@@ -157,6 +158,18 @@ def created(type: TensorLayout | TensorView) -> State | None:
         LayoutState((1,) * type.dim, zeros, zeros, zeros, zeros)
         if isinstance(type, TensorLayout)
         else ViewState(zeros, zeros)
+    )
+
+
+def unknown(type: TensorLayout | TensorView) -> State | None:
+    """The state of a layout or view of which nothing is known; None where not even the number of its dimensions is."""
+    if type.dim is None or not 0 < type.dim <= MOST_DIMENSIONS:
+        return None
+    nothing = (None,) * type.dim
+    return (
+        LayoutState(nothing, nothing, nothing, nothing, nothing, None, None)
+        if isinstance(type, TensorLayout)
+        else ViewState(nothing, nothing, (None,) * 4)
     )
 
 
