@@ -13,7 +13,7 @@ from girih.spirv.model.faults import Fault, Faults
 from girih.spirv.rules.declarations.entry_points import work_group_size_constants
 from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Holds, Subject, Undetermined
-from girih.spirv.types import Bool, Float, Struct
+from girih.spirv.types import Bool, Float, Int, Struct
 from girih.spirv.values import CONSTANTS
 
 MODES = "OpExecutionMode OpExecutionModeId"
@@ -111,6 +111,13 @@ def _not_constant(subject: Subject[Facts]) -> str | None:
         return None
     made = [subject.facts.defined_by(id) for id in _parameters(subject.op)]
     return next((name for name in made if name and not name.startswith(("OpConstant", "OpSpecConstant"))), None)
+
+
+def _no_integer_size(subject: Subject[Facts]) -> str | None:
+    if _name(subject.op) not in ("LocalSizeId", "LocalSizeHintId", "SubgroupsPerWorkgroupId"):
+        return None
+    types = [subject.facts.type_of(id) for id in _parameters(subject.op)]
+    return next((type.brief for type in types if not isinstance(type, Int)), None)
 
 
 def _micromap(subject: Subject[Facts]) -> str | None:
@@ -215,12 +222,12 @@ def _size(subject: Subject[Facts]) -> tuple[int, ...]:
 
 
 def _empty(*, specialised: bool) -> Callable[[Subject[Facts]], str | None]:
-    """The search for a size of 0; one that rests on specialisation constants may get other values."""
+    """The search for a size of 0; one that rests on defaults of specialisation constants may get other values."""
 
     def find(subject: Subject[Facts]) -> str | None:
         facts, size = subject.facts, _size(subject)
         ids = () if _name(subject.op) == "LocalSize" else tuple(_parameters(subject.op))
-        rests = any(map(facts.is_specialised, ids))
+        rests = any(map(facts.rests_on_default, ids))
         return times(size) if prod(size) == 0 and rests == specialised else None
 
     return find
@@ -310,6 +317,8 @@ FAMILIES = (
              "a mode whose parameters are ids", "SPIR-V 3.42.5", hint="state it with OpExecutionMode"),
         rule("constants", "mode", Finds("the parameters are constants", _not_constant), "constants as parameters",
              "SPIR-V 3.42.5"),
+        rule("integers", "mode", Finds("sizes are integers", _no_integer_size), "integers as sizes", "SPIR-V 3.6",
+             beyond="spirv-val does not look at the types of sizes"),
         rule("boolean", "mode", Finds("the parameter of OpacityMicromapIdKHR is a boolean", _micromap), "a boolean",
              "SPV_KHR_opacity_micromap"),
         rule("fast_math", "mode", Finds("FPFastMathDefault has a type and a mask", _fast_math),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from girih.diagnostics import plural
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
-from girih.spirv.model.parts import types_containing
+from girih.spirv.model.parts import parts_of, types_containing
 from girih.spirv.model.uniqueness import declared_again, uses_of_function_types
 from girih.spirv.rules.row import INSTRUCTION, SpirvRow, family, rule
 from girih.spirv.rules.terms import (
@@ -29,7 +30,21 @@ from girih.spirv.rules.terms import (
     words_of,
 )
 from girih.spirv.rules.values.operands import id_of, label_of, listed, operands_of
-from girih.spirv.types import Bool, Float, Int, Opaque, Pointer, RuntimeArray, Struct, Type, Vector, Void
+from girih.spirv.types import (
+    Bool,
+    CooperativeMatrix,
+    Float,
+    Int,
+    Opaque,
+    Pointer,
+    RuntimeArray,
+    Struct,
+    TensorLayout,
+    TensorView,
+    Type,
+    Vector,
+    Void,
+)  # fmt: skip
 
 SOURCE = "SPIR-V 3.42.6"
 UNIVERSAL = "SPIR-V 2.16.1"
@@ -189,7 +204,7 @@ def _has_wide_vectors(subject: Subject[Facts]) -> bool:
 
 
 def _components(subject: Subject[Facts]) -> str:
-    return f"{present(subject, 'component_count')} components"
+    return plural(present(subject, "component_count"), "component")
 
 
 def _is_float_vector(type: Type) -> bool:
@@ -226,7 +241,7 @@ def constant_size(name: str, source: str, *, width: int | None = None) -> tuple[
         rule(f"{name}_constant", name, Satisfies(made, "is made by a constant instruction", is_constant_instruction),
              f"a constant or a specialisation constant as {words}", source),
         rule(f"{name}_type", name, Holds(f"{words} is {bits}integer", is_integer, type_words),
-             f"a {bits}integer as {words}", source),
+             f"{'a' if bits else 'an'} {bits}integer as {words}", source),
         rule(f"{name}_value", name, Satisfies(value, "≥ 1", lambda number: number >= 1),
              f"at least 1 as {words}", source),
     )  # fmt: skip
@@ -477,6 +492,17 @@ def _other_use(subject: Subject[Facts]) -> str | None:
     return subject.facts.once(uses_of_function_types).get(subject.op.result)
 
 
+def _opaque_at_address(subject: Subject[Facts]) -> str | None:
+    """What a pointer in PhysicalStorageBuffer points to that has no form in memory."""
+    if STORAGE_CLASS.value(subject) != "PhysicalStorageBuffer":
+        return None
+    facts = subject.facts
+    for part in parts_of(facts, facts.type(present(subject, "type"))):
+        if isinstance(part, CooperativeMatrix | TensorLayout | TensorView):
+            return part.words
+    return None
+
+
 POINTERS = (
     family(
         "OpTypePointer",
@@ -484,6 +510,9 @@ POINTERS = (
         rule("storage_class", "storage_class",
              Satisfies(STORAGE_CLASS, "is one of Vulkan", VULKAN_STORAGE.__contains__),
              "a storage class that Vulkan has", "VUID-StandaloneSpirv-None-04643", vulkan=True),
+        rule("opaque", "type", Finds("no address of a matrix, a tensor layout or a view", _opaque_at_address),
+             "no cooperative matrix, tensor layout or view at an address: they stand in Function or Private alone",
+             "000 2.2.2", beyond="spirv-val asks variables alone what they hold, and an address is none"),
     ),
     family(
         "OpTypeUntypedPointerKHR",
