@@ -155,10 +155,14 @@ class Struct(Type):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pointer(Type):
-    """OpTypePointer: a StorageClass, and the id of the pointee, which may be declared later; 0 for an untyped one."""
+    """OpTypePointer: a StorageClass, and the id of the pointee, which may be declared later; 0 for an untyped one.
+
+    `pointee` is its type where it is declared before the pointer.
+    """
 
     storage: int
     pointee_id: int
+    pointee: Type | None = None
 
     @property
     def storage_class(self) -> str:
@@ -167,6 +171,10 @@ class Pointer(Type):
 
     @property
     def words(self) -> str:
+        return self.brief if self.pointee is None else f"{self.brief} to {self.pointee.brief}"
+
+    @property
+    def brief(self) -> str:
         return f"{'pointer' if self.pointee_id else 'untyped pointer'} in {self.storage_class}"
 
 
@@ -179,7 +187,7 @@ class FunctionType(Type):
 
     @property
     def words(self) -> str:
-        return f"function of {len(self.parameters)} parameters"
+        return f"function of {plural(len(self.parameters), 'parameter')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,7 +314,7 @@ class TypeTable:
         return Struct(one.result, tuple(self.get(id) for id in one.ids("members")))
 
     def _pointer(self, one: Instruction) -> Type | None:
-        return Pointer(one.result, one.id("storage_class"), one.id("type"))
+        return Pointer(one.result, one.id("storage_class"), one.id("type"), self.get(one.id("type")))
 
     def _function(self, one: Instruction) -> Type | None:
         returned = self.get(one.id("return_type"))

@@ -40,7 +40,7 @@ def test_the_operand_at_fault_is_named() -> None:
     text = "%three = OpCompositeConstruct %v3int %int_1 %float_2 %int_3"
     (found,) = validate(Module.from_text(completed(text)))
     assert found.message.endswith(
-        "found: the type of Constituents 1 is 32-bit float, Result Type is vector of 3 32-bit signed integers"
+        "found: the type of Constituent 1 is 32-bit float, Result Type is vector of 3 32-bit signed integers"
     )
     assert len(found.labels) == 1
 

@@ -51,6 +51,19 @@ class FaultList:
         return self._made.get(rule, {})
 
 
+def words_of_one(name: str, position: int) -> str:
+    """The words for one of several operands of a name, counted from 0: `Constituent 2`, `Index 0`, `Block Size 1`."""
+    words = words_of(name)
+    return f"{_SINGULARS.get(words, words)} {position}"
+
+
+_SINGULARS = {
+    "Arguments": "Argument", "Components": "Component", "Constituents": "Constituent", "Indexes": "Index",
+    "Members": "Member", "Operands": "Operand", "Parameters": "Parameter",
+}  # fmt: skip
+"""Words for operands that the grammar calls by a plural, with those for one of them."""
+
+
 def words_of(name: str) -> str:
     """The words for an operand: `Tensor Layout` for `tensor_layout`, an enumerant's name as it is."""
     return " ".join(part.capitalize() for part in name.split("_")) if name.islower() else name

@@ -39,9 +39,14 @@ def is_tangled(facts: Facts, one: Instruction) -> bool:
         return False
     if one.name in TANGLED or one.spec.family in TANGLED_CLASSES:
         return True
-    if one.name in TANGLED_MAKERS or one.spec.family in TANGLED_ON_MATRICES:
+    if is_tangled_by_matrix(one):
         return _is_matrix(facts.declarations.types.get(one.result_type))
     return False
+
+
+def is_tangled_by_matrix(one: Instruction) -> bool:
+    """Whether an instruction is tangled where, and because, it makes a cooperative matrix."""
+    return one.name in TANGLED_MAKERS or (one.spec is not None and one.spec.family in TANGLED_ON_MATRICES)
 
 
 def _is_matrix(type: Type | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from girih.diagnostics import plural
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
@@ -142,7 +143,7 @@ def _wrong_shape(subject: Subject[Facts]) -> str | None:
 
 def _combines(subject: Subject[Facts]) -> str | None:
     count = len(function_type(subject, "combine_func").parameters)
-    return None if count == 2 else f"a function of {count} parameters"
+    return None if count == 2 else f"a function of {plural(count, 'parameter')}"
 
 
 def _combined_types(subject: Subject[Facts]) -> str | None:
@@ -164,7 +165,7 @@ def _integers(subject: Subject[Facts]) -> str | None:
 
 def _few_parameters(subject: Subject[Facts]) -> str | None:
     count = len(function_type(subject, "func").parameters)
-    return None if count >= 3 else f"a function of {count} parameters"
+    return None if count >= 3 else f"a function of {plural(count, 'parameter')}"
 
 
 def _position_types(subject: Subject[Facts]) -> str | None:

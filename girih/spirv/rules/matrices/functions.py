@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.spirv.model.facts import Facts
-from girih.spirv.model.matrices.tangled import reached_from, tangled_functions
+from girih.spirv.model.matrices.tangled import is_tangled_by_matrix, reached_from, tangled_functions
 from girih.spirv.rules.matrices.terms import NV, is_function
 from girih.spirv.rules.row import SpirvRow, rule
 from girih.spirv.rules.terms import Finds, Subject, Undetermined, instruction_of, present, words_of
@@ -31,7 +31,8 @@ def _tangled(name: str) -> Finds:
         if one is None:
             return None
         home = facts.function_of(one)
-        return one.name if home is None or home.id == called else f"{one.name} in a function that it calls"
+        words = f"{one.name} of a cooperative matrix" if is_tangled_by_matrix(one) else one.name
+        return words if home is None or home.id == called else f"{words} in a function that it calls"
 
     return Finds(f"{words_of(name)} reaches no tangled instruction", find)
 

@@ -58,9 +58,17 @@ def _saturated_floats(subject: Subject[Facts]) -> str | None:
 
 def _matrix(name: str, use: int, words: str, beyond: str | None = None) -> tuple[SpirvRow, SpirvRow]:
     blames = "result_type" if name == "result" else name
+    wanted = grammar().kinds["CooperativeMatrixUse"].name_of(use)
     return (
         rule(name, blames, is_matrix(name), f"a cooperative matrix as {words}", SOURCE),
-        rule(f"{name}_use", blames, has_use(name, use), f"{words} of its use", SOURCE, beyond=beyond),
+        rule(
+            f"{name}_use",
+            blames,
+            has_use(name, use),
+            f"{wanted} as use of {words}",
+            SOURCE,
+            beyond=beyond,
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from girih.diagnostics import plural
 from girih.rules.row import Undetermined
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.matrices.pointers import misalignment
@@ -55,7 +56,7 @@ def _view_of_other_dimensions(subject: Subject[Facts]) -> str | None:
     if not isinstance(layout, TensorLayout) or not isinstance(view, TensorView) or view.has_dimensions is not False:
         raise Undetermined
     given, wanted = known(view.dim), known(layout.dim)
-    return None if given == wanted else f"a view of {given} dimensions without its own, a layout of {wanted}"
+    return None if given == wanted else f"a view of {plural(given, 'dimension')} without its own, a layout of {wanted}"
 
 
 def _own_dimensions(subject: Subject[Facts]) -> bool:
@@ -139,7 +140,7 @@ def _implied_stride(subject: Subject[Facts]) -> str | None:
 def _parameter_count(name: str) -> Predicate:
     def find(subject: Subject[Facts]) -> str | None:
         count = len(function_type(subject, name).parameters)
-        return None if count == 3 else f"a function of {count} parameters"
+        return None if count == 3 else f"a function of {plural(count, 'parameter')}"
 
     return Finds(f"{name} has three parameters", find)
 
@@ -174,8 +175,12 @@ def _coordinate_count(name: str) -> Predicate:
             raise Undetermined
         for position in (1, 2):
             found = parameter(subject, name, position)
-            if isinstance(found, Array) and known(found.length) != known(layout.dim):
-                return f"parameter {position + 1} has {found.length} coordinates, the layout {layout.dim} dimensions"
+            if not isinstance(found, Array):
+                continue
+            given, wanted = known(found.length), known(layout.dim)
+            if given != wanted:
+                coordinates, dimensions = plural(given, "coordinate"), plural(wanted, "dimension")
+                return f"parameter {position + 1} has {coordinates}, the layout {dimensions}"
         return None
 
     return Finds(f"coordinates of {name} = dimensions of the layout", find)
@@ -228,7 +233,7 @@ def _vector_alone(subject: Subject[Facts]) -> str | None:
 
 def _vector_length(subject: Subject[Facts]) -> str | None:
     count = known(_returned(subject).count)
-    return None if count in VECTOR_LENGTHS else f"{count} components"
+    return None if count in VECTOR_LENGTHS else plural(count, "component")
 
 
 def _vector_over_block(subject: Subject[Facts]) -> str | None:

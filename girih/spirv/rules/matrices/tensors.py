@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from girih.diagnostics import plural
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
 from girih.spirv.model.matrices.tensors import MOST_DIMENSIONS, blocks_of, layout_state, number, numbers
@@ -88,7 +89,7 @@ def _repeated(subject: Subject[Facts]) -> str | None:
 
 def _entry_count(subject: Subject[Facts]) -> str | None:
     given = len(subject.op.ids("p"))
-    return None if given == _dim(subject) else f"{given} for {_dim(subject)} dimensions"
+    return None if given == _dim(subject) else f"{given} for {plural(_dim(subject), 'dimension')}"
 
 
 # Instructions
@@ -131,7 +132,7 @@ def _wrong_count(subject: Subject[Facts]) -> str | None:
     if not isinstance(type, TensorLayout | TensorView) or type.dim is None:
         raise Undetermined
     given, each = len(subject.op.ids(_numbers_of(subject)[0])), 2 if subject.op.name == "OpTensorLayoutSliceNV" else 1
-    return None if given == each * type.dim else f"{given} operands for {type.dim} dimensions"
+    return None if given == each * type.dim else f"{plural(given, 'operand')} for {plural(type.dim, 'dimension')}"
 
 
 def _no_integer(subject: Subject[Facts]) -> Fault | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
-from girih.spirv.model.faults import Fault
+from girih.spirv.model.faults import Fault, words_of_one
 from girih.spirv.rules.terms import (
     Faulting,
     Finds,
@@ -138,9 +138,20 @@ def agree(*terms: Term) -> Predicate:
 
     def find(subject: Subject[Facts]) -> str | None:
         values = [(term.text, value) for term in terms if (value := _value(term, subject)) is not None]
-        return None if len({value for _, value in values}) < 2 else ", ".join(f"{t} {v}" for t, v in values)
+        return (
+            None
+            if len({value for _, value in values}) < 2
+            else ", ".join(f"{text} {told(text, value)}" for text, value in values)
+        )
 
     return Finds(" = ".join(term.text for term in terms), find)
+
+
+def told(text: str, value: object) -> str:
+    """The value of a part of a matrix for a message: a scope by its name."""
+    return (
+        grammar().kinds["Scope"].name_of(value) if text.startswith("scope ") and isinstance(value, int) else str(value)
+    )
 
 
 def _value(term: Term, subject: Subject[Facts]) -> Any:
@@ -189,8 +200,10 @@ def first_wrong(
         for position, operand in enumerate(operands):
             told = wrong(subject.facts, operand.value) if isinstance(operand.value, int) else None
             if told is not None:
-                number = f" {position}" if len(operands) > 1 else ""
-                return Fault(f"{words_of(name)}{number} is {told}", (operand,))
+                words = words_of_one(name, position) if len(operands) > 1 else words_of(name)
+                if subject.op.name == "OpTensorLayoutSliceNV" and name == "operands":
+                    words = f"{('Offset', 'Span')[position % 2]} {position // 2}"
+                return Fault(f"{words} is {told}", (operand,))
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.diagnostics import plural
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
@@ -87,7 +88,7 @@ def _struct_index(facts: Facts, struct: Struct, index: int) -> str | None:
     if not made.startswith("OpConstant") or facts.is_specialised(index):
         return f"a result of {made} into a struct"
     value, count = facts.integer(index), len(struct.members)
-    return None if 0 <= value < count else f"{value} into a struct of {count} members"
+    return None if 0 <= value < count else f"{value} into a struct of {plural(count, 'member')}"
 
 
 def _walks(subject: Subject[Facts]) -> str | None:

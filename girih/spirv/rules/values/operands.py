@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from girih.spirv.instruction import Operand
 from girih.spirv.model.facts import Facts
-from girih.spirv.model.faults import Fault
+from girih.spirv.model.faults import Fault, words_of_one
 from girih.spirv.rules.row import SpirvRow, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -122,6 +122,8 @@ class Operands(Faulting):
     def _came(self, label: str, type: Type, result: Type) -> str:
         if not self.shows_result:
             return f"the type of {label} is {type}"
+        if type is result:
+            return f"the type of {label} is {type} too"
         if str(type) == str(result):
             return f"the type of {label} is another {type}"
         return f"the type of {label} is {type}, Result Type is {result}"
@@ -133,11 +135,11 @@ def operands_of(subject: Subject[Facts], names: Collection[str]) -> Iterator[Ope
 
 
 def label_of(subject: Subject[Facts], operand: Operand) -> str:
-    """The words that messages call an operand by: of a repeated one `Constituents 2`, from 0."""
+    """The words that messages call an operand by: of a repeated one `Constituent 2`, from 0."""
     if not isinstance(subject.op.get(operand.name), tuple):
         return words_of(operand.name)
     before = [one.word for one in operands_of(subject, (operand.name,))]
-    return f"{words_of(operand.name)} {before.index(operand.word)}"
+    return words_of_one(operand.name, before.index(operand.word))
 
 
 def id_of(operand: Operand) -> int:
