@@ -17,6 +17,7 @@ from girih.spirv.rules.terms import (
     Predicate,
     Subject,
     Undetermined,
+    is_32_bit_integer,
     is_integer,
     present,
     same,
@@ -53,16 +54,12 @@ def _vectors(subject: Subject[Facts]) -> tuple[Vector, Vector]:
     return first, second
 
 
-def _is_packed(type: Type) -> bool:
-    return isinstance(type, Int) and type.width == 32
-
-
 def _is_operand(type: Type) -> bool:
-    return _is_packed(type) or (isinstance(type, Vector) and is_integer(type.component))
+    return is_32_bit_integer(type) or (isinstance(type, Vector) and is_integer(type.component))
 
 
 def _are_packed(subject: Subject[Facts]) -> bool:
-    return all(map(_is_packed, _types(subject)))
+    return all(map(is_32_bit_integer, _types(subject)))
 
 
 def _are_vectors(subject: Subject[Facts]) -> bool:

@@ -12,6 +12,7 @@ from girih.spirv.rules.terms import (
     Equal,
     Finds,
     Subject,
+    is_bool,
     is_bool_or_vector,
     is_float_or_vector,
     is_integer_or_vector,
@@ -19,7 +20,7 @@ from girih.spirv.rules.terms import (
     type_of,
     width_of,
 )  # fmt: skip
-from girih.spirv.types import Bool, Type
+from girih.spirv.types import Type
 
 DERIVATIVES = (
     "OpDPdx OpDPdy OpFwidth OpDPdxFine OpDPdyFine OpFwidthFine OpDPdxCoarse OpDPdyCoarse OpFwidthCoarse"
@@ -71,10 +72,6 @@ def _width(subject: Subject[Facts]) -> str | None:
     return None if width == 32 or (half and width == 16) else f"{width} bits"
 
 
-def _is_truth(type: Type) -> bool:
-    return isinstance(type, Bool)
-
-
 def _is_expected(type: Type) -> bool:
     return is_bool_or_vector(type) or is_integer_or_vector(type)
 
@@ -107,12 +104,12 @@ FAMILIES = (
     family(HELPERS, _model("SPV_EXT_demote_to_helper_invocation", "Fragment alone as execution model that reaches it")),
     family(
         "OpIsHelperInvocationEXT",
-        rule("result", "result_type", satisfies(RESULT_TYPE, "is a boolean", _is_truth), "a boolean as result",
+        rule("result", "result_type", satisfies(RESULT_TYPE, "is a boolean", is_bool), "a boolean as result",
              "SPV_EXT_demote_to_helper_invocation"),
     ),
     family(
         "OpAssumeTrueKHR",
-        rule("condition", "condition", satisfies(type_of("condition"), "is a boolean", _is_truth), "a boolean",
+        rule("condition", "condition", satisfies(type_of("condition"), "is a boolean", is_bool), "a boolean",
              _EXPECT),
     ),
     family(

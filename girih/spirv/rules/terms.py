@@ -7,7 +7,7 @@ names them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -211,6 +211,12 @@ class All(Predicate):
         return next((part.came(subject) for part in self.parts if not part.holds(subject)), "")
 
 
+def one_of(names: Iterable[str]) -> str:
+    """Names in words: `A`, `A or B`, `A, B or C`."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def scalar_of(type: Type) -> Type:
     """The component type of a vector, else the type itself."""
     return type.component if isinstance(type, Vector) else type
@@ -219,6 +225,21 @@ def scalar_of(type: Type) -> Type:
 def is_integer(type: Type) -> bool:
     """Whether a type is an integer scalar."""
     return isinstance(type, Int)
+
+
+def is_32_bit_integer(type: Type) -> bool:
+    """Whether a type is an integer scalar of 32 bits, of either signedness."""
+    return isinstance(type, Int) and type.width == 32
+
+
+def is_unsigned(type: Type) -> bool:
+    """Whether a type is an unsigned integer scalar."""
+    return isinstance(type, Int) and not type.signed
+
+
+def is_bool(type: Type) -> bool:
+    """Whether a type is the boolean scalar."""
+    return isinstance(type, Bool)
 
 
 def is_integer_or_vector(type: Type) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
-from girih.spirv.rules.concurrency.scopes import MEMORY_SCOPE, has, is_word, needs, one_of
+from girih.spirv.rules.concurrency.scopes import MEMORY_SCOPE, has, needs
 from girih.spirv.rules.concurrency.semantics import OF_EXCHANGE, OF_LOAD, OF_STORE, SEMANTICS
 from girih.spirv.rules.formats import ENCODING, MICROSCALING, encoding_of
 from girih.spirv.rules.row import SpirvRow, family, rule
@@ -18,8 +18,10 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     Undetermined,
+    is_32_bit_integer,
     is_integer,
     is_pointer,
+    one_of,
     present,
     same,
     satisfies,
@@ -178,7 +180,7 @@ FAMILIES = (
                 "numbers of a format that is not for scaling blocks", "SPV_EXT_ocp_microscaling_types",
                 beyond="the spirv-val of 2025 does not know these formats")),
     family(" ".join(_FLAGS),
-           rule("data", "pointer", satisfies(_ACCESSED, "is a 32-bit integer", is_word),
+           rule("data", "pointer", satisfies(_ACCESSED, "is a 32-bit integer", is_32_bit_integer),
                 "a pointer to a 32-bit integer", _SECTION),
            *MEMORY_SCOPE, *SEMANTICS),
     family("OpAtomicFlagClear", *OF_STORE),

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from girih.spirv.model.facts import Facts
-from girih.spirv.rules.concurrency.scopes import (
-    EXECUTION_SCOPE,
-    MEMORY_SCOPE,
-    is_scope,
-    is_word,
-    reached_from,
-    scope_rows,
-)  # fmt: skip
+from girih.spirv.rules.concurrency.scopes import EXECUTION_SCOPE, MEMORY_SCOPE, is_scope, reached_from, scope_rows
 from girih.spirv.rules.concurrency.semantics import (
     OF_ARRIVAL,
     OF_BARRIER,
@@ -25,6 +18,7 @@ from girih.spirv.rules.terms import (
     OnlyWhere,
     Subject,
     count_of,
+    is_32_bit_integer,
     satisfies,
     type_of,
     width_of,
@@ -68,7 +62,7 @@ FAMILIES = (
            rule("result", "result_type", satisfies(RESULT_TYPE, "is a named barrier", _is_named_barrier),
                 "a named barrier as result", _SECTION),
            rule("subgroup_count_type", "subgroup_count",
-                satisfies(type_of("subgroup_count"), "is a 32-bit integer", is_word),
+                satisfies(type_of("subgroup_count"), "is a 32-bit integer", is_32_bit_integer),
                 "a 32-bit integer as Subgroup Count", _SECTION)),
     family("OpMemoryNamedBarrier",
            rule("named_barrier_type", "named_barrier",

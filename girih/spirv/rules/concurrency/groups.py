@@ -7,15 +7,7 @@ from functools import partial
 
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
-from girih.spirv.rules.concurrency.scopes import is_word, one_of
-from girih.spirv.rules.concurrency.subgroups import (
-    NUMBER_OR_BOOLEAN,
-    is_bool,
-    is_number_or_bool,
-    like_result,
-    operand,
-    result,
-)  # fmt: skip
+from girih.spirv.rules.concurrency.subgroups import NUMBER_OR_BOOLEAN, is_number_or_bool, like_result, operand, result
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     Finds,
@@ -26,10 +18,13 @@ from girih.spirv.rules.terms import (
     Term,
     Undetermined,
     count_of,
+    is_32_bit_integer,
+    is_bool,
     is_bool_or_vector,
     is_float_or_vector,
     is_integer_or_vector,
     is_pointer,
+    one_of,
     present,
     same,
     satisfies,
@@ -162,7 +157,7 @@ FAMILIES = (
            *_size("num_elements"), *_size("stride"),
            _operand("event", "an event", _is_event)),
     family("OpGroupWaitEvents",
-           _operand("num_events", "a 32-bit integer", is_word),
+           _operand("num_events", "a 32-bit integer", is_32_bit_integer),
            _operand("events_list", "a pointer", is_pointer),
            _row("events_pointee", "events_list", satisfies(_pointee("events_list"), "is an event", _is_event),
                 "a pointer to events as Events List")),

@@ -19,12 +19,13 @@ from girih.spirv.rules.terms import (
     Term,
     Undetermined,
     instruction_of,
+    is_32_bit_integer,
+    one_of,
     present,
     satisfies,
     type_of,
     words_of,
 )  # fmt: skip
-from girih.spirv.types import Int, Type
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
 
 WORK_GROUP_MODELS = ("GLCompute", "TessellationControl", "TaskNV", "MeshNV", "TaskEXT", "MeshEXT")
@@ -35,17 +36,6 @@ RAY_MODELS = ("RayGenerationKHR", "IntersectionKHR", "AnyHitKHR", "ClosestHitKHR
 SCOPES = ("CrossDevice", "Device", "Workgroup", "Subgroup", "Invocation", "QueueFamily", "ShaderCallKHR")
 
 _SECTION = "SPIR-V 3.27"
-
-
-def is_word(type: Type) -> bool:
-    """Whether a type is an integer of 32 bits."""
-    return isinstance(type, Int) and type.width == 32
-
-
-def one_of(names: Iterable[str]) -> str:
-    """Names in words: `A`, `A or B`, `A, B or C`."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def scope(name: str) -> Term:
@@ -123,7 +113,7 @@ def scope_rows(operand: str, prefix: str) -> tuple[SpirvRow, ...]:
     words = words_of(operand)
     fixed = Finds(f"{words} is a constant, and no specialisation constant", lambda s: unfixed(s, operand))
     return (
-        rule(f"{prefix}_type", operand, satisfies(type_of(operand), "is a 32-bit integer", is_word),
+        rule(f"{prefix}_type", operand, satisfies(type_of(operand), "is a 32-bit integer", is_32_bit_integer),
              f"a 32-bit integer as {words}", _SECTION),
         rule(f"{prefix}_constant", operand, OnlyWhere("with capability Shader", has("Shader"), fixed),
              f"a constant as {words}, which specialisation does not change", _SECTION),

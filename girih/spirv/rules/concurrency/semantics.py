@@ -12,9 +12,9 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
-from girih.spirv.rules.concurrency.scopes import has_scope, is_word, unfixed
+from girih.spirv.rules.concurrency.scopes import has_scope, unfixed
 from girih.spirv.rules.row import SpirvRow, rule
-from girih.spirv.rules.terms import Faultless, Subject, Undetermined, instruction_of, words_of
+from girih.spirv.rules.terms import Faultless, Subject, Undetermined, instruction_of, is_32_bit_integer, words_of
 
 ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQUENTIALLY_CONSISTENT = 0x2, 0x4, 0x8, 0x10
 UNIFORM, WORK_GROUP, IMAGE, OUTPUT = 0x40, 0x100, 0x800, 0x1000
@@ -104,7 +104,7 @@ def _bit_with(id: str, name: str, bit: int, orders: int, number: int) -> SpirvRo
 def _other_type(subject: Subject[Facts]) -> Fault | None:
     for one in _each(subject):
         type = subject.facts.type_of(subject.op.id(one.name))
-        if not is_word(type):
+        if not is_32_bit_integer(type):
             return Fault(f"{words_of(one.name)} is {type.words}", (one,))
     return None
 

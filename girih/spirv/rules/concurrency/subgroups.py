@@ -17,9 +17,11 @@ from girih.spirv.rules.terms import (
     Subject,
     constant,
     enumerant,
+    is_bool,
     is_bool_or_vector,
     is_float_or_vector,
     is_integer_or_vector,
+    is_unsigned,
     present,
     same,
     satisfies,
@@ -27,7 +29,7 @@ from girih.spirv.rules.terms import (
     type_of,
     words_of,
 )  # fmt: skip
-from girih.spirv.types import Bool, Int, Type, Vector
+from girih.spirv.types import Int, Type, Vector
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
 
 _SECTION = "SPIR-V 3.42.24"
@@ -36,19 +38,9 @@ _UNCHECKED = "spirv-val does not look at the operands of this instruction"
 NUMBER_OR_BOOLEAN = "a scalar or vector of numbers or booleans"
 
 
-def is_bool(type: Type) -> bool:
-    """Whether a type is the boolean scalar."""
-    return isinstance(type, Bool)
-
-
 def is_number_or_bool(type: Type) -> bool:
     """Whether a type is a scalar or vector of integers, floats or booleans."""
     return is_integer_or_vector(type) or is_float_or_vector(type) or is_bool_or_vector(type)
-
-
-def is_unsigned(type: Type) -> bool:
-    """Whether a type is an unsigned integer scalar."""
-    return isinstance(type, Int) and not type.signed
 
 
 def is_unsigned_or_vector(type: Type) -> bool:

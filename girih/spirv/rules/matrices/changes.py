@@ -19,7 +19,6 @@ from girih.spirv.rules.matrices.terms import (
     component,
     function_type,
     has_use,
-    is_int32,
     is_matrix,
     known,
     matrix_named,
@@ -28,9 +27,18 @@ from girih.spirv.rules.matrices.terms import (
     returns_component,
     type_named,
     with_article,
-)  # fmt: skip
+)
 from girih.spirv.rules.row import family, rule
-from girih.spirv.rules.terms import Equal, Finds, Subject, Term, Undetermined, instruction_of, present
+from girih.spirv.rules.terms import (
+    Equal,
+    Finds,
+    Subject,
+    Term,
+    Undetermined,
+    instruction_of,
+    is_32_bit_integer,
+    present,
+)
 from girih.spirv.types import CooperativeMatrix, Float, Int, Type
 
 TRANSPOSE_DECORATION = "CooperativeMatrixTransposeEXT"
@@ -171,7 +179,7 @@ def _few_parameters(subject: Subject[Facts]) -> str | None:
 def _position_types(subject: Subject[Facts]) -> str | None:
     for position in range(2):
         found = parameter(subject, "func", position)
-        if not is_int32(found):
+        if not is_32_bit_integer(found):
             return f"parameter {position + 1} is {with_article(found.words)}"
     return None
 

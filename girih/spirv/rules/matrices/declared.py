@@ -12,13 +12,21 @@ from girih.spirv.rules.matrices.terms import (
     SUBGROUP,
     WORKGROUP,
     constant_int32,
-    is_int32,
     is_matrix,
     shown,
     type_named,
-)  # fmt: skip
+)
 from girih.spirv.rules.row import SpirvRow, family, rule
-from girih.spirv.rules.terms import RESULT_TYPE, Finds, Subject, Term, declared_type, present, satisfies
+from girih.spirv.rules.terms import (
+    RESULT_TYPE,
+    Finds,
+    Subject,
+    Term,
+    declared_type,
+    is_32_bit_integer,
+    present,
+    satisfies,
+)
 from girih.spirv.types import Float, Int, Type, Vector
 
 TYPE = f"{KHR} OpTypeCooperativeMatrixKHR"
@@ -116,7 +124,7 @@ def _no_memory_model(subject: Subject[Facts]) -> str | None:
 
 
 def _is_pair(type: Type) -> bool:
-    return isinstance(type, Vector) and is_int32(type.component) and type.count == 2
+    return isinstance(type, Vector) and is_32_bit_integer(type.component) and type.count == 2
 
 
 def _no_matrix_type(subject: Subject[Facts]) -> str | None:
@@ -126,7 +134,7 @@ def _no_matrix_type(subject: Subject[Facts]) -> str | None:
 
 LENGTH_RESULT = rule(
     "result", "result_type",
-    satisfies(RESULT_TYPE, "is a 32-bit unsigned integer", lambda type: is_int32(type) and not type.signed),
+    satisfies(RESULT_TYPE, "is a 32-bit unsigned integer", lambda type: is_32_bit_integer(type) and not type.signed),
     "a 32-bit unsigned integer as result", f"{KHR} OpCooperativeMatrixLengthKHR",
 )  # fmt: skip
 
@@ -221,7 +229,8 @@ FAMILIES = (
         ),
         rule(
             "index", "index",
-            satisfies(Term("the type of Index", lambda s: type_named(s, "index")), "is a 32-bit integer", is_int32),
+            satisfies(Term("the type of Index", lambda s: type_named(s, "index")), "is a 32-bit integer",
+                      is_32_bit_integer),
             "a 32-bit integer as index", EXT, beyond=NEWER,
         ),
     ),

@@ -10,16 +10,15 @@ from girih.spirv.rules.matrices.terms import (
     MATRIX_A,
     MATRIX_B,
     SUBGROUP,
-    is_int32,
     is_matrix,
     known,
     matrix_named,
     type_named,
     with_article,
     word,
-)  # fmt: skip
+)
 from girih.spirv.rules.row import SpirvRow, family, rule
-from girih.spirv.rules.terms import Finds, Subject, Term, Undetermined, satisfies
+from girih.spirv.rules.terms import Finds, Subject, Term, Undetermined, is_32_bit_integer, satisfies
 from girih.spirv.types import Array, Float, Int, Type
 
 QCOM = "SPV_QCOM_cooperative_matrix_conversion"
@@ -153,7 +152,7 @@ FAMILIES = (
         ),
         rule(
             "index", "index",
-            satisfies(Term("the type of Index", lambda s: type_named(s, "index")), "is a 32-bit integer", is_int32),
+            satisfies(Term("the type of Index", lambda s: type_named(s, "index")), "is a 32-bit integer", is_32_bit_integer),
             "a 32-bit integer as index", QCOM,
         ),
     ),

@@ -17,11 +17,12 @@ from girih.spirv.rules.terms import (
     Term,
     Undetermined,
     instruction_of,
+    is_32_bit_integer,
     present,
     satisfies,
     words_of,
 )  # fmt: skip
-from girih.spirv.types import CooperativeMatrix, FunctionType, Int, Type
+from girih.spirv.types import CooperativeMatrix, FunctionType, Type
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
 
 KHR = "SPV_KHR_cooperative_matrix"
@@ -164,11 +165,6 @@ def _value(term: Term, subject: Subject[Facts]) -> Any:
 # Constants
 
 
-def is_int32(type: Type) -> bool:
-    """Whether a type is a 32-bit integer, of either signedness."""
-    return isinstance(type, Int) and type.width == 32
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FindsAt(Faulting):
     """The predicate that a search finds nothing wrong; it tells the operands at fault too."""
@@ -210,7 +206,7 @@ def first_wrong(
 def not_int32(facts: Facts, id: int) -> str | None:
     """The type of an id that is no 32-bit integer."""
     type = facts.type_of(id)
-    return None if is_int32(type) else f"{with_article(type.words)}"
+    return None if is_32_bit_integer(type) else f"{with_article(type.words)}"
 
 
 def not_constant(facts: Facts, id: int) -> str | None:

@@ -15,7 +15,7 @@ from girih.spirv.model.parts import (
     unwrapped,
 )
 from girih.spirv.rules.memory.operands import COPIES, LOADS, STORES, accesses
-from girih.spirv.rules.memory.words import READ_ONLY, a_pointer, is_typed_pointer, one_of, storage_class
+from girih.spirv.rules.memory.words import READ_ONLY, a_pointer, is_typed_pointer, storage_class
 from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -26,6 +26,7 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     is_integer,
+    one_of,
     present,
     satisfies,
     type_of,

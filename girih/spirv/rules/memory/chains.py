@@ -29,6 +29,7 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     declared_type,
+    is_32_bit_integer,
     is_integer,
     literal,
     present,
@@ -233,12 +234,8 @@ def _is_length(type: Type) -> bool:
     return isinstance(type, Int) and not type.signed and type.width in (32, 64)
 
 
-def _is_word(type: Type) -> bool:
-    return isinstance(type, Int) and type.width == 32
-
-
 def _word(name: str) -> Predicate:
-    return satisfies(type_of(name), "is a 32-bit integer scalar", _is_word)
+    return satisfies(type_of(name), "is a 32-bit integer scalar", is_32_bit_integer)
 
 
 def _raw_pointee(subject: Subject[Facts]) -> str | None:

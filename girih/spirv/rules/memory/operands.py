@@ -9,9 +9,8 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.parts import parts_of, pointer_type_of
-from girih.spirv.rules.memory.words import one_of
 from girih.spirv.rules.row import SpirvRow, family, rule
-from girih.spirv.rules.terms import Finds, Subject, present
+from girih.spirv.rules.terms import Finds, Subject, one_of, present
 from girih.spirv.types import Float, Int, Pointer, Type
 
 LOADS = (

@@ -11,12 +11,7 @@ from girih.spirv.model.facts import Facts
 from girih.spirv.model.functions import called_from
 from girih.spirv.model.memory.logical_pointers import LOGICAL_MODELS, variable_pointers
 from girih.spirv.model.parts import data_type_of, member_type, parts_of, unwrapped
-from girih.spirv.rules.memory.words import (
-    TYPED_RESULT,
-    UNTYPED_RESULT,
-    a_type,
-    one_of,
-)  # fmt: skip
+from girih.spirv.rules.memory.words import TYPED_RESULT, UNTYPED_RESULT, a_type
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import (
     RESULT_TYPE,
@@ -27,6 +22,7 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     enumerant,
+    one_of,
     present,
     satisfies,
     type_of,

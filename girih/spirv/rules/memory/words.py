@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from girih.rules.row import Undetermined
 from girih.spirv.model.facts import Facts
-from girih.spirv.rules.terms import RESULT_TYPE, Finds, Predicate, Subject, Term, present, satisfies, type_of, words_of
+from girih.spirv.rules.terms import (
+    RESULT_TYPE,
+    Finds,
+    Predicate,
+    Subject,
+    Term,
+    is_pointer,
+    present,
+    satisfies,
+    type_of,
+    words_of,
+)
 from girih.spirv.types import Pointer, Type
 
 READ_ONLY = frozenset({"UniformConstant", "Input", "PushConstant", "ShaderRecordBufferKHR"})
@@ -14,11 +23,6 @@ READ_ONLY = frozenset({"UniformConstant", "Input", "PushConstant", "ShaderRecord
 
 RESOURCES = frozenset({"UniformConstant", "Uniform", "StorageBuffer"})
 """Storage classes of variables that descriptors stand behind (Vulkan, 16.2 Shader Resource Interface)."""
-
-
-def is_any_pointer(type: Type) -> bool:
-    """Whether a type is a pointer, typed or untyped."""
-    return isinstance(type, Pointer)
 
 
 def is_typed_pointer(type: Type) -> bool:
@@ -38,7 +42,7 @@ def is_logical(type: Type) -> bool:
 
 def a_pointer(name: str) -> Predicate:
     """The predicate that an operand is a pointer."""
-    return satisfies(type_of(name), "is a pointer", is_any_pointer)
+    return satisfies(type_of(name), "is a pointer", is_pointer)
 
 
 def a_type(name: str) -> Predicate:
@@ -65,9 +69,3 @@ def storage_class(pointer: Term) -> Term:
         return type.storage_class
 
     return Term(f"the storage class of {pointer.text}", value)
-
-
-def one_of(names: Iterable[str]) -> str:
-    """Names as words: `A, B or C`."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last

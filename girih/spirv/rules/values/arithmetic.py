@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from girih.spirv.rules.formats import ENCODING
 from girih.spirv.rules.row import SpirvRow, family, rule
-from girih.spirv.rules.terms import Undetermined, is_integer_or_vector, scalar_of
+from girih.spirv.rules.terms import Undetermined, is_integer_or_vector, is_unsigned, scalar_of
 from girih.spirv.rules.values.operands import (
     FLOAT_ELEMENTS,
     FLOATS,
@@ -16,7 +16,6 @@ from girih.spirv.rules.values.operands import (
     UNSIGNED_ELEMENTS,
     AcceptedTypes,
     Operands,
-    is_unsigned,
     listed,
     operands_are,
     operands_equal,

@@ -20,12 +20,13 @@ from girih.spirv.rules.terms import (
     is_float_or_vector,
     is_integer,
     is_integer_or_vector,
+    is_unsigned,
     satisfies,
     scalar_of,
     width_of,
     words_of,
 )
-from girih.spirv.types import Bool, CooperativeMatrix, Float, Int, Type, Vector
+from girih.spirv.types import Bool, CooperativeMatrix, Float, Type, Vector
 
 Test = Callable[[Type], bool]
 
@@ -40,11 +41,6 @@ class AcceptedTypes(NamedTuple):
 def number_type(type: Type) -> Type:
     """The type of the numbers that a value consists of: a vector's or cooperative matrix' component, else the type."""
     return type.component if isinstance(type, Vector | CooperativeMatrix) else type
-
-
-def is_unsigned(type: Type) -> bool:
-    """Whether a type is an unsigned integer scalar."""
-    return isinstance(type, Int) and not type.signed
 
 
 def is_vector(type: Type) -> bool:
