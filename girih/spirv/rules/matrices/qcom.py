@@ -152,7 +152,8 @@ FAMILIES = (
         ),
         rule(
             "index", "index",
-            satisfies(Term("the type of Index", lambda s: type_named(s, "index")), "is a 32-bit integer", is_32_bit_integer),
+            satisfies(Term("the type of Index", lambda s: type_named(s, "index")), "is a 32-bit integer",
+                      is_32_bit_integer),
             "a 32-bit integer as index", QCOM,
         ),
     ),
