@@ -308,7 +308,7 @@ FAMILIES = (
         LOAD,
         rule("result", "result_type", is_matrix("result"), "a cooperative matrix as result", LOAD_SOURCE),
         rule(
-            "object", "object",
+            "object", "object result_type",
             Equal(Term("the type of Object", lambda s: type_named(s, "object")),
                   Term("Result Type", lambda s: type_named(s, "result"))),
             "an object of the result's type", LOAD_SOURCE,
