@@ -76,6 +76,7 @@ _NEEDED: Mapping[str, str] = {
     "OpCooperativeMatrixConvertNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixTransposeNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixPerElementOpNV": "CooperativeMatrixPerElementOperationsNV SPV_NV_cooperative_matrix2",
+    "OpTypeTensorARM": "TensorsARM SPV_ARM_tensors",
     "OpTypeRayQueryKHR": "RayQueryKHR SPV_KHR_ray_query",
     "DecodeFunc": "CooperativeMatrixBlockLoadsNV SPV_NV_cooperative_matrix2",
     "DecodeVectorFunc": "CooperativeMatrixDecodeVectorNV SPV_NV_cooperative_matrix_decode_vector",

@@ -43,6 +43,7 @@ CHAPTERS = (
     "matrices.first_nv",
     "functions",
     "extensions.ray_queries",
+    "extensions.tensors",
     "memory.variables",
     "memory.layout",
     "memory.logical",

@@ -94,8 +94,12 @@ LITERALS = (
 
 def _is_composite(type: Type) -> bool:
     if isinstance(type, Opaque):
-        return type.name == "OpTypeTensorARM"
+        return _is_shaped_tensor(type)
     return isinstance(type, Vector | Matrix | Array | Struct | CooperativeMatrix)
+
+
+def _is_shaped_tensor(type: Opaque) -> bool:
+    return type.name == "OpTypeTensorARM" and type.instruction.id("shape") != 0
 
 
 COMPOSITE = AcceptedTypes("a vector, a matrix, an array, a struct or a cooperative matrix", _is_composite)
@@ -217,7 +221,7 @@ REPLICATED = (
 # Null
 
 NULLABLE_OPAQUE = frozenset({
-    "OpTypeEvent", "OpTypeDeviceEvent", "OpTypeReserveId", "OpTypeQueue", "OpTypeTensorARM",
+    "OpTypeEvent", "OpTypeDeviceEvent", "OpTypeReserveId", "OpTypeQueue",
 })  # fmt: skip
 
 
@@ -239,7 +243,7 @@ def _is_nullable(type: Type) -> bool:
         case Pointer():
             return type.storage != PHYSICAL
         case Opaque():
-            return type.name in NULLABLE_OPAQUE
+            return type.name in NULLABLE_OPAQUE or _is_shaped_tensor(type)
     return isinstance(type, Bool | Int | Float | Vector | Matrix | Array | Struct | CooperativeMatrix)
 
 
