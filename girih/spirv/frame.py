@@ -23,7 +23,7 @@ _SECTIONS: Mapping[str, int] = {
 }  # fmt: skip
 """The sections of instructions that stand before the declarations, by the numbers of SPIR-V 2.4, from 0."""
 
-DECLARATIONS, FUNCTIONS = 9, 10
+DECLARATIONS, FUNCTIONS, GRAPHS = 9, 10, 11
 
 _NUMBERS: Mapping[str, tuple[str, str | None]] = {
     "int": ("OpTypeInt 32 1", None), "uint": ("OpTypeInt 32 0", None),
@@ -37,6 +37,10 @@ _NUMBERS: Mapping[str, tuple[str, str | None]] = {
 _PLAIN = {
     "void": "OpTypeVoid", "bool": "OpTypeBool", "true": "OpConstantTrue %bool", "false": "OpConstantFalse %bool",
     "fn_void": "OpTypeFunction %void", "glsl": 'OpExtInstImport "GLSL.std.450"',
+    "tensor_size": "OpConstantComposite %_arr_uint_uint_1 %uint_2",
+    "tensor": "OpTypeTensorARM %float %uint_1 %tensor_size",
+    "word_tensor": "OpTypeTensorARM %uint %uint_1 %tensor_size",
+    "graph_type": "OpTypeGraphARM 1 %tensor %tensor",
     "ray_query": "OpTypeRayQueryKHR", "accel": "OpTypeAccelerationStructureKHR",
     "debug": 'OpExtInstImport "NonSemantic.Shader.DebugInfo.100"', "debug_cl": 'OpExtInstImport "OpenCL.DebugInfo.100"',
     "debug_101": 'OpExtInstImport "NonSemantic.Shader.DebugInfo.101"',
@@ -76,6 +80,7 @@ _NEEDED: Mapping[str, str] = {
     "OpCooperativeMatrixConvertNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixTransposeNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixPerElementOpNV": "CooperativeMatrixPerElementOperationsNV SPV_NV_cooperative_matrix2",
+    "OpTypeGraphARM": "GraphARM SPV_ARM_graph",
     "OpTypeTensorARM": "TensorsARM SPV_ARM_tensors",
     "OpTypeRayQueryKHR": "RayQueryKHR SPV_KHR_ray_query",
     "DecodeFunc": "CooperativeMatrixBlockLoadsNV SPV_NV_cooperative_matrix2",
@@ -87,6 +92,9 @@ _TERMINATORS = frozenset({
     "OpReturn", "OpReturnValue", "OpBranch", "OpBranchConditional", "OpSwitch", "OpKill", "OpUnreachable",
     "OpTerminateInvocation",
 })  # fmt: skip
+
+_GRAPHS = ("OpGraphEntryPointARM", "OpGraphARM", "OpGraphInputARM", "OpGraphSetOutputARM", "OpGraphEndARM")
+"""Instructions with which the section of graphs begins."""
 
 _VARIABLES = ("OpVariable", "OpUntypedVariableKHR")
 
@@ -103,6 +111,7 @@ def completed(text: str, *, version: str = "1.6") -> str:
             continue
         opcode = _opcode(line)
         inside = inside or opcode == "OpFunction"
+        frame.in_graphs = (frame.in_graphs or opcode in _GRAPHS) and not inside
         frame.take(line, opcode, in_function=inside)
         inside = inside and opcode != "OpFunctionEnd"
     return frame.text(version)
@@ -118,17 +127,19 @@ def _declares(line: str, opcode: str) -> bool:
     if opcode in _VARIABLES:
         return not re.search(r"\bFunction\b", line)
     declared = opcode == "OpUndef" or opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
-    return declared or bool(_DEBUG.search(line))
+    return declared or opcode == "OpGraphConstantARM" or bool(_DEBUG.search(line))
 
 
 @dataclass
 class _Frame:
     """The sections of a module that is being completed."""
 
-    sections: list[list[str]] = field(default_factory=lambda: [[] for _ in range(FUNCTIONS + 1)])
+    sections: list[list[str]] = field(default_factory=lambda: [[] for _ in range(GRAPHS + 1)])
     body: list[str] = field(default_factory=list)
     declared: set[str] = field(default_factory=set)
     own: list[str] = field(default_factory=list)
+    in_graphs: bool = False
+    """Whether what is taken stands among graphs, which follow the functions."""
 
     def take(self, line: str, opcode: str, *, in_function: bool) -> None:
         """Put a line into its section."""
@@ -136,6 +147,8 @@ class _Frame:
             self.sections[FUNCTIONS].append(line)
         elif opcode in _SECTIONS:
             self.sections[_SECTIONS[opcode]].append(line)
+        elif self.in_graphs:
+            self.sections[GRAPHS].append(line)
         elif _declares(line, opcode):
             self.own.append(line)
         else:
@@ -143,17 +156,17 @@ class _Frame:
 
     def text(self, version: str) -> str:
         """The whole module."""
-        functions = self.sections[FUNCTIONS]
+        graphs, functions = self.sections[GRAPHS], self.sections[FUNCTIONS]
         self._move_undefined()
         if not any(re.match(r"%main\s*=", line) for line in functions):
             functions[:0] = self._main()
-        self.declared |= {name for line in (*self.own, *functions) for name in _defined(line)}
+        self.declared |= {name for line in (*self.own, *functions, *graphs) for name in _defined(line)}
         others = [line for section in self.sections[:DECLARATIONS] for line in section]
         self.declared |= {name for line in others for name in _defined(line)}
         for line in self.own:
             self._declare_names(_NAME.findall(line))
             self.sections[DECLARATIONS].append(line)
-        for line in (*others, *functions):
+        for line in (*others, *functions, *graphs):
             self._declare_names(_NAME.findall(line))
         self._need()
         self._surround()

@@ -44,6 +44,7 @@ CHAPTERS = (
     "functions",
     "extensions.ray_queries",
     "extensions.tensors",
+    "extensions.graphs",
     "memory.variables",
     "memory.layout",
     "memory.logical",
