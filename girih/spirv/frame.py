@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from girih.spirv.vocabulary import TERMINATORS, VARIABLES
+
 _SECTIONS: Mapping[str, int] = {
     "OpCapability": 0, "OpExtension": 1, "OpExtInstImport": 2, "OpMemoryModel": 3, "OpEntryPoint": 4,
     "OpExecutionMode": 5, "OpExecutionModeId": 5, "OpString": 6, "OpSource": 6, "OpSourceExtension": 6,
@@ -88,15 +90,8 @@ _NEEDED: Mapping[str, str] = {
 }
 """Capabilities and extensions that words of matrices and tensors need."""
 
-_TERMINATORS = frozenset({
-    "OpReturn", "OpReturnValue", "OpBranch", "OpBranchConditional", "OpSwitch", "OpKill", "OpUnreachable",
-    "OpTerminateInvocation",
-})  # fmt: skip
-
 _GRAPHS = ("OpGraphEntryPointARM", "OpGraphARM", "OpGraphInputARM", "OpGraphSetOutputARM", "OpGraphEndARM")
 """Instructions with which the section of graphs begins."""
-
-_VARIABLES = ("OpVariable", "OpUntypedVariableKHR")
 
 _NAME = re.compile(r"%([A-Za-z0-9_]+)")
 
@@ -124,7 +119,7 @@ def _opcode(line: str) -> str:
 
 def _declares(line: str, opcode: str) -> bool:
     """Whether a line stands among the types, constants and variables of the module."""
-    if opcode in _VARIABLES:
+    if opcode in VARIABLES:
         return not re.search(r"\bFunction\b", line)
     declared = opcode == "OpUndef" or opcode.startswith(("OpType", "OpConstant", "OpSpecConstant"))
     return declared or opcode == "OpGraphConstantARM" or bool(_DEBUG.search(line))
@@ -185,7 +180,7 @@ class _Frame:
         body = list(self.body)
         if not body or _opcode(body[0]) != "OpLabel":
             body.insert(0, "%entry = OpLabel")
-        if _opcode(body[-1]) not in _TERMINATORS:
+        if _opcode(body[-1]) not in TERMINATORS:
             body.append("OpReturn")
         return ["%main = OpFunction %void None %fn_void", *body, "OpFunctionEnd"]
 
@@ -212,9 +207,7 @@ class _Frame:
             addressing = "PhysicalStorageBuffer64" if physical else "Logical"
             model.append(f"OpMemoryModel {addressing} {'Vulkan' if vulkan else 'GLSL450'}")
         if not entry:
-            variables = [
-                line for line in self.sections[DECLARATIONS] if _opcode(line) in ("OpVariable", "OpUntypedVariableKHR")
-            ]
+            variables = [line for line in self.sections[DECLARATIONS] if _opcode(line) in VARIABLES]
             interface = "".join(f" %{name}" for line in variables for name in _defined(line))
             entry.append(f'OpEntryPoint GLCompute %main "main"{interface}')
             if not modes:

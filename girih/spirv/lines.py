@@ -14,14 +14,12 @@ from girih.source import Source, Span
 from girih.spirv.instruction import Instruction
 from girih.spirv.module import Module
 from girih.spirv.values import declarations_of
+from girih.spirv.vocabulary import TERMINATORS
 
 DEBUG_SETS = ("NonSemantic.Shader.DebugInfo.100", "NonSemantic.Shader.DebugInfo.101")
 """The sets of debug instructions; what is read here is the same in both."""
 
-_ENDS_BLOCK = frozenset({
-    "OpBranch", "OpBranchConditional", "OpSwitch", "OpReturn", "OpReturnValue", "OpKill", "OpUnreachable",
-    "OpTerminateInvocation", "OpFunctionEnd",
-})  # fmt: skip
+_ENDS_BLOCK = TERMINATORS | {"OpFunctionEnd"}
 """Instructions after which a line no longer holds (SPIR-V OpLine)."""
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
+from girih.spirv.model.extended import is_note, set_of
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
-from girih.spirv.model.functions import TERMINATORS, Block, Function
+from girih.spirv.model.functions import Block, Function
+from girih.spirv.vocabulary import DEBUG_SETS, TERMINATORS, VARIABLES
 
 LABELS = frozenset({"target_label", "true_label", "false_label", "default", "target", "merge_block", "continue_target"})
 """The names of operands of branches and merges that name blocks."""
@@ -23,11 +25,8 @@ EXECUTED = frozenset({
 ANYWHERE = frozenset({"OpLine", "OpNoLine"})
 """Instructions that may stand in blocks and outside."""
 
-DECLARED = frozenset({"OpVariable", "OpUntypedVariableKHR", "OpUndef", "OpPoisonKHR"})
+DECLARED = VARIABLES | {"OpUndef", "OpPoisonKHR"}
 """Instructions that may stand among the declarations too, before all functions."""
-
-DEBUG_SETS = frozenset({"DebugInfo", "OpenCL.DebugInfo.100"})
-"""Sets of extended instructions that may stand before variables and OpPhis, unlike NonSemantic.Shader.DebugInfo."""
 
 
 def block_faults(facts: Facts) -> FaultList:
@@ -87,15 +86,10 @@ class _PlaceSearch:
         if one.name in ANYWHERE or one.spec is None:
             return False
         if one.name.startswith("OpExtInst"):
-            return self._begun and one.spec.has_result and not self._is_note(one)
+            return self._begun and one.spec.has_result and not is_note(self._facts.module, one)
         if one.name in DECLARED:
             return self._begun
         return self._inside or one.spec.family in EXECUTED
-
-    def _is_note(self, one: Instruction) -> bool:
-        """Whether an extended instruction means nothing for what runs."""
-        name = self._facts.module.set_name(one.id("set")) or ""
-        return name.startswith("NonSemantic.") or name in DEBUG_SETS
 
 
 class _BlockSearch:
@@ -143,7 +137,7 @@ class _BlockSearch:
             self._fault("first", one, f"after {others.name}" if others and is_entry else "in another block")
 
     def _is_debug_info(self, one: Instruction) -> bool:
-        return one.name == "OpExtInst" and self._facts.module.set_name(one.id("set")) in DEBUG_SETS
+        return one.name == "OpExtInst" and set_of(self._facts.module, one) in DEBUG_SETS
 
     def _named(self, one: Instruction) -> None:
         """A branch or a merge names blocks of its function, a branch not the first."""
@@ -178,7 +172,7 @@ class _BlockSearch:
             self._fault("distinct", one, f"{called(merge)} for both", blamed)
 
 
-_FIRST = frozenset({"OpVariable", "OpUntypedVariableKHR", "OpPhi"})
+_FIRST = VARIABLES | {"OpPhi"}
 """Instructions that begin blocks."""
 
 _AFTER_MERGE = {

@@ -6,12 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from girih.spirv.instruction import Instruction
-
-TERMINATORS = frozenset({
-    "OpBranch", "OpBranchConditional", "OpSwitch", "OpKill", "OpReturn", "OpReturnValue", "OpUnreachable",
-    "OpTerminateInvocation", "OpIgnoreIntersectionKHR", "OpTerminateRayKHR", "OpEmitMeshTasksEXT", "OpAbortKHR",
-})  # fmt: skip
-"""Instructions that end a block (SPIR-V 2.2.5)."""
+from girih.spirv.vocabulary import TERMINATORS
 
 MERGES = frozenset({"OpSelectionMerge", "OpLoopMerge"})
 

@@ -6,6 +6,7 @@ Without capability Int8, Int16 or Float16 they are loaded, converted to another 
 from __future__ import annotations
 
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.extended import is_note
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, Faults
 from girih.spirv.model.parts import is_restricted_number, types_containing
@@ -22,7 +23,6 @@ MAKERS = frozenset({
 USERS = frozenset({"OpStore", "OpCopyObject", "OpFConvert", "OpUConvert", "OpSConvert"})
 """Instructions that may use them."""
 
-DEBUG_SETS = ("NonSemantic.", "OpenCL.DebugInfo", "DebugInfo")
 NOTES = ("OpName", "OpDecorate", "OpGroupDecorate", "OpEntryPoint")
 
 
@@ -53,8 +53,4 @@ def small_uses(facts: Facts) -> Faults:
 
 def _is_note(facts: Facts, one: Instruction) -> bool:
     """Whether an instruction tells something about values without using them."""
-    if one.name.startswith("OpExtInst"):
-        return (facts.module.set_name(one.id("set")) or "").startswith(
-            ("NonSemantic.", "OpenCL.DebugInfo", "DebugInfo")
-        )
-    return one.name.startswith(NOTES)
+    return is_note(facts.module, one) or one.name.startswith(NOTES)

@@ -28,6 +28,7 @@ from girih.spirv.rules.terms import (
     type_of,
 )
 from girih.spirv.types import Bool, Opaque, Void
+from girih.spirv.vocabulary import IMAGE_TYPES
 
 BLOCKS = "SPIR-V 2.16.1"
 DECLARATIONS = "SPIR-V 2.11.1"
@@ -107,13 +108,10 @@ def _wrong_parent(subject: Subject[Facts]) -> Fault | None:
     return next((Fault(f"none for {called(missing)}") for missing in before if missing not in seen), None)
 
 
-OPAQUE = frozenset({"OpTypeImage", "OpTypeSampler", "OpTypeSampledImage"})
-
-
 def _chosen_image(subject: Subject[Facts]) -> str | None:
     """An image or a sampler, of which an OpPhi has none."""
     type, facts = RESULT_TYPE.value(subject), subject.facts
-    is_opaque = isinstance(type, Opaque) and type.name in OPAQUE
+    is_opaque = isinstance(type, Opaque) and type.name in IMAGE_TYPES
     shaded = facts.has("Shader") or (isinstance(type, Opaque) and type.name == "OpTypeSampledImage")
     return type.words if is_opaque and shaded and not facts.has("BindlessTextureNV") else None
 

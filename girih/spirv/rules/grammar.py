@@ -10,9 +10,10 @@ from functools import partial
 
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Malformed
+from girih.spirv.model.extended import is_non_semantic
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, Faults
-from girih.spirv.model.grammar.ids import id_faults, is_non_semantic
+from girih.spirv.model.grammar.ids import id_faults
 from girih.spirv.model.grammar.limits import limit_faults
 from girih.spirv.model.grammar.requirements import requirements, version_text
 from girih.spirv.model.grammar.sections import order_faults

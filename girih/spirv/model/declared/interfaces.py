@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import EntryPoint, Facts
 from girih.spirv.model.functions import Function, called_from
+from girih.spirv.vocabulary import VARIABLES
 
-VARIABLES = frozenset({"OpVariable", "OpUntypedVariableKHR"})
 NONE: frozenset[int] = frozenset()
 
 

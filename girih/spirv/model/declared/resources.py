@@ -5,10 +5,10 @@ from __future__ import annotations
 from girih.rules.row import Undetermined
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
-from girih.spirv.model.declared.interfaces import VARIABLES
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.parts import data_type_of, unwrapped
 from girih.spirv.types import Opaque, Pointer, Struct, Type
+from girih.spirv.vocabulary import VARIABLES
 
 BLOCKS = {
     "Uniform": ("Block", "BufferBlock"), "StorageBuffer": ("Block",), "PhysicalStorageBuffer": ("Block",),

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
+from girih.spirv.model.extended import is_extended, is_non_semantic, is_note, set_of
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, words_of
 from girih.spirv.module import Module
+from girih.spirv.vocabulary import DEBUG_SETS, NON_SEMANTIC
 
 ANYTHING = frozenset({"*"})
 """All operands of an instruction."""
@@ -49,9 +51,6 @@ FORWARD: Mapping[str, frozenset[str]] = {
 
 FORWARD_DEBUG: Mapping[int, str] = {20: "function", 10: "members"}
 """The operands of DebugFunction and DebugTypeComposite, by number, that may name an id that is made later."""
-
-DEBUG_SETS = frozenset({"DebugInfo", "OpenCL.DebugInfo.100"})
-"""The sets of debug instructions that are not called non-semantic."""
 
 TAKES_TYPES = frozenset({
     "OpSizeOf", "OpCooperativeMatrixLengthNV", "OpCooperativeMatrixLengthKHR", "OpUntypedArrayLengthKHR", "OpFunction",
@@ -136,13 +135,14 @@ class _IdWalk:
 
     def _hint(self, one: Instruction, operand: Operand) -> str | None:
         """The fix for an id 0 that glslang 16 writes for the type of what debug information has no type for."""
-        if operand.value or not is_extended(one) or not self._set_of(one).startswith("NonSemantic.Shader.DebugInfo"):
+        name = set_of(self._module, one) if is_extended(one) else ""
+        if operand.value or not name.startswith("NonSemantic.Shader.DebugInfo"):
             return None
         return "glslang writes it for tensor layouts and views: compile with -g in place of -gVS"
 
     def _is_unread(self, one: Instruction) -> bool:
-        name = self._set_of(one) if is_extended(one) else ""
-        return bool(name) and not name.startswith("NonSemantic.") and grammar().extended(name) is None
+        name = set_of(self._module, one) if is_extended(one) else ""
+        return bool(name) and not name.startswith(NON_SEMANTIC) and grammar().extended(name) is None
 
     def _not_made(self, one: Instruction, operand: Operand) -> tuple[str, str] | None:
         id = operand.value
@@ -169,7 +169,7 @@ class _IdWalk:
             return allowed is ANYTHING or operand.name in allowed
         if one.name.startswith("OpType"):
             return id in self._forward_pointers
-        if one.name == "OpExtInst" and self._module.set_name(one.id("set")) in DEBUG_SETS:
+        if one.name == "OpExtInst" and set_of(self._module, one) in DEBUG_SETS:
             return FORWARD_DEBUG.get(one.id("instruction")) == operand.name
         return False
 
@@ -182,7 +182,7 @@ class _IdWalk:
         if describes(self._module, one):
             return None
         if is_non_semantic(self._module, made):
-            return "non_semantic", f"{words_of(operand.name)} is an instruction of {self._set_of(made)}"
+            return "non_semantic", f"{words_of(operand.name)} is an instruction of {set_of(self._module, made)}"
         if is_type(made):
             return None if self._takes_types(one) else ("value", f"{words_of(operand.name)} is a type")
         if made.result_type and (made.name != "OpFunction" or one.name in TAKES_FUNCTIONS):
@@ -190,9 +190,6 @@ class _IdWalk:
         if one.name in TAKES_OTHERS or operand.name == "set" or made.name.startswith("OpAlias"):
             return None
         return "value", f"{words_of(operand.name)} is {_NOUNS.get(made.name, made.name)}"
-
-    def _set_of(self, one: Instruction) -> str:
-        return self._module.set_name(one.id("set")) or ""
 
     def _takes_types(self, one: Instruction) -> bool:
         if one.name == "OpSpecConstantOp":
@@ -212,18 +209,8 @@ def is_type(one: Instruction) -> bool:
     return one.name.startswith("OpType") and bool(one.result)
 
 
-def is_extended(one: Instruction) -> bool:
-    """Whether an instruction is one of an extended set."""
-    return one.name in ("OpExtInst", "OpExtInstWithForwardRefsKHR")
-
-
-def is_non_semantic(module: Module, one: Instruction) -> bool:
-    """Whether an instruction is one of a set that has no meaning for what runs (SPV_KHR_non_semantic_info)."""
-    return is_extended(one) and (module.set_name(one.id("set")) or "").startswith("NonSemantic.")
-
-
 def describes(module: Module, one: Instruction) -> bool:
     """Whether an instruction says something about ids of any kind: names, annotations, debug information."""
     if is_extended(one):
-        return is_non_semantic(module, one) or module.set_name(one.id("set")) in DEBUG_SETS
+        return is_note(module, one)
     return one.spec is not None and one.spec.family in DESCRIBES

@@ -14,18 +14,13 @@ from girih.spirv.grammar import GrammarEntry, OperandKind, bits_of, grammar
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
+from girih.spirv.vocabulary import STORED_16
 
 CAPABILITY, VERSION, LAST_VERSION, EXTENSION = "capability", "version", "last_version", "extension"
 RESERVED_OPCODE = "reserved"
 
 MENTIONED_BUILT_INS = frozenset({"PointSize", "ClipDistance", "CullDistance"})
 """Built-ins whose mention needs no capability, only their use (as spirv-val and Vulkan drivers have it)."""
-
-SIXTEEN_BIT_STORAGE = (
-    "StorageBuffer16BitAccess", "UniformAndStorageBuffer16BitAccess", "StoragePushConstant16", "StorageInputOutput16",
-    "WorkgroupMemoryExplicitLayout16BitAccessKHR",
-)  # fmt: skip
-"""Capabilities with which every rounding mode may be said (SPV_KHR_16bit_storage)."""
 
 BALLOT_OPCODES = frozenset(f"OpGroup{operation}NonUniformAMD" for operation in (
     "IAdd", "FAdd", "FMin", "UMin", "SMin", "FMax", "UMax", "SMax",
@@ -120,13 +115,13 @@ class _Search:
             case ("FPRoundingMode", _) | ("Decoration", "FPRoundingMode") if self._rounds_freely():
                 return replace(needs, capabilities=none, extensions=none, version=(1, 0))
             case "Decoration", "FPRoundingMode":
-                return replace(needs, capabilities=SIXTEEN_BIT_STORAGE[:4] if self._facts.is_vulkan else none)
+                return replace(needs, capabilities=STORED_16[:4] if self._facts.is_vulkan else none)
             case "GroupOperation", "Reduce" | "InclusiveScan" | "ExclusiveScan" if self._scans_freely():
                 return replace(needs, capabilities=none)
         return needs
 
     def _rounds_freely(self) -> bool:
-        return any(map(self._facts.has, SIXTEEN_BIT_STORAGE))
+        return any(map(self._facts.has, STORED_16))
 
     def _scans_freely(self) -> bool:
         return self._facts.has("Kernel") or "SPV_AMD_shader_ballot" in self._facts.extensions

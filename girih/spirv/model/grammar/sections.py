@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.extended import is_extended, is_non_semantic
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
-from girih.spirv.model.functions import TERMINATORS
-from girih.spirv.model.grammar.ids import is_extended, is_non_semantic, is_type
+from girih.spirv.model.grammar.ids import is_type
+from girih.spirv.vocabulary import TERMINATORS
 
 SECTIONS = (
     ("capabilities", "OpCapability OpConditionalCapabilityINTEL"),

@@ -10,12 +10,9 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.parts import data_type_of, element_of, member_type
 from girih.spirv.types import Array, Pointer, RuntimeArray, Struct, Type
+from girih.spirv.vocabulary import RESOURCES, VARIABLES
 
 CHAINS = frozenset({"OpAccessChain", "OpInBoundsAccessChain"})
-VARIABLES = frozenset({"OpVariable", "OpUntypedVariableKHR"})
-DESCRIBED = frozenset({"StorageBuffer", "Uniform", "UniformConstant"})
-"""Storage classes of variables that may be arrays of resources; these arrays are not in memory."""
-
 LONGEST_CHAIN = 64
 """Chains of pointers longer than this are not followed."""
 
@@ -90,7 +87,7 @@ def _in_memory(facts: Facts, way: Way) -> Iterator[Step]:
 
 def _is_described(facts: Facts, root: Instruction) -> bool:
     type = facts.type_of(root.result)
-    return root.name in VARIABLES and isinstance(type, Pointer) and type.storage_class in DESCRIBED
+    return root.name in VARIABLES and isinstance(type, Pointer) and type.storage_class in RESOURCES
 
 
 def misalignment(facts: Facts, pointer: int, alignment: int) -> int:

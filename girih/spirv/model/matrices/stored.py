@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.extended import is_note
 from girih.spirv.model.facts import Facts, Use
 from girih.spirv.model.functions import Block, Function
 
@@ -96,7 +97,7 @@ def _collected(facts: Facts, variable: int) -> _Stores | None:
     made = _Stores()
     for use in facts.uses.get(variable, ()):
         one = use.instruction
-        if (one.name in HARMLESS and not _volatile(one)) or _describes(facts, one):
+        if (one.name in HARMLESS and not _volatile(one)) or is_note(facts.module, one):
             continue
         block = facts.block_of(one)
         if not _is_store(use) or block is None:
@@ -104,12 +105,6 @@ def _collected(facts: Facts, variable: int) -> _Stores | None:
         made.places.setdefault(block.id, []).append(one.index)
         made.objects.setdefault(block.id, []).append(one.id("object"))
     return made
-
-
-def _describes(facts: Facts, one: Instruction) -> bool:
-    """Whether an extended instruction is one of debug information, which does nothing."""
-    name = facts.module.set_name(one.id("set")) if one.name.startswith("OpExtInst") else None
-    return name is not None and (name.startswith("NonSemantic.") or "DebugInfo" in name)
 
 
 def _is_store(use: Use) -> bool:

@@ -17,10 +17,8 @@ from girih.spirv.model.faults import Fault, FaultList
 from girih.spirv.model.memory.layout import Alignment, Layouts, MatrixLayout, Member, alignment_of_storage, layouts
 from girih.spirv.model.parts import element_of, member_type, unwrapped
 from girih.spirv.types import Array, Matrix, Pointer, RuntimeArray, Struct, Type, Vector
+from girih.spirv.vocabulary import BLOCK_DECORATIONS, LAID_OUT, RESOURCES, VARIABLES
 
-DESCRIBED = frozenset({"StorageBuffer", "Uniform", "UniformConstant"})
-LAID_OUT = frozenset({"StorageBuffer", "Uniform", "PushConstant", "PhysicalStorageBuffer"})
-BLOCKS = ("Block", "BufferBlock")
 DECORATIONS = frozenset({
     "Block", "BufferBlock", "Offset", "OffsetIdEXT", "ArrayStride", "ArrayStrideIdEXT", "MatrixStride", "RowMajor",
     "ColMajor",
@@ -122,7 +120,7 @@ class _Check:
         if type is None:
             return
         inner = unwrapped(type)
-        described = storage in DESCRIBED and (one.name == "OpVariable" or self._is_block(inner))
+        described = storage in RESOURCES and (one.name == "OpVariable" or self._is_block(inner))
         descriptors = type if described and inner is not type else None
         held = inner if descriptors is not None else type
         buffer_block = self.facts.annotations.has(held.id, "BufferBlock")
@@ -130,7 +128,7 @@ class _Check:
         yield LaidOut(one, held, storage, rules, descriptors)
 
     def _is_block(self, type: Type) -> bool:
-        return isinstance(type, Struct) and any(self.facts.annotations.has(type.id, name) for name in BLOCKS)
+        return isinstance(type, Struct) and any(self.facts.annotations.has(type.id, name) for name in BLOCK_DECORATIONS)
 
     def _demands_layout(self, use: LaidOut) -> bool:
         if not self.facts.is_vulkan:
@@ -141,7 +139,7 @@ class _Check:
             return untyped or (isinstance(use.type, Struct) and self.facts.annotations.has(use.type.id, "Block"))
         if use.storage == "UniformConstant":
             return self._is_heap(use.by)
-        return use.storage in LAID_OUT or use.by.name not in ("OpVariable", "OpUntypedVariableKHR")
+        return use.storage in LAID_OUT or use.by.name not in VARIABLES
 
     def _is_bound(self, one: Instruction) -> bool:
         """Whether a variable stands for a resource outside of the shader."""

@@ -14,6 +14,7 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.parts import contains, data_type_of, element_of, member_type
 from girih.spirv.types import Array, Matrix, Pointer, RuntimeArray, Struct, Type
+from girih.spirv.vocabulary import BLOCK_DECORATIONS, VARIABLES
 
 LOGICAL_MODELS = frozenset({"Logical", "PhysicalStorageBuffer64"})
 """Addressing models with logical pointers."""
@@ -29,10 +30,6 @@ CHOOSING = frozenset({
     "OpPhi", "OpFunctionCall", "OpConstantNull",
 })  # fmt: skip
 """Instructions whose results, where they are logical pointers, are variable pointers."""
-
-VARIABLES = frozenset({"OpVariable", "OpUntypedVariableKHR"})
-
-BLOCKS = ("Block", "BufferBlock")
 
 
 def variable_pointers(facts: Facts, storage: str) -> bool:
@@ -235,7 +232,7 @@ def is_block_array(facts: Facts, type: Type) -> bool:
     """Whether a type is an array of structs with Block or BufferBlock."""
     if not isinstance(type, Array | RuntimeArray) or not isinstance(type.element, Struct):
         return False
-    return any(facts.annotations.has(type.element.id, name) for name in BLOCKS)
+    return any(facts.annotations.has(type.element.id, name) for name in BLOCK_DECORATIONS)
 
 
 def has_matrix(facts: Facts, type: Type) -> bool:

@@ -8,13 +8,9 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
+from girih.spirv.vocabulary import RAY_MODELS, WORK_GROUP_MODELS
 
-COMPUTING = frozenset({"GLCompute", "TaskNV", "MeshNV", "TaskEXT", "MeshEXT"})
-TRACING = frozenset({
-    "RayGenerationKHR", "IntersectionKHR", "AnyHitKHR", "ClosestHitKHR", "MissKHR", "CallableKHR",
-})  # fmt: skip
-
-WITHOUT_OUTPUT = TRACING | {"GLCompute"}
+WITHOUT_OUTPUT = frozenset({*RAY_MODELS, "GLCompute"})
 
 MODELS: Mapping[str, frozenset[str]] = {
     "CallableDataKHR": frozenset({"RayGenerationKHR", "ClosestHitKHR", "CallableKHR", "MissKHR"}),
@@ -22,14 +18,17 @@ MODELS: Mapping[str, frozenset[str]] = {
     "RayPayloadKHR": frozenset({"RayGenerationKHR", "ClosestHitKHR", "MissKHR"}),
     "IncomingRayPayloadKHR": frozenset({"AnyHitKHR", "ClosestHitKHR", "MissKHR"}),
     "HitAttributeKHR": frozenset({"IntersectionKHR", "AnyHitKHR", "ClosestHitKHR"}),
-    "ShaderRecordBufferKHR": TRACING,
+    "ShaderRecordBufferKHR": frozenset(RAY_MODELS),
     "TaskPayloadWorkgroupEXT": frozenset({"TaskEXT", "MeshEXT"}),
     "HitObjectAttributeNV": frozenset({"RayGenerationKHR", "ClosestHitKHR", "MissKHR"}),
     "HitObjectAttributeEXT": frozenset({"RayGenerationKHR", "ClosestHitKHR", "MissKHR"}),
 }
 """The execution models of a storage class, in every environment."""
 
-MODELS_IN_VULKAN: Mapping[str, frozenset[str]] = {"Workgroup": COMPUTING, "TileImageEXT": frozenset({"Fragment"})}
+MODELS_IN_VULKAN: Mapping[str, frozenset[str]] = {
+    "Workgroup": frozenset(WORK_GROUP_MODELS),
+    "TileImageEXT": frozenset({"Fragment"}),
+}
 """The execution models of a storage class in Vulkan (04645, 08720); Output is told by those that have none (04644)."""
 
 DECLARING = frozenset({"OpVariable", "OpTypePointer"})

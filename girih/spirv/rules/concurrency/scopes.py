@@ -27,11 +27,10 @@ from girih.spirv.rules.terms import (
     words_of,
 )  # fmt: skip
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.vocabulary import RAY_MODELS, WORK_GROUP_MODELS
 
-WORK_GROUP_MODELS = ("GLCompute", "TessellationControl", "TaskNV", "MeshNV", "TaskEXT", "MeshEXT")
+MODELS_WITH_GROUPS = (*WORK_GROUP_MODELS, "TessellationControl")
 """The execution models whose invocations form work-groups."""
-
-RAY_MODELS = ("RayGenerationKHR", "IntersectionKHR", "AnyHitKHR", "ClosestHitKHR", "MissKHR", "CallableKHR")
 
 SCOPES = ("CrossDevice", "Device", "Workgroup", "Subgroup", "Invocation", "QueueFamily", "ShaderCallKHR")
 
@@ -150,7 +149,7 @@ def memory_scope(operand: str = "memory", prefix: str = "memory") -> tuple[Spirv
              f"an entry point of a ray tracing stage for ShaderCallKHR as {words}",
              "VUID-StandaloneSpirv-None-04640", vulkan=True),
         rule(f"{prefix}_work_group", operand,
-             OnlyWhere(f"where {words} is Workgroup", in_work_groups, reached_from(WORK_GROUP_MODELS)),
+             OnlyWhere(f"where {words} is Workgroup", in_work_groups, reached_from(MODELS_WITH_GROUPS)),
              f"an entry point of a stage with work-groups for Workgroup as {words}",
              "VUID-StandaloneSpirv-None-07321", vulkan=True),
         rule(f"{prefix}_tessellation", operand,
@@ -170,7 +169,8 @@ def execution_scope(operand: str = "execution", prefix: str = "execution") -> tu
         rule(f"{prefix}_vulkan", operand, is_scope(operand, ("Workgroup", "Subgroup")),
              f"Workgroup or Subgroup as {words}", "VUID-StandaloneSpirv-None-04636", vulkan=True),
         rule(f"{prefix}_work_group", operand,
-             OnlyWhere(f"where {words} is Workgroup", has_scope(operand, "Workgroup"), reached_from(WORK_GROUP_MODELS)),
+             OnlyWhere(f"where {words} is Workgroup", has_scope(operand, "Workgroup"),
+                       reached_from(MODELS_WITH_GROUPS)),
              f"an entry point of a stage with work-groups for Workgroup as {words}",
              "VUID-StandaloneSpirv-None-04637, -04682", vulkan=True),
     )  # fmt: skip

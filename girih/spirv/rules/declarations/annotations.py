@@ -20,6 +20,7 @@ from girih.spirv.rules.declarations.targets import IN_VULKAN, TARGETS, Bearer, p
 from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Holds, Subject
 from girih.spirv.types import Float, Struct, Vector
+from girih.spirv.vocabulary import RESOURCES
 
 DECORATES = "OpDecorate OpDecorateId OpDecorateString"
 
@@ -336,7 +337,7 @@ def _group_use(subject: Subject[Facts]) -> str | None:
 def _unbound(subject: Subject[Facts]) -> str | None:
     facts: Facts = subject.facts
     one: Instruction = subject.op
-    if storage_of(one) not in ("Uniform", "UniformConstant", "StorageBuffer") or is_heap(facts, one.result):
+    if storage_of(one) not in RESOURCES or is_heap(facts, one.result):
         return None
     missing = [name for name in ("DescriptorSet", "Binding") if not facts.annotations.has(one.result, name)]
     return f"{_kind(facts, one)} without {' and '.join(missing)}" if missing else None

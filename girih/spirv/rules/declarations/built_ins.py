@@ -13,17 +13,18 @@ from girih.rules.row import Undetermined
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
-from girih.spirv.model.declared.interfaces import VARIABLES, functions_using
+from girih.spirv.model.declared.interfaces import functions_using
 from girih.spirv.model.declared.resources import storage_name, storage_of
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, Faults
 from girih.spirv.model.parts import data_type_of, member_type, unwrapped
-from girih.spirv.rules.declarations.entry_points import SIZED, built_in_name, work_group_size_constants
+from girih.spirv.rules.declarations.entry_points import built_in_name, work_group_size_constants
 from girih.spirv.rules.declarations.modes import times, wrong_derivatives
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Subject
 from girih.spirv.types import Int, Pointer, Struct, Type, Vector
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.vocabulary import VARIABLES, WORK_GROUP_MODELS
 
 
 class BuiltIn(NamedTuple):
@@ -42,6 +43,7 @@ def _source(number: int) -> str:
     return f"VUID-{number:05}"
 
 
+_IN_GROUPS = frozenset(WORK_GROUP_MODELS)
 _COMPUTE_VECTORS = {"GlobalInvocationId": 4236, "LocalInvocationId": 4281, "NumWorkgroups": 4296, "WorkgroupId": 4422}
 _MASKS = {f"Subgroup{order}Mask": 4370 + 2 * at for at, order in enumerate(("Eq", "Ge", "Gt", "Le", "Lt"))}
 _OF_CORES = (
@@ -50,11 +52,11 @@ _OF_CORES = (
 )  # fmt: skip
 
 BUILT_INS: Mapping[str, BuiltIn] = {
-    **{name: BuiltIn(3, SIZED, _source(number)) for name, number in _COMPUTE_VECTORS.items()},
-    "WorkgroupSize": BuiltIn(3, SIZED, _source(4425)),
-    "LocalInvocationIndex": BuiltIn(1, SIZED, _source(4284)),
-    "NumSubgroups": BuiltIn(1, SIZED, _source(4293), on_members=False),
-    "SubgroupId": BuiltIn(1, SIZED, _source(4367), on_members=False),
+    **{name: BuiltIn(3, _IN_GROUPS, _source(number)) for name, number in _COMPUTE_VECTORS.items()},
+    "WorkgroupSize": BuiltIn(3, _IN_GROUPS, _source(4425)),
+    "LocalInvocationIndex": BuiltIn(1, _IN_GROUPS, _source(4284)),
+    "NumSubgroups": BuiltIn(1, _IN_GROUPS, _source(4293), on_members=False),
+    "SubgroupId": BuiltIn(1, _IN_GROUPS, _source(4367), on_members=False),
     "SubgroupLocalInvocationId": BuiltIn(1, frozenset(), _source(4380), on_members=False),
     "SubgroupSize": BuiltIn(1, frozenset(), _source(4382), on_members=False),
     **{name: BuiltIn(4, frozenset(), _source(number), on_members=False) for name, number in _MASKS.items()},

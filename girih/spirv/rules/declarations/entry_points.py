@@ -9,17 +9,16 @@ from girih.diagnostics import plural
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
-from girih.spirv.model.declared.interfaces import VARIABLES, entry_points_by_index, used_by_entry_points
+from girih.spirv.model.declared.interfaces import entry_points_by_index, used_by_entry_points
 from girih.spirv.model.facts import EntryPoint, Facts
 from girih.spirv.model.faults import Fault, Faults
 from girih.spirv.model.parts import contains, data_type_of
 from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Holds, Subject, Undetermined
 from girih.spirv.types import Float, FunctionType, Pointer, Struct, Type, Void
+from girih.spirv.vocabulary import VARIABLES, WORK_GROUP_MODELS
 
 INTERFACE = "SPIR-V 3.42.5 OpEntryPoint"
-SIZED = frozenset({"GLCompute", "MeshEXT", "MeshNV", "TaskEXT", "TaskNV"})
-"""Execution models that have work-groups, in Vulkan."""
 
 
 def entry_of(subject: Subject[Facts]) -> EntryPoint:
@@ -288,7 +287,7 @@ def _is_encoded(part: Type) -> bool:
 
 def _sized(subject: Subject[Facts]) -> bool:
     facts, entry = subject.facts, entry_of(subject)
-    if entry.model_name not in SIZED or entry.mode("LocalSize") or entry.mode("TileShadingRateQCOM"):
+    if entry.model_name not in WORK_GROUP_MODELS or entry.mode("LocalSize") or entry.mode("TileShadingRateQCOM"):
         return True
     return facts.once(has_size_by_id) or bool(facts.once(work_group_size_constants))
 

@@ -15,11 +15,11 @@ from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Holds, Subject, Undetermined
 from girih.spirv.types import Bool, Float, Int, Struct
 from girih.spirv.values import CONSTANTS
+from girih.spirv.vocabulary import WORK_GROUP_MODELS
 
 MODES = "OpExecutionMode OpExecutionModeId"
 
 _TESSELLATION = "TessellationControl TessellationEvaluation"
-_WORK_GROUPS = "GLCompute TaskNV MeshNV TaskEXT MeshEXT"
 
 MODELS: Mapping[str, str] = {
     "Invocations InputPoints InputLines InputLinesAdjacency InputTrianglesAdjacency OutputLineStrip "
@@ -39,7 +39,7 @@ MODELS: Mapping[str, str] = {
     "StencilRefGreaterFrontAMD StencilRefLessFrontAMD StencilRefUnchangedBackAMD StencilRefGreaterBackAMD "
     "StencilRefLessBackAMD RequireFullQuadsKHR": "Fragment",
     "LocalSizeHint VecTypeHint ContractionOff LocalSizeHintId": "Kernel",
-    "LocalSize LocalSizeId": f"Kernel {_WORK_GROUPS}",
+    "LocalSize LocalSizeId": f"Kernel {' '.join(WORK_GROUP_MODELS)}",
 }  # fmt: skip
 """The execution models of modes that not all of them have (SPIR-V 3.6)."""
 

@@ -9,12 +9,13 @@ from girih.rules.row import Undetermined
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
-from girih.spirv.model.declared.interfaces import VARIABLES
 from girih.spirv.model.declared.resources import pointers_to_resources, storage_name, storage_of
+from girih.spirv.model.extended import is_extended
 from girih.spirv.model.facts import Facts
-from girih.spirv.model.grammar.ids import is_extended, is_type
+from girih.spirv.model.grammar.ids import is_type
 from girih.spirv.types import Pointer, Void
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.vocabulary import VARIABLES
 
 Test = Callable[[Facts, Instruction, Decoration], bool]
 

@@ -32,6 +32,7 @@ from girih.spirv.rules.terms import (
     type_of,
 )
 from girih.spirv.types import Float, Int, Matrix, Opaque, Pointer, RuntimeArray, Type, Vector, Void
+from girih.spirv.vocabulary import IMAGE_TYPES
 
 MADE_LOGICALLY = frozenset({
     "OpVariable", "OpUntypedVariableKHR", "OpAccessChain", "OpInBoundsAccessChain", "OpUntypedAccessChainKHR",
@@ -45,7 +46,7 @@ MADE_VARIABLY = MADE_LOGICALLY | {
 }  # fmt: skip
 """The same with a capability of variable pointers."""
 
-HANDLES = frozenset({"OpTypeImage", "OpTypeSampler", "OpTypeSampledImage", "OpTypeAccelerationStructureKHR"})
+HANDLES = IMAGE_TYPES | {"OpTypeAccelerationStructureKHR"}
 
 MADE_BY = Term("the instruction that makes Pointer", lambda s: s.facts.definition(present(s, "pointer")).name)
 

@@ -37,6 +37,7 @@ from girih.spirv.rules.terms import (
     type_of,
 )
 from girih.spirv.types import Array, Bool, Int, Matrix, Opaque, Pointer, RuntimeArray, Struct, Type
+from girih.spirv.vocabulary import BLOCK_DECORATIONS, LAID_OUT
 
 TYPED = "OpAccessChain OpInBoundsAccessChain OpPtrAccessChain OpInBoundsPtrAccessChain"
 UNTYPED = (
@@ -48,11 +49,6 @@ COMPARISONS = "OpPtrEqual OpPtrNotEqual OpPtrDiff"
 
 MOST_INDEXES = 255
 """Indexes of an access chain (SPIR-V 2.17)."""
-
-BLOCKS = ("Block", "BufferBlock")
-
-LAID_OUT = ("Uniform", "StorageBuffer", "PhysicalStorageBuffer", "PushConstant")
-"""Storage classes with an explicit layout, where steps from element to element need an ArrayStride."""
 
 
 def base_type_of(facts: Facts, one: Instruction) -> Type:
@@ -122,7 +118,7 @@ def _negative(subject: Subject[Facts]) -> str | None:
 
 
 def _is_block(facts: Facts, type: Type) -> bool:
-    return isinstance(type, Struct) and any(facts.annotations.has(type.id, name) for name in BLOCKS)
+    return isinstance(type, Struct) and any(facts.annotations.has(type.id, name) for name in BLOCK_DECORATIONS)
 
 
 def _is_block_array(facts: Facts, type: Type) -> bool:
@@ -154,7 +150,7 @@ def _element_of_block(subject: Subject[Facts]) -> str | None:
 
 def _no_stride(subject: Subject[Facts]) -> str | None:
     facts, pointer = subject.facts, pointer_type_of(subject.facts, present(subject, "base"))
-    explicit = LAID_OUT + (("Workgroup",) if facts.has("WorkgroupMemoryExplicitLayoutKHR") else ())
+    explicit = LAID_OUT | ({"Workgroup"} if facts.has("WorkgroupMemoryExplicitLayoutKHR") else set())
     if not facts.has("Shader") or pointer.storage_class not in explicit:
         return None
     strides = ("ArrayStride", "ArrayStrideIdEXT")

@@ -42,8 +42,7 @@ from girih.spirv.types import (
     Vector,
 )
 from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
-
-VARIABLES = "OpVariable OpUntypedVariableKHR"
+from girih.spirv.vocabulary import IMAGE_TYPES, LAID_OUT, RESOURCES, VARIABLES
 
 STORAGE = enumerant("storage_class", "StorageClass")
 
@@ -61,7 +60,7 @@ WITHOUT_BOOL = frozenset({"Uniform", "StorageBuffer", "PushConstant", "PhysicalS
 """Storage classes that are seen from outside the shader: a boolean has no bits there (SPIR-V 2.16.1)."""
 
 HANDLES = frozenset({
-    "OpTypeImage", "OpTypeSampler", "OpTypeSampledImage", "OpTypeTensorARM", "OpTypeAccelerationStructureKHR",
+    *IMAGE_TYPES, "OpTypeTensorARM", "OpTypeAccelerationStructureKHR",
 })  # fmt: skip
 
 FITTING: Mapping[str, tuple[str | None, str | None]] = {
@@ -96,7 +95,7 @@ def _bad_initializer(subject: Subject[Facts]) -> str | None:
     made = facts.definition(id)
     if made.name in CONSTANTS or made.name in SPEC_CONSTANTS or made.name.startswith(("OpConstant", "OpSpecConstant")):
         return None
-    if made.name in VARIABLES.split() and STORAGE.value(Subject(made, facts)) != "Function":
+    if made.name in VARIABLES and STORAGE.value(Subject(made, facts)) != "Function":
         return None
     return f"a result of {made.name}"
 
@@ -199,12 +198,12 @@ def _is_tiny(type: Type) -> bool:
     return isinstance(type, Float) and type.width < 8
 
 
-LAID_OUT = ("StorageBuffer", "PhysicalStorageBuffer", "Uniform", "PushConstant", "ShaderRecordBufferKHR")
+WITH_LAYOUT = LAID_OUT | {"ShaderRecordBufferKHR"}
 
 
 def _long_vector(subject: Subject[Facts]) -> str | None:
     """A vector of more than four components where long vectors may not stand."""
-    if not subject.facts.has("LongVectorEXT") or STORAGE.value(subject) in (*LAID_OUT, *LOCAL, "Workgroup"):
+    if not subject.facts.has("LongVectorEXT") or STORAGE.value(subject) in (*WITH_LAYOUT, *LOCAL, "Workgroup"):
         return None
     for part in parts_of(subject.facts, DATA.value(subject)):
         if isinstance(part, Vector) and (part.count or 0) > 4:
@@ -216,7 +215,7 @@ def _long_vector_count(subject: Subject[Facts]) -> str | None:
     """A vector whose count is a specialisation constant, where the layout must be known."""
     facts, type, storage = subject.facts, DATA.value(subject), STORAGE.value(subject)
     in_block = storage == "Workgroup" and facts.annotations.has(type.id, "Block")
-    if not facts.has("LongVectorEXT") or not (storage in LAID_OUT or in_block):
+    if not facts.has("LongVectorEXT") or not (storage in WITH_LAYOUT or in_block):
         return None
     for part in parts_of(facts, type):
         if isinstance(part, Vector) and part.cooperative:
@@ -275,7 +274,7 @@ def _runtime_array(subject: Subject[Facts]) -> str | None:
         return None
     if not subject.facts.has("RuntimeDescriptorArray"):
         return "a runtime array without capability RuntimeDescriptorArray"
-    return None if storage in ("StorageBuffer", "Uniform", "UniformConstant") else f"a runtime array in {storage}"
+    return None if storage in RESOURCES else f"a runtime array in {storage}"
 
 
 def _runtime_array_struct(subject: Subject[Facts]) -> str | None:
@@ -349,7 +348,7 @@ def surplus_push_constants(facts: Facts) -> Mapping[int, str]:
     wanted = grammar().kinds["StorageClass"].value("PushConstant")
     variables = [
         one for one in facts.instructions
-        if one.name in VARIABLES.split() and not one.malformed and one.id("storage_class") == wanted
+        if one.name in VARIABLES and not one.malformed and one.id("storage_class") == wanted
     ]  # fmt: skip
     surplus: dict[int, str] = {}
     if len(variables) < 2 or facts.has("PushConstantBanksNV"):
@@ -443,7 +442,7 @@ FAMILIES = (
              "VUID-StandaloneSpirv-OpUntypedVariableKHR-11347", vulkan=True),
     ),
     family(
-        VARIABLES,
+        "OpVariable OpUntypedVariableKHR",
         rule("initializer", "initializer", Finds("a constant, or a variable of the module", _bad_initializer),
              "a constant, or a variable outside of functions", "SPIR-V 3.42.8"),
         rule("initializer_type", "initializer",

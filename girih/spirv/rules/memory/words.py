@@ -21,9 +21,6 @@ from girih.spirv.types import Pointer, Type
 READ_ONLY = frozenset({"UniformConstant", "Input", "PushConstant", "ShaderRecordBufferKHR"})
 """Storage classes that a shader does not write (SPIR-V 3.7)."""
 
-RESOURCES = frozenset({"UniformConstant", "Uniform", "StorageBuffer"})
-"""Storage classes of variables that descriptors stand behind (Vulkan, 16.2 Shader Resource Interface)."""
-
 
 def is_typed_pointer(type: Type) -> bool:
     """Whether a type is a pointer to a type."""

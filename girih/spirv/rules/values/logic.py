@@ -32,6 +32,7 @@ from girih.spirv.rules.values.operands import (
     same_components,
 )
 from girih.spirv.types import Array, Matrix, Opaque, Struct, Vector
+from girih.spirv.vocabulary import IMAGE_TYPES
 
 SOURCE = "SPIR-V 3.42.15"
 BINARY = ("operand_1", "operand_2")
@@ -63,9 +64,6 @@ def _component_width(name: str) -> Term:
     return Term(f"the width of {type_of(name).text}", lambda s: element_width(s.facts.type_of(s.op.id(name))))
 
 
-OPAQUE_BINDLESS = ("OpTypeImage", "OpTypeSampler", "OpTypeSampledImage")
-
-
 def _is_selected(subject: Subject[Facts]) -> bool:
     """Whether OpSelect may give a value of its result type (SPIR-V 3.42.15, "Before version 1.4")."""
     type = RESULT_TYPE.value(subject)
@@ -73,7 +71,7 @@ def _is_selected(subject: Subject[Facts]) -> bool:
         case Array() | Matrix() | Struct():
             return since_1_4(subject)
         case Opaque():
-            return type.name in OPAQUE_BINDLESS and subject.facts.has("BindlessTextureNV")
+            return type.name in IMAGE_TYPES and subject.facts.has("BindlessTextureNV")
     return is_scalar(type) or is_pointer(type) or isinstance(type, Vector)
 
 

@@ -45,6 +45,7 @@ from girih.spirv.types import (
     Vector,
     Void,
 )  # fmt: skip
+from girih.spirv.vocabulary import IMAGE_TYPES, STORED_16
 
 SOURCE = "SPIR-V 3.42.6"
 UNIVERSAL = "SPIR-V 2.16.1"
@@ -95,10 +96,6 @@ def _is_no_void(type: Type) -> bool:
 STORED_8 = (
     "StorageBuffer8BitAccess", "UniformAndStorageBuffer8BitAccess", "StoragePushConstant8",
     "WorkgroupMemoryExplicitLayout8BitAccessKHR",
-)  # fmt: skip
-STORED_16 = (
-    "StorageBuffer16BitAccess", "UniformAndStorageBuffer16BitAccess", "StoragePushConstant16", "StorageInputOutput16",
-    "WorkgroupMemoryExplicitLayout16BitAccessKHR",
 )  # fmt: skip
 INTEGER_WIDTHS = {8: ("Int8", *STORED_8), 16: ("Int16", *STORED_16), 32: (), 64: ("Int64",)}
 """The widths of integers, with the capabilities of which one allows them."""
@@ -401,10 +398,9 @@ def _types_with_blocks(facts: Facts) -> frozenset[int]:
 
 
 OPAQUE = frozenset({
-    "OpTypeImage", "OpTypeSampler", "OpTypeSampledImage", "OpTypeOpaque", "OpTypeEvent", "OpTypeDeviceEvent",
+    *IMAGE_TYPES, "OpTypeOpaque", "OpTypeEvent", "OpTypeDeviceEvent",
     "OpTypeReserveId", "OpTypeQueue", "OpTypePipe", "OpTypePipeStorage", "OpTypeNamedBarrier",
 })  # fmt: skip
-BINDLESS = frozenset({"OpTypeImage", "OpTypeSampler", "OpTypeSampledImage"})
 DESCRIPTORS = frozenset({"OpTypeImage", "OpTypeSampler"})
 
 
@@ -414,7 +410,7 @@ def _opaque_inside(facts: Facts, _: Struct, __: int, member: Type) -> str | None
 
 def _opaque_types(facts: Facts) -> frozenset[int]:
     """The types that no struct may hold in Vulkan."""
-    allowed = (BINDLESS if facts.has("BindlessTextureNV") else frozenset()) | (
+    allowed = (IMAGE_TYPES if facts.has("BindlessTextureNV") else frozenset()) | (
         DESCRIPTORS if facts.has("DescriptorHeapEXT") else frozenset()
     )
     forbidden = OPAQUE - allowed
