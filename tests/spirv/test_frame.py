@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from girih.spirv import Module, validate
 from girih.spirv.frame import completed
+from girih.spirv.lines import SourceLines
+from girih.spirv.vocabulary import TERMINATORS
 
 
 def test_names_are_declared_before_they_are_used() -> None:
@@ -31,3 +33,18 @@ def test_what_stands_there_is_not_added_again() -> None:
 
 def test_a_completed_text_is_a_valid_module() -> None:
     assert validate(Module.from_text(completed("%x = OpIAdd %int %int_1 %int_2"))) == []
+
+
+def test_every_terminator_ends_the_body() -> None:
+    for terminator in TERMINATORS - {"OpBranch", "OpBranchConditional", "OpSwitch", "OpReturnValue"}:
+        assert "OpReturn\n" not in completed(f"{terminator} %uint_1").replace(f"{terminator} ", ""), terminator
+    assert "OpReturn\n" in completed("%x = OpIAdd %uint %uint_1 %uint_1")
+
+
+def test_a_line_of_source_holds_to_the_end_of_its_block() -> None:
+    source = '%file = OpString "rays.glsl"\nOpSource GLSL 460 %file "void main() {}"'
+    blocks = "%first = OpLabel\nOpLine %file 1 1\nOpTerminateRayKHR\n%second = OpLabel\nOpReturn"
+    module = Module.from_text(completed(f"{source}\n{blocks}"))
+    lines = SourceLines(module)
+    told = {one.name for one in module.instructions if lines.of(one.index) is not None}
+    assert told == {"OpTerminateRayKHR"}
