@@ -50,7 +50,7 @@ def _is_buffer(facts: Facts, variable: Instruction) -> bool:
 
 
 def _is_handle(facts: Facts, pointer: Pointer) -> bool:
-    if storage_name(pointer.storage) != "UniformConstant":
+    if pointer.storage_class != "UniformConstant":
         return False
     held: Type | None = facts.declarations.types.get(pointer.pointee_id)
     if held is not None:

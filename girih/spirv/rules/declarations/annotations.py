@@ -10,7 +10,7 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
 from girih.spirv.model.declared.interfaces import functions_using
 from girih.spirv.model.declared.linkage import is_imported
-from girih.spirv.model.declared.resources import is_heap, storage_name, storage_of
+from girih.spirv.model.declared.resources import is_heap, storage_of
 from girih.spirv.model.facts import EntryPoint, Facts
 from girih.spirv.model.faults import Fault, FaultList, Faults
 from girih.spirv.model.functions import called_from
@@ -118,7 +118,7 @@ def _kind(facts: Facts, made: Instruction) -> str:
 
 def _in_storage(facts: Facts, made: Instruction) -> str:
     try:
-        return storage_name(pointer_of(facts, made).storage)
+        return pointer_of(facts, made).storage_class
     except Undetermined:
         return made.name
 
@@ -235,7 +235,7 @@ def _used(facts: Facts, one: Instruction, id: int) -> str | None:
     number = held.component if isinstance(held, Vector) else held
     if not isinstance(number, Float) or number.width != 16:
         return f"a store of a {held.brief}"
-    storage = storage_name(pointer.storage)
+    storage = pointer.storage_class
     return None if storage in ROUNDED_STORAGE else f"a store in {storage}"
 
 

@@ -14,7 +14,7 @@ from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
 from girih.spirv.model.declared.interfaces import functions_using
-from girih.spirv.model.declared.resources import storage_name, storage_of
+from girih.spirv.model.declared.resources import storage_of
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, Faults
 from girih.spirv.model.parts import data_type_of, member_type, unwrapped
@@ -106,7 +106,7 @@ def _members(facts: Facts, made: Instruction, one: Decoration, known: BuiltIn) -
 def _storage(facts: Facts, made: Instruction, one: Decoration, known: BuiltIn) -> str | None:
     classes = [storage_of(made)] if made.name in VARIABLES else []
     if one.member is not None:
-        classes = [storage_name(pointer.storage) for pointer in _pointers_to(facts, made.result)]
+        classes = [pointer.storage_class for pointer in _pointers_to(facts, made.result)]
     return next((f"in {name}" for name in classes if name != "Input"), None)
 
 

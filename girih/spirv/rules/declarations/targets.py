@@ -9,7 +9,7 @@ from girih.rules.row import Undetermined
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.annotations import Decoration
-from girih.spirv.model.declared.resources import pointers_to_resources, storage_name, storage_of
+from girih.spirv.model.declared.resources import pointers_to_resources, storage_of
 from girih.spirv.model.extended import is_extended
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.grammar.ids import is_type
@@ -66,7 +66,7 @@ def _accessed(facts: Facts, one: Instruction, decoration: Decoration) -> bool:
         return False
     only_read = decoration.name == "NonWritable"
     if one.name == "OpBufferPointerEXT":
-        return not only_read or storage_name(pointer_of(facts, one).storage) != "Uniform"
+        return not only_read or pointer_of(facts, one).storage_class != "Uniform"
     if one.name == "OpRawAccessChainNV" or one.result_type in facts.once(pointers_to_resources):
         return True
     if one.name not in VARIABLES:
@@ -143,7 +143,7 @@ def in_storage(*classes: str) -> Test:
     def test(facts: Facts, one: Instruction, _: Decoration) -> bool:
         if facts.defined_by(one.result_type) == "OpTypeUntypedPointerKHR":
             return True
-        return storage_name(pointer_of(facts, one).storage) in classes
+        return pointer_of(facts, one).storage_class in classes
 
     return test
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from girih.diagnostics import plural
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
+from girih.spirv.model.declared.resources import storage_name
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault
 from girih.spirv.model.parts import parts_of, types_containing
@@ -454,16 +455,12 @@ UNTYPED_STORAGE = {
 }  # fmt: skip
 """Storage classes of untyped pointers in Vulkan, with the capability that each needs."""
 
-STORAGE_CLASS = Term("Storage Class", lambda s: _storage_name(present(s, "storage_class")))
+STORAGE_CLASS = Term("Storage Class", lambda s: storage_name(present(s, "storage_class")))
 FORWARD_POINTER = Term("the pointer", lambda s: _forward_pointer(s))
 
 
-def _storage_name(value: int) -> str:
-    return grammar().kinds["StorageClass"].name_of(value)
-
-
 def _has_layout(subject: Subject[Facts]) -> bool:
-    name = _storage_name(present(subject, "storage_class"))
+    name = storage_name(present(subject, "storage_class"))
     wanted = UNTYPED_STORAGE.get(name, "")
     return wanted is None or (wanted != "" and subject.facts.has(wanted))
 
@@ -522,7 +519,7 @@ POINTERS = (
         types_are("pointer_type", "a pointer", lambda type: isinstance(type, Pointer), "pointer_type"),
         rule("storage_class", "storage_class",
              Holds("the pointer is declared with the same storage class", _is_declared_storage,
-                   lambda s: f"{STORAGE_CLASS.value(s)}, the pointer in {_storage_name(_forward_pointer(s).storage)}"),
+                   lambda s: f"{STORAGE_CLASS.value(s)}, the pointer in {_forward_pointer(s).storage_class}"),
              "the storage class of the pointer", SOURCE),
         rule("pointee", "pointer_type",
              Satisfies(Term("what it points to", _pointee), "is a struct", lambda type: isinstance(type, Struct)),
