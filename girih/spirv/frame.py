@@ -39,6 +39,9 @@ _NUMBERS: Mapping[str, tuple[str, str | None]] = {
 _PLAIN = {
     "void": "OpTypeVoid", "bool": "OpTypeBool", "true": "OpConstantTrue %bool", "false": "OpConstantFalse %bool",
     "fn_void": "OpTypeFunction %void", "glsl": 'OpExtInstImport "GLSL.std.450"',
+    "coop_v4half": "OpTypeCooperativeVectorNV %half %uint_4", "coop_v8half": "OpTypeCooperativeVectorNV %half %uint_8",
+    "coop_v4float": "OpTypeCooperativeVectorNV %float %uint_4",
+    "coop_v4char": "OpTypeCooperativeVectorNV %char %uint_4", "_heap": "OpTypeStruct %_runtimearr_half",
     "tensor_size": "OpConstantComposite %_arr_uint_uint_1 %uint_2",
     "tensor": "OpTypeTensorARM %float %uint_1 %tensor_size",
     "word_tensor": "OpTypeTensorARM %uint %uint_1 %tensor_size",
@@ -82,6 +85,7 @@ _NEEDED: Mapping[str, str] = {
     "OpCooperativeMatrixConvertNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixTransposeNV": "CooperativeMatrixConversionsNV SPV_NV_cooperative_matrix2",
     "OpCooperativeMatrixPerElementOpNV": "CooperativeMatrixPerElementOperationsNV SPV_NV_cooperative_matrix2",
+    "OpTypeCooperativeVectorNV": "CooperativeVectorNV SPV_NV_cooperative_vector",
     "OpTypeGraphARM": "GraphARM SPV_ARM_graph",
     "OpTypeTensorARM": "TensorsARM SPV_ARM_tensors",
     "OpTypeRayQueryKHR": "RayQueryKHR SPV_KHR_ray_query",

@@ -45,6 +45,8 @@ CHAPTERS = (
     "extensions.ray_queries",
     "extensions.tensors",
     "extensions.graphs",
+    "extensions.cooperative_vectors",
+    "extensions.predicated",
     "memory.variables",
     "memory.layout",
     "memory.logical",
