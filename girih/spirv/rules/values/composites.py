@@ -18,6 +18,7 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     Undetermined,
+    declared_type,
     instruction_of,
     is_scalar,
     present,
@@ -285,7 +286,17 @@ def _copies_logically(subject: Subject[Facts]) -> str | None:
     )
 
 
+def _other_message(subject: Subject[Facts]) -> str | None:
+    wanted, found = declared_type("message_type").value(subject), type_of("message").value(subject)
+    return None if _match(subject.facts, wanted, found) else f"Message is {found}, Message Type is {wanted}"
+
+
 COPIES = (
+    family(
+        "OpAbortKHR",
+        rule("message", "message", Finds("Message matches Message Type", _other_message),
+             "a message of the type that is named, or of one that matches it", "SPV_KHR_abort", beyond=NEWER),
+    ),
     family("OpCopyObject", operands_equal(SOURCE, "operand", id="operand")),
     family(
         "OpCopyLogical",

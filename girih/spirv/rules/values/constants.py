@@ -361,6 +361,11 @@ FAMILIES = (
              "a type with a null value: a number, a boolean, a composite of these, or a pointer that is no address",
              SOURCE),
     ),
+    family(
+        "OpConstantSampler",
+        result_is(AcceptedTypes("a sampler", lambda type: isinstance(type, Opaque) and type.name == "OpTypeSampler"),
+                  SOURCE),
+    ),
     family("OpSpecConstantOp", *OPERATIONS),
     family("OpConstantDataKHR OpSpecConstantDataKHR", *DATA),
     family("OpUndef OpCopyObject", NOT_VOID),
