@@ -38,6 +38,9 @@ SPEC_CONSTANTS = frozenset({
 })  # fmt: skip
 """Instructions whose results are specialisation constants."""
 
+ALL_CONSTANTS = CONSTANTS | SPEC_CONSTANTS
+"""Instructions that SPIR-V calls constant instructions (2.2.1)."""
+
 WIDEST_NUMBER = 64
 """Bits of the widest number whose value is known."""
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
+from girih.spirv.model.extended import is_extended, set_of
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList, words_of
 from girih.spirv.types import Int, Void
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.values import ALL_CONSTANTS
+from girih.spirv.vocabulary import VARIABLES
 
 NON_SEMANTIC, OPEN_CL = "NonSemantic.Shader.DebugInfo.", "OpenCL.DebugInfo.100"
-HEADS = frozenset({"OpExtInst", "OpExtInstWithForwardRefsKHR"})
 
 FIRST_OPERAND = 4
 """The word of the first operand of an extended instruction, after types, result, set and number."""
@@ -46,11 +47,11 @@ class DebugInformation:
         self.newer: list[tuple[str, Instruction]] = []
         self.instructions: list[tuple[str, Instruction]] = []
         for one in facts.instructions:
-            if one.name in HEADS:
+            if is_extended(one):
                 self._take(one)
 
     def _take(self, one: Instruction) -> None:
-        set_name = self.facts.module.set_name(one.id("set")) or ""
+        set_name = set_of(self.facts.module, one)
         if not set_name.startswith(NON_SEMANTIC) and set_name != OPEN_CL:
             return
         known = (grammar().extended(set_name) or {}).get(one.id("instruction"))
@@ -63,7 +64,7 @@ class DebugInformation:
 
     def is_of_opencl(self, one: Instruction) -> bool:
         """Whether a debug instruction is one of OpenCL.DebugInfo.100."""
-        return self.facts.module.set_name(one.id("set")) == OPEN_CL
+        return set_of(self.facts.module, one) == OPEN_CL
 
     def name(self, id: int) -> str:
         """The name of the debug instruction that makes an id; empty where it is none."""
@@ -75,7 +76,7 @@ class DebugInformation:
             tag = number_of(self.facts, self.facts.definition(id).operand("tag"))
             return f"a {self.names[id]}" + (f" with tag {tag}" if tag is not None else "")
         made = self.facts.definition(id).name
-        if made in CONSTANTS | SPEC_CONSTANTS:
+        if made in ALL_CONSTANTS:
             return f"an {made}, {self.facts.type_of(id).words}"
         return f"an {made}"
 
@@ -127,7 +128,7 @@ def _is_word(known: DebugInformation, id: int) -> bool:
 
 
 def _is_size(known: DebugInformation, id: int) -> bool:
-    return known.facts.definition(id).name in CONSTANTS | SPEC_CONSTANTS and _is_word(known, id)
+    return known.facts.definition(id).name in ALL_CONSTANTS and _is_word(known, id)
 
 
 def _is_positive(known: DebugInformation, id: int) -> bool:
@@ -141,7 +142,7 @@ def _is_integer_constant(known: DebugInformation, id: int) -> bool:
 
 def _is_integer_variable(known: DebugInformation, id: int, encodings: tuple[int, ...]) -> bool:
     """Whether an id is a debug variable whose type is an integer of one of some encodings."""
-    if known.name(id) not in VARIABLES:
+    if known.name(id) not in DEBUG_VARIABLES:
         return False
     type = known.facts.definition(known.facts.definition(id).id("type"))
     if known.name(type.result) != "DebugTypeBasic":
@@ -153,7 +154,7 @@ def _is_integer_variable(known: DebugInformation, id: int, encodings: tuple[int,
 def _is_count(known: DebugInformation, id: int) -> bool:
     """Whether an id tells the elements of an array: a constant of 32 or 64 bits, or an unsigned debug variable."""
     facts = known.facts
-    if facts.definition(id).name in CONSTANTS | SPEC_CONSTANTS:
+    if facts.definition(id).name in ALL_CONSTANTS:
         type = facts.type_of(id)
         return isinstance(type, Int) and type.width in (32, 64)
     if not _is_integer_variable(known, id, UNSIGNED):
@@ -173,7 +174,7 @@ def _is_returned(known: DebugInformation, id: int) -> bool:
     return known.facts.definition(id).name == "OpTypeVoid" or known.name(id) in TEMPLATED_TYPES
 
 
-VARIABLES = ("DebugLocalVariable", "DebugGlobalVariable")
+DEBUG_VARIABLES = ("DebugLocalVariable", "DebugGlobalVariable")
 SCOPES = ("DebugCompilationUnit", "DebugFunction", "DebugLexicalBlock", "DebugTypeComposite")
 TYPES = (
     "DebugTypeBasic", "DebugTypePointer", "DebugTypeQualifier", "DebugTypeArray", "DebugTypeVector", "DebugTypedef",
@@ -184,7 +185,7 @@ TYPES = (
 PARAMETERS = ("DebugTypeTemplateParameter", "DebugTypeTemplateTemplateParameter")
 TEMPLATED_TYPES = (*TYPES, *PARAMETERS)
 MEMBERS = ("DebugTypeMember", "DebugFunction", "DebugTypeInheritance")
-GLOBALS = ("OpVariable", "OpUntypedVariableKHR", "OpConstantSampler", *sorted(CONSTANTS | SPEC_CONSTANTS))
+GLOBALS = (*sorted(VARIABLES), "OpConstantSampler", *sorted(ALL_CONSTANTS))
 
 ROLES = (
     DebugRole("string", "an OpString", _made("OpString")),
@@ -219,7 +220,7 @@ ROLES = (
     DebugRole("body", "an OpFunction or DebugInfoNone", _or(_made("OpFunction"), _named(NONE))),
     DebugRole("global", "a variable, a constant or DebugInfoNone", _or(_made(*GLOBALS), _named(NONE))),
     DebugRole("variable", "a variable or a parameter of a function",
-         _made("OpVariable", "OpUntypedVariableKHR", "OpFunctionParameter")),
+         _made(*VARIABLES, "OpFunctionParameter")),
     DebugRole("local_variable", "a DebugLocalVariable", _named("DebugLocalVariable")),
     DebugRole("expression", "a DebugExpression", _named("DebugExpression")),
     DebugRole("operation", "a DebugOperation", _named("DebugOperation")),
@@ -316,7 +317,7 @@ def debug_faults(facts: Facts) -> FaultList:
     """What is wrong with the debug instructions of a module, by rule."""
     known, found = debug_information(facts), FaultList()
     for name, one in known.newer:
-        found.add("release", one.index, Fault(f"{name} in {facts.module.set_name(one.id('set'))}", one.operands[3:4]))
+        found.add("release", one.index, Fault(f"{name} in {set_of(facts.module, one)}", one.operands[3:4]))
     for name, one in known.instructions:
         if name != UNTESTED and one.malformed is None:
             _misnamed(known, found, name, one)
@@ -380,7 +381,7 @@ def _fixed(known: DebugInformation, found: FaultList, name: str, one: Instructio
             continue
         made = known.facts.defined_by(operand.value)
         zero = made == "OpConstant" and number_of(known.facts, operand) == 0
-        if zero or (made != "OpConstant" and made in CONSTANTS | SPEC_CONSTANTS):
+        if zero or (made != "OpConstant" and made in ALL_CONSTANTS):
             found.add("fixed_count", one.index, Fault(f"{made} {known.facts.called(operand.value)}", (operand,)))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.extended import is_non_semantic
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, FaultList
-from girih.spirv.module import Module
 
 BEGIN, INPUT, OUTPUT, END = "OpGraphARM", "OpGraphInputARM", "OpGraphSetOutputARM", "OpGraphEndARM"
 ENTRY_POINT = "OpGraphEntryPointARM"
@@ -58,7 +58,7 @@ class _Graphs:
         handler = _HANDLERS.get(one.name)
         if handler is not None:
             handler(self, one)
-        elif self._begun and not _is_note(self._facts.module, one):
+        elif self._begun and one.name not in LINES and not is_non_semantic(self._facts.module, one):
             if self._region in (_Region.OUTSIDE, _Region.OUTPUTS):
                 self._wrong("body", one, self._came())
             else:
@@ -126,8 +126,5 @@ _HANDLERS = {
 }  # fmt: skip
 
 
-def _is_note(module: Module, one: Instruction) -> bool:
-    """Whether an instruction may stand anywhere: one of a set without meaning, or a line."""
-    if one.name in ("OpLine", "OpNoLine"):
-        return True
-    return one.name == "OpExtInst" and (module.set_name(one.id("set")) or "").startswith("NonSemantic.")
+LINES = ("OpLine", "OpNoLine")
+"""Instructions that may stand anywhere, as those of non-semantic sets may."""

@@ -23,7 +23,7 @@ from girih.spirv.rules.declarations.modes import times, wrong_derivatives
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import Analysed, Finds, Subject
 from girih.spirv.types import Int, Pointer, Struct, Type, Vector
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.values import ALL_CONSTANTS
 from girih.spirv.vocabulary import VARIABLES, WORK_GROUP_MODELS
 
 
@@ -209,7 +209,7 @@ FAMILIES = (
              "an execution model with work-groups", "Vulkan, Built-In Variables"),
     ),
     family(
-        " ".join(sorted(CONSTANTS | SPEC_CONSTANTS)),
+        " ".join(sorted(ALL_CONSTANTS)),
         rule("work_group_size", "", Finds("a constant that is WorkgroupSize is not 0", _empty),
              "a work-group with invocations", "SPIR-V 3.21 WorkgroupSize"),
         rule("derivatives", "", Finds("a constant that is WorkgroupSize fits groups of four", _derivatives),

@@ -14,7 +14,7 @@ from girih.spirv.model.extended import is_extended
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.grammar.ids import is_type
 from girih.spirv.types import Pointer, Void
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.values import ALL_CONSTANTS
 from girih.spirv.vocabulary import VARIABLES
 
 Test = Callable[[Facts, Instruction, Decoration], bool]
@@ -56,7 +56,7 @@ def _component(facts: Facts, one: Instruction, decoration: Decoration) -> bool:
 def _built_in(facts: Facts, one: Instruction, decoration: Decoration) -> bool:
     size = grammar().kinds["BuiltIn"].value("WorkgroupSize")
     if decoration.parameters[:1] == (size,) and facts.has("Shader"):
-        return one.name in CONSTANTS | SPEC_CONSTANTS
+        return one.name in ALL_CONSTANTS
     return one.name in VARIABLES
 
 

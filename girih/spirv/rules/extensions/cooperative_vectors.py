@@ -13,13 +13,14 @@ from girih.spirv.rules.terms import (
     Term,
     Undetermined,
     instruction_of,
+    is_bool,
     present,
     satisfies,
     scalar_of,
     type_of,
 )
-from girih.spirv.types import Array, Bool, Float, Int, Pointer, RuntimeArray, Type, Vector
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.types import Array, Float, Int, Pointer, RuntimeArray, Type, Vector
+from girih.spirv.values import ALL_CONSTANTS
 
 NV = "SPV_NV_cooperative_vector"
 LOAD, STORE = "OpCooperativeVectorLoadNV", "OpCooperativeVectorStoreNV"
@@ -134,7 +135,7 @@ def _constants(*names: str) -> SpirvRow:
     def find(subject: Subject[Facts]) -> str | None:
         one = instruction_of(subject)
         made = ((name, subject.facts.defined_by(one.id(name))) for name in names if one.id(name))
-        wrong = next(((name, by) for name, by in made if by and by not in CONSTANTS | SPEC_CONSTANTS), None)
+        wrong = next(((name, by) for name, by in made if by and by not in ALL_CONSTANTS), None)
         return f"{words_of(wrong[0])} is the result of {wrong[1]}" if wrong else None
 
     words = ", ".join(map(words_of, names))
@@ -165,7 +166,7 @@ FAMILIES = (
         _pointer("matrix"),
         _integer("matrix_offset", 32, 64),
         *(_integer(name, 32) for name in (*INTERPRETATIONS[:2], "m", "k", "memory_layout")),
-        rule("transpose", "transpose", satisfies(type_of("transpose"), "is a boolean", lambda t: isinstance(t, Bool)),
+        rule("transpose", "transpose", satisfies(type_of("transpose"), "is a boolean", is_bool),
              "a boolean as Transpose", NV),
         _constants(*INTERPRETATIONS, "m", "k", "memory_layout", "transpose"),
         rule("rows", "result_type m", Finds("components of Result Type = M", _other_rows),

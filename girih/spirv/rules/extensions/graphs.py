@@ -20,7 +20,7 @@ from girih.spirv.rules.terms import (
     words_of,
 )
 from girih.spirv.types import Array, Int, Opaque, RuntimeArray, Type
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.values import ALL_CONSTANTS
 
 ARM = "SPV_ARM_graph"
 UNIFORM_CONSTANT = 0
@@ -164,7 +164,7 @@ def _no_index(subject: Subject[Facts]) -> str | None:
 
 def _no_constant(subject: Subject[Facts]) -> str | None:
     made = (subject.facts.defined_by(id) for id in _ids_of(subject) if id is not None)
-    return next((f"the result of {name}" for name in made if name not in CONSTANTS | SPEC_CONSTANTS), None)
+    return next((f"the result of {name}" for name in made if name not in ALL_CONSTANTS), None)
 
 
 def _fixed(facts: Facts, id: int) -> int:

@@ -12,13 +12,14 @@ from girih.spirv.rules.terms import (
     Subject,
     Term,
     instruction_of,
+    is_bool,
     is_pointer,
     present,
     satisfies,
     scalar_of,
     type_of,
 )
-from girih.spirv.types import Bool, Float, Int, Type
+from girih.spirv.types import Float, Int, Type
 
 INTEL = "SPV_INTEL_predicated_io"
 LOAD, STORE = "OpPredicatedLoadINTEL", "OpPredicatedStoreINTEL"
@@ -43,7 +44,7 @@ FAMILIES = (
         rule("pointer", "pointer", satisfies(type_of("pointer"), "is a pointer", is_pointer), "a pointer", INTEL,
              beyond=NEWER),
         rule("predicate", "predicate",
-             satisfies(type_of("predicate"), "is a boolean", lambda type: isinstance(type, Bool)),
+             satisfies(type_of("predicate"), "is a boolean", is_bool),
              "a boolean as predicate", INTEL, beyond=NEWER),
         rule("volatile", "memory_access", Finds("no Volatile", _volatile), "an access that is not Volatile", INTEL,
              beyond=NEWER),

@@ -10,12 +10,14 @@ from girih.spirv.rules.terms import (
     RESULT_TYPE,
     Finds,
     Subject,
+    is_32_bit_integer,
+    is_bool,
     present,
     satisfies,
     type_of,
 )
-from girih.spirv.types import Array, Bool, Float, Int, Matrix, Opaque, Pointer, Type, Vector
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.types import Array, Float, Matrix, Opaque, Pointer, Type, Vector
+from girih.spirv.values import ALL_CONSTANTS
 
 KHR, POSITIONS = "SPV_KHR_ray_query", "SPV_KHR_ray_tracing_position_fetch"
 SPHERES, CLUSTERS = "SPV_NV_linear_swept_spheres", "SPV_NV_cluster_acceleration_structure"
@@ -36,10 +38,6 @@ def _is_float(type: Type) -> bool:
     return isinstance(type, Float) and type.width == 32 and type.encoding is None
 
 
-def _is_int(type: Type) -> bool:
-    return isinstance(type, Int) and type.width == 32
-
-
 def _is_vector(type: Type, count: int) -> bool:
     return isinstance(type, Vector) and type.count == count and _is_float(type.component)
 
@@ -55,8 +53,8 @@ def _is_list(type: Type, length: int, *, of_points: bool) -> bool:
 
 
 TYPES = {
-    "bool": ("a boolean", lambda type: isinstance(type, Bool)),
-    "int": ("a 32-bit integer", _is_int),
+    "bool": ("a boolean", is_bool),
+    "int": ("a 32-bit integer", is_32_bit_integer),
     "float": ("a 32-bit float", _is_float),
     "pair": ("a vector of 2 32-bit floats", lambda type: _is_vector(type, 2)),
     "point": ("a vector of 3 32-bit floats", lambda type: _is_vector(type, 3)),
@@ -117,9 +115,9 @@ def _no_query(subject: Subject[Facts]) -> str | None:
 def _no_constant(subject: Subject[Facts]) -> str | None:
     facts, id = subject.facts, present(subject, "intersection")
     made, type = facts.defined_by(id), facts.type_of(id)
-    if not _is_int(type):
+    if not is_32_bit_integer(type):
         return type.words
-    return None if made in CONSTANTS | SPEC_CONSTANTS else f"the result of {made}"
+    return None if made in ALL_CONSTANTS else f"the result of {made}"
 
 
 def _opacity_without_capability(subject: Subject[Facts]) -> str | None:

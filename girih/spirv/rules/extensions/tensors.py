@@ -24,10 +24,9 @@ from girih.spirv.rules.terms import (
     words_of,
 )
 from girih.spirv.types import Array, Int, Opaque, Type
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.values import ALL_CONSTANTS
 
 ARM = "SPV_ARM_tensors"
-CONSTANT = CONSTANTS | SPEC_CONSTANTS
 READ, WRITE = "OpTensorReadARM", "OpTensorWriteARM"
 
 
@@ -80,7 +79,7 @@ def _no_constant(name: str) -> Predicate:
 
     def find(subject: Subject[Facts]) -> str | None:
         made = subject.facts.defined_by(subject.op.id(name))
-        return None if not made or made in CONSTANT else f"{words_of(name)} is the result of {made}"
+        return None if not made or made in ALL_CONSTANTS else f"{words_of(name)} is the result of {made}"
 
     return Finds(f"{words_of(name)} is a constant", find)
 
@@ -223,7 +222,7 @@ def _no_dimension(subject: Subject[Facts]) -> str | None:
     type, made = facts.type_of(id), facts.defined_by(id)
     if not isinstance(type, Int):
         return type.words
-    return None if made in CONSTANT else f"the result of {made}"
+    return None if made in ALL_CONSTANTS else f"the result of {made}"
 
 
 def _beyond_rank(subject: Subject[Facts]) -> str | None:

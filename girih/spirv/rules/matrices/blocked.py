@@ -10,10 +10,11 @@ from __future__ import annotations
 from girih.spirv.model.facts import Facts
 from girih.spirv.rules.matrices.access import matrix_operand
 from girih.spirv.rules.matrices.memory import LOAD, STORE, layout_name
-from girih.spirv.rules.matrices.terms import CONSTANT, known, matrix_named, shown
+from girih.spirv.rules.matrices.terms import known, matrix_named, shown
 from girih.spirv.rules.row import family, rule
 from girih.spirv.rules.terms import Finds, Subject, present
 from girih.spirv.types import Float, Int
+from girih.spirv.values import ALL_CONSTANTS
 
 BLOCKED = ("RowBlockedInterleavedARM", "ColumnBlockedInterleavedARM")
 ROWS_OF_BLOCK, BYTES_OF_BLOCK_ROW = 4, 16
@@ -39,7 +40,7 @@ def _stride_missing(subject: Subject[Facts]) -> str | None:
 
 def _stride_not_constant(subject: Subject[Facts]) -> str | None:
     made = subject.facts.definition(present(subject, "stride")).name
-    return None if made in CONSTANT or not _is_blocked(subject) else f"the result of {made}"
+    return None if made in ALL_CONSTANTS or not _is_blocked(subject) else f"the result of {made}"
 
 
 def _wrong_stride(subject: Subject[Facts]) -> str | None:

@@ -7,10 +7,11 @@ from girih.spirv.rules.matrices.access import IN_MATRIX_MEMORY, STORAGE_VUID, po
 from girih.spirv.rules.matrices.declared import LENGTH_RESULT
 from girih.spirv.rules.matrices.memory import POINTEE, STRIDE
 from girih.spirv.rules.matrices.product import shape_rows
-from girih.spirv.rules.matrices.terms import CONSTANT, is_first_matrix, word
+from girih.spirv.rules.matrices.terms import is_first_matrix, word
 from girih.spirv.rules.row import SpirvRow, family, rule
 from girih.spirv.rules.terms import Finds, Subject, present
 from girih.spirv.types import Bool
+from girih.spirv.values import ALL_CONSTANTS
 
 FIRST = "SPV_NV_cooperative_matrix"
 
@@ -20,7 +21,7 @@ def _not_constant_bool(subject: Subject[Facts]) -> str | None:
     type, made = subject.facts.type_of(id), subject.facts.defined_by(id)
     if not isinstance(type, Bool):
         return type.words
-    return None if made in CONSTANT else f"the result of {made}"
+    return None if made in ALL_CONSTANTS else f"the result of {made}"
 
 
 def _matrix(name: str) -> SpirvRow:

@@ -23,15 +23,12 @@ from girih.spirv.rules.terms import (
     words_of,
 )  # fmt: skip
 from girih.spirv.types import CooperativeMatrix, FunctionType, Type
-from girih.spirv.values import CONSTANTS, SPEC_CONSTANTS
+from girih.spirv.values import ALL_CONSTANTS
 
 KHR = "SPV_KHR_cooperative_matrix"
 NV = "SPV_NV_cooperative_matrix2"
 EXT = "SPV_EXT_cooperative_matrix_maintenance1"
 DECODE_VECTOR = "SPV_NV_cooperative_matrix_decode_vector"
-
-CONSTANT = CONSTANTS | SPEC_CONSTANTS
-"""Instructions that SPIR-V calls constant instructions (2.2.1)."""
 
 SAW_THE_TYPE_ONLY = "spirv-val looks at the type of the operand, not at what makes it"
 NEWER = "spirv-val of 2025 does not know the enumerant"
@@ -212,7 +209,7 @@ def not_int32(facts: Facts, id: int) -> str | None:
 def not_constant(facts: Facts, id: int) -> str | None:
     """What an id is that is no constant of a 32-bit integer type."""
     made = facts.defined_by(id)
-    return not_int32(facts, id) or (None if made in CONSTANT else f"the result of {made}")
+    return not_int32(facts, id) or (None if made in ALL_CONSTANTS else f"the result of {made}")
 
 
 def listed(names: Iterable[str]) -> str:
