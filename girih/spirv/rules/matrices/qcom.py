@@ -37,6 +37,13 @@ def _array(subject: Subject[Facts], name: str) -> Array:
     return found
 
 
+def _length(facts: Facts, array: Array) -> int:
+    """The length of an array. Raises `Undetermined` where it is not known, or rests on the default of a constant."""
+    if facts.rests_on_default(array.length_id):
+        raise Undetermined
+    return known(array.length)
+
+
 def _is_array(name: str, blames: str, id: str) -> SpirvRow:
     term = Term(word(name) if name == "result" else f"the type of {word(name)}", lambda s: type_named(s, name))
     holds = satisfies(term, "is an array", lambda type: isinstance(type, Array))
@@ -68,7 +75,7 @@ def _wrong_element(name: str) -> Callable[[Subject[Facts]], str | None]:
 
 def _other_size(subject: Subject[Facts]) -> str | None:
     made, given = _array(subject, "result"), _array(subject, "source_array")
-    sizes = [_bits(one.element) * known(one.length) for one in (made, given)]
+    sizes = [_bits(one.element) * _length(subject.facts, one) for one in (made, given)]
     return None if sizes[0] == sizes[1] else f"{sizes[1]} bits of Source Array, {sizes[0]} of Result Type"
 
 
@@ -110,9 +117,18 @@ def _wrong_width(subject: Subject[Facts]) -> str | None:
     return f"{length} {component.words}s"
 
 
+def _rests_on_default(subject: Subject[Facts]) -> bool:
+    """Whether the length of a row, or of a column of B, may become another one."""
+    matrix = matrix_named(subject, _matrix_name(subject))
+    _, rows, columns, _ = matrix.ids
+    return subject.facts.rests_on_default(rows if matrix.use == MATRIX_B else columns)
+
+
 def _wrong_array(subject: Subject[Facts]) -> str | None:
+    if _rests_on_default(subject):
+        return None
     array, component, use, length = _parts(subject)
-    given = known(array.length)
+    given = _length(subject.facts, array)
     if array.element is component and given == length:
         return None
     packed = length * _bits(component) // 32 if use == ACCUMULATOR else WORDS
