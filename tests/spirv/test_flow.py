@@ -10,6 +10,7 @@ from girih.spirv.model.environment import ENVIRONMENTS
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.flow import Flow, flows
 from girih.spirv.model.functions import Block
+from girih.spirv.model.grammar.limits import limit_faults
 from girih.spirv.model.graph import Dominators, all_roots, visit
 from girih.spirv.model.structure import flow_faults
 
@@ -127,6 +128,8 @@ def test_deep_nests_need_no_stack() -> None:
     facts = facts_of(nest(1100))
     (flow,) = flows(facts).values()
     assert (len(flow.blocks), len(list(flow.constructs_of(flow.blocks[1101])))) == (2202, 1100)
+    assert [fault.came for fault in limit_faults(facts).values()] == ["1100 nested constructs, where 1023 are possible"]
+    assert limit_faults(facts_of(nest(1023))) == {}
     assert not any(flow_faults(facts).of(rule) for rule in ("leaves", "enters", "structured", "dominates"))
     edges = [[at + 1, 9_999] for at in range(9_998)] + [[9_999], []]
     assert Dominators(edges, 0).immediate[9_999] == 0

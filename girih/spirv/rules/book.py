@@ -47,6 +47,7 @@ CHAPTERS = (
     "extensions.graphs",
     "extensions.cooperative_vectors",
     "extensions.predicated",
+    "extensions.modes",
     "memory.variables",
     "memory.layout",
     "memory.logical",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, Faults
+from girih.spirv.model.flow import flow_of
 
 MEMBERS, NESTING, CASES = 16383, 255, 16383
 GLOBAL_VARIABLES, LOCAL_VARIABLES = 65535, 524287
+CONSTRUCTS = 1023
 FUNCTION_CLASS = 7
 """The number of the storage class Function."""
 
@@ -22,7 +26,24 @@ def limit_faults(facts: Facts) -> Faults:
             for what, count, limit in _measures(one, depths, counts):
                 if count > limit:
                     found[one.index] = Fault(f"{count} {what}, where {limit} are possible")
+    for label, depth in _deepest_constructs(facts) if facts.has("Shader") else ():
+        if depth > CONSTRUCTS:
+            found[label.index] = Fault(f"{depth} nested constructs, where {CONSTRUCTS} are possible")
     return found
+
+
+def _deepest_constructs(facts: Facts) -> Iterator[tuple[Instruction, int]]:
+    """The label of the header of the deepest construct of each function, with its depth; cases do not count."""
+    for function in facts.bodies.functions:
+        depths: dict[int, int] = {}
+        deepest: tuple[Instruction, int] | None = None
+        for construct in flow_of(facts, function).constructs if len(function.blocks) > CONSTRUCTS else ():
+            around = depths.get(id(construct.parent), 0)
+            depth = depths[id(construct)] = around + (construct.kind != "case")
+            if deepest is None or depth > deepest[1]:
+                deepest = construct.header.label, depth
+        if deepest is not None:
+            yield deepest
 
 
 def _measures(one: Instruction, depths: dict[int, int], counts: dict[str, int]) -> tuple[tuple[str, int, int], ...]:
