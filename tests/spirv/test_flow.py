@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
-from girih.spirv import Module
+import pytest
+
+from girih.spirv import Module, validate
 from girih.spirv.frame import completed
 from girih.spirv.model.environment import ENVIRONMENTS
 from girih.spirv.model.facts import Facts
@@ -139,3 +142,16 @@ def test_a_function_of_one_block_flows() -> None:
     (flow,) = flows(facts_of("OpReturn")).values()
     assert isinstance(flow, Flow)
     assert (list(flow.order), list(flow.constructs), flow.predecessors) == (list(flow.blocks), [], [[]])
+
+
+@pytest.mark.parametrize(
+    "text", ["%made = OpCreateTensorLayoutNV %layout_2", "%made = OpRayQueryProceedKHR %bool %query"]
+)
+def test_what_extensions_compute_stands_in_blocks(text: str) -> None:
+    module = Module.from_text(completed(f"%query = OpVariable %_ptr_Private_ray_query Private\n{text}"))
+    assert validate(module) == []
+    inside = next(one for one in module.instructions if one.name in text)
+    function = next(one for one in module.instructions if one.name == "OpFunction")
+    raw = [one for one in module.raw if one is not module.raw[inside.index]]
+    raw.insert(function.index, module.raw[inside.index])
+    assert [one.code for one in validate(replace(module, raw=tuple(raw)))] == [f"spirv.{inside.name}.block"]

@@ -19,8 +19,14 @@ LABELS = frozenset({"target_label", "true_label", "false_label", "default", "tar
 EXECUTED = frozenset({
     "Memory", "Function", "Image", "Conversion", "Composite", "Arithmetic", "Bit", "Relational_and_Logical",
     "Derivative", "Control-Flow", "Atomic", "Primitive", "Barrier", "Group", "Non-Uniform", "Miscellaneous", "Tensor",
+    "Reserved",
 })  # fmt: skip
-"""The classes of instructions that stand in blocks alone, but for what `ANYWHERE` names."""
+"""The classes of instructions that stand in blocks alone, but for what `ANYWHERE` and `RESERVED_DECLARATIONS` name."""
+
+RESERVED_DECLARATIONS = frozenset({
+    "OpTypeNodePayloadArrayAMDX", "OpConstantStringAMDX", "OpSpecConstantStringAMDX", "OpSamplerImageAddressingModeNV",
+})  # fmt: skip
+"""The instructions of class Reserved that declare something."""
 
 ANYWHERE = frozenset({"OpLine", "OpNoLine"})
 """Instructions that may stand in blocks and outside."""
@@ -83,7 +89,7 @@ class _PlaceSearch:
         self._label = None
 
     def _needs_block(self, one: Instruction) -> bool:
-        if one.name in ANYWHERE or one.spec is None:
+        if one.name in ANYWHERE or one.name in RESERVED_DECLARATIONS or one.spec is None:
             return False
         if one.name.startswith("OpExtInst"):
             return self._begun and one.spec.has_result and not is_note(self._facts.module, one)
