@@ -16,6 +16,7 @@ from girih.spirv.rules.terms import (
     Finds,
     Subject,
     Term,
+    names_type,
     present,
     satisfies,
 )  # fmt: skip
@@ -209,7 +210,6 @@ def _entry_called(subject: Subject[Facts]) -> str | None:
 
 _ARGUMENTS = Term("number of Arguments", lambda s: len(s.op.ids("arguments")))
 _CALLED = Term("the function's return type", lambda s: s.facts.type_of(present(s, "function")))
-_OWN = Term("Function Type", lambda s: s.facts.type(present(s, "function_type")))
 _VALUE_TYPE = Term("the type of Value", lambda s: s.facts.type_of(present(s, "value")))
 _RETURNED = Term("the function's return type", lambda s: s.facts.type(_function_at(s).declaration.result_type))
 
@@ -217,7 +217,7 @@ FAMILIES = (
     family(
         "OpFunction",
         rule("function_type", "function_type",
-             satisfies(_OWN, "is a type of functions", lambda type: isinstance(type, FunctionType)),
+             names_type("function_type", "is a type of functions", lambda type: isinstance(type, FunctionType)),
              "a type of functions", "SPIR-V 3.42.9"),
         rule("result", "result_type function_type",
              Equal(RESULT_TYPE, Term("the type's return type", lambda s: _declared_type(s).returned)),

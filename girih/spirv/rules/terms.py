@@ -97,6 +97,20 @@ class Finds(Predicate):
         return self.find(subject) or ""
 
 
+def names_type(name: str, words: str, test: Callable[[Type], bool]) -> Finds:
+    """The predicate that an operand names a type, and that this passes a test; what makes no type fails it too."""
+
+    def find(subject: Subject[Facts]) -> str | None:
+        id = present(subject, name)
+        made = subject.facts.definition(id).name
+        if not made.startswith("OpType"):
+            return f"{words_of(name)} is the result of {made}"
+        type = subject.facts.type(id)
+        return None if test(type) else f"{words_of(name)} is {type.words}"
+
+    return Finds(f"{words_of(name)} {words}", find)
+
+
 class Faulting(Predicate):
     """A predicate that tells what is wrong as a `Fault`: a diagnostic points at the operands that the fault names."""
 

@@ -57,9 +57,11 @@ def _is_interface(type: Type) -> bool:
 def _no_interface_type(subject: Subject[Facts]) -> Fault | None:
     facts = subject.facts
     for operand in (one for one in instruction_of(subject).operands if one.name == "in_out_types"):
-        type = facts.type(operand.value) if isinstance(operand.value, int) else None
-        if type is not None and not _is_interface(type):
-            return Fault(type.words, (operand,))
+        made = facts.definition(operand.value) if isinstance(operand.value, int) else None
+        if made is not None and not made.name.startswith("OpType"):
+            return Fault(f"the result of {made.name}", (operand,))
+        if made is not None and not _is_interface(facts.type(made.result)):
+            return Fault(facts.type(made.result).words, (operand,))
     return None
 
 

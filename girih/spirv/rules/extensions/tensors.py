@@ -15,10 +15,10 @@ from girih.spirv.rules.terms import (
     Predicate,
     Subject,
     Undetermined,
-    declared_type,
     instruction_of,
     is_integer,
     is_scalar,
+    names_type,
     present,
     satisfies,
     words_of,
@@ -235,7 +235,7 @@ ELEMENTS = "an element of the tensor, or an array of them"
 FAMILIES = (
     family(
         "OpTypeTensorARM",
-        rule("element", "element_type", satisfies(declared_type("element_type"), "is a scalar", is_scalar),
+        rule("element", "element_type", names_type("element_type", "is a scalar", is_scalar),
              "a scalar type as element", ARM),
         rule("rank_constant", "rank", _no_constant("rank"), "a constant as rank", ARM),
         rule("rank", "rank", Finds("Rank is an integer above 0", _rank_of_type), "an integer above 0 as rank", ARM),
