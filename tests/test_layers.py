@@ -47,6 +47,7 @@ ROOMS = {
     "draw": Room(("addressing",), ("numpy", "matplotlib")),
     "ir": Room((*WORDS, "rules")),
     "ops.tile": Room((*WORDS, "rules", "ir")),
+    "ops.device": Room((*WORDS, "rules", "ir", "ops.tile")),
     "ops": Room(),
     "analysis": Room(LANGUAGE),
     "facts": Room((*LANGUAGE, "analysis")),
@@ -70,12 +71,14 @@ ROOMS = {
     "spirv": Room((*WORDS, "spirv.*", "spirv.judge")),
     "front.text": Room((*WORDS, "ir")),
     "front.shaders": Room((*WORDS, "spirv")),
+    "front.spirv": Room((*LANGUAGE, "spirv")),
     "front": Room(),
     "program": Room((*LANGUAGE, "analysis", "front")),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
     "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments", "interpreter.races"), ARRAYS),
     "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
+    "interpreter.device": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
     "interpreter": Room(
         (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
     ),
@@ -86,6 +89,7 @@ ROOMS = {
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.launch": Room(("ir", "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.device": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower": Room(),
     "back.llvm.cpu.machine": Room((*KNOWN, *LOWER, "back.llvm.assemble")),
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
@@ -301,7 +305,7 @@ def test_the_package_itself_is_lazy() -> None:
 
 
 SAME_NAME_ON_PURPOSE = frozenset({
-    "Module", "Function", "Type", "Matrix", "TensorLayout", "TensorView", "Operand", "Use",
+    "Module", "Function", "Type", "Matrix", "TensorLayout", "TensorView", "Operand", "Use", "Block", "Loop",
 })  # fmt: skip
 """Class names that stand in several modules whose names tell them apart, as `ir.Module` and `spirv.Module` may."""
 

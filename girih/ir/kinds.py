@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from girih.ir.types import (
+    I8,
     INDEX,
     Boolean,
     CoopMatrix,
     GroupType,
     MemRef,
     Number,
+    PrivateArrayType,
     TensorLayoutType,
     TensorMapType,
     TensorViewType,
@@ -46,6 +48,11 @@ TENSOR_LAYOUT = TypeKind("a tensor layout", lambda t: isinstance(t, TensorLayout
 TENSOR_VIEW = TypeKind("a tensor view", lambda t: isinstance(t, TensorViewType))
 TENSOR_MAP = TypeKind("a tensor map", lambda t: isinstance(t, TensorMapType))
 CARRIED = TypeKind("a number, bool or cooperative matrix", lambda t: isinstance(t, Number | Boolean | CoopMatrix))
+
+PRIVATE_ARRAY = TypeKind("a private array", lambda t: isinstance(t, PrivateArrayType))
+BYTES = TypeKind(
+    "a memref of bytes with one mode", lambda t: isinstance(t, MemRef) and t.element == I8 and t.strides == (1,)
+)
 
 
 def memref_of_order(*orders: int) -> TypeKind:

@@ -263,6 +263,20 @@ class TensorMapType(Type):
 
 
 @dataclass(frozen=True, slots=True)
+class PrivateArrayType(Type):
+    """The type `private<...>`: an array that each work-item, or each holder of a matrix, has for itself.
+
+    The elements are numbers, booleans or cooperative matrices; an array of matrices belongs to those who hold them.
+    """
+
+    element: Number | Boolean | CoopMatrix
+    size: int
+
+    def __str__(self) -> str:
+        return f"private<{self.element}x{self.size}>"
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorType(Type):
     """The type of a value whose type cannot be known because of an error that is reported already."""
 

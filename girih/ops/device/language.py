@@ -1,0 +1,31 @@
+"""The builder of the device language, in which each file of this room declares its instructions and rules.
+
+The device language is what compute shaders in SPIR-V need beside the matrices, layouts and numbers of the tensor
+language, whose instructions it shares: memory as bytes, control flow that is left from inside, arrays of a work-item,
+unsigned numbers, operations on the active work-items of a subgroup. `docs/design/device.md` is its page.
+"""
+
+from __future__ import annotations
+
+from girih.ir.core import RegionKind
+from girih.ir.language import LanguageBuilder
+from girih.ir.types import (
+    Boolean,
+    CoopMatrix,
+    GroupType,
+    MemRef,
+    Number,
+    PrivateArrayType,
+    TensorLayoutType,
+    TensorViewType,
+)
+
+DEVICE = LanguageBuilder(
+    "device",
+    (Number, Boolean, MemRef, GroupType, CoopMatrix, PrivateArrayType, TensorLayoutType, TensorViewType),
+    ways={
+        RegionKind.SPMD: "put it into `parallel { ... }`",
+        RegionKind.COLLECTIVE: "move it out of the `parallel` around it",
+    },
+)
+"""Closed at the end of `girih.ops.device`, which makes `DEVICE_LANGUAGE` of it."""
