@@ -1,0 +1,22 @@
+"""An entry point in the device language, and what a launch must know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.ir.core import Function
+from girih.spirv.model.declared.bindings import ShaderInterface
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Translated:
+    """An entry point as a function of the ir.
+
+    The parameters of `function` are those of `interface`. Without addresses: a buffer, or a group of buffers, for each
+    resource, then push constants if there are any. With addresses: one group of all buffers, push constants if there
+    are any, then the addresses of the buffers. `local_size` is the size of a work-group in work-items along x, y and z.
+    """
+
+    function: Function
+    local_size: tuple[int, int, int]
+    interface: ShaderInterface
