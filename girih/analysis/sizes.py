@@ -53,18 +53,24 @@ def possible_subgroup_sizes(function: Function, limits: DeviceLimits) -> list[in
 
 
 def _asked_sizes(function: Function, limits: DeviceLimits) -> list[int]:
-    """The target's subgroup sizes, or the one that the kernel asks for, that divide its work-group."""
+    """The sizes that there are, or the one that the kernel asks for, that divide its work-group."""
     wanted = function.subgroup_size
-    sizes = limits.subgroup_sizes if wanted is None else (wanted,)
+    sizes = _all_sizes(function, limits) if wanted is None else (wanted,)
     if function.work_group_size is not None:
         sizes = tuple(n for n in sizes if function.work_group_size[0] % n == 0)
     return list(sizes)
 
 
+def _all_sizes(function: Function, limits: DeviceLimits) -> tuple[int, ...]:
+    """The sizes of the function's language, or else of the target."""
+    return function.language.subgroup_sizes or limits.subgroup_sizes
+
+
 def no_subgroup_size(function: Function, limits: DeviceLimits) -> Diagnostic:
     """The diagnostic `bind.subgroup_size` of a kernel that no size suits, at the instruction that leaves none."""
     left = _asked_sizes(function, limits)
-    said = f"no subgroup size of {_listed(left or limits.subgroup_sizes)} suits all instructions of @{function.name}"
+    sizes = _listed(left or _all_sizes(function, limits))
+    said = f"no subgroup size of {sizes} suits all instructions of @{function.name}"
     labels: list[tuple[Span, str]] = []
     for op, rows in _questions(function):
         fitting = [n for n in left if _fits(function, (op, rows), n, limits)]
@@ -81,5 +87,5 @@ def _listed(sizes: Iterable[int]) -> str:
 
 
 def preferred_subgroup_size(possible: list[int]) -> int:
-    """The first of the preferred sizes that is possible."""
-    return next((n for n in PREFERRED_SUBGROUP_SIZES if n in possible), possible[0])
+    """The first of the preferred sizes that is possible; the largest where none is."""
+    return next((n for n in PREFERRED_SUBGROUP_SIZES if n in possible), max(possible))

@@ -31,7 +31,8 @@ class Language:
     """A set of instructions with their rules.
 
     `home` is the name under which it can be imported, `body` the kind of region that bodies of functions are, `types`
-    the classes of its types. `ops` has the instructions by mnemonic; `words` has, for a word that several share, those
+    the classes of its types. `subgroup_sizes` are those that its programs may be executed with, empty where the target
+    says. `ops` has the instructions by mnemonic; `words` has, for a word that several share, those
     that their first modifier tells from the one of that mnemonic. `rules` has the rows by mnemonic, and by `func`,
     `parameter` and `type`.
     """
@@ -40,6 +41,7 @@ class Language:
     home: str
     body: RegionKind
     types: frozenset[type[Type]]
+    subgroup_sizes: tuple[int, ...]
     ops: Mapping[str, type[Op]]
     words: Mapping[str, tuple[Spec, ...]]
     rules: Mapping[str, tuple[Row, ...]]
@@ -69,6 +71,7 @@ class LanguageBuilder:
     """A language while its instructions are declared.
 
     `ways` has, for a kind of region, the hint for an instruction that needs it and stands elsewhere.
+    `subgroup_sizes` are the sizes that programs may be executed with, if that is not for the target to say.
     """
 
     def __init__(
@@ -78,11 +81,13 @@ class LanguageBuilder:
         *,
         body: RegionKind = RegionKind.COLLECTIVE,
         ways: Mapping[RegionKind, str] | None = None,
+        subgroup_sizes: tuple[int, ...] = (),
     ) -> None:
         self.name = name
         self.ways = ways or {}
         self._types = frozenset(types)
         self._body = body
+        self._subgroup_sizes = subgroup_sizes
         self._ops: dict[str, type[Op]] = {}
         self._words: dict[str, tuple[Spec, ...]] = {}
         self._rules: dict[str, tuple[Row, ...]] = {}
@@ -152,6 +157,7 @@ class LanguageBuilder:
             home,
             self._body,
             self._types,
+            self._subgroup_sizes,
             MappingProxyType(self._ops),
             MappingProxyType(self._words),
             MappingProxyType(self._rules),

@@ -20,6 +20,9 @@ from girih.ir.types import (
     TensorViewType,
 )
 
+SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""The sizes that SubgroupSize may have (Vulkan, "maxSubgroupSize": a power of two from 1 to 128)."""
+
 DEVICE = LanguageBuilder(
     "device",
     (Number, Boolean, MemRef, GroupType, CoopMatrix, PrivateArrayType, TensorLayoutType, TensorViewType),
@@ -27,5 +30,6 @@ DEVICE = LanguageBuilder(
         RegionKind.SPMD: "put it into `parallel { ... }`",
         RegionKind.COLLECTIVE: "move it out of the `parallel` around it",
     },
+    subgroup_sizes=SUBGROUP_SIZES,
 )
 """Closed at the end of `girih.ops.device`, which makes `DEVICE_LANGUAGE` of it."""
