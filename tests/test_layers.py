@@ -99,7 +99,7 @@ ROOMS = {
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),
     "runtime.device": Room(("diagnostics", "ir")),
-    "runtime.cache": Room(("diagnostics", "ir", "back.llvm.assemble")),
+    "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
     "runtime.cpu": Room((*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
     "runtime": Room(
         (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS

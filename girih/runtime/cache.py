@@ -24,6 +24,7 @@ from pathlib import Path
 from secrets import token_hex
 from time import time
 
+from girih.analysis.sources import places_of
 from girih.back.llvm.assemble.assembler import llvm_version
 from girih.diagnostics import warn_user
 from girih.ir.core import Dictionary, Function
@@ -141,10 +142,12 @@ def kernel_key(function: Function, checks: str, cpu: str, limits: DeviceLimits =
     """
     function = replace(function, attributes=_of_code(function.attributes))
     source, language = function.span.source, function.language
+    # Where instructions stand follows from a program's text, but not from that of a shader.
+    places = places_of(function) if language.name == "device" else ()
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
         language.name, language.home, function.body.kind.value, repr(limits),
-        llvm_version(), _compiler(),
+        llvm_version(), _compiler(), *places,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from girih.analysis.prints import prints_of
+from girih.analysis.sources import source_at
 from girih.arguments import arrays
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
@@ -232,7 +233,7 @@ def _finding_of(
     return Finding(
         site.code,
         message,
-        Span(function.span.source, *site.span),
+        Span(source_at(function, site.source), *site.span),
         site.argument,
         index,
         shape,

@@ -22,7 +22,7 @@ from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.record import NO_FAILURE
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
-from girih.back.llvm.lower.lowerings import refuse_unknown
+from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
 from girih.diagnostics import Diagnostic
 from girih.facts import remarks
 from girih.facts.remarks import Remarks
@@ -44,7 +44,8 @@ def lower(
     function: Function, target: CpuTarget, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
 ) -> Lowered:
     """The LLVM IR of a checked function. Raises `CompileError` for instructions that the target refuses."""
-    refuse_unknown(function, CPU, "cpu")
+    lowerings = _lowerings(function)
+    refuse_unknown(function, lowerings, "cpu")
     geometry = geometry_of(function, limits)
     module = ModuleText(GENERAL_REGISTERS)
     symbol = f"girih.{function.name}"
@@ -60,7 +61,7 @@ def lower(
         w=w,
         module=module,
         function=function,
-        lowerings=CPU,
+        lowerings=lowerings,
         target=target,
         geometry=geometry,
         constants=constants,
@@ -99,6 +100,15 @@ def lower(
     )
     text = str(module)
     return Lowered(kernel, text, "presplitcoroutine" in text, code.remarks.diagnostics())
+
+
+def _lowerings(function: Function) -> Lowerings[CpuCode]:
+    """The lowerings of the language of a function; those of the device language are loaded when they are needed."""
+    if function.language.name != "device":
+        return CPU
+    from girih.back.llvm.cpu.device_table import CPU_DEVICE
+
+    return CPU_DEVICE
 
 
 def _header(symbol: str, debug: DebugInfo, linkage: str = "") -> str:

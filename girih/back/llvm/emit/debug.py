@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from girih.back.llvm.emit.text import ModuleText
-from girih.source import NOWHERE, Span
+from girih.source import NOWHERE, Source, Span
 
 
 class DebugInfo:
@@ -14,10 +14,11 @@ class DebugInfo:
     def __init__(self, module: ModuleText, name: str, linkage_name: str, span: Span) -> None:
         self.linkage_name = linkage_name
         self._module = module
-        self._known: dict[tuple[int, int], str] = {}
-        folder, file = os.path.split(span.source.name if span is not NOWHERE else "")
+        self._known: dict[tuple[Source, int, int], str] = {}
+        self._scopes: dict[Source, str] = {}
+        self._source = span.source
+        self._file = self._file_of(span.source.name if span is not NOWHERE else "")
         line = _line(span)[0]
-        self._file = module.note(f'!DIFile(filename: "{_quoted(file)}", directory: "{_quoted(folder)}")')
         unit = module.note(
             f'distinct !DICompileUnit(language: DW_LANG_C99, file: {self._file}, producer: "girih", '
             "isOptimized: true, runtimeVersion: 0, emissionKind: LineTablesOnly)"
@@ -36,14 +37,29 @@ class DebugInfo:
 
     def at(self, span: Span) -> str:
         """The end of the text of an instruction that comes from a place of the program: its metadata."""
-        place = _line(span)
+        line, column = _line(span)
+        place = (span.source, line, column)
         found = self._known.get(place)
         if found is None:
-            line, column = place
             column = column if column <= _LARGEST_COLUMN else 0
-            node = self._module.note(f"!DILocation(line: {line}, column: {column}, scope: {self.subprogram})")
+            node = self._module.note(f"!DILocation(line: {line}, column: {column}, scope: {self._scope(span)})")
             found = self._known[place] = f", !dbg {node}"
         return found
+
+    def _scope(self, span: Span) -> str:
+        """The scope of a place: the function itself, or, for one in another source, a part of it in that file."""
+        source = span.source
+        if source is self._source or span is NOWHERE:
+            return self.subprogram
+        if source not in self._scopes:
+            file = self._file_of(source.name)
+            part = f"!DILexicalBlockFile(scope: {self.subprogram}, file: {file}, discriminator: 0)"
+            self._scopes[source] = self._module.note(part)
+        return self._scopes[source]
+
+    def _file_of(self, path: str) -> str:
+        folder, file = os.path.split(path)
+        return self._module.note(f'!DIFile(filename: "{_quoted(file)}", directory: "{_quoted(folder)}")')
 
 
 def _line(span: Span) -> tuple[int, int]:

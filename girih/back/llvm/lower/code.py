@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
+from girih.analysis.sources import source_number
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
@@ -296,10 +297,9 @@ class KernelCode(Executing):
         by_lane: bool,
     ) -> int:
         """The number of a new check; `counts` are the numbers of values that it reports of index and shape."""
-        span = (op.span.start, op.span.end)
-        site = Site(
-            words.code, words.message, span, argument, *counts, words.place, by_lane, self.place.element_columns
-        )
+        span, source = (op.span.start, op.span.end), source_number(self.function, op.span.source)
+        columns = self.place.element_columns
+        site = Site(words.code, words.message, span, argument, *counts, words.place, by_lane, columns, source)
         return self.sites.setdefault(site, len(self.sites))
 
     def _picked(self, held: Scalar | int, lane: Operand) -> Val:

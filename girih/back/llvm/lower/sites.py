@@ -12,7 +12,8 @@ MOST_VALUES = 28
 class Site:
     """A check of the kernel, and the words for its finding.
 
-    `span` has the start and end of the instruction in the text of the function. `place` puts index and shape into
+    `span` has the start and end of the instruction in its source, which has the number `source` among those of the
+    function (`girih.analysis.sources`). `place` puts index and shape into
     words, as in `Machine.find` of the interpreter. `by_lane` is false for an instruction that a subgroup executes as
     one. If lanes compute components of a matrix, `columns` of these are a row; otherwise `columns` is 0.
     """
@@ -26,3 +27,4 @@ class Site:
     place: str = "index ({}) of shape ({})"
     by_lane: bool = True
     columns: int = 0
+    source: int = 0

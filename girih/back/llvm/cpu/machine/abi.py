@@ -76,5 +76,5 @@ _PLAIN = ("name", "symbol", "workspace_bytes", "subgroup_size", "work_group_size
 
 
 def _site(held: Any) -> Site:
-    code, message, (start, end), argument, index_count, shape_count, place, by_lane, columns = held
-    return Site(code, message, (start, end), argument, index_count, shape_count, place, by_lane, columns)
+    code, message, (start, end), *others = held
+    return Site(code, message, (start, end), *others)

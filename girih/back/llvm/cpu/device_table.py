@@ -1,0 +1,9 @@
+"""The lowerings of the CPU for the device language, which are loaded when a function needs them."""
+
+from __future__ import annotations
+
+from girih.back.llvm.cpu.table import CPU
+from girih.back.llvm.lower.device.table import DEVICE
+
+CPU_DEVICE = CPU.joined(DEVICE)
+"""How the CPU lowers every instruction of the device language, and of the tensor language."""
