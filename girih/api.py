@@ -315,7 +315,8 @@ class Kernel:
 
         Those of the compiler are in source order; the kernel is lowered again for them, so that loading and launching
         pay nothing. The latest launch is that of this kernel on any grid. In the interpreter it leaves `run.untouched`
-        for each array that the kernel writes and that has elements which no work-group wrote.
+        for each array that the kernel writes and that has elements which no work-group wrote, and warnings of what is
+        defined and most likely not meant.
         """
         return (*self.resolved.remarks(self.ir), *self.executor.remarks)
 

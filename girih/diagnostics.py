@@ -105,10 +105,21 @@ def in_words(place: str, index: Sequence[int], shape: Sequence[int]) -> str:
     """The place of a finding in words: `place` with its fields filled in.
 
     The first `{}` is the list of the index, the second that of the shape; `{index[0]}` and `{shape[0]}` are single
-    numbers, and `{product}` is the product of the index.
+    numbers, `{behind[3]}` is the number 3 behind the first of the index, and `{product}` is the product of the index.
     """
     lists = (", ".join(map(str, numbers)) for numbers in (index, shape))
-    return place.format(*lists, index=index, shape=shape, product=_product(index))
+    behind = _Behind(index[0] if index else 0)
+    return place.format(*lists, index=index, shape=shape, behind=behind, product=_product(index))
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The numbers behind a first one, by their distance."""
+
+    first: int
+
+    def __getitem__(self, distance: int) -> int:
+        return self.first + distance
 
 
 def _product(numbers: Sequence[int]) -> str:
@@ -189,6 +200,8 @@ class Finding:
     (row, 0) for the combination of a row, (0, column) of a column, (0, 0) of all. A race has the `component` that an
     instruction on matrices moved. Each is None where it does not apply.
 
+    `severity` is "warning" for what is defined and most likely not meant: it does not make the launch fail.
+
     A race has `kind`, which is what its access does (`"read"`, `"write"` or `"atomic update"`, say), `point`, the point
     of a `foreach` in which it was made, and `other`, the earlier access, with the same fields. `hint` is the fix, where
     one is known.
@@ -209,15 +222,16 @@ class Finding:
     point: tuple[int, ...] | None = None
     other: MemoryAccess | None = None
     hint: str | None = None
+    severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
         return self.render()
 
     def render(self) -> str:
         """The finding with its source line and its place in the grid, as printed in a terminal."""
-        lines = [f"finding[{self.code}]: {self.message}", *_source_lines(self.span)]
-        where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
-        if where:
+        kind = "finding" if self.severity == "error" else self.severity
+        lines = [f"{kind}[{self.code}]: {self.message}", *_source_lines(self.span)]
+        if where := self.where:
             lines.append("  first in " + where)
         if self.other is not None:
             lines += self.other.render()
@@ -245,7 +259,19 @@ class Finding:
             "point": self.point,
             "other": None if self.other is None else self.other.to_json(),
             "hint": self.hint,
+            "severity": self.severity,
         }
+
+    def as_warning(self) -> Diagnostic:
+        """The finding as a warning, for a launch that does not fail because of it."""
+        times = f", {self.count} times in all" if self.count > 1 else ""
+        message = f"{self.message}; first in {self.where}{times}"
+        return Diagnostic(self.code, message, self.span, "warning", hint=self.hint)
+
+    @property
+    def where(self) -> str:
+        """Who did it first, in words: the work-group, and the work-item, point or component; empty if nobody is."""
+        return _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
 
 
 def _source_lines(span: Span) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from girih.diagnostics import in_words, plural
 from girih.ir.core import Op
@@ -19,15 +20,17 @@ from girih.ops.tile.tensor_layout import NO_LAYOUT
 from girih.ops.tile.tensor_map import TensorCopy, copy_text
 
 RUN_CODES = {
-    "run.out_of_bounds": "an access outside the shape of a memref, a group or a subgroup",
+    "run.out_of_bounds": "an access outside the shape of a memref, a group, an array or a subgroup",
     "run.uninitialized": "a read of memory that was never written",
+    "run.undef": "an undefined value that decides a branch, an index or an address, or that is stored",
+    "run.address": "an address at which no buffer has the bytes that are accessed",
     "run.null": "an access to a memref or group without memory (None)",
     "run.lifetime": "an access to local memory after its lifetime_stop",
     "run.not_uniform": "a value that must be the same for all work-items and is not",
     "run.divergent": "an instruction that all work-items must meet, met by some of them only",
     "run.tensor_layout": "numbers that a tensor layout or view cannot have",
     "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
-    "run.misaligned": "a tensor whose base is no multiple of 16 bytes",
+    "run.misaligned": "an access that is less aligned than it promises, or a tensor whose base is off 16 bytes",
     "run.tensor_copy": "operands of a tensor copy that are an illegal instruction",
     "run.race": "two accesses to a byte that nothing orders, one of which writes",
     "run.aliasing": "a result that shares elements with another operand, or an element to which several are stored",
@@ -57,6 +60,7 @@ class FindingWords:
     code: str
     message: str
     place: str = "index ({}) of shape ({})"
+    severity: Literal["error", "warning"] = "error"
 
     def at(self, index: Sequence[int], shape: Sequence[int]) -> str:
         """The message with the place of an index in a shape."""

@@ -53,7 +53,7 @@ def launch(
     progress: Progress | None = None,
     races: bool = True,
 ) -> tuple[Diagnostic, ...]:
-    """Run a kernel on a grid of work-groups in the interpreter, and return what is to be remarked.
+    """Run a kernel on a grid of work-groups in the interpreter, and return what is to be remarked, warnings first.
 
     `grid` counts work-groups along x, y and z. Raises `LaunchError` before anything ran, and `KernelError` with the
     findings of the run; either leaves the arrays as they were. What the kernel prints is written to standard output at
@@ -70,8 +70,10 @@ def launch(
     if races:
         _refuse_shadows(run)
     try:
-        findings = _execute(run, progress) or _in_other_orders(run, arguments)
-        if findings:
+        findings = _execute(run, progress)
+        if not _failed(findings):
+            findings = [*findings, *_in_other_orders(run, arguments)]
+        if _failed(findings):
             raise KernelError([in_the_array(function, finding) for finding in findings])
         for group, members in scatters:
             for member in members:
@@ -81,7 +83,12 @@ def launch(
         run.lines.write_behind(error)
         raise
     run.lines.write()
-    return tuple(_untouched(bound, grid))
+    return (*(finding.as_warning() for finding in findings), *_untouched(bound, grid))
+
+
+def _failed(findings: Sequence[Finding]) -> bool:
+    """Whether something was found that is not only warned of."""
+    return any(finding.severity == "error" for finding in findings)
 
 
 def _untouched(bound: Bound, grid: tuple[int, int, int]) -> Iterator[Diagnostic]:
@@ -133,14 +140,14 @@ def _in_other_orders(run: Execution, arguments: Sequence[object]) -> Sequence[Fi
     for choices in other_orders(groups):
         findings, more = _once_more(run, arguments, choices)
         known |= more
-        if findings:
+        if _failed(findings):
             return findings
     # What is handed over shows who could have gone first; then more may be handed over.
     for _ in range(_FOLLOWED):
         if not known:
             break
         findings, more = _once_more(run, arguments, InTurn(groups, in_turn(frozenset(known))))
-        if findings:
+        if _failed(findings):
             return findings
         if more <= known:
             break

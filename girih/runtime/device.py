@@ -20,7 +20,7 @@ class Executor(Protocol):
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What the latest launch left to be remarked, as diagnostics of severity "remark"."""
+        """What the latest launch left to be remarked: diagnostics of severity "warning" or "remark"."""
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Finish a call that returned `result`, which is not None: mostly, raise its exception."""

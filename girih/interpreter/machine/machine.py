@@ -95,6 +95,8 @@ class Machine:
         self.lanes = geometry.subgroup_size
         self.group_ids = split_group(groups, geometry.grid)
         self.env: dict[core.Value, Any] = {}
+        self.undefined: dict[core.Value, Mask] = {}
+        """Of values that are undefined for some work-items, the mask of these, which broadcasts as the value does."""
         self.mask: Mask | None = None
         self.kind = RegionKind.COLLECTIVE
         self.component_of: Callable[[int], tuple[int, int]] | None = None
@@ -345,6 +347,7 @@ class Machine:
                 lane,
                 component,
                 self._occurrences(bad, (self.subgroups if spmd else 1, self.lanes if spmd and by_lane else 1)),
+                severity=words.severity,
             )
         )
 
