@@ -80,7 +80,16 @@ ROOMS = {
     "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
     "interpreter.device": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
     "interpreter": Room(
-        (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
+        (
+            *KNOWN,
+            "addressing",
+            "arguments",
+            "interpreter.races",
+            "interpreter.machine",
+            "interpreter.tile",
+            "interpreter.device",
+        ),
+        ARRAYS,
     ),
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
     "back.llvm.emit": Room(("source",)),

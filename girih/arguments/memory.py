@@ -113,6 +113,21 @@ class Memory:
             known = self._views[key] = self._viewed(dtype, first)
         return known
 
+    def at_every_byte(self, dtype: np.dtype[Any]) -> ElementView:
+        """The memory as elements of a type that overlap: element k begins at byte k, as unaligned accesses need."""
+        size = dtype.itemsize
+        count = max(0, self.bytes.size - size + 1)
+        whole = slice(0, self.bytes.size // size * size)
+
+        def spread(bytes: Array, wide: np.dtype[Any]) -> Array:
+            elements = bytes[whole].view(wide)
+            return strided(elements, (count,), (1,), writeable=bytes.flags.writeable)
+
+        marks, touched = (
+            None if kept is None else spread(kept.flags, _MARKS[size]) for kept in (self.readable, self.written)
+        )
+        return ElementView(self, spread(self.bytes, dtype), marks, touched, _WHOLE[size])
+
     def mark_bytes(self, places: Array) -> None:
         """Note that bytes, picked by their numbers, were written."""
         for kept in (self.readable, self.written):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+import girih.interpreter.device.memory
 import girih.interpreter.tile.arith
 import girih.interpreter.tile.atomics
 import girih.interpreter.tile.builtin

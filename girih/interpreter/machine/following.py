@@ -119,14 +119,7 @@ def follow_items(
     if races is None:
         return None
     place = races.place(op, operand, kind)
-    mask = machine.mask if usable is None else usable if machine.mask is None else usable & machine.mask
-    if races.crew is None:
-        races.advance(BOTH, copies=False)
-        who = races.work_items if kind == "update" else races.group_stamps
-    else:
-        who = races.crew.who
-        if kind == "read" and flat.shape[2] == 1 and place.scope is None:
-            who, mask = _ends(machine, who, mask)
+    who, mask = _who(machine, races, place, flat, usable)
     if kind == "read" and races.may_wait(view.memory):
         races.read_later(view.memory, lambda: _event(place, view, flat, who, mask, None))
         return None
@@ -135,7 +128,62 @@ def follow_items(
     return event if place.scope is not None else None
 
 
-def _event(place: Place, view: ElementView, flat: Array, who: Array, mask: Mask | None, values: Array | None) -> Event:
+def follow_bytes(
+    machine: Machine,
+    op: Op,
+    operand: str,
+    kind: Kind,
+    view: ElementView,
+    flat: Array,
+    usable: Mask | None,
+    width: int,
+    values: Sequence[Array] = (),
+) -> None:
+    """Tell of an access by each active work-item to `width` bytes, from those that `flat` numbers on.
+
+    `view` shows the memory as bytes; `values` are what is written there, side by side.
+    """
+    races = followed(machine, view)
+    if races is None:
+        return
+    place = races.place(op, operand, kind)
+    who, mask = _who(machine, races, place, flat, usable)
+    if kind == "read" and races.may_wait(view.memory):
+        races.read_later(view.memory, lambda: _event(place, view, flat, who, mask, None, width))
+        return
+    event = _event(place, view, flat, who, mask, None, width)
+    if values:
+        shape = np.broadcast_shapes(flat.shape, who.shape, (1, 1, 1) if mask is None else mask.shape)
+
+        def value(number: int) -> bytes:
+            picked = _picker(shape, mask)
+            return b"".join(bytes(picked(given)[number].tobytes()) for given in values)
+
+        event.value = value
+    races.access(event)
+
+
+def _who(machine: Machine, races: Races, place: Place, flat: Array, usable: Mask | None) -> tuple[Array, Mask | None]:
+    """The stamps of those who access places, and the mask of them; None for all."""
+    mask = machine.mask if usable is None else usable if machine.mask is None else usable & machine.mask
+    if races.crew is None:
+        races.advance(BOTH, copies=False)
+        return races.work_items if place.kind == "update" else races.group_stamps, mask
+    who = races.crew.who
+    if place.kind == "read" and flat.shape[2] == 1 and place.scope is None:
+        return _ends(machine, who, mask)
+    return who, mask
+
+
+def _event(
+    place: Place,
+    view: ElementView,
+    flat: Array,
+    who: Array,
+    mask: Mask | None,
+    values: Array | None,
+    width: int = 0,
+) -> Event:
     """The event of accesses by work-items; arrays are like scalar values."""
     shape = np.broadcast_shapes(flat.shape, who.shape, (1, 1, 1) if mask is None else mask.shape)
     picked = _picker(shape, mask)
@@ -147,7 +195,7 @@ def _event(place: Place, view: ElementView, flat: Array, who: Array, mask: Mask 
             row = picked(np.broadcast_to(given, shape)) if _fits(given, shape) else given.ravel()
             return bytes(np.asarray(row[min(number, row.size - 1)], view.data.dtype).tobytes())
 
-    return Event(place, view, picked(flat), picked(who), value)
+    return Event(place, view, picked(flat), picked(who), value, width)
 
 
 def _fits(values: Array, shape: tuple[int, ...]) -> bool:

@@ -48,6 +48,7 @@ class Event:
     """The accesses that an instruction makes at once: of each the element, and the stamp of who makes it.
 
     `flat` and `who` have one axis. `value` gives what is written in an access, as bytes, None where that is not known.
+    With a `width`, an access is to so many bytes, from the element on.
     """
 
     place: Place
@@ -55,6 +56,13 @@ class Event:
     flat: Array
     who: Stamps
     value: Callable[[int], bytes] | None = None
+    width: int = 0
+
+    def there(self, access: int) -> bytes:
+        """What lies in memory where an access is made."""
+        data, first = self.view.data, int(self.flat[access])
+        count = max(1, self.width // data.itemsize)
+        return bytes(data[first : first + count].tobytes())
 
 
 @dataclass(slots=True)
@@ -206,7 +214,7 @@ class Races:
         self._access(event, shadow, self.order.tick)
 
     def _access(self, event: Event, shadow: Shadow, tick: int) -> None:
-        granules = shadow.granules(event.view, event.flat)
+        granules = shadow.granules(event.view, event.flat, event.width)
         stamps = event.who | self.layout.when(tick, event.place.number)
         if granules.ndim > 1:
             stamps = np.repeat(stamps, granules.shape[1])
@@ -335,7 +343,7 @@ class Races:
         earlier = self.table[int(self.layout.places(one)[0])]
         if event.value is None or event.place.kind != "write" or earlier.kind != "write":
             return False
-        there = event.view.data[event.flat[access]].tobytes()
+        there = event.there(access)
         if earlier is event.place and int(self.layout.ticks(one)[0]) == self.order.tick:
             same = np.flatnonzero((stamps[::parts] == old) & (event.flat == event.flat[access]))
             if same.size:

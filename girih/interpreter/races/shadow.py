@@ -1,6 +1,6 @@
 """The shadow of a memory: for each granule the last write, and of each sort of access two by different items beside it.
 
-A granule is the largest piece that no access divides: the element, as long as all views show elements of one size.
+A granule is the largest piece that no access divides: the element, as long as all accesses are to elements of one size.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Shadow:
         """Whether only one work-group accesses each byte."""
         self.size = size
         """The bytes of the memory."""
-        self.granule = gcd(view.data.itemsize, _PHASE)
+        self.granule = _PHASE
+        """The bytes of a granule, until the first access that divides it."""
         self.last_written = self.last_seen = 0
         """The ticks of the latest write, and of the latest other access."""
         self.last = [0] * (DEVICE + 1)
@@ -76,17 +77,26 @@ class Shadow:
 
     # --- positions -----------------------------------------------------------------------
 
-    def granules(self, view: ElementView, flat: Array) -> Array:
-        """The numbers of the granules of elements: an array with one axis more where an element has several."""
-        size = view.data.itemsize
-        begin = address(view.data) - self._origin
+    def granules(self, view: ElementView, flat: Array, width: int = 0) -> Array:
+        """The numbers of the granules of elements: an array with one axis more where an element has several.
+
+        With a `width` these are the granules of so many bytes, from each element on.
+        """
+        element = view.data.itemsize
+        begin, size = address(view.data) - self._origin, width or element
         step = gcd(size, begin, self.granule)
+        if width and flat.size:
+            step = gcd(step, element * int(np.bitwise_or.reduce(flat, axis=None)))
         if step != self.granule:
             self._divide(step)
-        parts = size // self.granule
-        positions = flat if parts == 1 else flat * parts
-        if begin >= self.granule:
-            positions = positions + begin // self.granule
+        granule = self.granule
+        if width:
+            positions = (flat * element + begin) // granule
+        else:
+            positions = flat if element == granule else flat * (element // granule)
+            if begin >= granule:
+                positions = positions + begin // granule
+        parts = size // granule
         return positions if parts == 1 else positions[..., None] + np.arange(parts)
 
     def addresses(self, granules: Array) -> Array:

@@ -1,0 +1,200 @@
+"""The meaning of accesses to memory that is bytes (`girih.ops.device.memory`).
+
+An access whose place is a multiple of the size of its numbers goes through a typed view of the memory; any other goes
+through one whose elements overlap. What may not be accessed loads 0, and is not stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from girih.arguments.memory import ElementView
+from girih.facts import memory as words
+from girih.interpreter.machine import numbers
+from girih.interpreter.machine.access import MemoryPlace, restrict, targets, unavailable
+from girih.interpreter.machine.following import follow_bytes
+from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
+from girih.ir.core import Op, Value
+from girih.ir.types import Boolean, Number
+from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, size_in_memory
+
+
+@dataclass(slots=True)
+class ByteAccess:
+    """An access to numbers that lie side by side: the bytes of the memory, where they begin, and who may access them.
+
+    `offset` counts from the beginning of the buffer, `position` from that of `memory.elements`; a position that may not
+    be accessed is 0. `usable` is None where all may be.
+    """
+
+    op: ByteLoad | ByteStore
+    memory: MemRefValue
+    offset: Array
+    position: Array
+    usable: Mask | None
+    size: int
+    count: int
+
+    @property
+    def width(self) -> int:
+        """The bytes of all numbers together."""
+        return self.size * self.count
+
+    def elements(self, type: Number | Boolean) -> tuple[ElementView, Array, int]:
+        """The memory as numbers of a type, the places of the first ones in it, and how far the next ones are."""
+        dtype = numbers.dtype(type)
+        if dtype == np.bool_:
+            dtype = np.dtype(np.int8)
+        memory = self.memory.elements.memory
+        low = self.size - 1
+        if low and int(np.bitwise_or.reduce(self.position, axis=None)) & low:
+            return memory.at_every_byte(dtype), self.position, self.size
+        return memory.view(dtype), self.position >> low.bit_length() if low else self.position, 1
+
+
+def undefined(machine: Machine, op: Op, operand: str) -> Mask | None:
+    """The mask of work-items for which an operand that decides where to go is undefined, after noting it."""
+    mask = machine.undefined.get(getattr(op, operand)) if machine.undefined else None
+    if mask is None or not (mask := restrict(machine, mask)).any():
+        return None
+    machine.find(words.undefined_decides(op, operand), op, mask)
+    return mask
+
+
+def joined(a: Mask | None, b: Mask | None) -> Mask | None:
+    """The mask of those in one of two masks; None for nobody."""
+    if a is None:
+        return b
+    return a if b is None else a | b
+
+
+def bytes_beyond(offset: Array, width: int, size: Varying) -> Mask:
+    """The mask of offsets from which on a memory of `size` bytes has fewer than `width`, or that are negative."""
+    last = size - width
+    # As an unsigned number, a negative offset is larger than any size.
+    unsigned = np.ascontiguousarray(offset).view(np.uint64)
+    if isinstance(last, int):
+        return unsigned > np.uint64(last) if last >= 0 else np.ones((1, 1, 1), np.bool_)
+    beyond: Mask = (unsigned > last.astype(np.int64, copy=False).view(np.uint64)) | (last < 0)
+    return beyond
+
+
+def access(machine: Machine, op: ByteLoad | ByteStore, types: tuple[Value, ...]) -> ByteAccess:
+    """What an instruction accesses, after all that is wrong with it was found."""
+    memref, offset = machine.memref(op.memory), machine.array(op.offset)
+    size = size_in_memory(types[0].type)
+    width, extent = size * len(types), memref.shape[0]
+    bad = joined(unavailable(machine, op, memref), undefined(machine, op, "offset"))
+    beyond = bytes_beyond(offset, width, extent)
+    if beyond.any():
+        offending = restrict(machine, beyond if bad is None else beyond & ~bad)
+        found = words.bytes_outside(op, width, memref.name)
+        machine.find(found, op, offending, argument=memref.name, index=(offset,), shape=(extent,))
+        bad = joined(bad, beyond)
+    if op.alignment > 1:
+        _find_misaligned(machine, op, memref, offset, bad)
+    position = offset + memref.offset
+    if bad is None:
+        return ByteAccess(op, memref, offset, position, None, size, len(types))
+    return ByteAccess(op, memref, offset, np.where(bad, 0, position), ~bad, size, len(types))
+
+
+def _find_misaligned(
+    machine: Machine, op: ByteLoad | ByteStore, memref: MemRefValue, offset: Array, bad: Mask | None
+) -> None:
+    off = (offset & (op.alignment - 1)) != 0
+    if not off.any():
+        return
+    offending = restrict(machine, off if bad is None else off & ~bad)
+    found = words.bytes_misaligned(op, op.alignment, memref.name)
+    machine.find(found, op, offending, argument=memref.name, index=(offset,), shape=(memref.shape[0],))
+
+
+@meaning(ByteLoad)
+def byte_load(machine: Machine, op: ByteLoad) -> None:
+    """Load numbers that lie side by side."""
+    here = access(machine, op, op.results)
+    type = op.results[0].type
+    assert isinstance(type, Number | Boolean)
+    follow_bytes(machine, op, "memory", "read", here.memory.elements, here.position, here.usable, here.width)
+    if here.memory.elements.data.size < here.width:
+        nothing = np.zeros((1, 1, 1), numbers.dtype(type))
+        for result in op.results:
+            machine.set(result, nothing)
+        return
+    view, first, step = here.elements(type)
+    places = [first + number * step if number else first for number in range(here.count)]
+    _check_written(machine, here, view, places)
+    for result, place in zip(op.results, places, strict=True):
+        loaded: Array = view.data[place]
+        if here.usable is not None:
+            loaded = np.where(here.usable, loaded, np.zeros((), loaded.dtype))
+        machine.set(result, loaded != 0 if type.__class__ is Boolean else loaded)
+
+
+def _check_written(machine: Machine, here: ByteAccess, view: ElementView, places: list[Array]) -> None:
+    """Find numbers some bytes of which were never written: of each work-item the first."""
+    if view.followed is None:
+        return
+    first, missing = here.offset, None
+    for number, place in reversed(list(enumerate(places))):
+        unwritten = view.unwritten(place)
+        if unwritten is not None:
+            first = np.where(unwritten, here.offset + number * here.size, first)
+            missing = joined(missing, unwritten)
+    if missing is None:
+        return
+    offending = restrict(machine, missing if here.usable is None else missing & here.usable)
+    name = here.memory.name
+    found = words.bytes_unwritten(here.op, here.size, name)
+    machine.find(found, here.op, offending, argument=name, index=(first,), shape=(here.memory.shape[0],))
+
+
+@meaning(ByteStore)
+def byte_store(machine: Machine, op: ByteStore) -> None:
+    """Store numbers side by side. Of several work-items that store to one byte one wins, by default the last."""
+    here = access(machine, op, op.values)
+    elements = here.memory.elements
+    values = [machine.array(value) for value in op.values]
+    if machine.undefined:
+        _check_defined(machine, op, here)
+    follow_bytes(machine, op, "memory", "write", elements, here.position, here.usable, here.width, values)
+    if elements.data.size < here.width:
+        return
+    type = op.values[0].type
+    assert isinstance(type, Number | Boolean)
+    view, first, step = here.elements(type)
+    first, values, _ = targets(machine, MemoryPlace(first, here.usable, ()), *values)
+    order = machine.choices.points(first.size)
+    if order is not None:
+        first, values = first.ravel()[order], [value.ravel()[order] for value in values]
+    for number, value in enumerate(values):
+        place = first + number * step if number else first
+        view.data[place] = value
+        view.mark(place)
+
+
+def _check_defined(machine: Machine, op: ByteStore, here: ByteAccess) -> None:
+    """Find values that are undefined where they are stored."""
+    stored = None
+    for value in op.values:
+        stored = joined(stored, machine.undefined.get(value))
+    if stored is not None:
+        offending = restrict(machine, stored if here.usable is None else stored & here.usable)
+        machine.find(words.undefined_stored(op, here.memory.name), op, offending, argument=here.memory.name)
+
+
+@meaning(ArrayIndex)
+def array_index(machine: Machine, op: ArrayIndex) -> None:
+    """The index as it is, or 0 where it is undefined; one outside of the array is found."""
+    index = machine.array(op.index).astype(np.int64, copy=False)
+    bad = undefined(machine, op, "index")
+    if bad is not None:
+        index = np.where(bad, 0, index)
+    over = np.ascontiguousarray(index).view(np.uint64) >= np.uint64(op.size)
+    if over.any():
+        machine.find(words.element_outside(op), op, restrict(machine, over), index=(index,), shape=(op.size,))
+    machine.set(op.result, index)
