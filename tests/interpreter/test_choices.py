@@ -66,3 +66,34 @@ def test_work_items_that_go_ahead_of_others_agree_on_a_layout() -> None:
         B = np.zeros((2, 4), np.int32, order="F")
         kernel.options(choices=girih.Choices(seed))[1](A, B)
         assert B.tolist() == A.reshape(2, 4).tolist()
+
+
+# --- drivers ---------------------------------------------------------------------------------
+
+PAST_THE_SPAN = """
+func @f(%A: memref<f32x8>, %B: memref<f32x4x4>) attributes {subgroup_size=16} {
+    parallel {
+        %zero = constant 0 : index
+        %none = constant 7.0 : coopmatrix<f32x4x4,matrix_acc>
+        %l0 = tensor_layout_create : tensor_layout<2,constant>
+        %l1 = tensor_layout_set_dimension %l0[2, 4] : tensor_layout<2,constant>
+        %m = cooperative_matrix_load_tensor %none, %A[%zero], %l1 : coopmatrix<f32x4x4,matrix_acc>
+        cooperative_matrix_store %m, %B[%zero, %zero]
+    }
+}
+"""
+
+
+def test_a_driver_may_be_followed_where_it_differs_from_the_text() -> None:
+    """Rows past the end of the span repeat it; NVIDIA's driver fills them."""
+    kernel = girih.loads(PAST_THE_SPAN, "interpreter")["f"]
+    a = np.arange(1, 9, dtype=np.float32)
+    text, driver = (np.zeros((4, 4), np.float32, order="F") for _ in range(2))
+    kernel[1](a, text)
+    kernel.options(choices=girih.Choices(quirks="nvidia-580"))[1](a, driver)
+    np.testing.assert_array_equal(text, np.tile(a.reshape(2, 4), (2, 1)))
+    np.testing.assert_array_equal(driver[2:], 0)
+    np.testing.assert_array_equal(driver[:2], text[:2])
+    with pytest.raises(ValueError, match="quirks are 'nvidia-580', or None; got 'nvidia'"):
+        girih.Choices(quirks="nvidia")
+    assert repr(girih.Choices(3, quirks="nvidia-580").again()) == "Choices(3, quirks='nvidia-580')"

@@ -15,6 +15,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.addressing.quirks import QUIRKS
 from girih.analysis.sizes import preferred_subgroup_size
 from girih.interpreter.machine.turns import parts
 
@@ -22,20 +23,26 @@ Indices = NDArray[np.int64]
 
 
 class Choices:
-    """A source of choices; the same seed gives the same launch."""
+    """A source of choices; the same seed gives the same launch.
 
-    def __init__(self, seed: int | None = None) -> None:
+    `quirks` is the name of a driver whose deviations from 000 and 001 are followed (`girih.addressing.quirks`).
+    """
+
+    def __init__(self, seed: int | None = None, *, quirks: str | None = None) -> None:
+        if quirks is not None and quirks not in QUIRKS:
+            raise ValueError(f"quirks are {' or '.join(map(repr, QUIRKS))}, or None; got {quirks!r}")
+        self.quirks = quirks
         if seed is not None and (not isinstance(seed, SupportsIndex) or index(seed) < 0):
             raise ValueError(f"a seed is an integer that is not negative, or None; got {seed!r}")
         self.seed = seed
         self._random = np.random.default_rng(seed) if seed is not None else None
 
     def __repr__(self) -> str:
-        return f"Choices({self.seed!r})"
+        return f"Choices({self.seed!r})" if self.quirks is None else f"Choices({self.seed!r}, quirks={self.quirks!r})"
 
     def again(self) -> Choices:
         """The same choices from their beginning."""
-        return Choices(self.seed)
+        return Choices(self.seed, quirks=self.quirks)
 
     @property
     def varies(self) -> bool:

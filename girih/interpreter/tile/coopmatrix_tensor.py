@@ -33,8 +33,10 @@ TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 
 
 @lru_cache(256)
-def _access(layout: TensorLayout, view: TensorView | None, rows: int, columns: int, store: bool) -> Access:
-    return layout.access(rows, columns, view, store)
+def _access(
+    layout: TensorLayout, view: TensorView | None, rows: int, columns: int, store: bool, quirks: str | None
+) -> Access:
+    return layout.access(rows, columns, view, store, quirks=quirks)
 
 
 class TensorOperand:
@@ -84,7 +86,7 @@ class TensorOperand:
             over = view[0] if view else None
             assert over is None or isinstance(over, TensorView)
             try:
-                self.accesses.append(_access(layout, over, *self.type.shape, store))
+                self.accesses.append(_access(layout, over, *self.type.shape, store, machine.choices.quirks))
             except AddressingError as error:
                 self.accesses.append(_NOTHING)
                 illegal |= chosen == position
