@@ -78,19 +78,10 @@ ROOMS = {
     "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments", "interpreter.races"), ARRAYS),
     "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
-    "interpreter.device": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
-    "interpreter": Room(
-        (
-            *KNOWN,
-            "addressing",
-            "arguments",
-            "interpreter.races",
-            "interpreter.machine",
-            "interpreter.tile",
-            "interpreter.device",
-        ),
-        ARRAYS,
+    "interpreter.device": Room(
+        (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
     ),
+    "interpreter": Room((*KNOWN, "addressing", "arguments", "interpreter"), ARRAYS),
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
     "back.llvm.emit": Room(("source",)),
     "back.llvm.assemble": Room(("diagnostics",), ("llvmlite",)),
@@ -104,6 +95,7 @@ ROOMS = {
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.matrix": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.collective")),
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
+    "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),

@@ -30,6 +30,7 @@ RUN_CODES = {
     "run.divergent": "an instruction that all work-items must meet, met by some of them only",
     "run.tensor_layout": "numbers that a tensor layout or view cannot have",
     "run.undefined": "an access outside a tensor layout whose clamp mode is undefined",
+    "run.decode": "two functions of a load that decode blocks and give different components",
     "run.misaligned": "an access that is less aligned than it promises, or a tensor whose base is off 16 bytes",
     "run.tensor_copy": "operands of a tensor copy that are an illegal instruction",
     "run.race": "two accesses to a byte that nothing orders, one of which writes",
@@ -286,6 +287,18 @@ def undefined(op: Op) -> FindingWords:
     """The words for a component outside a layout whose clamp mode leaves it undefined."""
     message = f"`{op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
     return FindingWords("run.undefined", message, "component ({}) of ({})")
+
+
+def no_component(op: Op, name: str) -> FindingWords:
+    """The words for the number of a component that work-items do not hold."""
+    message = f"`{op.spec.mnemonic}` outside the components of %{name} that a work-item holds"
+    return FindingWords("run.out_of_bounds", message, "component ({}) of ({})")
+
+
+def decoded_apart(scalar: str, vector: str) -> FindingWords:
+    """The words for a component that the vector decode function gives otherwise than the scalar one, bits as text."""
+    words = f"DecodeVectorFunc gives {vector} where DecodeFunc gives {scalar}"
+    return FindingWords("run.decode", words, "component ({}) of ({})")
 
 
 def aliasing(op: Op, count: int, name: str, component: tuple[int, int], shape: tuple[int, int]) -> FindingWords:

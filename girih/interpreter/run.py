@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from math import prod
 
-import girih.interpreter.device.memory
 import girih.interpreter.tile.arith
 import girih.interpreter.tile.atomics
 import girih.interpreter.tile.builtin
@@ -37,6 +37,7 @@ from girih.interpreter.races.stamps import TICK_BITS
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number
+from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.tile.memory import Alloca
 
@@ -74,6 +75,9 @@ def execute(run: Execution, progress: Progress | None = None) -> Sequence[Findin
 
     An interrupt says in a note what was found until then.
     """
+    if run.function.language is not TILE_LANGUAGE:
+        # What fills MEANINGS for another language is loaded where that is executed.
+        import_module("girih.interpreter.device")
     findings = Findings()
     try:
         _execute(run, findings, progress)

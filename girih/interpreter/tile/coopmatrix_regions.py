@@ -15,7 +15,7 @@ from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue
 from girih.interpreter.tile.control import yielded
 from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
-from girih.ir.core import Value
+from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.ir.uses import free_values
 from girih.ops.tile.coopmatrix_regions import (
@@ -40,6 +40,23 @@ def components(machine: Machine, count: int, columns: int, *, of_work_group: boo
     machine.lanes, machine.subgroups, machine.component_of = before
 
 
+@contextmanager
+def shared_outside(machine: Machine, op: Op, axes: int) -> Iterator[None]:
+    """A context in which what the regions of an instruction use from outside is what its work-items agree on.
+
+    Values that differ between them are found, and are those of the first active one.
+    """
+    outer: dict[Value, Any] = {}
+    for value in (v for v in free_values(op) if not isinstance(v.type, CoopMatrix)):
+        outer[value] = held = machine.env[value]
+        if isinstance(held, np.ndarray):
+            machine.env[value] = machine.uniform(op, f"%{value.name}", held, axes)
+        elif isinstance(held, MemRefValue):
+            machine.env[value] = shared(machine, op, f"%{value.name}", held, axes)
+    yield
+    machine.env.update(outer)
+
+
 def as_items(matrix: Array) -> Array:
     """A matrix [work_group, subgroup, row, column] as a scalar value with one work-item for each component."""
     return np.ascontiguousarray(matrix).reshape(*matrix.shape[:2], -1)
@@ -51,13 +68,6 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     type_ = matrix_type(op.result)
     axes = axes_of(type_)
     mask = machine.together(op, axes)
-    outer: dict[Value, Any] = {}
-    for value in (v for v in free_values(op) if not isinstance(v.type, CoopMatrix)):
-        outer[value] = held = machine.env[value]
-        if isinstance(held, np.ndarray):
-            machine.env[value] = machine.uniform(op, f"%{value.name}", held, axes)
-        elif isinstance(held, MemRefValue):
-            machine.env[value] = shared(machine, op, f"%{value.name}", held, axes)
     count = type_.rows * type_.columns
     numbers = np.arange(count, dtype=np.int32)[None, None, :]
     machine.env[op.row] = numbers // np.int32(type_.columns)
@@ -65,11 +75,11 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     for element, matrix in zip(op.elements, op.matrices, strict=True):
         held = machine.array(matrix)
         machine.env[element] = as_items(np.broadcast_to(held, (*held.shape[:2], *type_.shape)))
-    held = components_held(machine, type_)
-    with components(machine, count, type_.columns, of_work_group=type_.of_work_group), held:
+    holders = components_held(machine, type_)
+    items = components(machine, count, type_.columns, of_work_group=type_.of_work_group)
+    with shared_outside(machine, op, axes), items, holders:
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)
-    machine.env.update(outer)
     full = np.broadcast_to(result, (*result.shape[:2], count))
     machine.set(op.result, full.reshape(*result.shape[:2], *type_.shape))
 
@@ -78,15 +88,17 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
 def combine(machine: Machine, op: CooperativeMatrixCombine) -> None:
     """Combine components in pairs until one is left of each row, column or block; the order is a choice."""
     type_ = matrix_type(op.matrix)
-    mask = machine.together(op, axes_of(type_))
+    axes = axes_of(type_)
+    mask = machine.together(op, axes)
     parts = _together(op.along, machine.array(op.matrix))
     order = machine.choices.summands(parts.shape[-1])
     if order is not None:
         parts = parts.take(order, axis=-1)
-    while parts.shape[-1] > 1:
-        pairs = machine.choices.pairs(parts.shape[-1] // 2)
-        left, right, rest = parts[..., :pairs], parts[..., pairs : 2 * pairs], parts[..., 2 * pairs :]
-        parts = np.concatenate((_combined(machine, op, mask, left, right), rest), axis=-1)
+    with shared_outside(machine, op, axes):
+        while parts.shape[-1] > 1:
+            pairs = machine.choices.pairs(parts.shape[-1] // 2)
+            left, right, rest = parts[..., :pairs], parts[..., pairs : 2 * pairs], parts[..., 2 * pairs :]
+            parts = np.concatenate((_combined(machine, op, mask, left, right), rest), axis=-1)
     machine.set(op.result, _spread(op.along, parts[..., 0], matrix_type(op.result)))
 
 

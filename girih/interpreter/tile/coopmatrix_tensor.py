@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +24,11 @@ from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, ModelValue, Varying
 from girih.interpreter.tile.control import yielded
 from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
-from girih.interpreter.tile.coopmatrix_regions import as_items, components
+from girih.interpreter.tile.coopmatrix_regions import as_items, components, shared_outside
 from girih.interpreter.tile.tensor_layout import combinations
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
 from girih.ops.tile.tensor_layout import NO_LAYOUT
-
-TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 
 
 @lru_cache(256)
@@ -40,10 +39,15 @@ def _access(
 
 
 class TensorOperand:
-    """The places of a matrix's components for each subgroup: `element` counts from `offset`, `kind` is a `Kind`."""
+    """The places of a matrix's components for each subgroup: `element` counts from `offset`, `kind` is a `Kind`.
 
-    def __init__(self, machine: Machine, op: TensorAccess, type: CoopMatrix, *, store: bool, unit: int) -> None:
-        self.machine, self.op, self.type, self.unit = machine, op, type, unit
+    A `silent` one finds nothing: an instruction before has found it.
+    """
+
+    def __init__(
+        self, machine: Machine, op: Any, type: CoopMatrix, *, store: bool, unit: int, silent: bool = False
+    ) -> None:
+        self.machine, self.op, self.type, self.unit, self.silent = machine, op, type, unit, silent
         axes = axes_of(type)
         self.mask = machine.together(op, axes)
         self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), axes)
@@ -94,7 +98,8 @@ class TensorOperand:
                 if self.mask is not None:
                     bad = bad & self.mask
                 words = findings.no_model(NO_LAYOUT, [str(v) for v in error.violations])
-                machine.find(words, op, bad, by_lane=False)
+                if not self.silent:
+                    machine.find(words, op, bad, by_lane=False)
         self.illegal = illegal[..., None]
         return chosen[..., 0]
 
@@ -132,6 +137,8 @@ class TensorOperand:
 
     def find(self, bad: Array, words: FindingWords, position: tuple[Array, Varying] | None = None) -> None:
         """Note what is wrong with the components in `bad`; `position` has their elements and the memref's size."""
+        if self.silent:
+            return
         full = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, self.active.shape))
         index: tuple[int, ...] | None = None
         shape: tuple[Varying, ...] | None = None
@@ -225,6 +232,16 @@ class TensorOperand:
         first = np.where(usable, flat * size + self.element * self.unit % size, 0)
         return first[..., None] + np.arange(self.unit)
 
+    def coordinates(self) -> list[Array]:
+        """The numbers of the blocks in each dimension, then the positions inside them, as index values."""
+        missing = np.empty((0, 0), np.int64)
+        found: list[Array] = []
+        for arrays in ([a.block for a in self.accesses], [a.within for a in self.accesses]):
+            dim = next(a.shape[-1] for a in arrays if a is not None)
+            for k in range(dim):
+                found.append(self.pick([missing if a is None else a[..., k].astype(np.int64) for a in arrays], 0))
+        return found
+
     def fill(self, dtype: np.dtype[np.generic]) -> Array:
         """The clamp value of each subgroup's access."""
         values = np.array([component_of_bits(a.fill, dtype) for a in self.accesses], dtype)
@@ -251,7 +268,7 @@ def load(machine: Machine, op: CooperativeMatrixLoadTensor) -> None:
     )
     flat, usable = tensor.touched()
     if block is not None:
-        loaded = _decode(machine, op, tensor, block, flat, usable)
+        (loaded,) = decode(machine, op, tensor, block, flat, usable)
     else:
         loaded = tensor.read(flat, usable, dtype)
     result = np.where(usable, loaded, np.zeros((), dtype))
@@ -310,40 +327,33 @@ def _blocks(tensor: TensorOperand, block: MemRef, name: str, flat: Array, usable
     return Blocks(Memory(data, marks, name).view(numbers.dtype(block.element)), which)
 
 
-def _decode(
-    machine: Machine, op: CooperativeMatrixLoadTensor, tensor: TensorOperand, block: MemRef, flat: Array, usable: Mask
-) -> Array:
-    """The values that the region yields for the components that lie in blocks."""
-    assert op.block is not None
-    assert op.body is not None
+def decode(
+    machine: Machine, op: Any, tensor: TensorOperand, block: MemRef, flat: Array, usable: Mask, group: int = 1
+) -> list[Array]:
+    """The values that the region yields for components in blocks, as arrays [work_group, subgroup, row, column].
+
+    It is asked for a group of neighbours at once: at the innermost position that is a multiple of `group`.
+    """
     shape = (*tensor.full, *tensor.type.shape)
     flat, usable = (np.broadcast_to(x, shape) for x in (flat, usable))
     if not usable.any():
-        return np.zeros(shape, numbers.dtype(tensor.type.component))
+        return [np.zeros(shape, numbers.dtype(tensor.type.component))] * group
     tensor.follow_blocks(flat, usable, block_bytes(block))
     blocks = _blocks(tensor, block, op.block.name, flat, usable)
     elements = block_bytes(block) // block.element.size
     strides = tuple(n for n in block.strides if n is not None)
     sizes = tuple(n for n in block.shape if n is not None)
     machine.env[op.block] = MemRefValue(blocks.elements, as_items(blocks.number) * elements, sizes, strides)
-    for value, coordinate in zip(op.coordinates, _coordinates(tensor), strict=True):
+    places = tensor.coordinates()
+    places[-1] = places[-1] - places[-1] % group
+    for value, coordinate in zip(op.coordinates, places, strict=True):
         machine.env[value] = as_items(coordinate)
     rows, columns = tensor.type.shape
     with (
+        shared_outside(machine, op, axes_of(tensor.type)),
         components(machine, rows * columns, columns, of_work_group=tensor.type.of_work_group),
         components_held(machine, tensor.type),
     ):
         machine.under(as_items(usable), op.body)
-        (result,) = yielded(machine, op.body)
-    return np.broadcast_to(result, as_items(usable).shape).reshape(shape)
-
-
-def _coordinates(tensor: TensorOperand) -> list[Array]:
-    """The numbers of the blocks in each dimension, then the positions inside them, as index values."""
-    missing = np.empty((0, 0), np.int64)
-    coordinates: list[Array] = []
-    for arrays in ([a.block for a in tensor.accesses], [a.within for a in tensor.accesses]):
-        dim = next(a.shape[-1] for a in arrays if a is not None)
-        for k in range(dim):
-            coordinates.append(tensor.pick([missing if a is None else a[..., k].astype(np.int64) for a in arrays], 0))
-    return coordinates
+        results = yielded(machine, op.body)
+    return [np.broadcast_to(result, as_items(usable).shape).reshape(shape) for result in results]

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
+from typing import Any, TypeVar
 
 from girih.ir.types import CoopMatrix, Use
+
+Index = TypeVar("Index", int, Any)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,11 @@ class ComponentLayout:
         """The number of components that a work-item holds, padding included."""
         return self.block_rows * self.padded_columns * self.blocks // self.subgroup_size
 
-    def position(self, lane: int, component: int) -> tuple[int, int]:
-        """The row and column of a component of a work-item, `lane`; the column may lie past the matrix."""
+    def position(self, lane: Index, component: Index) -> tuple[Index, Index]:
+        """The row and column of a component of a work-item, `lane`; the column may lie past the matrix.
+
+        Arrays of numbers give arrays.
+        """
         linear = lane + component * self.subgroup_size
         span = self.block_rows * self.interleaved_blocks
         outer, rest = divmod(linear, span * self.padded_columns)
@@ -44,8 +50,18 @@ class ComponentLayout:
 def layout_of(type: CoopMatrix, subgroup_size: int) -> ComponentLayout | None:
     """The layout of a matrix type; None if its rows are more than the subgroup size, but not a multiple of it."""
     block_rows = min(type.rows, subgroup_size)
-    if type.rows % block_rows:
-        return None
+    return None if type.rows % block_rows else _layout(type, subgroup_size, block_rows)
+
+
+def layout_among(type: CoopMatrix, holders: int) -> ComponentLayout:
+    """The layout of a matrix type for so many work-items that hold it, which is that of 003 where there is one.
+
+    Blocks of rows that do not fit the work-items are as high as both allow.
+    """
+    return layout_of(type, holders) or _layout(type, holders, gcd(type.rows, holders))
+
+
+def _layout(type: CoopMatrix, subgroup_size: int, block_rows: int) -> ComponentLayout:
     step = subgroup_size // gcd(block_rows, subgroup_size)
     blocks = type.rows // block_rows
     paired = type.use is Use.B and type.component.size == 1 and type.rows > subgroup_size and blocks % 2 == 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from girih.back.llvm.cpu.device import matrices
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.lower.device.table import DEVICE
 
-CPU_DEVICE = CPU.joined(DEVICE)
+CPU_DEVICE = CPU.joined(DEVICE, matrices.LOWERINGS)
 """How the CPU lowers every instruction of the device language, and of the tensor language."""

@@ -13,6 +13,9 @@ from girih.ir.types import CoopMatrix
 from girih.ops.tile.control import Barrier
 from girih.ops.tile.tensor_map import TensorCopy
 
+_EXCHANGING = ("matrix_insert",)
+"""Instructions in which subgroups see each other's part of a matrix; programs in other languages do not load theirs."""
+
 
 def of_work_group(op: Op) -> bool:
     """Whether an instruction works on a matrix that the whole work-group holds."""
@@ -26,7 +29,9 @@ def made_by_work_group(op: Op) -> bool:
 
 def waits(op: Op) -> bool:
     """Whether the subgroups of a work-group execute an instruction only when all of them have come to it."""
-    return isinstance(op, Barrier) or (op.spec.tangled and of_work_group(op) and writes(op))
+    if not of_work_group(op):
+        return isinstance(op, Barrier)
+    return op.spec.mnemonic in _EXCHANGING or (op.spec.tangled and writes(op))
 
 
 def anyone_waits(op: Op) -> bool:

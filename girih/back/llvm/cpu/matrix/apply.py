@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from girih.analysis.effects import writes
 from girih.back.llvm.cpu.machine.code import CpuCode
@@ -33,7 +34,7 @@ from girih.back.llvm.lower.code import Held
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, uniform
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.types import I32, CoopMatrix
+from girih.ir.types import I32, CoopMatrix, Number
 from girih.ir.uses import free_values
 from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
@@ -43,11 +44,17 @@ LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
 
 
+def component_type(value: Value) -> Number:
+    """The component type of a matrix value."""
+    assert isinstance(value.type, CoopMatrix)
+    return value.type.component
+
+
 @LOWERINGS.of(CooperativeMatrixApply)
 def apply(code: CpuCode, op: CooperativeMatrixApply) -> None:
     """The matrix that the region yields: at once if the region writes memory, otherwise when it is needed."""
     together(code, op)
-    shared = _shared_values(code, op)
+    shared = shared_values(code, op)
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     given = [operand(code, matrix) for matrix in op.matrices]
@@ -144,8 +151,8 @@ def _loads(op: Op) -> bool:
     return op.spec.reads
 
 
-def _shared_values(code: CpuCode, op: CooperativeMatrixApply) -> dict[Value, Held]:
-    """The values from outside that differ between work-items, as the first active one has them."""
+def shared_values(code: CpuCode, op: Op) -> dict[Value, Held]:
+    """The values from outside a region that differ between work-items, as the first active one has them."""
     found: dict[Value, Held] = {}
     for value in free_values(op):
         held = code.env.get(value)
@@ -154,6 +161,15 @@ def _shared_values(code: CpuCode, op: CooperativeMatrixApply) -> dict[Value, Hel
         elif isinstance(held, MemRefHeld) and not held.uniform:
             found[value] = shared_memref(code, op, f"%{value.name}", held)
     return found
+
+
+@contextmanager
+def agreed_outside(code: CpuCode, shared: dict[Value, Held]) -> Iterator[None]:
+    """A context in which values from outside are what `shared_values` has for them."""
+    outer = {value: code.env[value] for value in shared}
+    code.env.update(shared)
+    yield
+    code.env.update(outer)
 
 
 def _body(
@@ -170,13 +186,10 @@ def _body(
     step = 1 if turned(type) else type.columns
     first = w.add(line, w.mul(start, integer(step, "i32")))
     number = Scalar(I32, (), Linear(first, step, exact=True))
-    outer = {value: code.env[value] for value in shared}
-    code.env.update(shared)
-    held = [uniform(type.component, *parts) for parts in elements]
+    held = [uniform(component_type(m), *parts) for m, parts in zip(op.matrices, elements, strict=True)]
     arguments = zip((op.row, op.column, *op.elements), (row, column, *held), strict=True)
-    found = called(code, op.body, at.count, number, type.columns, arguments)
-    code.env.update(outer)
-    return found
+    with agreed_outside(code, shared):
+        return called(code, op.body, at.count, number, type.columns, arguments)
 
 
 def _one_by_one(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.cpu.matrix.apply import called, loaded, weight_of_region
+from girih.back.llvm.cpu.matrix.apply import agreed_outside, called, loaded, shared_values, weight_of_region
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.components import own_copy
 from girih.back.llvm.cpu.matrix.elementwise import put_off
@@ -60,6 +60,11 @@ Get = Callable[[Operand, int], Parts]
 def combine(code: CpuCode, op: CooperativeMatrixCombine) -> None:
     """Rows, columns, all of the matrix, or its blocks."""
     together(code, op)
+    with agreed_outside(code, shared_values(code, op)):
+        _combine(code, op)
+
+
+def _combine(code: CpuCode, op: CooperativeMatrixCombine) -> None:
     type = op.result.type
     assert isinstance(type, CoopMatrix)
     m = operand(code, op.matrix)

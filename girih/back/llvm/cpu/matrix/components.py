@@ -30,7 +30,7 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.emit.text import Val, lanes
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.numbers.values import uniform
+from girih.back.llvm.numbers.values import Scalar, uniform
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
 from girih.ops.tile.coopmatrix_layout import layout_of
@@ -70,7 +70,11 @@ def runs_of(code: CpuCode, type: CoopMatrix, component: int) -> list[ComponentRu
 def extract(code: CpuCode, op: CooperativeMatrixExtract) -> None:
     """A component of each work-item; padding is zero."""
     together(code, op)
-    m = operand(code, op.matrix)
+    code.set(op.result, extracted(code, operand(code, op.matrix), op.index))
+
+
+def extracted(code: CpuCode, m: Matrix, component: int) -> Scalar:
+    """A component of each work-item of a matrix, which counts as read."""
     type = m.type
     if isinstance(settled(m), Deferred | Unloaded | Reference):
         held: Matrix = to_tile(code, m)
@@ -80,9 +84,9 @@ def extract(code: CpuCode, op: CooperativeMatrixExtract) -> None:
     walk = Walk(code, held)
     pieces = [
         zero_parts(type, r.count) if r.line is None else walk.piece(held, MatrixPiece(r.line, r.start, r.count))
-        for r in runs_of(code, type, op.index)
+        for r in runs_of(code, type, component)
     ]
-    code.set(op.result, uniform(type.component, *joined(code, pieces)))
+    return uniform(type.component, *joined(code, pieces))
 
 
 @LOWERINGS.of(CooperativeMatrixInsert)

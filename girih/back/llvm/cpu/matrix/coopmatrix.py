@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode, note_tf32
 from girih.back.llvm.cpu.matrix import apply
+from girih.back.llvm.cpu.matrix.apply import component_type
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
 from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
 from girih.back.llvm.cpu.matrix.components import own_copy
@@ -36,8 +37,7 @@ from girih.back.llvm.emit.text import bits, integer
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
 from girih.facts import findings
-from girih.ir.core import Value
-from girih.ir.types import PARTS, CoopMatrix, Number
+from girih.ir.types import PARTS, CoopMatrix
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Cast, Constant, Unary
 from girih.ops.tile.coopmatrix import (
@@ -52,12 +52,6 @@ LOWERINGS = Lowerings[CpuCode]()
 
 
 LOWERINGS.carry(MatrixCarrier, CoopMatrix)
-
-
-def component_type(value: Value) -> Number:
-    """The component type of a matrix value."""
-    assert isinstance(value.type, CoopMatrix)
-    return value.type.component
 
 
 # --- arithmetic --------------------------------------------------------------------------------

@@ -66,6 +66,11 @@ def mul_add(code: CpuCode, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c:
         found = _spread(code, type, total, a, b, c)
         if found is not None:
             return found
+    return product(code, type, total, a, b, c)
+
+
+def product(code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    """The product of two matrices plus a third one, as a matrix of a type, with sums in the type `total`."""
     return _MatrixProduct(code, type, total, a, b, c).result()
 
 

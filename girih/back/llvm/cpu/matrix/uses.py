@@ -21,6 +21,10 @@ ELEMENTWISE = (Binary, Unary, Cast, CooperativeMatrixScale, CooperativeMatrixApp
 """Instructions that compute each component from those at the same place."""
 
 
+_UNREAD = ("matrix_check_decode",)
+"""Instructions that are nothing in compiled code; programs in other languages do not load theirs."""
+
+
 @dataclass(slots=True)
 class MatrixUses:
     """Uses of the matrices of a function."""
@@ -159,7 +163,7 @@ def plan_of(function: Function) -> MatrixUses:
 def _enter(plan: MatrixUses, region: Region, position: int, op: Op) -> None:
     plan.homes[op], plan.positions[op] = region, position
     for value in op.operands:
-        if isinstance(value.type, CoopMatrix):
+        if isinstance(value.type, CoopMatrix) and op.spec.mnemonic not in _UNREAD:
             plan.users.setdefault(value, []).append(op)
     for value in op.results:
         plan.definers[value], plan.defined_in[value] = op, region

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from girih.analysis.tensors import COLUMN, ROW
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.cpu.matrix.apply import loaded, weight_of_region
+from girih.back.llvm.cpu.matrix.apply import agreed_outside, loaded, shared_values, weight_of_region
 from girih.back.llvm.cpu.matrix.elementwise import put_off
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import (
@@ -39,10 +39,11 @@ from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.cpu.tensor.runs import Runs
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
+from girih.back.llvm.lower.code import Held
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Reals
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index
-from girih.ir.core import RegionKind
+from girih.ir.core import RegionKind, Value
 from girih.ir.types import I32, CoopMatrix, MemRef
 from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
@@ -59,6 +60,8 @@ class Decoder:
     code: CpuCode
     op: CooperativeMatrixLoadTensor
     tensor: TensorAccess
+    shared: dict[Value, Held]
+    """Values from outside the region that differ between work-items, as the first active one has them."""
 
     @property
     def block(self) -> MemRef:
@@ -73,7 +76,8 @@ class Decoder:
         assert op.body is not None
         location = code.w.location
         columns = self.tensor.type.columns
-        with code.at(kind=RegionKind.SPMD, lanes=count, mask=mask, element_number=number, element_columns=columns):
+        place = code.at(kind=RegionKind.SPMD, lanes=count, mask=mask, element_number=number, element_columns=columns)
+        with agreed_outside(code, self.shared), place:
             code.set(op.block, self._memref(first))
             for value, held in zip(op.coordinates, coordinates, strict=True):
                 code.set(value, held)
@@ -134,7 +138,7 @@ class Decoder:
 def load(code: CpuCode, op: CooperativeMatrixLoadTensor, tensor: TensorAccess, before: Matrix) -> None:
     """Lower a load with decoding; components that the view clips stay."""
     type = tensor.type
-    decoder = Decoder(code, op, tensor)
+    decoder = Decoder(code, op, tensor, shared_values(code, op))
     if tensor.clips:
         tile, initial = new_tile(code, type), to_tile(code, before)
         decoder.scattered(Move(tensor), tile, initial)
