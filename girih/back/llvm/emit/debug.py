@@ -17,7 +17,7 @@ class DebugInfo:
         self._known: dict[tuple[Source, int, int], str] = {}
         self._scopes: dict[Source, str] = {}
         self._source = span.source
-        self._file = self._file_of(span.source.name if span is not NOWHERE else "")
+        self._file = self._file_of(span.source.name)
         line = _line(span)[0]
         unit = module.note(
             f'distinct !DICompileUnit(language: DW_LANG_C99, file: {self._file}, producer: "girih", '
@@ -59,6 +59,8 @@ class DebugInfo:
 
     def _file_of(self, path: str) -> str:
         folder, file = os.path.split(path)
+        # LLVM takes no empty name.
+        file = file or "<text>"
         return self._module.note(f'!DIFile(filename: "{_quoted(file)}", directory: "{_quoted(folder)}")')
 
 

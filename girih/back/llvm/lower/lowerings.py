@@ -89,6 +89,14 @@ class Lowerings(Generic[C]):
                     _put(joined._giving.setdefault(op, {}), type, rule)
         return joined
 
+    def replaced(self, other: Lowerings[C]) -> Lowerings[C]:
+        """A table with these rows, but for the instructions for which another table has rules: those stand instead."""
+        kept: Lowerings[C] = Lowerings()
+        kept._carriers, kept._refused = dict(self._carriers), dict(self._refused)
+        kept._rules = {op: rule for op, rule in self._rules.items() if op not in other._rules}
+        kept._giving = {op: dict(rows) for op, rows in self._giving.items()}
+        return kept.joined(other)
+
     # --- reading -------------------------------------------------------------------------
 
     def __contains__(self, op: type[Op]) -> bool:

@@ -58,16 +58,26 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearly:
+    """A linear integer that a vector equals where `holds`, one condition for all lanes: nothing has wrapped around."""
+
+    linear: Linear
+    holds: Val
+
+
+@dataclass(frozen=True, slots=True)
 class Scalar:
     """A scalar: one part, or real and imaginary part. A linear one has no parts; `parts_of` makes them.
 
-    If `below` is given, 0 <= value < below in every active lane.
+    If `below` is given, 0 <= value < below in every active lane. If `nearly` is given, a vector may turn out to be
+    linear at run time.
     """
 
     type: Number | Boolean
     parts: tuple[Val, ...]
     linear: Linear | None = None
     below: Val | None = None
+    nearly: Nearly | None = None
 
     @property
     def uniform(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.code import KernelCode
-from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.device import memory, widened
 
-DEVICE = Lowerings[KernelCode]().joined()
+DEVICE = memory.LOWERINGS.joined()
 """How the instructions of `girih.ops.device` are lowered, for any number of lanes."""
+
+WIDENED = widened.LOWERINGS
+"""The rules that stand in place of those of the tensor language."""

@@ -1,0 +1,206 @@
+"""Memory as bytes: loads, stores, views and indices of arrays (`girih.ops.device.memory`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from girih.back.llvm.emit.text import Val, bits, integer, lanes
+from girih.back.llvm.lower.access import check_null, first_outside, outside, shared_memref
+from girih.back.llvm.lower.code import KernelCode, memref_type
+from girih.back.llvm.lower.device.access import BytePlace, element_of, read, write
+from girih.back.llvm.lower.device.widened import keep_linear
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
+from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index, natural, scalar_type, uniform
+from girih.facts import memory as findings
+from girih.ir.core import Op, Value
+from girih.ir.types import INDEX, Type
+from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, ByteView
+
+LOWERINGS = Lowerings[KernelCode]()
+"""The lowerings of this file."""
+
+
+@LOWERINGS.of(ByteLoad)
+def byte_load(code: KernelCode, op: ByteLoad) -> None:
+    """Lower the load of numbers that lie side by side."""
+    memory, type = code.memref(op.memory), op.results[0].type
+    place = place_of(code, op, memory, type, len(op.results))
+    _volatile(code, op)
+    loaded = accessed(code, op, memory, place, lambda there: [held.part for held in read(code, there, type)])
+    for result, part in zip(op.results, loaded, strict=True):
+        code.set(result, uniform(scalar_type(type), part))
+    _volatile(code, op)
+
+
+@LOWERINGS.of(ByteStore)
+def byte_store(code: KernelCode, op: ByteStore) -> None:
+    """Lower the store of numbers side by side."""
+    memory, values = code.memref(op.memory), [code.scalar(value) for value in op.values]
+    place = place_of(code, op, memory, op.values[0].type, len(op.values))
+
+    def store(there: BytePlace) -> list[Val]:
+        code.once(lambda: write(code, there, values), apart=code.varies(op.memory, op.offset))
+        return []
+
+    _volatile(code, op)
+    accessed(code, op, memory, place, store)
+    _volatile(code, op)
+
+
+def _volatile(code: KernelCode, op: ByteLoad | ByteStore) -> None:
+    """Keep a volatile access where it is: LLVM moves none over a fence, which for one thread is no instruction."""
+    if op.volatile:
+        code.w.fence("seq_cst", "singlethread")
+
+
+def place_of(code: KernelCode, op: ByteLoad | ByteStore, memory: MemRefHeld, type: Type, count: int) -> BytePlace:
+    """The place of `count` numbers of a type in a memory, which is there; whether they lie in it is not checked yet."""
+    check_null(code, op, memory)
+    alignment = min(memory.align, op.alignment)
+    return BytePlace(memory.pointer, code.scalar(op.offset), element_of(type), count, alignment)
+
+
+def accessed(
+    code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace, access: Callable[[BytePlace], list[Val]]
+) -> list[Val]:
+    """What an access to a place gives, all of which is checked to lie inside the memory.
+
+    An offset that may turn out to be linear is accessed in both ways, of which the place's own is rare.
+    """
+    near, nearly = _nearby(place), place.offset.nearly
+    if near is None or nearly is None or not memory.uniform:
+        check_inside(code, op, memory, place)
+        return access(place)
+    fine = nearly.holds
+    if code.checks:
+        bad = _ends_outside(code, nearly.linear, _ends(code, memory.shape[0], place.size))
+        fine = code.w.binary("and", fine, code.w.negated(bad))
+
+    def far() -> list[Val]:
+        check_inside(code, op, memory, place)
+        return access(place)
+
+    return code.w.either(fine, lambda: access(near), far, rare=True)
+
+
+def _nearby(place: BytePlace) -> BytePlace | None:
+    """The place as it is where its offset is linear, if that makes one vector of it, or one number."""
+    if place.offset.nearly is None:
+        return None
+    linear = place.offset.nearly.linear
+    if linear.stride == 0:
+        return replace(place, offset=index(linear.base))
+    near = replace(place, offset=Scalar(INDEX, (), linear))
+    return near if near.contiguous else None
+
+
+def check_inside(code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace) -> None:
+    """Find numbers that do not all lie inside their memory."""
+    if not code.checks:
+        return
+    ends, linear = _ends(code, memory.shape[0], place.size), place.offset.linear
+    if linear is None or code.mask is None or not as_scalar(ends).uniform:
+        _find_outside(code, op, memory, place, ends)
+        return
+    # Of some lanes that grow evenly, the ends tell of all; which of them are active matters only beyond these.
+    bad = _ends_outside(code, linear, ends)
+    code.w.unlikely(bad, lambda: _find_outside(code, op, memory, place, ends), returns=True)
+
+
+def _ends_outside(code: KernelCode, linear: Linear, ends: Extent) -> Val:
+    """Whether the first or the last lane of all, active or not, has an offset outside."""
+    w, extent = code.w, as_scalar(ends).part
+    last = w.add(linear.base, (code.lanes - 1) * linear.stride)
+    return w.binary("or", w.compare("uge", linear.base, extent), w.compare("uge", last, extent))
+
+
+def _find_outside(code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace, ends: Extent) -> None:
+    bad = outside(code, place.offset, ends)
+    if bad is None:
+        return
+    words = findings.bytes_outside(op, place.size, memory.name)
+    known = lanes(bad.type) > 1 or place.offset.uniform
+    code.check(op, bad, words, argument=memory.name, index=(place.offset,), shape=memory.shape,
+            exactly=None if known else lambda: first_outside(code, (ends,), (place.offset,)))  # fmt: skip
+
+
+def _ends(code: KernelCode, size: Extent, bytes: int) -> Extent:
+    """The number of offsets from which so many bytes lie inside a memory of a size."""
+    if isinstance(size, int):
+        return max(size - bytes + 1, 0)
+    if bytes == 1:
+        return size
+    w, part = code.w, size.part
+    return index(w.larger(w.sub(part, integer(bytes - 1, part.type)), integer(0, part.type)))
+
+
+@LOWERINGS.of(ArrayIndex)
+def array_index(code: KernelCode, op: ArrayIndex) -> None:
+    """Lower an index into an array of fixed size to the number itself. What robust access defines is not looked for."""
+    held = _as_index(code, code.scalar(op.index))
+    if code.checks and not op.robust:
+        bad = outside(code, held, op.size)
+        if bad is not None:
+            known = lanes(bad.type) > 1 or held.uniform
+            code.check(op, bad, findings.element_outside(op), index=(held,), shape=(op.size,),
+                    exactly=None if known else lambda: first_outside(code, (op.size,), (held,)))  # fmt: skip
+    code.set(op.result, held)
+    keep_linear(code, op.index, op.result, signed=True)
+
+
+def _as_index(code: KernelCode, held: Scalar) -> Scalar:
+    """A signed integer as an index."""
+    linear = held.linear
+    if linear is not None and (linear.exact or bits(linear.base.type) == 64):
+        return replace(held, type=INDEX, linear=replace(linear, base=code.w.convert("sext", linear.base, "i64")))
+    return uniform(INDEX, code.w.convert("sext", natural(code.w, held, code.lanes)[0], "i64"))
+
+
+@LOWERINGS.of(ByteView)
+def byte_view(code: KernelCode, op: ByteView) -> None:
+    """Lower a view of bytes as numbers to a memref like any other, which begins at the offset."""
+    memory = shared_memref(code, op, "memory", code.memref(op.memory))
+    check_null(code, op, memory)
+    (offset,) = code.agreed(op, "offset", code.scalar(op.offset))
+    type = memref_type(op.result)
+    size = type.element.size
+    _check_aligned(code, op, memory, offset, size)
+    strides = _filled(type.strides, [_shared(code, op, "strides", value) for value in op.strides])
+    sizes = [_shared(code, op, "sizes", value) for value in op.sizes]
+    if None in type.shape and not sizes:
+        sizes = [_reach(code, memory, offset, size, strides[-1])]
+    shape, pointer = _filled(type.shape, sizes), code.w.at(memory.pointer, offset)
+    alignment = min(memory.align, size)
+    view = MemRefHeld(type, pointer, index(0), shape, strides, memory.name, alignment, memory.maybe_null)
+    code.set(op.result, view)
+
+
+def _shared(code: KernelCode, op: ByteView, name: str, value: Value) -> Extent:
+    return as_extent(index(code.agreed(op, name, code.scalar(value))[0]))
+
+
+def _filled(extents: Sequence[int | None], given: Sequence[Extent]) -> tuple[Extent, ...]:
+    """The extents of a type, with what is given for those that it leaves open."""
+    following = iter(given)
+    return tuple(next(following) if extent is None else extent for extent in extents)
+
+
+def _check_aligned(code: KernelCode, op: ByteView, memory: MemRefHeld, offset: Val, size: int) -> None:
+    """Find a view that does not begin at a multiple of the size of its numbers."""
+    if size == 1:
+        return
+    bad = code.w.compare("ne", code.w.binary("and", offset, integer(size - 1)), integer(0))
+    words = findings.bytes_misaligned(op, size, memory.name)
+    code.check(op, bad, words, argument=memory.name, index=(index(offset),), shape=memory.shape)
+
+
+def _reach(code: KernelCode, memory: MemRefHeld, offset: Val, size: int, stride: Extent) -> Extent:
+    """How many elements of a mode, `stride` numbers apart, lie between an offset and the end of the memory."""
+    w = code.w
+    left = w.binary("sdiv", w.sub(as_scalar(memory.shape[0]).part, offset), integer(size))
+    step = as_scalar(stride).part
+    # The last element needs a single number.
+    count = w.binary("sdiv", w.add(left, w.sub(step, 1)), w.larger(step, 1))
+    return as_extent(index(w.larger(count, 0)))
