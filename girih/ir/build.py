@@ -11,12 +11,12 @@ is the place that a part of the program comes from; diagnostics point there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from girih.ir.core import EMPTY, Dictionary, Function, Op, Parameter, Region, RegionKind, Value
-from girih.ir.define import Annotation, Attributes, Binding, Body, Modifier, Operand, Result, Role
+from girih.ir.define import Annotation, Attributes, Binding, Body, Modifier, Operand, Result, Role, Spec
 from girih.ir.language import Language
 from girih.ir.types import Type
 from girih.source import NOWHERE, Span
@@ -54,11 +54,12 @@ class RegionBuilder:
         if foreign:
             raise TypeError(f"the language {self.language.name} has no type {foreign[0]}")
         results = tuple(Value(names[k] if k < len(names) else "", t, span) for k, t in enumerate(types))
+        singles = _singles(mnemonic, spec, results)
         values: dict[str, Any] = {}
         for name, role in spec.roles.items():
             field = fields.pop(name, NOTHING)
             if isinstance(role, Result):
-                field = results if role.many else _single(mnemonic, results)
+                field = results if role.many else next(singles)
             values[name] = _default(mnemonic, name, role) if field is NOTHING else field
         if fields:
             raise TypeError(f"`{mnemonic}` has no field {', '.join(fields)}; it has {', '.join(spec.roles)}")
@@ -85,10 +86,14 @@ def parameter(name: str, type: Type, attributes: Dictionary = EMPTY, *, span: Sp
     return Parameter(Value(name, type, span), attributes)
 
 
-def _single(mnemonic: str, results: tuple[Value, ...]) -> Value:
-    if len(results) != 1:
-        raise TypeError(f"`{mnemonic}` returns one value; give it one type, not {len(results)}")
-    return results[0]
+def _singles(mnemonic: str, spec: Spec, results: tuple[Value, ...]) -> Iterator[Value]:
+    """The values for results that are not lists, in order. Raises `TypeError` if there are more or fewer of them."""
+    roles = [spec.roles[name] for name in spec.results]
+    wanted = sum(isinstance(role, Result) and not role.many for role in roles)
+    if wanted and wanted != len(results):
+        one = "one value; give it one type" if wanted == 1 else f"{wanted} values; give it as many types"
+        raise TypeError(f"`{mnemonic}` returns {one}, not {len(results)}")
+    return iter(results)
 
 
 def _default(mnemonic: str, name: str, role: Role) -> Any:
