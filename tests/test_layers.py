@@ -28,7 +28,13 @@ class Room:
 WORDS = ("source", "diagnostics", "recursion")
 LANGUAGE = (*WORDS, "rules", "ir", "ops")
 KNOWN = (*LANGUAGE, "analysis", "facts")
-LOWER = ("back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*", "back.llvm.lower.launch")
+LOWER = (
+    "back.llvm.emit",
+    "back.llvm.numbers",
+    "back.llvm.lower.*",
+    "back.llvm.lower.launch",
+    "back.llvm.lower.device",
+)
 ARRAYS = ("numpy", "ml_dtypes")
 ANY = ("*",)
 
@@ -86,6 +92,7 @@ ROOMS = {
     "back.llvm.emit": Room(("source",)),
     "back.llvm.assemble": Room(("diagnostics",), ("llvmlite",)),
     "back.llvm.numbers": Room(("ir", "facts", "back.llvm.emit")),
+    "back.llvm.numbers.device": Room(("ir", "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.launch": Room(("ir", "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
@@ -95,8 +102,8 @@ ROOMS = {
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.matrix": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.collective")),
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
-    "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
+    "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back": Room(),
     "runtime.device": Room(("diagnostics", "ir")),

@@ -41,6 +41,7 @@ RUN_CODES = {
     "run.size": "shapes that do not fit each other at run time",
     "run.division_by_zero": "an integer divided by zero",
     "run.shift": "a shift by a negative amount or by the width of the type or more",
+    "run.undefined_operation": "an operation that has no meaning for its operands",
     "run.step": "a loop step that is not positive",
     "run.budget": "more instructions executed than the launch allows",
     "run.emit": "the target has no such output",
@@ -146,6 +147,36 @@ def division_by_zero() -> FindingWords:
 def shift(bits: int) -> FindingWords:
     """The words for a shift of an integer of `bits` bits by a negative amount or too far."""
     return FindingWords("run.shift", f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}")
+
+
+def undefined_quotient(op: Op) -> FindingWords:
+    """The words for an integer divided by zero in the device language."""
+    return _undefined(f"`{op.spec.mnemonic}` divides by zero")
+
+
+def overflowing_quotient(op: Op) -> FindingWords:
+    """The words for the smallest integer divided by -1 in the device language."""
+    return _undefined(f"`{op.spec.mnemonic}` divides the smallest integer by -1")
+
+
+def undefined_shift(op: Op, bits: int) -> FindingWords:
+    """The words for a shift, in the device language, of an integer of `bits` bits that goes too far."""
+    return _undefined(f"`{op.spec.mnemonic}` of a {bits}-bit integer is not by 0 to {bits - 1} bits")
+
+
+def undefined_field(op: Op, bits: int) -> FindingWords:
+    """The words for a field of bits that does not lie inside an integer of `bits` bits."""
+    return _undefined(f"the field of `{op.spec.mnemonic}` ends beyond the {bits} bits of its base")
+
+
+def undefined_integer(op: Op, type: object) -> FindingWords:
+    """The words for a float that no integer of a type is, NaN included."""
+    signed = "unsigned" if op.spec.mnemonic.endswith("unsigned") else "signed"
+    return _undefined(f"`{op.spec.mnemonic}` of a number outside the range of {signed} {type}, or of NaN")
+
+
+def _undefined(message: str) -> FindingWords:
+    return FindingWords("run.undefined_operation", message)
 
 
 def step() -> FindingWords:

@@ -351,6 +351,14 @@ class Machine:
             )
         )
 
+    def under_mask(self, bad: Mask) -> Mask:
+        """A condition for each work-item, or component of a matrix, as one for each active work-item or subgroup."""
+        if bad.ndim == 4:
+            bad = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
+            subgroups: Mask | None = None if self.mask is None else np.any(self.mask, axis=2, keepdims=True)
+            return bad if subgroups is None else bad & subgroups
+        return bad if self.mask is None else bad & self.mask
+
     def _occurrences(self, bad: Mask, inner: tuple[int, int]) -> int:
         times = 1
         for size, full in zip(bad.shape, (self.work_groups, *inner), strict=True):

@@ -8,7 +8,7 @@ from girih.facts import findings
 from girih.interpreter.machine import functions, numbers
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.permissions import contracted
-from girih.interpreter.machine.values import Array, Mask
+from girih.interpreter.machine.values import Array
 from girih.ir.types import Boolean, CoopMatrix, Number, Type, element_type
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
@@ -44,20 +44,11 @@ def _check_second(machine: Machine, op: Binary, b: Array, bits: int) -> None:
     bad = b == 0 if dividing else (b < 0) | (b >= bits)
     if not bad.any():
         return
-    bad = _under_mask(machine, bad)
+    bad = machine.under_mask(bad)
     if not bad.any():
         return
     words = findings.division_by_zero() if dividing else findings.shift(bits)
     machine.find(words, op, bad, argument=op.b.name, by_lane=b.ndim == 3)
-
-
-def _under_mask(machine: Machine, bad: Mask) -> Mask:
-    """A condition for each work-item, or component of a matrix, as one for each active work-item or subgroup."""
-    if bad.ndim == 4:
-        bad = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
-        subgroups: Mask | None = None if machine.mask is None else np.any(machine.mask, axis=2, keepdims=True)
-        return bad if subgroups is None else bad & subgroups
-    return bad if machine.mask is None else bad & machine.mask
 
 
 @meaning(*TILE_LANGUAGE.family(Unary))

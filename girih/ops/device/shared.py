@@ -10,7 +10,7 @@ from girih.ops.tile import TILE_LANGUAGE
 
 _NUMBERS = """
     add sub mul div max min and or xor abs neg not equal not_equal greater_than greater_than_equal less_than
-    less_than_equal cast bitcast select constant sqrt rsqrt fma
+    less_than_equal cast bitcast select constant sqrt rsqrt fma rem sin cos tanh exp exp2 log log2 pow
 """
 _PLACES = "group_id num_groups subgroup_size subgroup_linear_id subgroup_local_id num_subgroups"
 _MEMORY = "alloca parallel size load yield"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.device import matrices
+from girih.back.llvm.cpu.device import matrices, numeric
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.lower.device.table import DEVICE, WIDENED
 
-CPU_DEVICE = CPU.joined(DEVICE, matrices.LOWERINGS).replaced(WIDENED)
+CPU_DEVICE = CPU.joined(DEVICE, matrices.LOWERINGS, numeric.LOWERINGS).replaced(WIDENED)
 """How the CPU lowers every instruction of the device language, and of the tensor language."""

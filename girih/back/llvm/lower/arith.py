@@ -36,10 +36,10 @@ def binary(code: KernelCode, op: Binary) -> None:
     if mnemonic == "rem" and isinstance(type, Number) and type.family == "floating":
         code.remarks.note(remarks.call(mnemonic, type.name))
     parts = arith.binary(code.w, code.features, mnemonic, type, x, y, contract=code.contract)
-    code.set(op.result, _simplest(type, parts))
+    code.set(op.result, simplest(type, parts))
 
 
-def _simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
+def simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
     """The simplest scalar for some parts: lanes that are known may be the same in all, or grow evenly."""
     values = lane_values(parts[0]) if isinstance(type, Number) else None
     if values is None:
@@ -128,7 +128,7 @@ def cast(code: KernelCode, op: Cast) -> None:
         code.set(op.result, Scalar(target, (), Linear(base, held.linear.stride, exact=True), held.below))
         return
     (a,) = code.together(held)
-    code.set(op.result, _simplest(target, casts.cast(code.w, code.features, source, target, a)))
+    code.set(op.result, simplest(target, casts.cast(code.w, code.features, source, target, a)))
 
 
 @LOWERINGS.of(Bitcast)

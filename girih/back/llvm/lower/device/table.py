@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.device import memory, widened
+from girih.back.llvm.lower.device import memory, numeric, widened
 
-DEVICE = memory.LOWERINGS.joined()
+DEVICE = memory.LOWERINGS.joined(numeric.LOWERINGS)
 """How the instructions of `girih.ops.device` are lowered, for any number of lanes."""
 
 WIDENED = widened.LOWERINGS
