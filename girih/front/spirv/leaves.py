@@ -114,11 +114,10 @@ def _(type: Array) -> tuple[IrType, ...]:
 
 @leaves.register
 def _(type: Struct) -> tuple[IrType, ...]:
+    """The leaves of the members. A member whose type is declared later is a pointer, whose leaf is its address."""
     found: list[IrType] = []
     for member in type.members:
-        if member is None:
-            raise Undetermined
-        found.extend(leaves(member))
+        found.extend((I64,) if member is None else leaves(member))
     return tuple(found)
 
 

@@ -16,4 +16,5 @@ _PLACES = "group_id num_groups subgroup_size subgroup_linear_id subgroup_local_i
 _MEMORY = "alloca parallel size load yield"
 for _words in (_NUMBERS, _PLACES, _MEMORY):
     DEVICE.share(TILE_LANGUAGE, *(TILE_LANGUAGE.ops[name] for name in _words.split()))
-DEVICE.share(TILE_LANGUAGE, "func", "parameter", "type")
+DEVICE.share(TILE_LANGUAGE, "func", without=["subgroup_size", "work_group_multiple"])
+DEVICE.share(TILE_LANGUAGE, "parameter", "type")
