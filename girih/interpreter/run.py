@@ -36,7 +36,7 @@ from girih.interpreter.races.races import Races
 from girih.interpreter.races.stamps import TICK_BITS
 from girih.ir import core
 from girih.ir.core import Function, Op
-from girih.ir.types import CoopMatrix, MemRef, Number
+from girih.ir.types import CoopMatrix, MemRef, Number, PrivateArrayType
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.tile.memory import Alloca
@@ -147,7 +147,9 @@ def batch_size(function: Function, geometry: LaunchGeometry) -> int:
     size = lanes * sum(_scalar_bytes(value) for op in function.walk() for value in op.results)
     for op in function.walk():
         for value in op.results:
-            if isinstance(value.type, CoopMatrix):
+            if isinstance(value.type, PrivateArrayType):
+                size += _private_bytes(value.type, geometry)
+            elif isinstance(value.type, CoopMatrix):
                 size += geometry.subgroups * prod(value.type.shape) * value.type.component.size
             elif isinstance(op, Alloca) and isinstance(value.type, MemRef):
                 size += value.type.element.size * prod(n or 0 for n in value.type.shape)
@@ -155,6 +157,15 @@ def batch_size(function: Function, geometry: LaunchGeometry) -> int:
             inner = sum(_scalar_bytes(value) for instruction in _inner(op) for value in instruction.results)
             size += geometry.subgroups * prod(op.result.type.shape) * inner
     return max(1, min(_BATCH_GROUPS, _BATCH_LANES // lanes, _BATCH_BYTES // max(1, size)))
+
+
+def _private_bytes(type: PrivateArrayType, geometry: LaunchGeometry) -> int:
+    """The bytes of a private array in all work-items, or holders of a matrix, of a work-group."""
+    element = type.element
+    if isinstance(element, CoopMatrix):
+        return geometry.subgroups * type.size * prod(element.shape) * element.component.size
+    lanes = geometry.subgroups * geometry.subgroup_size
+    return lanes * type.size * (element.size if isinstance(element, Number) else 1)
 
 
 def _inner(op: Op) -> Iterator[Op]:

@@ -426,8 +426,8 @@ def test_the_interpreter_emits_nothing(output: str) -> None:
 
 def test_every_code_is_provoked() -> None:
     elsewhere = {"run.not_uniform", "run.divergent", "run.budget", "run.emit", "run.race", "run.target",
-                 "run.tensor_copy", "run.undef", "run.address",
-                 "run.undefined_operation"}  # fmt: skip
+                 "run.tensor_copy", "run.undef", "run.undefined_operation", "run.address",
+                 "run.decode"}  # fmt: skip
     assert {case.code for case in CASES.values()} | elsewhere == set(RUN_CODES)
 
 

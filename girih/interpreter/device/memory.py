@@ -16,10 +16,14 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import MemoryPlace, restrict, targets, unavailable
 from girih.interpreter.machine.following import follow_bytes
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import hand_on_by_themselves
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
 from girih.ir.types import Boolean, Number
 from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, size_in_memory
+
+# An undefined offset or index is found, and 0 is taken instead.
+hand_on_by_themselves(ArrayIndex, ByteLoad, ByteStore)
 
 
 @dataclass(slots=True)

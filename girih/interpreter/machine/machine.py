@@ -20,6 +20,7 @@ from girih.facts.findings import FindingWords
 from girih.interpreter.machine import turns
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
+from girih.interpreter.machine.undefined import MAY_BE_UNDEFINED, handing_on, without_others
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, Mask, MemRefValue, Value
 from girih.interpreter.races.order import GLOBAL, LOCAL
 from girih.interpreter.races.races import Races
@@ -35,6 +36,9 @@ MEANINGS: dict[type[Op], Meaning] = {}
 """What each instruction does."""
 
 M = TypeVar("M", bound=Meaning)
+
+NOBODY: Mask = np.zeros((1, 1, 1), np.bool_)
+"""The mask where no work-item is active. It is known by identity: what leaves no one active sets this very mask."""
 
 
 def meaning(*targets: type[Op]) -> Callable[[M], M]:
@@ -95,8 +99,6 @@ class Machine:
         self.lanes = geometry.subgroup_size
         self.group_ids = split_group(groups, geometry.grid)
         self.env: dict[core.Value, Any] = {}
-        self.undefined: dict[core.Value, Mask] = {}
-        """Of values that are undefined for some work-items, the mask of these, which broadcasts as the value does."""
         self.mask: Mask | None = None
         self.kind = RegionKind.COLLECTIVE
         self.component_of: Callable[[int], tuple[int, int]] | None = None
@@ -107,6 +109,11 @@ class Machine:
         """Tensor copies that have not been made yet."""
         self.print_step = 0
         """What work-groups did together so far, as `analysis.prints` counts it or more."""
+        self.undefined: dict[core.Value, Mask] = {}
+        """The values that are undefined for some work-items, with the mask of these (`undefined`)."""
+        self.constructs: list[Any] = []
+        """What `leave` can leave here, from outside to inside."""
+        self._hands_on = bool(MAY_BE_UNDEFINED) and any(type(op) in MAY_BE_UNDEFINED for op in function.walk())
         self._plans: dict[Region, list[tuple[Meaning, Op]]] = {}
         self._turns: list[Mask] = choices.turns(self.subgroups, self.lanes)
         """The work-items of each turn; empty where all execute an instruction before the next one starts."""
@@ -123,7 +130,7 @@ class Machine:
         """Execute the instructions of a region under the current mask."""
         plan = self._plans.get(region)
         if plan is None:
-            plan = self._plans[region] = [(self._meaning(op), op) for op in region.ops]
+            plan = self._plan(region)
         self.steps_left -= len(plan) + 1
         if self.steps_left < 0:
             raise BudgetSpent
@@ -132,6 +139,26 @@ class Machine:
             return
         for function, op in plan:
             function(self, op)
+
+    def region_that_is_left(self, region: Region) -> None:
+        """Execute the instructions of a region, until nobody is active; the mask says who comes to its end."""
+        plan = self._plans.get(region)
+        if plan is None:
+            plan = self._plan(region)
+        self.steps_left -= len(plan) + 1
+        if self.steps_left < 0:
+            raise BudgetSpent
+        if self._turns and self.component_of is None:
+            self._in_turns(region, plan)
+            return
+        for function, op in plan:
+            function(self, op)
+            if self.mask is NOBODY:
+                return
+
+    def _plan(self, region: Region) -> list[tuple[Meaning, Op]]:
+        plan = self._plans[region] = [(self._meaning(op), op) for op in region.ops]
+        return plan
 
     def _in_turns(self, region: Region, plan: list[tuple[Meaning, Op]]) -> None:
         """Execute the instructions of a region so that some work-items go ahead of others."""
@@ -144,25 +171,38 @@ class Machine:
             else:
                 ((function, op),) = plan[stretch]
                 function(self, op)
+            if self.mask is NOBODY:
+                return
 
     def _stretch(self, plan: list[tuple[Meaning, Op]]) -> None:
         """Execute instructions that need nobody else, by some work-items after the others."""
         outer, parts = self.mask, self._turns
         results = [value for _, op in plan for value in op.results]
         merged: dict[core.Value, Any] = {}
+        undefined: dict[core.Value, Mask] = {}
+        behind, everybody = NOBODY, True
         self._turns = []
         for part in parts:
             mask = part if outer is None else part & outer
             if not mask.any():
                 continue
-            self.mask = np.broadcast_to(mask, self.shape)
+            before: Mask = np.broadcast_to(mask, self.shape)
+            self.mask = before
             for function, op in plan:
                 function(self, op)
+                if self.mask is NOBODY:
+                    break
+            everybody = everybody and self.mask is before
+            behind = behind | (before if self.mask is None else self.mask)
             for value in results:
-                new = self.env[value]
-                merged[value] = turns.put_together(part, new, merged[value]) if value in merged else new
-        self.mask, self._turns = outer, parts
+                if value in self.env:
+                    new = self.env[value]
+                    merged[value] = turns.put_together(part, new, merged[value]) if value in merged else new
+                if value in self.undefined:
+                    undefined[value] = self.undefined[value] & part | undefined.get(value, NOBODY)
+        self.mask, self._turns = outer if everybody else behind if behind.any() else NOBODY, parts
         self.env.update(merged)
+        self.undefined.update(undefined)
 
     def _meaning(self, op: Op) -> Meaning:
         """The meaning of an instruction; where it sees what tensor copies move, those before it are made first.
@@ -170,6 +210,8 @@ class Machine:
         What comes before a collective instruction is ordered before it, and it before what comes behind.
         """
         meaning = MEANINGS[type(op)]
+        if self._hands_on and not without_others(op):
+            meaning = handing_on(meaning)
         collective = op.spec.where is Where.COLLECTIVE
         if isinstance(op, TensorCopy) or not (collective or isinstance(op, Barrier)):
             return meaning

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from girih.interpreter.machine.private_arrays import PrivateArrayValue
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, ModelValue, Varying
 from girih.ir.core import Op
 from girih.ir.define import Where
@@ -71,6 +72,8 @@ def put_together(mine: Mask, new: Any, old: Any) -> Any:
         models = list(dict.fromkeys((*old.models, *new.models)))
         numbers = np.array([models.index(model) for model in new.models])
         return ModelValue(tuple(models), np.where(mine, numbers[new.which], old.which))
+    if isinstance(new, PrivateArrayValue):
+        return new.joined(mine, old)
     if isinstance(new, np.ndarray):
         if new.size == 1 and old.size == 1 and new.tobytes() == old.tobytes():
             return new

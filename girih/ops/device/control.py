@@ -6,12 +6,27 @@ This is the shape of structured control flow in SPIR-V (2.11): a merge block is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from girih.ir.core import Op, Region, Value
 from girih.ir.define import Where, binding, body, integer, op, operand, operands, results, text
 from girih.ir.kinds import BOOLEAN, CARRIED
+from girih.ir.predicates import equal
+from girih.ir.surroundings import Subject
+from girih.ir.types import ERROR, Type
 from girih.ops.device.language import DEVICE
+from girih.ops.tile.control import show_types
+from girih.rules.predicates import Holds
+from girih.rules.row import Row, Undetermined
+from girih.rules.terms import count
 
 STRUCTURED = 'SPIR-V 2.11 "Structured Control Flow"'
+UNREACHABLE = "SPIR-V 3.52.17 OpUnreachable"
+
+
+def _loop_bindings(fields: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, tuple[Type, ...]]:
+    return {"carried": tuple(value.type for value in fields["initial"])}
 
 
 @op(DEVICE, "block", Where.SPMD, STRUCTURED, "<< -> ( results ) >> body")
@@ -25,7 +40,7 @@ class Block(Op):
     body: Region = body(doc="what is left with the results")
 
 
-@op(DEVICE, "loop", Where.SPMD, STRUCTURED, "<< init ( carried=initial ) >> body")
+@op(DEVICE, "loop", Where.SPMD, STRUCTURED, "<< init ( carried=initial ) >> body", binding_types=_loop_bindings)
 class Loop(Op):
     """Execute the region again and again: a `leave` of the loop itself begins the next iteration with its values.
 
@@ -60,8 +75,125 @@ class Leave(Op):
     values: tuple[Value, ...] = operands(CARRIED, "the results of the block, or the carried values of the loop")
 
 
-@op(DEVICE, "unreachable", Where.SPMD, "SPIR-V 3.52.17 OpUnreachable", "text", terminator=True)
+@op(DEVICE, "unreachable", Where.SPMD, UNREACHABLE, "text", terminator=True)
 class Unreachable(Op):
     """A place that no work-item comes to. One that does has undefined behaviour: run.undefined_operation."""
 
     text: str = text("what the place is, for the finding")
+
+
+# --- what leaves what ------------------------------------------------------------------------
+
+
+Construct = Block | Loop
+"""What a `leave` can leave."""
+
+
+def constructs_around(parents: list[Op]) -> list[Construct]:
+    """The constructs around a place that can be left from there, from inside to outside; `parents` end innermost.
+
+    A region that belongs to another instruction, such as that of a `cooperative_matrix_apply`, is not left.
+    """
+    found: list[Construct] = []
+    for parent in reversed(parents):
+        if isinstance(parent, Block | Loop):
+            found.append(parent)
+        elif not isinstance(parent, Branch):
+            break
+    return found
+
+
+def given_by(construct: Construct) -> tuple[Value, ...]:
+    """What the values of a `leave` of a construct become: results of a block, or carried values of a loop."""
+    return construct.results if isinstance(construct, Block) else construct.carried
+
+
+def comes_to_its_end(region: Region) -> bool:
+    """Whether some work-item may come to the end of a region, as its last instruction tells."""
+    last = region.terminator
+    match last:
+        case Leave() | Unreachable():
+            return False
+        case Branch():
+            return last.otherwise is None or comes_to_its_end(last.then) or comes_to_its_end(last.otherwise)
+        case Block():
+            return comes_to_its_end(last.body) or any(depth == 0 for depth in depths_left(last.body))
+        case Loop():
+            return comes_to_its_end(last.body)
+        case _:
+            return True
+
+
+def depths_left(region: Region) -> Iterator[int]:
+    """How many constructs around a region lie inside the one that each `leave` in it leaves.
+
+    What is left inside of the region does not count.
+    """
+    pending = [(region, 0)]
+    while pending:
+        inner, inside = pending.pop()
+        for one in inner.ops:
+            if isinstance(one, Leave) and one.depth >= inside:
+                yield one.depth - inside
+            elif isinstance(one, Block | Loop):
+                pending.append((one.body, inside + 1))
+            elif isinstance(one, Branch):
+                pending += [(side, inside) for side in one.regions]
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _target(s: Subject) -> Construct:
+    around = constructs_around(s.facts.parents)
+    if not 0 <= s.op.depth < len(around):
+        raise Undetermined
+    return around[int(s.op.depth)]
+
+
+def _exists(s: Subject) -> bool:
+    return 0 <= int(s.op.depth) < len(constructs_around(s.facts.parents))
+
+
+def _is_last(s: Subject) -> bool:
+    return s.facts.last
+
+
+def _agree(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(a.type == b.type or ERROR in (a.type, b.type) for a, b in pairs)
+
+
+LAST = Holds("it is the last instruction of its region", _is_last, lambda s: "others follow it")
+
+DEVICE.rules(
+    Block,
+    Row("end", "results", Holds("a block with results is left with a `leave` everywhere",
+        lambda s: not s.op.results or not comes_to_its_end(s.op.body), lambda s: "its region may come to its end"),
+        "a block that has results is left with values", STRUCTURED, "end the region with a `leave`"),
+)  # fmt: skip
+DEVICE.rules(
+    Loop,
+    Row("init_count", "carried initial", equal(count("carried"), count("initial")),
+        "there is one first value for each carried one", STRUCTURED),
+    Row("init_type", "initial", Holds("type(initial[i]) = type(carried[i])",
+        lambda s: len(s.op.initial) != len(s.op.carried) or _agree(s.op.initial, s.op.carried),
+        lambda s: f"{show_types(s.op.initial)} for {show_types(s.op.carried)}"),
+        "a carried value starts with a value of its type", STRUCTURED),
+)  # fmt: skip
+DEVICE.rules(
+    Leave,
+    Row("depth", "", Holds("`depth` constructs, and one more, are around it", _exists,
+        lambda s: f"depth is {s.op.depth}, and {len(constructs_around(s.facts.parents))} are around it"),
+        "a `leave` leaves a block or loop around it", STRUCTURED,
+        "0 is the innermost; a `branch` is none, and what computes components is not left"),
+    Row("types", "values", Holds("the values have the types of what they become",
+        lambda s: _agree(s.op.values, given_by(_target(s))),
+        lambda s: f"{show_types(s.op.values)} for {show_types(given_by(_target(s)))}"),
+        "a block is left with its results, a loop with its carried values", STRUCTURED),
+    Row("last", "", LAST, "a `leave` is the last instruction of its region", STRUCTURED),
+)  # fmt: skip
+DEVICE.rules(
+    Unreachable,
+    Row("last", "", LAST, "`unreachable` is the last instruction of its region", UNREACHABLE),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Memory as bytes, buffers by their addresses, and arrays of a work-item (SPIR-V 2.2.1 "Memory", 3.52.8).
+"""Memory as bytes, and buffers by their addresses (SPIR-V 2.2.1 "Memory", 3.52.8).
 
 A buffer, push constants and a variable of a work-group are each a `memref<i8x?>` or `memref<i8xN,local>`; the
 translator has worked out offsets and strides, so that an access has a byte offset.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from girih.ir.core import Op, Value
 from girih.ir.define import Where, flag, integer, op, operand, operands, result, results, text
-from girih.ir.kinds import BYTES, CARRIED, INDEXES, INTEGER, MEMREF, PRIVATE_ARRAY, SCALAR, TypeKind, exactly
+from girih.ir.kinds import BYTES, INDEXES, INTEGER, MEMREF, SCALAR, TypeKind, exactly
 from girih.ir.predicates import equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import type_of
@@ -199,42 +199,3 @@ DEVICE.rules(
     Row("member", "memory buffers", equal(type_of("memory"), computed("the type of a buffer", _member)),
         "the buffer is a member of the group", ADDRESSES),
 )  # fmt: skip
-
-
-@op(DEVICE, "private_array", Where.SPMD, 'SPIR-V 3.7 "Function", "Private"', ": result")
-class PrivateArray(Op):
-    """An array of the work-item. Its elements are undefined until written, each time that this is executed."""
-
-    result: Value = result(PRIVATE_ARRAY, "the array")
-
-
-@op(DEVICE, "private_load", Where.SPMD, ACCESS, "array [ index ] : result")
-class PrivateLoad(Op):
-    """An element of a private array. An index outside of it is found (run.out_of_bounds).
-
-    An element that was not written is undefined, as a value of `undef` is.
-    """
-
-    array: Value = operand(PRIVATE_ARRAY, "the array", reads=True)
-    index: Value = operand(INDEXES, "the number of the element")
-    result: Value = result(CARRIED, "the element")
-
-
-@op(DEVICE, "private_store", Where.SPMD, ACCESS, "value , array [ index ]")
-class PrivateStore(Op):
-    """Replace an element of a private array. An index outside of it is found (run.out_of_bounds)."""
-
-    value: Value = operand(CARRIED, "what is written")
-    array: Value = operand(PRIVATE_ARRAY, "the array", writes=True)
-    index: Value = operand(INDEXES, "the number of the element")
-
-
-@op(DEVICE, "undef", Where.SPMD, "SPIR-V 3.52.1 OpUndef", ": result")
-class Undef(Op):
-    """Any value. What is computed from it is undefined as well.
-
-    An undefined value that decides a branch, an index or an address, or that is stored to memory which others see, is
-    found (run.undef).
-    """
-
-    result: Value = result(CARRIED, "the value")
