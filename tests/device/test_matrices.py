@@ -146,7 +146,9 @@ func @f(%A: memref<i8x8x8>, %B: memref<f32x8x8>, %C: memref<f32x8x8>, %L: memref
             %u = add %t, %half : f32
             yield (%u)
         }
-        cooperative_matrix_store %c, %C[%zero, %zero]
+        %bits = bitcast %c : coopmatrix<i32x8x8,matrix_b>
+        %again = bitcast %bits : coopmatrix<f32x8x8,matrix_b>
+        cooperative_matrix_store %again, %C[%zero, %zero]
     }
 }
 """
@@ -189,3 +191,73 @@ def test_what_a_combining_function_sees_is_the_same_in_all_work_items() -> None:
         np.testing.assert_array_equal(found, expected)
     for target in TARGETS:
         assert [f.code for f in findings(text, target, a, np.arange(16, dtype=np.float32))] == ["run.not_uniform"]
+
+
+# --- decoding --------------------------------------------------------------------------------
+
+DECODE = """
+func @f(%B: memref<i8x?>, %S: memref<f32x4>, %C: memref<f32x16x8>)
+    attributes {work_group_size=[16,1], subgroup_size=16} {
+    parallel {
+        %zero = constant 0 : index
+        %one = constant 1 : index
+        %four = constant 4 : index
+        %scale = load %S[%one] : f32
+        %other = load %S[%zero] : f32
+        %none = constant 7.0 : coopmatrix<f32x16x8,matrix_acc>
+        %l0 = tensor_layout_create : tensor_layout<2,constant>
+        %l1 = tensor_layout_set_block_size %l0[1, 4] : tensor_layout<2,constant>
+        %l2 = tensor_layout_set_dimension %l1[16, 8] : tensor_layout<2,constant>
+        %m = cooperative_matrix_load_tensor %none, %B[%zero], %l2 decode (%block: memref<i8x8>, %b0, %b1, %w0, %w1) {
+            %d = byte_load %block[%zero], 4 : f32
+            %at = add %four, %w1 : index
+            %q = byte_load %block[%at], 1 : i8
+            %x = cast %q : f32
+            %y = mul %x, %d : f32
+            %z = mul %y, %scale : f32
+            yield (%z)
+        } : coopmatrix<f32x16x8,matrix_acc>
+        matrix_check_decode %m, %B[%zero], %l2 decode (%both: memref<i8x8>, %c0, %c1, %v0, %v1) {
+            %e = byte_load %both[%zero], 4 : f32
+            %from = add %four, %v1 : index
+            %q0, %q1 = byte_load %both[%from], 2 : i8, i8
+            %x0 = cast %q0 : f32
+            %x1 = cast %q1 : f32
+            %y0 = mul %x0, %e : f32
+            %y1 = mul %x1, %e : f32
+            %z0 = mul %y0, %scale : f32
+            %z1 = mul %y1, %SECOND : f32
+            yield (%z0, %z1)
+        }
+        cooperative_matrix_store %m, %C[%zero, %zero]
+    }
+}
+"""
+
+
+def _quantized() -> tuple[np.ndarray, np.ndarray]:
+    """Blocks of a scale and four integers, and the 16 x 8 numbers that they are."""
+    scales = RNG.integers(1, 9, (16, 2)).astype(np.float32)
+    numbers = RNG.integers(-9, 9, (16, 2, 4)).astype(np.int8)
+    blocks = np.concatenate([scales[..., None].view(np.int8).reshape(16, 2, 4), numbers], axis=2)
+    return blocks.reshape(-1), (numbers * scales[..., None]).reshape(16, 8)
+
+
+def test_two_ways_of_decoding_that_agree() -> None:
+    blocks, numbers = _quantized()
+    for _, _, found in on_both(
+        DECODE.replace("%SECOND", "%scale"), blocks, np.full(4, 3, np.float32), np.zeros((16, 8), np.float32)
+    ):
+        np.testing.assert_array_equal(found, 3 * numbers)
+
+
+def test_a_second_way_of_decoding_that_gives_something_else_is_found() -> None:
+    blocks, _ = _quantized()
+    blocks[4:8] = 0, 0, 0, 5
+    scales = np.array([2, 3, 9, 9], np.float32)
+    arguments = blocks, scales, np.zeros((16, 8), np.float32)
+    (finding,) = findings(DECODE.replace("%SECOND", "%other"), "interpreter", *arguments)
+    first = float(blocks[:4].view(np.float32)[0]) * 5
+    words = f"DecodeVectorFunc gives {2 * first} where DecodeFunc gives {3 * first}"
+    assert (finding.code, finding.message) == ("run.decode", f"{words}: component (0, 3) of (16, 8)")
+    assert findings(DECODE.replace("%SECOND", "%other"), "cpu", *arguments) == []

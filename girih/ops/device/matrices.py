@@ -11,15 +11,28 @@ from typing import Any
 
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.define import Where, annotation, binding, body, flag, op, operand, result
-from girih.ir.kinds import COOPMATRIX, INDEXES, NUMBER, TENSOR_LAYOUT, TENSOR_VIEW, exactly, matrix, memref_of_order
-from girih.ir.predicates import equal
+from girih.ir.kinds import (
+    COOPMATRIX,
+    INDEXES,
+    NUMBER,
+    NUMBER_OR_COOPMATRIX,
+    TENSOR_LAYOUT,
+    TENSOR_VIEW,
+    exactly,
+    matrix,
+    memref_of_order,
+)
+from girih.ir.predicates import IsKind, equal
 from girih.ir.surroundings import Subject
 from girih.ir.terms import component, type_of
 from girih.ir.types import I32, INDEX, CoopMatrix, MemRef, Number, Type, Use
 from girih.ops.device.language import DEVICE
+from girih.ops.device.numeric import alike
 from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.arith import Bitcast
+from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
-from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
+from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.rules.predicates import Holds, Satisfies
 from girih.rules.row import Row, Undetermined
@@ -219,6 +232,33 @@ DEVICE.rules(
         lambda s: f"its type is {s.op.block_type}"), "a block is a memref of static shape", DECODE_VECTOR),
     Row("yield", "", Holds("the region yields components", _yields_components),
         "the region yields values of the component type", DECODE_VECTOR),
+)  # fmt: skip
+
+# --- bits, and what ends regions ------------------------------------------------------------
+
+BITCAST = 'SPIR-V 3.52.11 "OpBitcast"'
+DEVICE.share(
+    TILE_LANGUAGE, Bitcast, without=("a", "result"),
+    rows=(
+        Row("number", "a", IsKind("a", NUMBER_OR_COOPMATRIX), "`a` is a number or a cooperative matrix", BITCAST),
+        alike("a", "result", BITCAST),
+    ),
+)  # fmt: skip
+
+_YIELDING = (CooperativeMatrixApply, CooperativeMatrixCombine, CooperativeMatrixLoadTensor, MatrixCheckDecode)
+
+
+def _parent_came(s: Subject) -> str:
+    return f"it stands in `{s.facts.parent.spec.mnemonic}`" if s.facts.parent else "it stands in the function"
+
+
+DEVICE.share(
+    TILE_LANGUAGE, Yield, without=("parent",),
+    rows=(
+        Row("parent", "", Holds(f"the region belongs to {', '.join(one.spec.mnemonic for one in _YIELDING)}",
+            lambda s: isinstance(s.facts.parent, _YIELDING), _parent_came),
+            "a `yield` ends a region over components of matrices", MATRICES),
+    ),
 )  # fmt: skip
 
 # --- what regions and shapes may be ---------------------------------------------------------

@@ -8,6 +8,7 @@ from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.components import extracted, own_copy
+from girih.back.llvm.cpu.matrix.elementwise import elementwise
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.product import product
 from girih.back.llvm.cpu.matrix.states import (
@@ -25,12 +26,14 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.emit.text import Val, constant_vector, integer, wide, zero
 from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type, register, uniform
 from girih.facts import findings
 from girih.ir.core import Value
 from girih.ir.types import I32, I64, CoopMatrix, Number
 from girih.ops.device.matrices import MatrixCheckDecode, MatrixExtract, MatrixInsert, MatrixLength, MatrixMulAdd
+from girih.ops.tile.arith import Bitcast
 from girih.ops.tile.coopmatrix_layout import ComponentLayout, layout_among, layout_of
 
 LOWERINGS = Lowerings[CpuCode]()
@@ -84,6 +87,20 @@ def _saturated(code: CpuCode, type: CoopMatrix, m: Matrix, *, unsigned: bool) ->
         return (w.convert("trunc", inside, register(type.component)),)
 
     return Deferred(type, (m,), compute, 3, remaining=1, bound=True)
+
+
+# --- bits --------------------------------------------------------------------------------------
+
+
+@LOWERINGS.of(Bitcast, giving=CoopMatrix)
+def bitcast(code: CpuCode, op: Bitcast) -> None:
+    """Component by component (SPIR-V 3.52.11 "OpBitcast")."""
+    source, target = _type_of(op.a).component, _type_of(op.result).component
+
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
+        return casts.reinterpreted(code.w, code.target.features, source, target, parts[0])
+
+    elementwise(code, op.result, (operand(code, op.a),), compute)
 
 
 # --- components that a work-item holds ---------------------------------------------------------

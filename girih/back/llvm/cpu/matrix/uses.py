@@ -11,13 +11,13 @@ from functools import lru_cache
 
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import PARTS, CoopMatrix, Use
-from girih.ops.tile.arith import Binary, Cast, Unary
+from girih.ops.tile.arith import Binary, Bitcast, Cast, Unary
 from girih.ops.tile.control import Barrier, If, Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, CooperativeMatrixScale
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.tile.memory import LifetimeStop
 
-ELEMENTWISE = (Binary, Unary, Cast, CooperativeMatrixScale, CooperativeMatrixApply)
+ELEMENTWISE = (Binary, Unary, Cast, Bitcast, CooperativeMatrixScale, CooperativeMatrixApply)
 """Instructions that compute each component from those at the same place."""
 
 

@@ -59,7 +59,9 @@ def place_of(code: KernelCode, op: ByteLoad | ByteStore, memory: MemRefHeld, typ
     """The place of `count` numbers of a type in a memory, which is there; whether they lie in it is not checked yet."""
     check_null(code, op, memory)
     alignment = min(memory.align, op.alignment)
-    return BytePlace(memory.pointer, code.scalar(op.offset), element_of(type), count, alignment)
+    # Blocks that a region decodes begin somewhere in their memory, each lane's elsewhere where lanes have other blocks.
+    pointer = code.w.at(memory.pointer, natural(code.w, memory.offset, code.lanes)[0])
+    return BytePlace(pointer, code.scalar(op.offset), element_of(type), count, alignment)
 
 
 def accessed(
