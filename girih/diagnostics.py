@@ -155,7 +155,8 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 class MemoryAccess:
     """The earlier one of two accesses that race: where it stands in the program, and who made it.
 
-    The fields are those of `Finding`. `index` counts elements of the argument or allocation that `argument` names.
+    The fields are those of `Finding`. `index` counts elements of the argument or allocation that `argument` names,
+    or its bytes where it `counts_bytes`.
     """
 
     span: Span
@@ -167,11 +168,13 @@ class MemoryAccess:
     lane: int | None = None
     component: tuple[int, int] | None = None
     point: tuple[int, ...] | None = None
+    counts_bytes: bool = False
 
     def render(self) -> list[str]:
         """The lines that show the access."""
         where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
-        at = "" if self.index is None else f" at index ({', '.join(map(str, self.index))})"
+        listed = ", ".join(map(str, self.index or ()))
+        at = "" if self.index is None else f" at byte {listed}" if self.counts_bytes else f" at index ({listed})"
         return [*_source_lines(self.span), f"  the other: {self.kind} of %{self.argument}{at}, {where}".rstrip(", ")]
 
     def to_json(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ Every executor that finds races says the same of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from girih.analysis.accesses import Place
 from girih.facts.findings import FindingWords
@@ -36,6 +36,8 @@ class RacingPair:
     same_work_group: bool
     same_unit: bool
     same_value: bool
+    counts_bytes: bool = False
+    """Whether the index of the finding is a byte."""
 
 
 def race(pair: RacingPair) -> FindingWords:
@@ -45,7 +47,8 @@ def race(pair: RacingPair) -> FindingWords:
     message = f"`{now}` of %{pair.name} races with {with_what} {_who(pair)}"
     if pair.same_value:
         message += ", which writes the same value"
-    return FindingWords("run.race", message)
+    words = FindingWords("run.race", message)
+    return replace(words, place="byte {index[0]} of {shape[0]}") if pair.counts_bytes else words
 
 
 def _who(pair: RacingPair) -> str:

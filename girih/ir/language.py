@@ -32,9 +32,9 @@ class Language:
 
     `home` is the name under which it can be imported, `body` the kind of region that bodies of functions are, `types`
     the classes of its types. `subgroup_sizes` are those that its programs may be executed with, empty where the target
-    says. `ops` has the instructions by mnemonic; `words` has, for a word that several share, those
-    that their first modifier tells from the one of that mnemonic. `rules` has the rows by mnemonic, and by `func`,
-    `parameter` and `type`.
+    says. `counts_bytes` says that memory is bytes, in which findings count. `ops` has the instructions by mnemonic;
+    `words` has, for a word that several share, those that their first modifier tells from the one of that mnemonic.
+    `rules` has the rows by mnemonic, and by `func`, `parameter` and `type`.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Language:
     body: RegionKind
     types: frozenset[type[Type]]
     subgroup_sizes: tuple[int, ...]
+    counts_bytes: bool
     ops: Mapping[str, type[Op]]
     words: Mapping[str, tuple[Spec, ...]]
     rules: Mapping[str, tuple[Row, ...]]
@@ -72,6 +73,7 @@ class LanguageBuilder:
 
     `ways` has, for a kind of region, the hint for an instruction that needs it and stands elsewhere.
     `subgroup_sizes` are the sizes that programs may be executed with, if that is not for the target to say.
+    `counts_bytes` says that memory is bytes.
     """
 
     def __init__(
@@ -82,12 +84,14 @@ class LanguageBuilder:
         body: RegionKind = RegionKind.COLLECTIVE,
         ways: Mapping[RegionKind, str] | None = None,
         subgroup_sizes: tuple[int, ...] = (),
+        counts_bytes: bool = False,
     ) -> None:
         self.name = name
         self.ways = ways or {}
         self._types = frozenset(types)
         self._body = body
         self._subgroup_sizes = subgroup_sizes
+        self._counts_bytes = counts_bytes
         self._ops: dict[str, type[Op]] = {}
         self._words: dict[str, tuple[Spec, ...]] = {}
         self._rules: dict[str, tuple[Row, ...]] = {}
@@ -158,6 +162,7 @@ class LanguageBuilder:
             self._body,
             self._types,
             self._subgroup_sizes,
+            self._counts_bytes,
             MappingProxyType(self._ops),
             MappingProxyType(self._words),
             MappingProxyType(self._rules),

@@ -37,11 +37,12 @@ def follow_argument(races: Races, root: core.Value, value: object) -> None:
             races.names.enter(root, value.elements, [(0, _ints(value.shape), _ints(value.strides))])
             races.follow(value.elements)
         case GroupValue():
+            there = np.flatnonzero(~value.nulls).tolist()
             members = [
                 (int(value.offsets[m]), _ints([c[m] for c in value.shapes]), _ints([c[m] for c in value.strides]))
-                for m in np.flatnonzero(~value.nulls).tolist()
+                for m in there
             ]
-            races.names.enter(root, value.elements, members)
+            races.names.enter_group(root, value.elements, members, there)
             races.follow(value.elements)
         case MapValue(given, memory):
             size, view = max(1, given.element.bits // 8), memory.view(np.dtype(np.uint8))

@@ -78,14 +78,26 @@ class _Piece:
 
 
 class ArrayNames:
-    """The arrays of parameters and allocations, to say which element a byte of their memory is."""
+    """The arrays of parameters and allocations, to say which element a byte of their memory is.
 
-    def __init__(self) -> None:
+    With `members`, what lies in a group has the name of the group and the number of the member.
+    """
+
+    def __init__(self, *, members: bool) -> None:
+        self._members = members
         self._pieces: dict[Value, list[_Piece]] = {}
+        self._numbers: dict[Value, Sequence[int]] = {}
 
     def enter(self, root: Value, view: ElementView, arrays: Sequence[tuple[int, Ints, Ints]]) -> None:
         """Enter the arrays of a memref or group: the first element, the shape, and the strides in elements."""
         self._pieces[root] = [_piece(view, first, shape, strides) for first, shape, strides in arrays]
+
+    def enter_group(
+        self, root: Value, view: ElementView, arrays: Sequence[tuple[int, Ints, Ints]], numbers: Sequence[int]
+    ) -> None:
+        """Enter the arrays of the members of a group, by their numbers."""
+        self.enter(root, view, arrays)
+        self._numbers[root] = numbers
 
     def enter_bytes(self, root: Value, view: ElementView, size: int, shape: Ints, strides: Ints) -> None:
         """Enter an array of elements of `size` bytes, whose strides are in bytes."""
@@ -95,6 +107,14 @@ class ArrayNames:
         """Enter local memory, which each work-group has once in `period` bytes, from byte `begin` on."""
         piece = _piece(view, 0, shape, strides)
         self._pieces[root] = [replace(piece, begin=piece.begin + begin, period=period)]
+
+    def name(self, root: Value, address: int) -> str:
+        """The name of the array that the byte at an address belongs to."""
+        if self._members and root in self._numbers:
+            for number, piece in zip(self._numbers[root], self._pieces[root], strict=True):
+                if piece.index(address) is not None:
+                    return f"{root.name}[{number}]"
+        return root.name
 
     def index(self, root: Value, address: int) -> tuple[Ints, Ints]:
         """The index of the element that the byte at an address belongs to, and the shape of its array.

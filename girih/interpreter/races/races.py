@@ -103,7 +103,7 @@ class Races:
         self.layout = StampLayout.of(x * y * z, len(self.accesses.places), bits)
         self.items = ItemNumbers(self.accesses, subgroups, lanes)
         self.table = PlaceTable(self.accesses.places)
-        self.names = ArrayNames()
+        self.names = ArrayNames(members=function.language.counts_bytes)
         stores = any(place.kind == "write" and place.scope is not None for place in self.accesses.places)
         self.clocks = Clocks(self.layout, stores=stores) if clocked else None
         self.judge = Judge(self.layout, self.table, self.items, self.clocks)
@@ -111,7 +111,10 @@ class Races:
         """Who executes the current region; None in a collective one."""
         self.points = Points(dealt=dealt)
         self.hand_overs = HandOvers()
-        self.reporter = Reporter(self.layout, self.items, self.table, self.names, self.points, grid, add)
+        self.reporter = Reporter(
+            self.layout, self.items, self.table, self.names, self.points, grid, add,
+            counts_bytes=function.language.counts_bytes,
+        )  # fmt: skip
         self._copies = 0
         self._numbers = count()
         self._shadows: dict[int, Shadow] = {}

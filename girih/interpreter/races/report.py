@@ -45,10 +45,13 @@ class Reporter:
         points: Points,
         grid: tuple[int, int, int],
         add: Callable[[Finding], None],
+        *,
+        counts_bytes: bool,
     ) -> None:
         self.layout, self.items, self.table = layout, items, table
         self.names, self.points, self.grid = names, points, grid
         self._add = add
+        self._counts_bytes = counts_bytes
 
     def report(
         self,
@@ -96,19 +99,21 @@ class Reporter:
         mine, theirs = self._actor(place, now), self._actor(earlier, old)
         same_group = mine.work_group == theirs.work_group
         index, shape = self.names.index(place.root, address)
+        name = self.names.name(place.root, address)
         pair = RacingPair(
             place,
             earlier,
-            place.root.name,
+            name,
             local,
             same_group,
             same_group and (None in (mine.unit, theirs.unit) or mine.unit == theirs.unit),
             same_value,
+            self._counts_bytes,
         )
         words = race(pair)
         other = MemoryAccess(
             earlier.op.span,
-            earlier.root.name,
+            self.names.name(earlier.root, address),
             index if earlier.root is place.root else self.names.index(earlier.root, address)[0],
             earlier.words,
             theirs.work_group,
@@ -116,12 +121,13 @@ class Reporter:
             theirs.lane,
             theirs.component,
             theirs.point,
+            self._counts_bytes,
         )
         return Finding(
             words.code,
             words.at(index, shape),
             place.op.span,
-            place.root.name,
+            name,
             index,
             shape,
             mine.work_group,

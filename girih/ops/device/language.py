@@ -31,5 +31,6 @@ DEVICE = LanguageBuilder(
         RegionKind.COLLECTIVE: "move it out of the `parallel` around it",
     },
     subgroup_sizes=SUBGROUP_SIZES,
+    counts_bytes=True,
 )
 """Closed at the end of `girih.ops.device`, which makes `DEVICE_LANGUAGE` of it."""
