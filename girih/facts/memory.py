@@ -5,10 +5,14 @@ The index of a finding is the first byte that is accessed, its shape how many by
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from girih.diagnostics import plural
 from girih.facts.findings import FindingWords
 from girih.ir.core import Op
-from girih.ops.device.memory import ArrayIndex, BufferAt
+
+if TYPE_CHECKING:
+    from girih.ops.device.memory import ArrayIndex, BufferAt
 
 
 def bytes_outside(op: Op, width: int, name: str) -> FindingWords:
@@ -30,6 +34,7 @@ def bytes_misaligned(op: Op, alignment: int, name: str) -> FindingWords:
 
 
 def _bytes(width: int) -> str:
+    """The template for `width` bytes, of which the first is the index of a finding."""
     return "byte {index[0]}" if width == 1 else f"bytes {{index[0]}} to {{behind[{width - 1}]}}"
 
 

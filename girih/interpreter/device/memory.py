@@ -95,26 +95,32 @@ def access(machine: Machine, op: ByteLoad | ByteStore, types: tuple[Value, ...])
     beyond = bytes_beyond(offset, width, extent)
     if beyond.any():
         offending = restrict(machine, beyond if bad is None else beyond & ~bad)
-        found = words.bytes_outside(op, width, memref.name)
-        machine.find(found, op, offending, argument=memref.name, index=(offset,), shape=(extent,))
+        if offending.any():
+            name = memref.name_for(offending)
+            found = words.bytes_outside(op, width, name)
+            machine.find(found, op, offending, argument=name, index=(offset,), shape=(extent,))
         bad = joined(bad, beyond)
     if op.alignment > 1:
-        _find_misaligned(machine, op, memref, offset, bad)
+        find_misaligned(machine, op, op.alignment, memref, offset, bad)
     position = offset + memref.offset
     if bad is None:
         return ByteAccess(op, memref, offset, position, None, size, len(types))
     return ByteAccess(op, memref, offset, np.where(bad, 0, position), ~bad, size, len(types))
 
 
-def _find_misaligned(
-    machine: Machine, op: ByteLoad | ByteStore, memref: MemRefValue, offset: Array, bad: Mask | None
-) -> None:
-    off = (offset & (op.alignment - 1)) != 0
+def find_misaligned(
+    machine: Machine, op: Op, alignment: int, memref: MemRefValue, offset: Array, bad: Mask | None
+) -> Mask | None:
+    """The mask of work-items whose offset is no multiple of an alignment, but for `bad` ones, after noting them."""
+    off: Mask = (offset & (alignment - 1)) != 0
     if not off.any():
-        return
+        return None
     offending = restrict(machine, off if bad is None else off & ~bad)
-    found = words.bytes_misaligned(op, op.alignment, memref.name)
-    machine.find(found, op, offending, argument=memref.name, index=(offset,), shape=(memref.shape[0],))
+    if offending.any():
+        name = memref.name_for(offending)
+        found = words.bytes_misaligned(op, alignment, name)
+        machine.find(found, op, offending, argument=name, index=(offset,), shape=(memref.shape[0],))
+    return off
 
 
 @meaning(ByteLoad)
@@ -152,7 +158,9 @@ def _check_written(machine: Machine, here: ByteAccess, view: ElementView, places
     if missing is None:
         return
     offending = restrict(machine, missing if here.usable is None else missing & here.usable)
-    name = here.memory.name
+    if not offending.any():
+        return
+    name = here.memory.name_for(offending)
     found = words.bytes_unwritten(here.op, here.size, name)
     machine.find(found, here.op, offending, argument=name, index=(first,), shape=(here.memory.shape[0],))
 
@@ -188,7 +196,9 @@ def _check_defined(machine: Machine, op: ByteStore, here: ByteAccess) -> None:
         stored = joined(stored, machine.undefined.get(value))
     if stored is not None:
         offending = restrict(machine, stored if here.usable is None else stored & here.usable)
-        machine.find(words.undefined_stored(op, here.memory.name), op, offending, argument=here.memory.name)
+        if offending.any():
+            name = here.memory.name_for(offending)
+            machine.find(words.undefined_stored(op, name), op, offending, argument=name)
 
 
 @meaning(ArrayIndex)

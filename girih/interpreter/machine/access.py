@@ -6,13 +6,14 @@ replaced by a harmless one and marked in a mask. All loads, stores and updates o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from girih.facts import findings
+from girih.facts.memory import bytes_outside
 from girih.interpreter.machine.machine import Machine
-from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
+from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying, ViewedBytes
 from girih.ir.core import Op, Value
 
 _UNSIGNED = np.uint64
@@ -66,7 +67,8 @@ def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) 
 
     If they do not share it, that is found, and the memref of the first active work-item counts.
     """
-    held = (memref.offset, *memref.shape, *memref.strides, memref.null, memref.broken)
+    view = () if memref.inside is None else (memref.inside.begin, memref.inside.extent)
+    held = (memref.offset, *memref.shape, *memref.strides, memref.null, memref.broken, *view)
     arrays = [x for x in held if isinstance(x, np.ndarray)]
     if all(x.shape[2] == 1 and (axes == 1 or x.shape[1] == 1) for x in arrays):
         return memref
@@ -85,7 +87,36 @@ def shared(machine: Machine, op: Op, name: str, memref: MemRefValue, axes: int) 
     offset, shape, strides = common(memref.offset), tuple(map(common, memref.shape)), tuple(map(common, memref.strides))
     if differs is not None:
         machine.find_varying(op, name, differs, axes)
-    return MemRefValue(memref.elements, offset, shape, strides, null, broken, memref.lifetime)
+    member = memref.member
+    if isinstance(member, np.ndarray):
+        # Two members may be the same memory.
+        member = machine.common(member, axes)[0]
+    inside = memref.inside and ViewedBytes(common(memref.inside.begin), common(memref.inside.extent))
+    return replace(
+        memref, offset=offset, shape=shape, strides=strides, null=null, broken=broken, inside=inside,
+        member=member,
+    )  # fmt: skip
+
+
+def beyond_bytes(memref: MemRefValue, flat: Array) -> tuple[Array, Mask] | None:
+    """The first bytes of elements in the memory of a view of bytes, and the mask of those outside; None for none.
+
+    `flat` may have axes behind those of a scalar value, or in place of the last ones.
+    """
+    inside = memref.inside
+    if inside is None:
+        return None
+    size = memref.elements.data.itemsize
+    begin, extent = (_with_axes(number, flat.ndim) for number in (inside.begin, inside.extent))
+    first = (flat - begin) * size
+    beyond: Mask = (first < 0) | (first > extent - size)
+    return (first, beyond) if beyond.any() else None
+
+
+def _with_axes(number: Varying, count: int) -> Varying:
+    if isinstance(number, int):
+        return number
+    return number.reshape(*number.shape, *(1,) * (count - number.ndim))
 
 
 def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value | int, ...]) -> MemoryPlace:
@@ -105,9 +136,34 @@ def locate(machine: Machine, op: Op, memref: MemRefValue, indices: tuple[Value |
         words = findings.outside(op, memref.name)
         machine.find(words, op, offending, argument=memref.name, index=arrays, shape=memref.shape)
         bad = missed if bad is None else bad | missed
+    if memref.inside is not None:
+        bad = _find_beyond(machine, op, memref, position, bad)
     if bad is None:
         return MemoryPlace(position, None, arrays)
     return MemoryPlace(np.where(bad, 0, position), ~bad, arrays)
+
+
+def _find_beyond(machine: Machine, op: Op, memref: MemRefValue, position: Array, bad: Mask | None) -> Mask | None:
+    """Find elements that are in the shape of a view of bytes and outside of its memory; all that are bad."""
+    found = beyond_bytes(memref, position)
+    if found is None:
+        return bad
+    first, beyond = found
+    offending = restrict(machine, beyond if bad is None else beyond & ~bad)
+    find_bytes_outside(machine, op, memref, first, offending)
+    return beyond if bad is None else bad | beyond
+
+
+def find_bytes_outside(
+    machine: Machine, op: Op, memref: MemRefValue, first: Array, bad: Mask, *, by_lane: bool = True
+) -> None:
+    """Note elements of a view of bytes that begin with the bytes `first`, outside of its memory."""
+    if not bad.any():
+        return
+    assert memref.inside is not None
+    name = memref.name_for(bad)
+    words = bytes_outside(op, memref.elements.data.itemsize, name)
+    machine.find(words, op, bad, argument=name, index=(first,), shape=(memref.inside.extent,), by_lane=by_lane)
 
 
 def read(machine: Machine, op: Op, memref: MemRefValue, place: MemoryPlace) -> Array:

@@ -20,6 +20,9 @@ from girih.arguments.views import address
 if TYPE_CHECKING:
     from girih.addressing import TensorLayout, TensorMap, TensorView
 
+_LARGEST = 16
+"""The bytes of the largest element."""
+
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 Varying = int | Array
@@ -33,12 +36,22 @@ class Lifetime:
     ended: Mask | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewedBytes:
+    """What a view of bytes lies in: the element of the view's memory that it begins with, and how many bytes it has."""
+
+    begin: Varying
+    extent: Varying
+
+
 @dataclass(slots=True, eq=False)
 class MemRefValue:
     """A memref: element (i, j, ...) is `elements.data[offset + i * strides[0] + ...]`.
 
     `null` is true for work-items for which the memref has no memory; `broken` for those whose view was outside of the
-    memref that it shows: their accesses do nothing, since the view itself was reported.
+    memref that it shows: their accesses do nothing, since the view itself was reported. `member` is the number of the
+    memref in its group. `inside` is there for views of bytes that may reach out of them: each access has to look.
+    `aligned` says that the first byte counts as aligned, wherever it lies.
     """
 
     elements: ElementView
@@ -48,10 +61,27 @@ class MemRefValue:
     null: Mask | None = None
     broken: Mask | None = None
     lifetime: Lifetime = field(default_factory=Lifetime)
+    member: Varying | None = None
+    inside: ViewedBytes | None = None
+    aligned: bool = False
 
     @property
     def name(self) -> str:
         return self.elements.name
+
+    def name_for(self, bad: Mask) -> str:
+        """The name of the buffer of the first work-item in a mask: of a group, with the number of the member."""
+        if self.member is None:
+            return self.name
+        return f"{self.name}[{entry_of(self.member, bad)}]"
+
+
+def entry_of(number: Varying, bad: Mask) -> int:
+    """What a number is for the first work-item in a mask, which is not empty."""
+    if isinstance(number, int):
+        return number
+    at = np.unravel_index(int(bad.argmax()), bad.shape)
+    return int(number[tuple(min(int(i), n - 1) for i, n in zip(at, number.shape, strict=True))])
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +131,8 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
 
     The members lie side by side in one memory, so that work-groups that load different members still run together.
     """
-    position = 0
+    # Each begins where an element of any type may, so that bytes can be viewed as larger elements.
+    position, apart = 0, max(1, _LARGEST // dtype.itemsize)
     bases: dict[tuple[int, ...], int] = {}
     scatters: list[Scatter] = []
     offsets = np.zeros(max(1, len(bound.members)), np.int64)
@@ -113,7 +144,7 @@ def group_value(bound: BoundGroup, name: str, order: int, dtype: np.dtype[Any]) 
         if key not in bases:
             bases[key] = position
             scatters.append(Scatter(member, member.elements, position))
-            position += member.elements.data.size
+            position += -(-member.elements.data.size // apart) * apart
         offsets[number] = bases[key]
     elements = _side_by_side(scatters, position, dtype, name)
     shapes = tuple(_column(bound, "shape", k) for k in range(order))

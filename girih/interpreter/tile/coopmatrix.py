@@ -14,7 +14,7 @@ from girih.facts.accumulators import accumulator as accumulator_of
 from girih.facts.accumulators import product_accumulator
 from girih.facts.findings import FindingWords
 from girih.interpreter.machine import numbers
-from girih.interpreter.machine.access import shared, unavailable
+from girih.interpreter.machine.access import beyond_bytes, find_bytes_outside, shared, unavailable
 from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.following import follow_components, followed, synchronise
 from girih.interpreter.machine.machine import Machine, meaning
@@ -110,6 +110,8 @@ class Tile:
         """The flat positions of the first elements if every tile can be moved as a box; None otherwise."""
         if self.active is not None or not all(isinstance(s, int) for s in self.strides) or not self.inside().all():
             return None
+        if self.memref.inside is not None:
+            return None
         return self.offsets[:, :, 0]
 
     def strides_of_box(self) -> tuple[int, int]:
@@ -142,6 +144,10 @@ class Tile:
         )
         good = row_inside & column_inside
         self._report(wanted & ~good, findings.outside)
+        beyond = beyond_bytes(self.memref, flat)
+        if beyond is not None:
+            self._find_beyond(*beyond, wanted & good)
+            good = good & ~beyond[1]
         usable = np.broadcast_to(wanted & good, (*self.full, rows, columns))
         return np.where(usable, flat, 0), usable
 
@@ -171,6 +177,15 @@ class Tile:
         tiles = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
         self.machine.find(words(self.op, self.memref.name), self.op, tiles, argument=self.memref.name,
                           index=index, shape=self.memref.shape, by_lane=False)  # fmt: skip
+
+    def _find_beyond(self, first: Array, beyond: Mask, wanted: Mask) -> None:
+        """Find elements in the shape of a view of bytes that lie outside of its memory."""
+        bad = np.broadcast_to(beyond & wanted, (*self.full, *self.type.shape))
+        if bad.any():
+            tiles = np.any(bad, axis=(2, 3), keepdims=True)[..., 0]
+            at = np.unravel_index(int(bad.argmax()), bad.shape)
+            byte = np.full((1, 1, 1), np.broadcast_to(first, bad.shape)[at])
+            find_bytes_outside(self.machine, self.op, self.memref, byte, tiles, by_lane=False)
 
     def check_written(self, offsets: Array) -> None:
         """Find elements of whole tiles that were never written."""

@@ -116,7 +116,7 @@ class TensorOperand:
     def _check_base(self) -> None:
         """Find bases that are not a multiple of 16 bytes; the access takes place nevertheless."""
         data = self.memref.elements.data
-        address = data.ctypes.data if data.size else 0
+        address = data.ctypes.data if data.size and not self.memref.aligned else 0
         base = address + (_wide(self.memref.offset) + self.offset) * data.itemsize
         bad = (base % findings.TENSOR_ALIGNMENT != 0) & self.active
         if bad.any():

@@ -109,7 +109,7 @@ def _member(machine: Machine, op: Load, group: GroupValue) -> MemRefValue:
     shape = tuple(_entry(column, index) for column in group.shapes)
     strides = tuple(_entry(column, index) for column in group.strides)
     null = nulls if nulls.any() else None
-    return MemRefValue(group.elements, group.offsets[index], shape, strides, null, bad)
+    return MemRefValue(group.elements, group.offsets[index], shape, strides, null, bad, member=index)
 
 
 def _entry(column: Array, index: Array) -> Varying:

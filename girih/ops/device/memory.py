@@ -104,8 +104,9 @@ DEVICE.rules(ByteStore, *_access_rows("values"))
 class ByteView(Op):
     """The bytes from an offset on as a memref of numbers, for the instructions of matrices.
 
-    The offset is a multiple of the number's size (run.misaligned). What lies outside of the memory is found where it
-    is accessed. Without sizes, the last mode may be `?`: it reaches as far as the memory does.
+    The offset is a multiple of the number's size (run.misaligned), and inside the memory or at its end
+    (run.out_of_bounds). What lies outside of the memory further on is found where it is accessed. Without sizes, the
+    last mode may be `?`: it reaches as far as the memory does.
     """
 
     memory: Value = operand(BYTES, "the bytes", reads=True)
