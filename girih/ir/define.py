@@ -289,6 +289,7 @@ class Spec:
     constant: str | None
     shared: tuple[str, ...]
     tangled: bool
+    exchanges: bool
     by_work_group: bool
     terminator: bool
 
@@ -370,6 +371,7 @@ def op(
     *,
     binding_types: BindingTypes | None = None,
     tangled: bool = False,
+    exchanges: bool = False,
     by_work_group: bool = False,
     terminator: bool = False,
     word: str | None = None,
@@ -378,9 +380,9 @@ def op(
 
     `section` names the part of a specification that defines it. `tangled` instructions need all work-items of a
     subgroup or work-group at once and cannot stand in the region of a `cooperative_matrix_apply`; `by_work_group` are
-    those that need the work-group, whatever their operands are. `word` is what the
-    text writes, where that is not the mnemonic: the instruction then shares it with the one of that name, and its first
-    modifier, a required one, tells the two apart.
+    those that need the work-group, whatever their operands are. One that `exchanges` is executed together by those
+    work-items of a subgroup that are active. `word` is what the text writes, where that is not the mnemonic: the
+    instruction then shares it with the one of that name, and its first modifier, a required one, tells the two apart.
     """
 
     def declare(cls: type[Declared]) -> type[Declared]:
@@ -411,6 +413,7 @@ def op(
             constant=next((n for n, r in roles.items() if isinstance(r, Literal)), None),
             shared=tuple(n for n, r in roles.items() if isinstance(r, Operand) and r.shared),
             tangled=tangled,
+            exchanges=exchanges,
             by_work_group=by_work_group or where is Where.COLLECTIVE,
             terminator=terminator,
         )
@@ -472,7 +475,8 @@ def _rows_of_all(spec: Spec) -> list[Row]:
     if spec.shared:
         named = [f"`{name}`" for name in spec.shared]
         listed = ", ".join(named[:-1]) + f" and {named[-1]}" if len(named) > 1 else named[0]
-        where = "" if spec.by_work_group or spec.tangled else ", where matrices come out of it,"
+        together = spec.by_work_group or spec.tangled or spec.exchanges
+        where = "" if together else ", where matrices come out of it,"
         verb = "are" if len(named) > 1 else "is"
         says = f"{listed}{where} {verb} the same in all work-items of the {executes}"
         holds = Holds("nothing that it is computed from differs between them", _known_to_an_analysis)

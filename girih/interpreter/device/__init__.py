@@ -2,7 +2,9 @@
 
 from girih.interpreter.device import (
     addresses,
+    barriers,
     bits,
+    built_ins,
     control,
     floats,
     functions,
@@ -10,12 +12,15 @@ from girih.interpreter.device import (
     matrices,
     memory,
     private,
+    subgroup,
     views,
 )
 
 __all__ = [
     "addresses",
+    "barriers",
     "bits",
+    "built_ins",
     "control",
     "floats",
     "functions",
@@ -23,5 +28,6 @@ __all__ = [
     "matrices",
     "memory",
     "private",
+    "subgroup",
     "views",
 ]

@@ -35,7 +35,7 @@ def parts(order: Array, subgroups: int, lanes: int) -> list[Mask]:
 def meets(op: Op) -> bool:
     """Whether an instruction, or one in its regions, needs several work-items at once."""
     values = (*op.operands, *op.results)
-    together = op.spec.tangled or op.spec.where is Where.COLLECTIVE
+    together = op.spec.tangled or op.spec.exchanges or op.spec.where is Where.COLLECTIVE
     if together or any(isinstance(value.type, CoopMatrix) for value in values):
         return True
     return any(meets(inner) for region in op.regions for inner in region.ops)

@@ -3,7 +3,20 @@
 `DEVICE_LANGUAGE` is all of it as a value; importing any file of this room imports the whole language.
 """
 
-from girih.ops.device import bits, control, floats, functions, integers, matrices, memory, private, shared
+from girih.ops.device import (
+    barriers,
+    bits,
+    built_ins,
+    control,
+    floats,
+    functions,
+    integers,
+    matrices,
+    memory,
+    private,
+    shared,
+    subgroup,
+)
 from girih.ops.device.language import DEVICE
 
 DEVICE_LANGUAGE = DEVICE.finish("girih.ops.device.DEVICE_LANGUAGE")
@@ -11,7 +24,9 @@ DEVICE_LANGUAGE = DEVICE.finish("girih.ops.device.DEVICE_LANGUAGE")
 
 __all__ = [
     "DEVICE_LANGUAGE",
+    "barriers",
     "bits",
+    "built_ins",
     "control",
     "floats",
     "functions",
@@ -20,4 +35,5 @@ __all__ = [
     "memory",
     "private",
     "shared",
+    "subgroup",
 ]

@@ -53,6 +53,12 @@ def _subgroup_size(s: Subject) -> int:
     return int(size)
 
 
+def _known_sizes(s: Subject) -> tuple[int, ...]:
+    """The subgroup sizes of the language, or of the target where the language leaves them to it."""
+    sizes: tuple[int, ...] = s.op.language.subgroup_sizes
+    return sizes or s.facts.limits.subgroup_sizes
+
+
 def _work_group_size(s: Subject) -> tuple[int, int]:
     rows, columns = s.op.work_group_size or (0, 0)
     if rows <= 0 or columns <= 0:
@@ -70,8 +76,8 @@ def _entries(s: Subject) -> bool:
 def _multiple(s: Subject) -> bool:
     rows, _ = _work_group_size(s)
     size = s.op.subgroup_size
-    sizes = s.facts.limits.subgroup_sizes if size is None else (size,)
-    if size is not None and size not in s.facts.limits.subgroup_sizes:
+    sizes = _known_sizes(s) if size is None else (size,)
+    if size is not None and size not in _known_sizes(s):
         raise Undetermined
     return any(rows % n == 0 for n in sizes)
 
@@ -177,8 +183,8 @@ TILE.rules(
     "func",
     attributes_row("attributes", _KNOWN, '003 "Functions" Attributes'),
     Row("subgroup_size", "", Holds("the target has the subgroup size",
-        lambda s: _subgroup_size(s) in s.facts.limits.subgroup_sizes,
-        lambda s: f"{_subgroup_size(s)} is not one of {', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
+        lambda s: _subgroup_size(s) in _known_sizes(s),
+        lambda s: f"{_subgroup_size(s)} is not one of {', '.join(map(str, _known_sizes(s)))}"),
         "the subgroup size is one that the target has", FUNCTIONS, needs="subgroup_sizes",
         at=lambda s: s.op.attributes.entry("subgroup_size").span),
     Row("work_group_entries", "", Holds("work_group_size has two positive entries", _entries,
@@ -187,7 +193,7 @@ TILE.rules(
         at=lambda s: s.op.attributes.entry("work_group_size").span),
     Row("work_group_multiple", "", Holds("work_group_size[0] mod subgroup_size = 0", _multiple,
         lambda s: f"{_work_group_size(s)[0]} is not a multiple of "
-                  f"{s.op.subgroup_size or 'any of ' + ', '.join(map(str, s.facts.limits.subgroup_sizes))}"),
+                  f"{s.op.subgroup_size or 'any of ' + ', '.join(map(str, _known_sizes(s)))}"),
         "the first entry of the work-group size is a multiple of the subgroup size", FUNCTIONS,
         at=lambda s: s.op.attributes.entry("work_group_size").span),
     Row("work_group_items", "", WithinLimit(

@@ -10,11 +10,13 @@ from __future__ import annotations
 from girih.analysis.effects import writes
 from girih.ir.core import Op
 from girih.ir.types import CoopMatrix
-from girih.ops.tile.control import Barrier
 from girih.ops.tile.tensor_map import TensorCopy
 
 _EXCHANGING = ("matrix_insert",)
 """Instructions in which subgroups see each other's part of a matrix; programs in other languages do not load theirs."""
+
+_BARRIERS = frozenset({"barrier", "work_group_barrier"})
+"""Barriers of the tensor language and of the device language, which is not loaded here."""
 
 
 def of_work_group(op: Op) -> bool:
@@ -30,7 +32,7 @@ def made_by_work_group(op: Op) -> bool:
 def waits(op: Op) -> bool:
     """Whether the subgroups of a work-group execute an instruction only when all of them have come to it."""
     if not of_work_group(op):
-        return isinstance(op, Barrier)
+        return op.spec.mnemonic in _BARRIERS
     return op.spec.mnemonic in _EXCHANGING or (op.spec.tangled and writes(op))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.device import memory, numeric, widened
+from girih.back.llvm.lower.device import built_ins, memory, numeric, widened
 
-DEVICE = memory.LOWERINGS.joined(numeric.LOWERINGS)
+DEVICE = memory.LOWERINGS.joined(built_ins.LOWERINGS, numeric.LOWERINGS)
 """How the instructions of `girih.ops.device` are lowered, for any number of lanes."""
 
 WIDENED = widened.LOWERINGS
