@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.device import CPU, DEVICE, WIDENED, barriers, from, girih.back.llvm.cpu.table, girih.back.llvm.lower.device.table, import, matrices, numeric, subgroup
-CPU_DEVICE = CPU.joined(DEVICE, barriers.LOWERINGS, matrices.LOWERINGS, numeric.LOWERINGS, subgroup.LOWERINGS).replaced(WIDENED)
+from girih.back.llvm.cpu.device import barriers, matrices, numeric, subgroup
+from girih.back.llvm.cpu.table import CPU
+from girih.back.llvm.lower.device.table import DEVICE, WIDENED
+
+CPU_DEVICE = CPU.joined(DEVICE, barriers.LOWERINGS, matrices.LOWERINGS, numeric.LOWERINGS, subgroup.LOWERINGS).replaced(
+    WIDENED
+)
 """How the CPU lowers every instruction of the device language, and of the tensor language."""

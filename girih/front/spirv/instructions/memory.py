@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from girih.diagnostics import CompileError
 from girih.front.spirv.handlers import translates
+from girih.front.spirv.instructions import built_ins
 from girih.front.spirv.instructions.chains import common, layout_of, matrix_of
 from girih.front.spirv.layout import bytes_of, runs_of
 from girih.front.spirv.leaves import leaves
 from girih.front.spirv.pointers import BuiltInPointer, BytePointer, Pointer, VariablePointer
+from girih.front.spirv.refusals import refused
 from girih.front.spirv.translation import Translation
 from girih.ir.core import Value
 from girih.ir.types import INDEX, Boolean, CoopMatrix, Number, PrivateArrayType
@@ -171,4 +174,7 @@ def _leaf_index(t: Translation, pointer: VariablePointer, at: int) -> Value:
 
 
 def _load_built_in(t: Translation, pointer: BuiltInPointer) -> tuple[Value, ...]:
-    raise NotImplementedError
+    if pointer.name not in built_ins.NAMES:
+        found = f"a load of {pointer.name or 'an input that is no built-in'}"
+        raise CompileError([refused("variable", "a built-in of compute shaders", found, t.span)])
+    return tuple(built_ins.built_in(t, pointer.name, pointer.component))
