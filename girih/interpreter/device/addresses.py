@@ -15,8 +15,11 @@ from girih.facts.findings import FindingWords
 from girih.interpreter.device.memory import joined, undefined
 from girih.interpreter.machine.access import restrict
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import hand_on_by_themselves
 from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, entry_of
 from girih.ops.device.memory import BufferAt
+
+hand_on_by_themselves(BufferAt)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,13 +31,14 @@ class ByteAccess:
     """An access to numbers that lie side by side: the bytes of the memory, where they begin, and who may access them.
 
     `offset` counts from the beginning of the buffer, `position` from that of `memory.elements`; a position that may not
-    be accessed is 0. `usable` is None where all may be.
+    be accessed is 0. `usable` is None where all may be. `bits` has the bits that are set in some position.
     """
 
     op: ByteLoad | ByteStore
     memory: MemRefValue
     offset: Array
     position: Array
+    bits: int
     usable: Mask | None
     size: int
     count: int
@@ -54,7 +55,7 @@ class ByteAccess:
             dtype = np.dtype(np.int8)
         memory = self.memory.elements.memory
         low = self.size - 1
-        if low and int(np.bitwise_or.reduce(self.position, axis=None)) & low:
+        if self.bits & low:
             return memory.at_every_byte(dtype), self.position, self.size
         return memory.view(dtype), self.position >> low.bit_length() if low else self.position, 1
 
@@ -75,15 +76,22 @@ def joined(a: Mask | None, b: Mask | None) -> Mask | None:
     return a if b is None else a | b
 
 
-def bytes_beyond(offset: Array, width: int, size: Varying) -> Mask:
-    """The mask of offsets from which on a memory of `size` bytes has fewer than `width`, or that are negative."""
+def bytes_beyond(offset: Array, width: int, size: Varying) -> Mask | None:
+    """The mask of offsets from which on a memory of `size` bytes has fewer than `width`, or negative; None for none."""
     last = size - width
     # As an unsigned number, a negative offset is larger than any size.
     unsigned = np.ascontiguousarray(offset).view(np.uint64)
     if isinstance(last, int):
-        return unsigned > np.uint64(last) if last >= 0 else np.ones((1, 1, 1), np.bool_)
+        if last < 0:
+            return np.ones((1, 1, 1), np.bool_)
+        return unsigned > np.uint64(last) if int(unsigned.max()) > last else None
     beyond: Mask = (unsigned > last.astype(np.int64, copy=False).view(np.uint64)) | (last < 0)
-    return beyond
+    return beyond if beyond.any() else None
+
+
+def bits_of(number: Varying) -> int:
+    """The bits that are set in a number for some work-item."""
+    return number if isinstance(number, int) else int(np.bitwise_or.reduce(number, axis=None))
 
 
 def access(machine: Machine, op: ByteLoad | ByteStore, types: tuple[Value, ...]) -> ByteAccess:
@@ -93,19 +101,22 @@ def access(machine: Machine, op: ByteLoad | ByteStore, types: tuple[Value, ...])
     width, extent = size * len(types), memref.shape[0]
     bad = joined(unavailable(machine, op, memref), undefined(machine, op, "offset"))
     beyond = bytes_beyond(offset, width, extent)
-    if beyond.any():
+    if beyond is not None:
         offending = restrict(machine, beyond if bad is None else beyond & ~bad)
         if offending.any():
             name = memref.name_for(offending)
             found = words.bytes_outside(op, width, name)
             machine.find(found, op, offending, argument=name, index=(offset,), shape=(extent,))
         bad = joined(bad, beyond)
-    if op.alignment > 1:
+    bits = bits_of(offset) if op.alignment > 1 or size > 1 else 0
+    if bits & (op.alignment - 1):
         find_misaligned(machine, op, op.alignment, memref, offset, bad)
-    position = offset + memref.offset
+    begin = memref.offset
+    position = offset if isinstance(begin, int) and begin == 0 else offset + begin
+    bits |= bits_of(begin)
     if bad is None:
-        return ByteAccess(op, memref, offset, position, None, size, len(types))
-    return ByteAccess(op, memref, offset, np.where(bad, 0, position), ~bad, size, len(types))
+        return ByteAccess(op, memref, offset, position, bits, None, size, len(types))
+    return ByteAccess(op, memref, offset, np.where(bad, 0, position), bits, ~bad, size, len(types))
 
 
 def find_misaligned(
@@ -139,7 +150,8 @@ def byte_load(machine: Machine, op: ByteLoad) -> None:
     places = [first + number * step if number else first for number in range(here.count)]
     _check_written(machine, here, view, places)
     for result, place in zip(op.results, places, strict=True):
-        loaded: Array = view.data[place]
+        # What is accessed was checked: no index needs to be looked at again.
+        loaded: Array = view.data.take(place, mode="clip") if step == 1 else view.data[place]
         if here.usable is not None:
             loaded = np.where(here.usable, loaded, np.zeros((), loaded.dtype))
         machine.set(result, loaded != 0 if type.__class__ is Boolean else loaded)

@@ -15,10 +15,13 @@ from girih.interpreter.device.memory import find_misaligned, joined, undefined
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import restrict
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import find_undefined, hand_on_by_themselves
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying, ViewedBytes
 from girih.ir.core import Value
 from girih.ir.types import MemRef
 from girih.ops.device.memory import ByteView
+
+hand_on_by_themselves(ByteView)
 
 
 @meaning(ByteView)
@@ -28,6 +31,10 @@ def byte_view(machine: Machine, op: ByteView) -> None:
     assert isinstance(type, MemRef)
     memref, offset = machine.memref(op.memory), machine.array(op.offset)
     size, extent = type.element.size, memref.shape[0]
+    if machine.undefined:
+        for name in ("sizes", "strides"):
+            for value in getattr(op, name):
+                find_undefined(machine, op, name, value)
     bad = joined(memref.broken, undefined(machine, op, "offset"))
     bad = joined(bad, _find_outside(machine, op, memref, offset, bad))
     bad = joined(bad, find_misaligned(machine, op, size, memref, offset, bad))

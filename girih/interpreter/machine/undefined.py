@@ -7,7 +7,7 @@ it chooses. In functions in which nothing can be undefined, instructions are exe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,3 +104,18 @@ def find_undefined(machine: Machine, op: Op, name: str, value: Value) -> None:
         return
     bad = where if machine.mask is None else where & machine.mask
     machine.find(memory.undefined_decides(op, name), op, bad, argument=value.name or None)
+
+
+def find_undefined_access(machine: Machine, op: Any, names: Sequence[str], stored: Value | None = None) -> None:
+    """Find (run.undef) what decides where matrices are moved, and a matrix that is stored, if they are undefined."""
+    for name in names:
+        value = getattr(op, name)
+        if value is not None:
+            find_undefined(machine, op, name, value)
+    where = None if stored is None else machine.undefined.get(stored)
+    if where is None:
+        return
+    bad = where if machine.mask is None else where & machine.mask
+    if bad.any():
+        name = machine.memref(op.memory).name_for(bad)
+        machine.find(memory.undefined_stored(op, name), op, bad, argument=name, by_lane=False)

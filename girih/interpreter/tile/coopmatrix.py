@@ -19,6 +19,7 @@ from girih.interpreter.machine.boxes import read_boxes, unwritten, write_boxes
 from girih.interpreter.machine.following import follow_components, followed, synchronise
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.permissions import factors
+from girih.interpreter.machine.undefined import find_undefined_access
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.interpreter.races.races import Event
 from girih.interpreter.tile.atomics import update
@@ -68,6 +69,8 @@ class Tile:
 
     def __init__(self, machine: Machine, op: Any, type: CoopMatrix) -> None:
         self.machine, self.op, self.type = machine, op, type
+        if machine.undefined:
+            find_undefined_access(machine, op, ("row", "column"), getattr(op, "matrix", None))
         axes = axes_of(type)
         self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), axes)
         mask = machine.together(op, axes)

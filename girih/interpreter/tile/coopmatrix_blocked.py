@@ -16,6 +16,7 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.following import follow_components
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import find_undefined_access
 from girih.interpreter.machine.values import Array, Mask, MemRefValue
 from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
 from girih.ir.types import CoopMatrix
@@ -38,6 +39,8 @@ def _bytes(order: BlockOrder, rows: int, columns: int, size: int, stride: int) -
 
 def _place(machine: Machine, op: BlockedAccess, type: CoopMatrix) -> tuple[MemRefValue, Array, Mask]:
     """The memref, the element of the memory at which each matrix begins, and the mask of those that are accessed."""
+    if machine.undefined:
+        find_undefined_access(machine, op, ("offset",), getattr(op, "matrix", None))
     axes = axes_of(type)
     mask = machine.together(op, axes)
     memref = shared(machine, op, "memory", machine.memref(op.memory), axes)

@@ -21,6 +21,7 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.access import shared, unavailable
 from girih.interpreter.machine.following import components_held, follow_components, followed
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import find_undefined_access
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, ModelValue, Varying
 from girih.interpreter.tile.control import yielded
 from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
@@ -48,6 +49,8 @@ class TensorOperand:
         self, machine: Machine, op: Any, type: CoopMatrix, *, store: bool, unit: int, silent: bool = False
     ) -> None:
         self.machine, self.op, self.type, self.unit, self.silent = machine, op, type, unit, silent
+        if machine.undefined:
+            find_undefined_access(machine, op, ("offset", "layout", "view"), getattr(op, "matrix", None))
         axes = axes_of(type)
         self.mask = machine.together(op, axes)
         self.memref: MemRefValue = shared(machine, op, "memory", machine.memref(op.memory), axes)
