@@ -20,7 +20,7 @@ from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.launch import record as layout
-from girih.back.llvm.lower.sites import Site
+from girih.back.llvm.lower.sites import MEMBER, Site
 from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
 from girih.facts.elements import in_the_array
 from girih.ir.core import Function
@@ -222,11 +222,14 @@ def _finding_of(
     subgroup: int,
     lane: int,
 ) -> Finding:
-    index = _values(record, 0, site.index_count)
-    shape = _values(record, site.index_count, site.shape_count)
-    message = site.message
+    signed = site.code != "run.address"
+    index = _values(record, 0, site.index_count, signed=signed)
+    shape = _values(record, site.index_count, site.shape_count, signed=signed)
+    member = str(_member(site, record)) if site.numbered else MEMBER
+    message, place = site.message.replace(MEMBER, member), site.place.replace(MEMBER, member)
+    argument = None if site.argument is None else site.argument.replace(MEMBER, member)
     if index is not None and shape is not None:
-        message = f"{message}: {in_words(site.place, index, shape)}"
+        message = f"{message}: {in_words(place, index, shape)}"
     known = lane if lane >= 0 and site.by_lane else None
     component = divmod(known, site.columns) if known is not None and site.columns else None
     x, y, _ = grid
@@ -234,7 +237,7 @@ def _finding_of(
         site.code,
         message,
         Span(source_at(function, site.source), *site.span),
-        site.argument,
+        argument,
         index,
         shape,
         (group % x, group // x % y, group // (x * y)),
@@ -244,7 +247,14 @@ def _finding_of(
     )
 
 
-def _values(record: bytes, first: int, count: int) -> tuple[int, ...] | None:
+def _member(site: Site, record: bytes) -> int:
+    """The number of the group's member that a finding is about."""
+    (number,) = _values(record, site.index_count + site.shape_count, 1) or (0,)
+    return number
+
+
+def _values(record: bytes, first: int, count: int, *, signed: bool = True) -> tuple[int, ...] | None:
     """The values of a record from `first` on, None for a count of 0; only those that were kept of very many."""
     kept = max(min(first + count, layout.RECORD_VALUES) - first, 0)
-    return struct.unpack_from(f"={kept}q", record, layout.RECORD_FIRST_VALUE + 8 * first) if count else None
+    letter = "q" if signed else "Q"
+    return struct.unpack_from(f"={kept}{letter}", record, layout.RECORD_FIRST_VALUE + 8 * first) if count else None

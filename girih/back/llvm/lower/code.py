@@ -264,10 +264,12 @@ class KernelCode(Executing):
         shape: Sequence[Scalar | int] = (),
         by_lane: bool = True,
         exactly: Callable[[], Operand] | None = None,
+        member: Scalar | None = None,
     ) -> None:
         """Stop the launch with a finding if `bad`, one `i1` or one per lane, holds for an active work-item.
 
-        If `bad` is one condition for all lanes, `exactly` gives the first lane for which it holds.
+        If `bad` is one condition for all lanes, `exactly` gives the first lane for which it holds. `member` is the
+        number that stands for `MEMBER` in the texts.
         """
         if not self.checks or bad.literal == 0 or bad.text == "zeroinitializer":
             return
@@ -277,12 +279,14 @@ class KernelCode(Executing):
             bad = w.binary("and", bad, self.mask)
         component = self.place.element_number
         by_lane = by_lane and self.place.kind is RegionKind.SPMD
-        number = self.site(op, words, argument, (len(index), len(shape)), by_lane=by_lane)
+        numbered = member is not None
+        number = self.site(op, words, argument, (len(index), len(shape)), by_lane=by_lane, numbered=numbered)
+        told = (*index, *shape)[:MOST_VALUES] if member is None else (*index, *shape, member)
 
         def report() -> None:
             lane: Operand = self.trailing_zeros(bad) if many else self.first_lane()
             lane = exactly() if exactly is not None else lane
-            values = [self._picked(held, lane) for held in (*index, *shape)[:MOST_VALUES]]
+            values = [self._picked(held, lane) for held in told]
             self.leave(number, lane if component is None else self._picked(component, lane), values)
 
         w.unlikely(w.any(bad) if many else bad, report)
@@ -295,11 +299,12 @@ class KernelCode(Executing):
         counts: tuple[int, int] = (0, 0),
         *,
         by_lane: bool,
+        numbered: bool = False,
     ) -> int:
         """The number of a new check; `counts` are the numbers of values that it reports of index and shape."""
         span, source = (op.span.start, op.span.end), source_number(self.function, op.span.source)
         columns = self.place.element_columns
-        site = Site(words.code, words.message, span, argument, *counts, words.place, by_lane, columns, source)
+        site = Site(words.code, words.message, span, argument, *counts, words.place, by_lane, columns, source, numbered)
         return self.sites.setdefault(site, len(self.sites))
 
     def _picked(self, held: Scalar | int, lane: Operand) -> Val:

@@ -8,6 +8,10 @@ MOST_VALUES = 28
 """How many numbers, of index and shape together, a finding keeps."""
 
 
+MEMBER = "{member}"
+"""What stands in texts for the number of a group's member that is known only at run time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A check of the kernel, and the words for its finding.
@@ -15,7 +19,8 @@ class Site:
     `span` has the start and end of the instruction in its source, which has the number `source` among those of the
     function (`girih.analysis.sources`). `place` puts index and shape into
     words, as in `Machine.find` of the interpreter. `by_lane` is false for an instruction that a subgroup executes as
-    one. If lanes compute components of a matrix, `columns` of these are a row; otherwise `columns` is 0.
+    one. If lanes compute components of a matrix, `columns` of these are a row; otherwise `columns` is 0. If the site is
+    `numbered`, the check reports one number more, behind index and shape, which stands for `MEMBER` in the texts.
     """
 
     code: str
@@ -28,3 +33,4 @@ class Site:
     by_lane: bool = True
     columns: int = 0
     source: int = 0
+    numbered: bool = False

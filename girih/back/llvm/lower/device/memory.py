@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from girih.back.llvm.emit.text import Val, bits, integer, lanes
 from girih.back.llvm.lower.access import check_null, first_outside, outside, shared_memref
 from girih.back.llvm.lower.code import KernelCode, memref_type
-from girih.back.llvm.lower.device.access import BytePlace, element_of, read, write
+from girih.back.llvm.lower.device.access import BytePlace, read, write
+from girih.back.llvm.lower.device.bounds import accessed, place_of
 from girih.back.llvm.lower.device.widened import keep_linear
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
-from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index, natural, scalar_type, uniform
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, natural, scalar_type, uniform
 from girih.facts import memory as findings
-from girih.ir.core import Op, Value
-from girih.ir.types import INDEX, Type
+from girih.ir.core import Value
+from girih.ir.types import INDEX
 from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, ByteView
 
 LOWERINGS = Lowerings[KernelCode]()
@@ -53,89 +54,6 @@ def _volatile(code: KernelCode, op: ByteLoad | ByteStore) -> None:
     """Keep a volatile access where it is: LLVM moves none over a fence, which for one thread is no instruction."""
     if op.volatile:
         code.w.fence("seq_cst", "singlethread")
-
-
-def place_of(code: KernelCode, op: ByteLoad | ByteStore, memory: MemRefHeld, type: Type, count: int) -> BytePlace:
-    """The place of `count` numbers of a type in a memory, which is there; whether they lie in it is not checked yet."""
-    check_null(code, op, memory)
-    alignment = min(memory.align, op.alignment)
-    # Blocks that a region decodes begin somewhere in their memory, each lane's elsewhere where lanes have other blocks.
-    pointer = code.w.at(memory.pointer, natural(code.w, memory.offset, code.lanes)[0])
-    return BytePlace(pointer, code.scalar(op.offset), element_of(type), count, alignment)
-
-
-def accessed(
-    code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace, access: Callable[[BytePlace], list[Val]]
-) -> list[Val]:
-    """What an access to a place gives, all of which is checked to lie inside the memory.
-
-    An offset that may turn out to be linear is accessed in both ways, of which the place's own is rare.
-    """
-    near, nearly = _nearby(place), place.offset.nearly
-    if near is None or nearly is None or not memory.uniform:
-        check_inside(code, op, memory, place)
-        return access(place)
-    fine = nearly.holds
-    if code.checks:
-        bad = _ends_outside(code, nearly.linear, _ends(code, memory.shape[0], place.size))
-        fine = code.w.binary("and", fine, code.w.negated(bad))
-
-    def far() -> list[Val]:
-        check_inside(code, op, memory, place)
-        return access(place)
-
-    return code.w.either(fine, lambda: access(near), far, rare=True)
-
-
-def _nearby(place: BytePlace) -> BytePlace | None:
-    """The place as it is where its offset is linear, if that makes one vector of it, or one number."""
-    if place.offset.nearly is None:
-        return None
-    linear = place.offset.nearly.linear
-    if linear.stride == 0:
-        return replace(place, offset=index(linear.base))
-    near = replace(place, offset=Scalar(INDEX, (), linear))
-    return near if near.contiguous else None
-
-
-def check_inside(code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace) -> None:
-    """Find numbers that do not all lie inside their memory."""
-    if not code.checks:
-        return
-    ends, linear = _ends(code, memory.shape[0], place.size), place.offset.linear
-    if linear is None or code.mask is None or not as_scalar(ends).uniform:
-        _find_outside(code, op, memory, place, ends)
-        return
-    # Of some lanes that grow evenly, the ends tell of all; which of them are active matters only beyond these.
-    bad = _ends_outside(code, linear, ends)
-    code.w.unlikely(bad, lambda: _find_outside(code, op, memory, place, ends), returns=True)
-
-
-def _ends_outside(code: KernelCode, linear: Linear, ends: Extent) -> Val:
-    """Whether the first or the last lane of all, active or not, has an offset outside."""
-    w, extent = code.w, as_scalar(ends).part
-    last = w.add(linear.base, (code.lanes - 1) * linear.stride)
-    return w.binary("or", w.compare("uge", linear.base, extent), w.compare("uge", last, extent))
-
-
-def _find_outside(code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace, ends: Extent) -> None:
-    bad = outside(code, place.offset, ends)
-    if bad is None:
-        return
-    words = findings.bytes_outside(op, place.size, memory.name)
-    known = lanes(bad.type) > 1 or place.offset.uniform
-    code.check(op, bad, words, argument=memory.name, index=(place.offset,), shape=memory.shape,
-            exactly=None if known else lambda: first_outside(code, (ends,), (place.offset,)))  # fmt: skip
-
-
-def _ends(code: KernelCode, size: Extent, bytes: int) -> Extent:
-    """The number of offsets from which so many bytes lie inside a memory of a size."""
-    if isinstance(size, int):
-        return max(size - bytes + 1, 0)
-    if bytes == 1:
-        return size
-    w, part = code.w, size.part
-    return index(w.larger(w.sub(part, integer(bytes - 1, part.type)), integer(0, part.type)))
 
 
 @LOWERINGS.of(ArrayIndex)

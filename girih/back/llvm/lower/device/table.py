@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.device import built_ins, memory, numeric, widened
+from girih.back.llvm.lower.device import addresses, built_ins, members, memory, numeric, widened
 
-DEVICE = memory.LOWERINGS.joined(built_ins.LOWERINGS, numeric.LOWERINGS)
+DEVICE = memory.LOWERINGS.joined(
+    addresses.LOWERINGS,
+    built_ins.LOWERINGS,
+    numeric.LOWERINGS,
+)
 """How the instructions of `girih.ops.device` are lowered, for any number of lanes."""
 
-WIDENED = widened.LOWERINGS
-"""The rules that stand in place of those of the tensor language."""
+REPLACING = widened.LOWERINGS.joined(members.LOWERINGS)
+"""The rules that stand in place of others: of those of the tensor language, and of `DEVICE`."""

@@ -12,10 +12,12 @@ from dataclasses import replace
 from girih.back.llvm.emit.text import bits, integer
 from girih.back.llvm.lower import arith
 from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.device import numeric
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, Nearly, Scalar
 from girih.ir.core import Value
 from girih.ir.types import Number
+from girih.ops.device.integers import ZeroExtend
 from girih.ops.tile.arith import Add, Binary, Cast, Mul, Sub
 
 LOWERINGS = Lowerings[KernelCode]()
@@ -27,6 +29,13 @@ def cast(code: KernelCode, op: Cast) -> None:
     """Lower a conversion to another type; a wider integer keeps its sign."""
     arith.cast(code, op)
     keep_linear(code, op.a, op.result, signed=True)
+
+
+@LOWERINGS.of(ZeroExtend)
+def zero_extend(code: KernelCode, op: ZeroExtend) -> None:
+    """Lower a conversion of an unsigned number to a wider type."""
+    numeric.LOWERINGS.rule(op)(code, op)
+    keep_linear(code, op.a, op.result, signed=False)
 
 
 def keep_linear(code: KernelCode, narrow: Value, wide: Value, *, signed: bool) -> None:
