@@ -79,7 +79,10 @@ ROOMS = {
     "front.shaders": Room((*WORDS, "spirv")),
     "front.spirv.*": Room((*LANGUAGE, "spirv")),
     "front.spirv.instructions": Room((*LANGUAGE, "spirv", "front.spirv.*")),
-    "front.spirv.translate": Room((*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions")),
+    "front.spirv.entry": Room((*LANGUAGE, "spirv", "front.spirv.*")),
+    "front.spirv.translate": Room(
+        (*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions", "front.spirv.entry")
+    ),
     "front.spirv": Room(),
     "front": Room(),
     "program": Room((*LANGUAGE, "analysis", "front")),

@@ -62,7 +62,7 @@ def _matrix(t: Translation, part: Value, type: CoopMatrix) -> Value:
     value = t.literals.get(part)
     if value is not None:
         return t.constant(value, type)
-    return t.one("cooperative_matrix_construct", type, value=part)
+    return t.one("cooperative_matrix_construct", type, a=part)
 
 
 def null(t: Translation, type: IrType) -> Value:

@@ -110,7 +110,9 @@ class Emission:
         given = {p.result: self._given(id) for p, id in zip(parameters, one.ids("arguments"), strict=True)}
         results = self.body(function, given, self._needed_behind(one))
         t.span = span
-        if results:
+        if isinstance(t.facts.type(one.result_type), PointerType):
+            t.give_pointer(one.result, t.pointer(function))
+        elif results:
             t.give(one, results)
 
     @property
@@ -186,21 +188,28 @@ class Emission:
 
     def _follow(self, edge: Edge) -> None:
         """Give phis, and what the function returns, the values that they have behind a branch."""
-        t, reached = self.t, self._here.reached
+        reached = self._here.reached
         end = self._at_end_of(edge.source)
         if edge.target == RETURN:
             if end.name == "OpReturnValue":
-                t.give_id(reached.function.id, t.leaves(end.id("value")))
+                self._assign([(reached.function.id, self._given(end.id("value")))])
             return
         label = reached.blocks[edge.source].id
         given = [
-            (phi.result, t.leaves(value))
+            (phi.result, self._given(value))
             for phi in reached.phis.get(edge.target, ())
             for value, source in pairs_of(phi)
             if source == label
         ]
-        for phi_id, values in given:
-            t.give_id(phi_id, values)
+        self._assign(given)
+
+    def _assign(self, given: Sequence[tuple[int, Sequence[Value] | Pointer]]) -> None:
+        """Give ids, which have slots, what they are behind a branch, all at once."""
+        for id, value in given:
+            if isinstance(value, Pointer):
+                self.t.choose_pointer(id, value)
+            else:
+                self.t.give_id(id, value)
 
     def _depart(self, edge: Edge) -> None:
         self._follow(edge)

@@ -142,10 +142,12 @@ class Liveness:
             case "OpLoad":
                 return self._touch(places.get(one.id("pointer")), reads=True)
             case "OpStore":
-                return self._touch(places.get(one.id("pointer")), kills=True)
+                place = places.get(one.id("pointer"))
+                return self._touch(place, reads=place is not None and place.inside, kills=True)
             case "OpCopyMemory":
                 source = self._touch(places.get(one.id("source")), reads=True)
-                return source + self._touch(places.get(one.id("target")), kills=True)
+                target = places.get(one.id("target"))
+                return source + self._touch(target, reads=target is not None and target.inside, kills=True)
             case "OpVariable":
                 return self._touch(places.get(one.result), kills=True)
         if one.name in HARMLESS:

@@ -12,6 +12,9 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.model.memory.layout import MatrixLayout
 from girih.spirv.types import Type
 
+BEST_ALIGNMENT = 16
+"""What the beginning of each buffer, and of memory of a work-group, is a multiple of, in bytes."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BytePointer:
@@ -27,6 +30,16 @@ class BytePointer:
     offset: Value
     alignment: int
     matrix: MatrixLayout | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DescriptorsPointer:
+    """A pointer to an array of buffers: members of a group, from the one with the number `first` on."""
+
+    pointee: Type
+    storage: str
+    group: Value
+    first: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,11 +60,14 @@ class VariablePointer:
     """A pointer to a variable of the work-item, or a part of one: the first leaf, which may be computed.
 
     `variable` is its OpVariable; `leaf` is the number of the first leaf, a value of index type where it is not known.
+    With a `component`, which is of index type, it points to a component of the matrix that is the leaf: the number of
+    one of those that the work-item holds.
     """
 
     pointee: Type
     variable: Instruction
     leaf: int | Value
+    component: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,4 +79,9 @@ class BuiltInPointer:
     component: int | Value | None = None
 
 
-Pointer = BytePointer | AddressPointer | VariablePointer | BuiltInPointer
+Pointer = BytePointer | DescriptorsPointer | AddressPointer | VariablePointer | BuiltInPointer
+
+
+def common(alignment: int, step: int) -> int:
+    """The largest power of two that divides both numbers; the first is a power of two."""
+    return alignment if step % alignment == 0 else step & -step

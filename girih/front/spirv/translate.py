@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from girih.diagnostics import CompileError, nearest
+from girih.front.spirv import instructions
+from girih.front.spirv.built_ins import NAMES as BUILT_INS
+from girih.front.spirv.codes import TRANSLATION_CODES, refused
 from girih.front.spirv.emission import Emission
-from girih.front.spirv.instructions.chains import BEST_ALIGNMENT
-from girih.front.spirv.instructions.memory import begin_variable
-from girih.front.spirv.parameters import ParameterList
-from girih.front.spirv.pointers import BuiltInPointer, BytePointer
-from girih.front.spirv.refusals import TRANSLATION_CODES, refusals, refused
+from girih.front.spirv.entry.module_variables import declare_variables
+from girih.front.spirv.entry.parameters import ParameterList, built_in_of
+from girih.front.spirv.entry.refusals import recursion, refused_instructions, refused_types, refused_variables
 from girih.front.spirv.translated import Translated
 from girih.front.spirv.translation import Translation
-from girih.front.spirv.variables import OWN, Variables, reached_functions
+from girih.front.spirv.variables import Variables, reached_functions
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, RegionKind, is_name
-from girih.ir.types import I8, AddressSpace, MemRef
 from girih.ops.device import DEVICE_LANGUAGE
 from girih.recursion import recursion_room
 from girih.source import Source, Span
-from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.judge.places import Places
 from girih.spirv.lines import SourceLines
-from girih.spirv.model.declared.bindings import ShaderInterface, interface_of
+from girih.spirv.model.declared.bindings import interface_of
+from girih.spirv.model.declared.interfaces import used_by_entry_points
 from girih.spirv.model.environment import ENVIRONMENTS
 from girih.spirv.model.facts import EntryPoint, Facts
+from girih.spirv.model.functions import Function
 from girih.spirv.module import Module
-from girih.spirv.types import Pointer, Type
 
-__all__ = ["TRANSLATION_CODES", "translate"]
+__all__ = ["TRANSLATION_CODES", "instructions", "translate"]
 
 
 def translate(module: Module, entry: str) -> Translated:
@@ -70,11 +70,19 @@ class _EntryTranslation:
     def translated(self) -> Translated:
         """The function with its interface. Raises `CompileError`."""
         local_size = self._local_size()
+        circle = recursion(self.facts, self._function(), self.place)
+        if circle:
+            raise CompileError(circle)
         functions = reached_functions(self.facts, self.entry.function)
-        found = refusals(self.facts, functions, self.place)
+        interface = interface_of(self.facts, self.entry)
+        used = self._variables()
+        found = [
+            *refused_instructions(self.facts, functions, self.place),
+            *refused_types(self.facts, functions, self.place),
+            *refused_variables(interface, used, BUILT_INS, self.place),
+        ]
         if found:
             raise CompileError(found)
-        interface = interface_of(self.facts, self.entry)
         parameters = ParameterList(interface)
         head = RegionBuilder(DEVICE_LANGUAGE, RegionKind.SPMD)
         t = Translation(self.facts, Variables(self.facts, functions), local_size, head)
@@ -82,7 +90,7 @@ class _EntryTranslation:
         body = RegionBuilder(DEVICE_LANGUAGE)
         code = RegionBuilder(DEVICE_LANGUAGE, RegionKind.SPMD)
         with t.inside(code):
-            self._declare(t, interface, parameters, body)
+            declare_variables(t, used, interface, parameters, body)
             t.emission.body(self.entry.function, {}, 0)
         head.ops += code.ops
         span = self.place(self.facts.definition(self.entry.function))
@@ -96,6 +104,14 @@ class _EntryTranslation:
     def place(self, one: Instruction) -> Span:
         """The place of an instruction in its source, else in the text of the module."""
         return self._lines.of(one.index) or self._places.of(one)
+
+    def _function(self) -> Function:
+        return next(one for one in self.facts.bodies.functions if one.id == self.entry.function)
+
+    def _variables(self) -> list[Instruction]:
+        """The variables outside of functions that the entry point uses."""
+        ids = self.facts.once(used_by_entry_points).get(self.entry.function, frozenset())
+        return [one for one in self.facts.instructions if one.result in ids]
 
     def _local_size(self) -> tuple[int, int, int]:
         """The size of a work-group. Raises `CompileError` where nothing tells it."""
@@ -120,46 +136,3 @@ class _EntryTranslation:
         if not mode or len(values) != 3:
             return None
         return [self.facts.integer(id) for id in values] if mode.name == "OpExecutionModeId" else values
-
-    def _declare(self, t: Translation, interface: ShaderInterface, given: ParameterList, body: RegionBuilder) -> None:
-        """Say what the variables of the module point to, and give those of the work-item their first values."""
-        facts = self.facts
-        if given.addresses is not None and given.group is not None:
-            t.buffers = given.group.value, given.addresses.value
-        for one in facts.instructions:
-            if one.name == "OpFunction":
-                break
-            if one.name != "OpVariable":
-                continue
-            type = facts.type(one.result_type)
-            assert isinstance(type, Pointer)
-            storage, pointee = type.storage_class, facts.pointee(type)
-            t.span = self.place(one)
-            if storage in OWN:
-                begin_variable(t, one)
-            elif storage == "Input":
-                t.give_pointer(one.result, BuiltInPointer(pointee, built_in_of(facts, one.result)))
-            elif one.result in interface.resource_of:
-                memory = given.memory_of(t, interface.resource_of[one.result])
-                t.give_pointer(one.result, BytePointer(pointee, storage, memory, t.index(0), BEST_ALIGNMENT))
-            elif interface.push_constants is not None and storage == "PushConstant":
-                assert given.push is not None
-                t.give_pointer(one.result, BytePointer(pointee, storage, given.push.value, t.index(0), BEST_ALIGNMENT))
-            elif storage == "Workgroup":
-                self._work_group(t, one, pointee, body)
-
-    def _work_group(self, t: Translation, one: Instruction, pointee: Type, body: RegionBuilder) -> None:
-        size = max(t.natural.size(pointee), 1)
-        local = MemRef.packed(I8, (size,), AddressSpace.LOCAL)
-        attributes = Dictionary((Entry("alignment", BEST_ALIGNMENT),))
-        name = self.facts.annotations.names.get(one.result, "")
-        names = [name] if is_name(name) else []
-        (memory,) = body.add("alloca", local, attributes=attributes, names=names, span=t.span)
-        pointer = BytePointer(pointee, "Workgroup", memory, t.index(0), BEST_ALIGNMENT)
-        t.give_pointer(one.result, pointer)
-
-
-def built_in_of(facts: Facts, id: int) -> str:
-    """The name of the built-in that an id is; empty where it is none."""
-    number = facts.annotations.parameter(id, "BuiltIn")
-    return "" if number is None else grammar().kinds["BuiltIn"].name_of(number)

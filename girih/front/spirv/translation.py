@@ -14,12 +14,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from girih.diagnostics import CompileError
+from girih.front.spirv.codes import refused
 from girih.front.spirv.constants import constant_leaves, in_range
 from girih.front.spirv.layout import ByteLayout
 from girih.front.spirv.leaves import leaves
-from girih.front.spirv.pointers import AddressPointer, BytePointer, Pointer, VariablePointer
+from girih.front.spirv.pointers import AddressPointer, BuiltInPointer, BytePointer, Pointer, VariablePointer, common
 from girih.front.spirv.variables import Variables
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Region, Value
@@ -63,6 +66,8 @@ class Translation:
         """Values that are others plus a constant."""
         self.arrays: dict[int, Mapping[IrType, Value]] = {}
         """The private arrays of variables that are such: one for each type of leaves, each as long as the variable."""
+        self.descriptors: dict[Value, tuple[Value, Value]] = {}
+        """Buffers of arrays of buffers, with the group and the number of each."""
         self.natural = ByteLayout(facts, natural=True)
         self.explicit = ByteLayout(facts)
         self.explicit_work_group = False
@@ -124,18 +129,39 @@ class Translation:
         if known is None:
             raise Undetermined
         slots = self.variables.slots.get(id)
-        if slots is None or (isinstance(known, VariablePointer) and known.variable.result == id):
+        if slots is None or self._is_variable(id, known):
             return known
-        return self._moved(known, self.slot(slots.start))
+        return self._moved(known, *slots)
 
-    def _moved(self, known: Pointer, value: Value) -> Pointer:
-        """A pointer whose computed part came through the constructs around its instruction."""
+    def _moved(self, known: Pointer, first: int, second: int) -> Pointer:
+        """A pointer whose computed parts came through the constructs around its instruction, in two slots."""
         match known:
             case BytePointer():
-                return BytePointer(known.pointee, known.storage, known.memory, value, known.alignment, known.matrix)
-            case VariablePointer() if not isinstance(known.leaf, int):
-                return VariablePointer(known.pointee, known.variable, value)
+                return replace(known, memory=self._memory(known.memory, second), offset=self.slot(first))
+            case VariablePointer():
+                leaf = known.leaf if isinstance(known.leaf, int) else self.slot(first)
+                return replace(known, leaf=leaf, component=known.component and self.slot(second))
+            case BuiltInPointer() if isinstance(known.component, Value):
+                return replace(known, component=self.slot(first))
         return known
+
+    def _memory(self, memory: Value, slot: int) -> Value:
+        """The buffer of a pointer; one of an array is looked up again where the pointer is used."""
+        if memory not in self.descriptors:
+            return memory
+        group, number = self.descriptors[memory]
+        return memory if number is self.slots.get(slot) else self.descriptor(group, self.slot(slot))
+
+    def descriptor(self, group: Value, number: Value) -> Value:
+        """A buffer of an array of buffers."""
+        memory = self.one("load", BUFFER, tensor=group, indices=(number,))
+        self.descriptors[memory] = (group, number)
+        return memory
+
+    def layout_of(self, pointer: Pointer) -> ByteLayout:
+        """The layout of the memory that a pointer points into."""
+        natural = isinstance(pointer, BytePointer) and pointer.storage == "Workgroup" and not self.explicit_work_group
+        return self.natural if natural else self.explicit
 
     def bytes_at(self, pointer: Pointer, count: int) -> BytePointer:
         """The bytes that a pointer points to; an address is looked up for an access to `count` of them."""
@@ -174,13 +200,48 @@ class Translation:
     def give_pointer(self, id: int, pointer: Pointer) -> None:
         """Say what an id points to from here on."""
         self._pointers[id] = pointer
+        if isinstance(pointer, AddressPointer):
+            self.give_id(id, (pointer.address,))
+        elif id in self.variables.slots and not self._is_variable(id, pointer):
+            given = zip(self.variables.slots[id], self._computed(pointer), strict=True)
+            self.slots.update((slot, value) for slot, value in given if value is not None)
+
+    def choose_pointer(self, id: int, pointer: Pointer) -> None:
+        """Say what an id points to that a branch, or a condition, chooses; all that it may be lie in one memory.
+
+        Raises `CompileError` where they do not.
+        """
+        known = self._pointers.get(id)
+        if isinstance(pointer, BytePointer):
+            pointer = replace(pointer, alignment=common(pointer.alignment, self._least(pointer)))
+        if known is not None and not self._in_one_memory(known, pointer):
+            expected = "pointers into one buffer, or one variable of the work-group"
+            raise CompileError([refused("pointer", expected, "pointers into several", self.span)])
+        self.give_pointer(id, pointer)
+
+    def _least(self, pointer: BytePointer) -> int:
+        """What each place of a type is a multiple of."""
+        return self.layout_of(pointer).alignment(pointer.pointee, pointer.matrix)
+
+    def _in_one_memory(self, a: Pointer, b: Pointer) -> bool:
+        if isinstance(a, BytePointer) and isinstance(b, BytePointer):
+            groups = [self.descriptors.get(one.memory, (one.memory, None))[0] for one in (a, b)]
+            return groups[0] is groups[1]
+        return isinstance(a, AddressPointer) and isinstance(b, AddressPointer)
+
+    def _is_variable(self, id: int, pointer: Pointer) -> bool:
+        return isinstance(pointer, VariablePointer) and pointer.variable.result == id
+
+    def _computed(self, pointer: Pointer) -> tuple[Value | None, Value | None]:
+        """What is computed of a pointer that is not an address, for two slots."""
         match pointer:
-            case AddressPointer():
-                self.give_id(id, (pointer.address,))
-            case BytePointer() if id in self.variables.slots:
-                self.give_id(id, (pointer.offset,))
-            case VariablePointer() if id in self.variables.slots and not isinstance(pointer.leaf, int):
-                self.give_id(id, (pointer.leaf,))
+            case BytePointer():
+                return pointer.offset, self.descriptors.get(pointer.memory, (None, None))[1]
+            case VariablePointer():
+                return (None if isinstance(pointer.leaf, int) else pointer.leaf), pointer.component
+            case BuiltInPointer() if isinstance(pointer.component, Value):
+                return pointer.component, None
+        return None, None
 
     # --- what is built -------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.functions import Block, Function, called_by
 from girih.spirv.model.parts import member_type
-from girih.spirv.types import Array, Matrix, Pointer, Struct, Type, Value, Vector, Void
+from girih.spirv.types import Array, CooperativeMatrix, Matrix, Pointer, Struct, Type, Value, Vector, Void
 
 OWN = frozenset({"Function", "Private"})
 """Storage classes of variables that each work-item has for itself (SPIR-V 3.7)."""
@@ -35,13 +35,15 @@ BYTE_STORAGE = frozenset({"StorageBuffer", "Uniform", "PushConstant", "Workgroup
 class OwnPlace:
     """A part of a variable, or of what a parameter points to: the first of its leaves, and their number.
 
-    `computed` says that the first leaf is known only at run time; then `first` means nothing.
+    `computed` says that the first leaf is known only at run time; then `first` means nothing. `inside` says that the
+    place is a component of the matrix that is the leaf.
     """
 
     root: int
     first: int
     count: int
     computed: bool = False
+    inside: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -184,6 +186,8 @@ class Variables:
     def _part(self, reached: Reached, base: OwnPlace, one: Instruction) -> OwnPlace:
         type, first, computed = self.pointee(one.id("base")), base.first, base.computed
         for id in one.ids("indexes"):
+            if isinstance(type, CooperativeMatrix):
+                return OwnPlace(base.root, first, 1, computed, inside=True)
             index = self.integer(reached, id)
             part = part_of(self.facts, type, 0 if index is None else index)
             if index is None or part is None:
@@ -233,10 +237,14 @@ class Variables:
             self._give(id, self._types(type))
 
     def _types(self, type: Type) -> tuple[IrType, ...]:
-        """The types of the slots of a value; of a pointer what is computed of it: an offset, a leaf, an address."""
+        """The types of the slots of a value.
+
+        Of a pointer what is computed of it: an address; an offset and the number of a buffer in an array of buffers;
+        a leaf and the number of a component of a matrix.
+        """
         if not isinstance(type, Pointer):
             return leaves(type)
-        return (I64,) if type.storage_class == "PhysicalStorageBuffer" else (INDEX,)
+        return (I64,) if type.storage_class == "PhysicalStorageBuffer" else (INDEX, INDEX)
 
 
 def pairs_of(phi: Instruction) -> Iterator[tuple[int, int]]:

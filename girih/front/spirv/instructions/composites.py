@@ -13,7 +13,7 @@ from girih.ir.core import Value
 from girih.ir.types import BOOL, INDEX, CoopMatrix, Number
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
-from girih.spirv.types import Type, Vector
+from girih.spirv.types import CooperativeMatrix, Type, Vector
 
 
 @translates("OpUndef")
@@ -43,28 +43,37 @@ def replicate(t: Translation, one: Instruction) -> None:
 def extract(t: Translation, one: Instruction) -> None:
     """The part that literal indices name."""
     composite = one.id("composite")
-    first, type = _place(t, t.type_of(composite), one.ids("indexes"))
-    t.give(one, t.leaves(composite)[first : first + len(leaves(type))])
+    first, type, component = _place(t, t.type_of(composite), one.ids("indexes"))
+    whole = t.leaves(composite)
+    if component is None:
+        t.give(one, whole[first : first + len(leaves(type))])
+    else:
+        t.give(one, t.emit("matrix_extract", *t.leaf_types(one), matrix=whole[first], index=component))
 
 
 @translates("OpCompositeInsert")
 def insert(t: Translation, one: Instruction) -> None:
     """A composite with another part where literal indices name one."""
     composite = one.id("composite")
-    first, type = _place(t, t.type_of(composite), one.ids("indexes"))
-    whole = t.leaves(composite)
-    t.give(one, (*whole[:first], *t.leaves(one.id("object")), *whole[first + len(leaves(type)) :]))
+    first, type, component = _place(t, t.type_of(composite), one.ids("indexes"))
+    whole, given = t.leaves(composite), t.leaves(one.id("object"))
+    if component is not None:
+        matrix = whole[first]
+        given = t.emit("matrix_insert", matrix.type, a=given[0], matrix=matrix, index=component)
+    t.give(one, (*whole[:first], *given, *whole[first + len(leaves(type)) :]))
 
 
-def _place(t: Translation, type: Type, indexes: Sequence[int]) -> tuple[int, Type]:
-    """The first leaf and the type of a part."""
+def _place(t: Translation, type: Type, indexes: Sequence[int]) -> tuple[int, Type, Value | None]:
+    """The first leaf and the type of a part; of a component of a matrix those of the matrix, and its number."""
     first = 0
     for index in indexes:
+        if isinstance(type, CooperativeMatrix):
+            return first, type, t.index(index)
         found = part_of(t.facts, type, index)
         if found is None:
             raise Undetermined
         first, type = first + found[0], found[1]
-    return first, type
+    return first, type, None
 
 
 NO_COMPONENT = 0xFFFFFFFF

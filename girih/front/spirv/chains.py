@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from girih.front.spirv.handlers import translates
-from girih.front.spirv.layout import ByteLayout
 from girih.front.spirv.leaves import leaves
-from girih.front.spirv.pointers import AddressPointer, BuiltInPointer, BytePointer, Pointer, VariablePointer
+from girih.front.spirv.pointers import (
+    BEST_ALIGNMENT,
+    AddressPointer,
+    BuiltInPointer,
+    BytePointer,
+    DescriptorsPointer,
+    Pointer,
+    VariablePointer,
+    common,
+)
 from girih.front.spirv.translation import Translation
 from girih.front.spirv.variables import part_of
 from girih.ir.core import Value
@@ -20,34 +27,12 @@ from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.memory.layout import MatrixLayout
 from girih.spirv.model.parts import member_type
-from girih.spirv.types import Pointer as PointerType
-from girih.spirv.types import Struct, Type
-
-BEST_ALIGNMENT = 16
-"""What the beginning of each buffer is a multiple of, in bytes."""
-
-
-@translates("OpAccessChain", "OpInBoundsAccessChain", "OpPtrAccessChain", "OpInBoundsPtrAccessChain")
-def access_chain(t: Translation, one: Instruction) -> None:
-    """A pointer to a part of what another points to; `Ptr` steps over elements as in an array first."""
-    base = t.pointer(one.id("base"))
-    if "Ptr" in one.name:
-        base = stepped(t, base, one)
-    t.give_pointer(one.result, part(t, base, one.ids("indexes"), name_of(t, one.id("base"))))
-
-
-@translates("OpCopyObject", "OpCopyLogical")
-def copy(t: Translation, one: Instruction) -> None:
-    """The same value; a copy of another type has the same leaves, wherever each lies in memory."""
-    if isinstance(t.type_of(one.id("operand")), PointerType):
-        t.give_pointer(one.result, t.pointer(one.id("operand")))
-    else:
-        t.give(one, t.leaves(one.id("operand")))
+from girih.spirv.types import CooperativeMatrix, Struct, Type
 
 
 def stepped(t: Translation, base: Pointer, one: Instruction) -> Pointer:
     """A pointer moved by elements of the array that its type's ArrayStride tells (SPIR-V OpPtrAccessChain)."""
-    stride = layout_of(t, base).pointer_stride(t.type_of(one.id("base")), base.pointee)
+    stride = t.layout_of(base).pointer_stride(t.type_of(one.id("base")), base.pointee)
     index = t.as_type(t.leaf(one.id("element")), I64 if isinstance(base, AddressPointer) else INDEX)
     return moved(t, base, base.pointee, t.times(index, stride), stride, matrix_of(base))
 
@@ -58,7 +43,9 @@ def part(t: Translation, base: Pointer, indexes: Sequence[int], name: str) -> Po
         return _part_of_variable(t, base, indexes, name)
     if isinstance(base, BuiltInPointer):
         return _component(t, base, indexes)
-    layout = layout_of(t, base)
+    if isinstance(base, DescriptorsPointer):
+        base, indexes, name = _buffer_of(t, base, indexes[0], name), indexes[1:], f"{name}[]"
+    layout = t.layout_of(base)
     for id in indexes:
         type, matrix = base.pointee, matrix_of(base)
         if isinstance(type, Struct):
@@ -77,15 +64,16 @@ def part(t: Translation, base: Pointer, indexes: Sequence[int], name: str) -> Po
     return base
 
 
+def _buffer_of(t: Translation, base: DescriptorsPointer, index: int, name: str) -> BytePointer:
+    """The pointer to a buffer of an array of buffers."""
+    element, count = t.explicit.element(base.pointee)
+    number = t.plus(_checked(t, index, count, name, INDEX), base.first)
+    return BytePointer(element, base.storage, t.descriptor(base.group, number), t.index(0), BEST_ALIGNMENT)
+
+
 def matrix_of(pointer: Pointer) -> MatrixLayout | None:
     """How the matrices lie in what a pointer points to."""
     return pointer.matrix if isinstance(pointer, BytePointer | AddressPointer) else None
-
-
-def layout_of(t: Translation, pointer: Pointer) -> ByteLayout:
-    """The layout of the memory that a pointer points into."""
-    natural = isinstance(pointer, BytePointer) and pointer.storage == "Workgroup" and not t.explicit_work_group
-    return t.natural if natural else t.explicit
 
 
 def moved(
@@ -101,11 +89,6 @@ def moved(
     return BytePointer(pointee, base.storage, base.memory, place, alignment, matrix)
 
 
-def common(alignment: int, step: int) -> int:
-    """The largest power of two that divides both numbers; the first is a power of two."""
-    return alignment if step % alignment == 0 else step & -step
-
-
 def _checked(t: Translation, id: int, count: int | None, name: str, type: Number) -> Value:
     """An index, found where it is not inside an array of some size."""
     leaf = t.leaf(id)
@@ -118,6 +101,8 @@ def _checked(t: Translation, id: int, count: int | None, name: str, type: Number
 def _part_of_variable(t: Translation, base: VariablePointer, indexes: Sequence[int], name: str) -> VariablePointer:
     type, leaf = base.pointee, base.leaf
     for id in indexes:
+        if isinstance(type, CooperativeMatrix):
+            return VariablePointer(type.component, base.variable, leaf, t.as_type(t.leaf(id), INDEX))
         known = t.literal(t.leaf(id))
         found = None if known is None else part_of(t.facts, type, known)
         if found is not None:
