@@ -2,6 +2,7 @@
 
 from girih.interpreter.device import (
     addresses,
+    atomics,
     barriers,
     bits,
     built_ins,
@@ -18,6 +19,7 @@ from girih.interpreter.device import (
 
 __all__ = [
     "addresses",
+    "atomics",
     "barriers",
     "bits",
     "built_ins",

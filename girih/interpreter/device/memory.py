@@ -6,6 +6,7 @@ through one whose elements overlap. What may not be accessed loads 0, and is not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,10 @@ from girih.interpreter.machine.undefined import hand_on_by_themselves
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
 from girih.ir.types import Boolean, Number
+from girih.ops.device.atomics import AtomicAccess
 from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, size_in_memory
+
+Accessing = ByteLoad | ByteStore | AtomicAccess
 
 # An undefined offset or index is found, and 0 is taken instead.
 hand_on_by_themselves(ArrayIndex, ByteLoad, ByteStore)
@@ -34,7 +38,7 @@ class ByteAccess:
     be accessed is 0. `usable` is None where all may be. `bits` has the bits that are set in some position.
     """
 
-    op: ByteLoad | ByteStore
+    op: Accessing
     memory: MemRefValue
     offset: Array
     position: Array
@@ -94,7 +98,7 @@ def bits_of(number: Varying) -> int:
     return number if isinstance(number, int) else int(np.bitwise_or.reduce(number, axis=None))
 
 
-def access(machine: Machine, op: ByteLoad | ByteStore, types: tuple[Value, ...]) -> ByteAccess:
+def access(machine: Machine, op: Accessing, types: tuple[Value, ...]) -> ByteAccess:
     """What an instruction accesses, after all that is wrong with it was found."""
     memref, offset = machine.memref(op.memory), machine.array(op.offset)
     size = size_in_memory(types[0].type)
@@ -148,7 +152,7 @@ def byte_load(machine: Machine, op: ByteLoad) -> None:
         return
     view, first, step = here.elements(type)
     places = [first + number * step if number else first for number in range(here.count)]
-    _check_written(machine, here, view, places)
+    check_written(machine, here, view, places)
     for result, place in zip(op.results, places, strict=True):
         # What is accessed was checked: no index needs to be looked at again.
         loaded: Array = view.data.take(place, mode="clip") if step == 1 else view.data[place]
@@ -157,7 +161,7 @@ def byte_load(machine: Machine, op: ByteLoad) -> None:
         machine.set(result, loaded != 0 if type.__class__ is Boolean else loaded)
 
 
-def _check_written(machine: Machine, here: ByteAccess, view: ElementView, places: list[Array]) -> None:
+def check_written(machine: Machine, here: ByteAccess, view: ElementView, places: list[Array]) -> None:
     """Find numbers some bytes of which were never written: of each work-item the first."""
     if view.followed is None:
         return
@@ -183,8 +187,7 @@ def byte_store(machine: Machine, op: ByteStore) -> None:
     here = access(machine, op, op.values)
     elements = here.memory.elements
     values = [machine.array(value) for value in op.values]
-    if machine.undefined:
-        _check_defined(machine, op, here)
+    check_defined(machine, here, op.values)
     follow_bytes(machine, op, "memory", "write", elements, here.position, here.usable, here.width, values)
     if elements.data.size < here.width:
         return
@@ -201,16 +204,18 @@ def byte_store(machine: Machine, op: ByteStore) -> None:
         view.mark(place)
 
 
-def _check_defined(machine: Machine, op: ByteStore, here: ByteAccess) -> None:
+def check_defined(machine: Machine, here: ByteAccess, values: Sequence[Value]) -> None:
     """Find values that are undefined where they are stored."""
+    if not machine.undefined:
+        return
     stored = None
-    for value in op.values:
+    for value in values:
         stored = joined(stored, machine.undefined.get(value))
     if stored is not None:
         offending = restrict(machine, stored if here.usable is None else stored & here.usable)
         if offending.any():
             name = here.memory.name_for(offending)
-            machine.find(words.undefined_stored(op, name), op, offending, argument=name)
+            machine.find(words.undefined_stored(here.op, name), here.op, offending, argument=name)
 
 
 @meaning(ArrayIndex)

@@ -139,19 +139,20 @@ def follow_bytes(
     usable: Mask | None,
     width: int,
     values: Sequence[Array] = (),
-) -> None:
+) -> Event | None:
     """Tell of an access by each active work-item to `width` bytes, from those that `flat` numbers on.
 
-    `view` shows the memory as bytes; `values` are what is written there, side by side.
+    `view` shows the memory as bytes; `values` are what is written there, side by side. The event is one of atomic
+    accesses; None stands for none.
     """
     races = followed(machine, view)
     if races is None:
-        return
+        return None
     place = races.place(op, operand, kind)
     who, mask = _who(machine, races, place, flat, usable)
     if kind == "read" and races.may_wait(view.memory):
         races.read_later(view.memory, lambda: _event(place, view, flat, who, mask, None, width))
-        return
+        return None
     event = _event(place, view, flat, who, mask, None, width)
     if values:
         shape = np.broadcast_shapes(flat.shape, who.shape, (1, 1, 1) if mask is None else mask.shape)
@@ -162,6 +163,7 @@ def follow_bytes(
 
         event.value = value
     races.access(event)
+    return event if place.scope is not None else None
 
 
 def _who(machine: Machine, races: Races, place: Place, flat: Array, usable: Mask | None) -> tuple[Array, Mask | None]:

@@ -4,6 +4,7 @@
 """
 
 from girih.ops.device import (
+    atomics,
     barriers,
     bits,
     built_ins,
@@ -24,6 +25,7 @@ DEVICE_LANGUAGE = DEVICE.finish("girih.ops.device.DEVICE_LANGUAGE")
 
 __all__ = [
     "DEVICE_LANGUAGE",
+    "atomics",
     "barriers",
     "bits",
     "built_ins",

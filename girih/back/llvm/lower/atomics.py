@@ -7,7 +7,7 @@ executes a work-group. The parts of complex numbers are independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from girih.back.llvm.emit.text import Val, bits, integer, is_pointer, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
@@ -94,23 +94,27 @@ def atomic_update(code: KernelCode, op: AtomicUpdate) -> None:
     olds = []
     for number, part in enumerate(parts):
         pointers = address(code, place, number)
-        olds.append(_each_lane(code, pointers, part, one, lambda p, v: update(code, operator, one, p, v, scope)))
+        olds.append(each_lane(code, pointers, [part], lambda p, v: update(code, operator, one, p, v, scope)))
     fence(code, op.semantics, scope)
     code.in_step()
     code.set(op.result, uniform(place.element, *olds))
 
 
-def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body: Callable[[Val, Val], Val]) -> Val:
-    """The values that `body` gives for the pointer and value of each active work-item, one after the other."""
+def each_lane(code: KernelCode, pointers: Val, values: Sequence[Val], body: Callable[..., Val]) -> Val:
+    """What `body` gives for the pointer and the values of each active work-item, one after the other.
+
+    It gives a number of the type that the values have.
+    """
     if code.lanes == 1:
-        return body(pointers, values)
+        return body(pointers, *values)
     w = code.w
     count = code.lanes
-    element = scalar(values.type)
+    element = scalar(values[0].type)
     size = bits(element) // 8
-    held, found = code.scratch(count * size), code.scratch(count * size)
-    w.store(values, held, size)
-    w.store(zero(values.type), found, size)
+    held, found = [code.scratch(count * size) for _ in values], code.scratch(count * size)
+    for given, memory in zip(values, held, strict=True):
+        w.store(given, memory, size)
+    w.store(zero(values[0].type), found, size)
     where: Val | None = None
     if not is_pointer(pointers.type):
         where = code.scratch(count * 8)
@@ -125,8 +129,8 @@ def _each_lane(code: KernelCode, pointers: Val, values: Val, type: Number, body:
         def one() -> None:
             offset = w.mul(lane, size)
             pointer = pointers if where is None else w.load(scalar(pointers.type), w.at(where, w.mul(lane, 8)), 8)
-            value = w.load(element, w.at(held, offset), size)
-            w.store(body(pointer, value), w.at(found, offset), size)
+            given = [w.load(element, w.at(memory, offset), size) for memory in held]
+            w.store(body(pointer, *given), w.at(found, offset), size)
 
         if active is None:
             one()
@@ -156,10 +160,10 @@ def update(code: KernelCode, operator: str, type: Number, pointer: Val, value: V
         return from_memory(w, features, type, old)
     if type.family == "integer":
         return w.atomic_update(operator, pointer, value, type.size, scope)
-    return from_memory(w, features, type, _compare_and_swap(w, stored, type.size, pointer, combined, scope))
+    return from_memory(w, features, type, compare_and_swap(w, stored, type.size, pointer, combined, scope))
 
 
-def _compare_and_swap(
+def compare_and_swap(
     w: Writer, stored: str, size: int, pointer: Val, combined: Callable[[Val], Val], scope: str
 ) -> Val:
     """The value before a replacement that is tried until no other thread has written in between."""

@@ -19,10 +19,13 @@ from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index, na
 from girih.facts import memory as findings
 from girih.ir.core import Op
 from girih.ir.types import INDEX, Type
+from girih.ops.device.atomics import AtomicAccess
 from girih.ops.device.memory import ByteLoad, ByteStore
 
+Accessing = ByteLoad | ByteStore | AtomicAccess
 
-def place_of(code: KernelCode, op: ByteLoad | ByteStore, memory: MemRefHeld, type: Type, count: int) -> BytePlace:
+
+def place_of(code: KernelCode, op: Accessing, memory: MemRefHeld, type: Type, count: int) -> BytePlace:
     """The place of `count` numbers of a type in a memory, which is there; whether they lie in it is not checked yet."""
     check_null(code, op, memory)
     alignment = min(memory.align, op.alignment)
@@ -33,7 +36,7 @@ def place_of(code: KernelCode, op: ByteLoad | ByteStore, memory: MemRefHeld, typ
 
 def accessed(
     code: KernelCode,
-    op: ByteLoad | ByteStore,
+    op: Accessing,
     memory: MemRefHeld,
     place: BytePlace,
     access: Callable[[BytePlace], list[Val]],
@@ -122,7 +125,7 @@ def _is_found(op: Op, memory: MemRefHeld) -> bool:
     return isinstance(memory, AddressedBytes) and getattr(op, "offset", None) is memory.offset_of_address
 
 
-def _check_address(code: KernelCode, op: ByteLoad | ByteStore, memory: MemRefHeld) -> None:
+def _check_address(code: KernelCode, op: Accessing, memory: MemRefHeld) -> None:
     """Find an access through an address that is less aligned than the access promises."""
     alignment = op.alignment
     if alignment == 1 or not isinstance(memory, AddressedBytes) or not code.checks:

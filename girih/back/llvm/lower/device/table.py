@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.device import addresses, built_ins, members, memory, numeric, widened
+from girih.back.llvm.lower.device import addresses, atomics, built_ins, members, memory, numeric, widened
 
 DEVICE = memory.LOWERINGS.joined(
     addresses.LOWERINGS,
+    atomics.LOWERINGS,
     built_ins.LOWERINGS,
     numeric.LOWERINGS,
 )
