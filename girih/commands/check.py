@@ -20,7 +20,7 @@ def check_files(paths: Sequence[str], definitions: Mapping[str, str], format: st
 
 def _diagnostics(path: str, definitions: Mapping[str, str]) -> list[Diagnostic]:
     """What is wrong with a file: a SPIR-V module, or a source of one, by its ending, else a program."""
-    from girih.commands.spirv.files import is_module
+    from girih.front.shaders.files import is_module
 
     if is_module(path):
         from girih.commands.spirv.judge import judged

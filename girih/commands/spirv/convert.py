@@ -9,8 +9,9 @@ import click
 
 from girih.commands.parts.report import counted, print_items
 from girih.commands.spirv.definitions import values_of
-from girih.commands.spirv.files import TEXTS, module_of, write_file
+from girih.commands.spirv.files import module_of, write_file
 from girih.diagnostics import CompileError, Diagnostic
+from girih.front.shaders.files import TEXTS
 from girih.spirv.module import Module
 
 

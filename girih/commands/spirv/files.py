@@ -1,7 +1,4 @@
-"""Modules from files and to files. A file is a binary module, a text as spirv-as reads it, or a source for a compiler.
-
-What a file is shows in its contents where they begin with SPIR-V's magic number, else in its name.
-"""
+"""Modules from files and to files, as the command line names them."""
 
 from __future__ import annotations
 
@@ -9,21 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from girih.commands.parts.calls import read_standard_input, refuse_file
-from girih.spirv.binary import LARGEST_MODULE, MAGIC, SWAPPED_MAGIC
+from girih.front.shaders.files import module_in
+from girih.spirv.binary import LARGEST_MODULE
 
 if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.spirv.module import Module
-
-TEXTS = (".spvasm", ".spvas")
-BINARIES = (".spv",)
-SOURCES = (".comp", ".glsl", ".slang", ".hlsl")
-"""The endings of files with modules as text, as bytes, and with sources that a compiler makes modules of."""
-
-
-def is_module(path: str) -> bool:
-    """Whether a path is, by its ending, one of a SPIR-V module or of a source of one."""
-    return path.lower().endswith((*TEXTS, *BINARIES, *SOURCES))
 
 
 def module_of(path: str) -> tuple[Module, list[Diagnostic]]:
@@ -31,24 +19,7 @@ def module_of(path: str) -> tuple[Module, list[Diagnostic]]:
 
     Raises `CompileError` with what is wrong with the contents, `click.ClickException` if they cannot be read.
     """
-    from girih.spirv.module import Module
-
-    if path.lower().endswith(SOURCES):
-        from girih.front.shaders import compile_shader
-
-        return compile_shader(path, _contents(path))
-    data, name = _contents(path), "<stdin>" if path == "-" else path
-    if data[:4] in _MAGIC or (path.lower().endswith(BINARIES) and not _is_text(data)):
-        return Module.from_bytes(data, name), []
-    return Module.from_text(data.decode("utf-8", "surrogateescape"), name), []
-
-
-_MAGIC = tuple(number.to_bytes(4, "little") for number in (MAGIC, SWAPPED_MAGIC))
-
-
-def _is_text(data: bytes) -> bool:
-    """Whether bytes look like a text: no zero byte among the first."""
-    return bool(data) and 0 not in data[:64]
+    return module_in(_contents(path), "<stdin>" if path == "-" else path)
 
 
 def _contents(path: str) -> bytes:
