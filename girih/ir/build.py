@@ -12,7 +12,6 @@ is the place that a part of the program comes from; diagnostics point there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from girih.ir.core import EMPTY, Dictionary, Function, Op, Parameter, Region, RegionKind, Value
@@ -39,7 +38,7 @@ class RegionBuilder:
         *types: Type,
         names: Sequence[str] = (),
         span: Span = NOWHERE,
-        uses: Mapping[str, tuple[Span, ...]] = MappingProxyType({}),
+        uses: Mapping[str, tuple[Span, ...]] | None = None,
         **fields: Any,
     ) -> tuple[Value, ...]:
         """The results of a new instruction, which is added to the region: one value for each of `types`.
@@ -63,7 +62,7 @@ class RegionBuilder:
             values[name] = _default(mnemonic, name, role) if field is NOTHING else field
         if fields:
             raise TypeError(f"`{mnemonic}` has no field {', '.join(fields)}; it has {', '.join(spec.roles)}")
-        self.ops.append(cls(span=span, uses=uses, **values))
+        self.ops.append(cls(span=span, uses={} if uses is None else uses, **values))
         return results
 
     def inner(self, kind: RegionKind | None = None) -> RegionBuilder:
