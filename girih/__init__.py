@@ -1,4 +1,4 @@
-"""girih: tile kernels in the tensor language, checked and run on NumPy arrays.
+"""girih: tile kernels in the tensor language, and compute shaders in SPIR-V, checked and run on NumPy arrays.
 
 Public names are loaded when they are first used; `import girih` alone imports neither NumPy nor the language.
 """
@@ -18,6 +18,7 @@ _HOME = {
     "Kernel": "girih.api",
     "Launch": "girih.api",
     "Program": "girih.api",
+    "Buffer": "girih.runtime.spirv.buffer",
     "Group": "girih.arguments.arrays",
     "uninitialized": "girih.arguments.arrays",
     "Uninitialized": "girih.arguments.arrays",
@@ -55,9 +56,11 @@ if TYPE_CHECKING:
     from girih.interpreter.machine.choices import Choices
     from girih.program import check, parse
     from girih.runtime.cache import CacheWarning
+    from girih.runtime.spirv.buffer import Buffer
     from girih.source import Source, Span
 
 __all__ = [
+    "Buffer",
     "CacheWarning",
     "Choices",
     "CompileError",

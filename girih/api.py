@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
-from os import PathLike
+from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, SupportsIndex
 
 from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.environment import warn_of_unknown_variables
+from girih.front.shaders.files import is_assembly, is_binary, is_module
 from girih.ir.core import Function, Module, Order
 from girih.ir.grid import grid_of_function, show_grid
-from girih.program import compile_source, known_order, read_source, source_of_text
+from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
 from girih.runtime.device import Executor
 from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
@@ -26,6 +27,9 @@ from girih.source import NOWHERE, Source
 
 if TYPE_CHECKING:
     from girih.arguments.grid import ArgumentGrid
+    from girih.front.spirv.judged import ShaderModule
+    from girih.front.spirv.translated import Translated
+    from girih.runtime.spirv.arguments import ShaderCall
 
 DEFAULT_CHECKS = CHECKS[0]
 
@@ -35,34 +39,41 @@ _MOST_GRIDS = 64
 Grid = int | Sequence[int]
 """An int, or up to three of them."""
 
+Definitions = Mapping[str, object] | Mapping[int, object] | Mapping[int | str, object]
+"""Values by the names of definitions; of a SPIR-V module, by SpecIds or by the names of specialisation constants."""
+
 
 def load(
     path: str | PathLike[str],
     target: str | None = None,
-    definitions: Mapping[str, object] | None = None,
+    definitions: Definitions | None = None,
     *,
     order: Order = "F",
     checks: str = DEFAULT_CHECKS,
 ) -> Program:
     """The kernels of a file, compiled for a target and ready to be launched.
 
-    `path` names a file in UTF-8. `target` is one of those that `girih targets` lists, such as `cpu`, which is this
-    machine, `cpu:haswell`, or `interpreter`, which checks every access. Left out, it is what the environment variable
-    `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to the values that replace their `$name` definitions
-    at file level: numbers, or strings as the language writes the value. `order` is that of the axes of arrays, for
-    functions without the attribute of this name: in order "F" mode 0 is the first axis, in order "C" it is the last, so
-    that NumPy's arrays bind as they are. `checks` says how much compiled code checks: `bounds`, or `off`.
+    `path` names a file in UTF-8; or, by its ending, a SPIR-V module (`.spv`, `.spvasm`) or a shader (`.comp`, `.glsl`,
+    `.hlsl`, `.slang`), whose kernels are its compute entry points. `target` is one of those that `girih targets` lists,
+    such as `cpu`, which is this machine, `cpu:haswell`, or `interpreter`, which checks every access. Left out, it is
+    what the environment variable `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to the values that
+    replace their `$name` definitions at file level: numbers, or strings as the language writes the value; of a module,
+    SpecIds or names to the values of specialisation constants. `order` is that of the axes of arrays, for functions
+    without the attribute of this name: in order "F" mode 0 is the first axis, in order "C" it is the last, so that
+    NumPy's arrays bind as they are. `checks` says how much compiled code checks: `bounds`, or `off`.
     Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for an unknown
     target, order or mode of checks and for a program in place of its path, `OSError` as `open` does, and `TypeError`
     for a `path` that is not a path.
     """
+    if is_module(str(fspath(path))):
+        return _compile_module(read_bytes(path), str(fspath(path)), target, definitions, checks)
     return _compile(read_source(path), target, definitions, checks, order)
 
 
 def loads(
-    text: str,
+    text: str | bytes,
     target: str | None = None,
-    definitions: Mapping[str, object] | None = None,
+    definitions: Definitions | None = None,
     filename: str | None = None,
     *,
     order: Order = "F",
@@ -71,18 +82,61 @@ def loads(
     """The kernels of a text, compiled for a target and ready to be launched.
 
     `filename` is the name under which diagnostics report the text. `target`, `definitions`, `order` and `checks` mean
-    what they mean to `load`. Raises `CompileError` for a program in error and for one that the target refuses,
-    `ValueError` for an unknown target, order or mode of checks, and `TypeError` for a `text` that is not a string.
+    what they mean to `load`. Bytes with SPIR-V's magic number are a module; so is a text whose first words are one of
+    its instructions, and one whose `filename` ends as those of modules and shaders do. Raises `CompileError` for a
+    program in error and for one that the target refuses, `ValueError` for an unknown target, order or mode of checks,
+    and `TypeError` for a `text` that is neither.
     """
+    if isinstance(text, bytes | bytearray | memoryview) and is_binary(bytes(text[:4])):
+        return _compile_module(bytes(text), filename or "<bytes>", target, definitions, checks)
+    if isinstance(text, str) and (is_module(filename or "") or is_assembly(text)):
+        data = text.encode("utf-8", "surrogateescape")
+        return _compile_module(data, filename or "<text>", target, definitions, checks)
+    if not isinstance(text, str):
+        found = f"{text.__class__.__name__}; girih.load takes the path of a file"
+        raise TypeError(f"a program is a string, not {found}, and a SPIR-V module begins with its magic number")
     return _compile(source_of_text(text, filename), target, definitions, checks, order)
 
 
+def _compile_module(
+    data: bytes, name: str, target: str | None, definitions: Definitions | None, checks: str
+) -> Program:
+    """The entry points of a SPIR-V module, or of the source of one."""
+    from girih.front.shaders.files import module_in
+    from girih.front.spirv.judged import ShaderModule
+
+    resolved = resolve(target, checks=checks)
+    module, told = module_in(data, name)
+    given: dict[int | str, object] = dict((definitions or {}).items())
+    return shader_program(ShaderModule(module, given, told), resolved)
+
+
+def shader_program(module: ShaderModule, target: ResolvedTarget) -> ShaderProgram:
+    """The entry points of a module without errors, for a resolved target; a single one is compiled at once.
+
+    Raises `CompileError` for one that girih or the target cannot run.
+    """
+    warn_of_unknown_variables()
+    program = ShaderProgram(module, target)
+    if len(program) == 1:
+        program[next(iter(program))]
+    return program
+
+
 def _compile(
-    source: Source, target: str | None, definitions: Mapping[str, object] | None, checks: str, order: Order = "F"
+    source: Source, target: str | None, definitions: Definitions | None, checks: str, order: Order = "F"
 ) -> Program:
     resolved, known = resolve(target, checks=checks), known_order(order)
-    module, warnings = compile_source(source, definitions, resolved.row.limits)
+    module, warnings = compile_source(source, named_only(definitions), resolved.row.limits)
     return program_of(in_order_of(module, known), resolved, warnings)
+
+
+def named_only(definitions: Definitions | None) -> dict[str, object]:
+    """The definitions of a program in the tensor language. Raises `TypeError` for one whose name is not a string."""
+    for name in definitions or {}:
+        if not isinstance(name, str):
+            raise TypeError(f"a definition is named by a string; got {name!r}: numbers name those of SPIR-V modules")
+    return {str(name): value for name, value in (definitions or {}).items()}
 
 
 def compile_module(
@@ -151,6 +205,45 @@ class Program(Mapping[str, "Kernel"]):
         return f"<girih program of {', '.join('@' + name for name in self) or 'no kernels'} on {self.target}>"
 
 
+class ShaderProgram(Program):
+    """The entry points of a SPIR-V module: a mapping from names to values of `ShaderKernel`.
+
+    An entry point is translated and compiled when it is first looked up. `ir` has all of them in the device language;
+    `warnings` are those of the module's rules, and of the compiler that made it. Looking up another name raises
+    `KeyError`, and one that girih or the target cannot run `CompileError`.
+    """
+
+    __slots__ = ("_module",)
+    _module: ShaderModule
+
+    def __init__(self, module: ShaderModule, resolved: ResolvedTarget) -> None:
+        for name, value in {"_module": module, "executors": {}, "resolved": resolved, "_kernels": {}}.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "warnings", module.warnings)
+
+    @property
+    def ir(self) -> Module:
+        """All entry points in the device language."""
+        limits = self.resolved.row.limits
+        return Module(tuple(self._module.translated(name, limits).function for name in self))
+
+    def _new_kernel(self, name: str) -> Kernel:
+        if name not in self._module.entry_points:
+            raise KeyError(f"there is no entry point {name!r}; the module has: {', '.join(self)}")
+        translated = self._module.translated(name, self.resolved.row.limits)
+        made = ShaderKernel.of_entry_point(translated, self.resolved.executor(translated.function), self.resolved)
+        return self._kernels.setdefault(name, made)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ShaderProgram, (self._module, self.resolved)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module.entry_points)
+
+    def __len__(self) -> int:
+        return len(self._module.entry_points)
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A kernel, to be launched as `kernel(arguments)` on its own grid, or as `kernel[grid](arguments)` on another.
@@ -196,7 +289,7 @@ class Kernel:
         return self._on_new_grid(grid) if known is None else known
 
     def _on(self, grid: Grid) -> Kernel:
-        return Kernel(self.ir, self.executor, self.resolved, normalized_grid(grid), self._options, self._own_grid)
+        return replace(self, grid=normalized_grid(grid))
 
     def _on_new_grid(self, grid: Grid) -> Kernel:
         made = self._on(grid)
@@ -255,8 +348,7 @@ class Kernel:
         for a value of another type, and `ValueError` for a value out of range.
         """
         chosen = launch_options(self.resolved.row, {**self._options, **options})
-        executor = self.executor.with_options(chosen)
-        return Kernel(self.ir, executor, self.resolved, self.grid, chosen, self._own_grid)
+        return replace(self, executor=self.executor.with_options(chosen), _options=chosen)
 
     def __call__(self, /, *arguments: object, **named: object) -> None:
         """Launch the kernel on its grid and wait for it; arrays are changed in place.
@@ -300,6 +392,11 @@ class Kernel:
         arguments themselves are looked at when the launch runs, since arrays can change until then.
         """
         return Launch(self, self._in_order(arguments, named))
+
+    @property
+    def _argument_names(self) -> tuple[str, ...]:
+        """The names of what a launch takes, in order."""
+        return tuple(p.name for p in self.ir.parameters)
 
     def _in_order(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
         """One argument for each parameter. Raises `LaunchError`."""
@@ -354,6 +451,55 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ShaderKernel(Kernel):
+    """An entry point of a shader, to be launched as `kernel[x, y, z](buffers, push_constants=...)`.
+
+    `ir` is the entry point in the device language, whose parameters are the bytes of the buffers.
+    """
+
+    shader: ShaderCall = field(kw_only=True)
+
+    @staticmethod
+    def of_entry_point(translated: Translated, executor: Executor, resolved: ResolvedTarget) -> ShaderKernel:
+        """The kernel of an entry point, on one work-group."""
+        from girih.runtime.spirv.arguments import ShaderCall
+
+        return ShaderKernel(translated.function, executor, resolved, shader=ShaderCall(translated))
+
+    def __call__(self, /, *arguments: object, **named: object) -> None:
+        """Launch the shader on its grid and wait for it; buffers are changed in place.
+
+        The arguments are `bindings`, a mapping from (set, binding) to an array, and `push_constants`, bytes; and for
+        shaders that take addresses `buffers`, a list of values of `girih.Buffer`. A buffer that the shader reads only,
+        and push constants, may be a dictionary of the block's members; names of the shader may stand for (set,
+        binding). An array of any dtype shows its bytes as they lie; a binding with an array of buffers takes a list.
+        Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
+        ran. After a `KernelError` the interpreter leaves all arrays as they were; compiled code leaves what it had
+        written.
+        """
+        grid = self.grid or (1, 1, 1)
+        values = self.shader.arguments(arguments, named, grid)
+        result = self.executor.call(grid, *values)
+        if result is not None:
+            self.executor.settle(result, grid, values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickled_shader, (self.shader, self.executor, self.resolved, self.grid, self._options)
+
+    @property
+    def signature(self) -> str:
+        """The name of the entry point with its buffers and push constants, in words."""
+        return self.shader.signature
+
+    @property
+    def _argument_names(self) -> tuple[str, ...]:
+        return ("bindings", "push_constants", "buffers")
+
+    def _in_order(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+        return self.shader.in_order(arguments, named)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Launch:
     """A kernel on a grid with its arguments, made by `kernel[grid].bind(...)`; it may run any number of times."""
 
@@ -369,8 +515,7 @@ class Launch:
     @property
     def arguments(self) -> Mapping[str, object]:
         """The arguments by the names of their parameters, in the order of the parameters."""
-        names = (p.name for p in self.kernel.ir.parameters)
-        return MappingProxyType(dict(zip(names, self._values, strict=True)))
+        return MappingProxyType(dict(zip(self.kernel._argument_names, self._values, strict=True)))
 
     def run(self) -> None:
         """Launch the kernel on its arguments and wait for it; arrays are changed in place.
@@ -394,6 +539,17 @@ def _unpickled(
     options: Mapping[str, object],
 ) -> Kernel:
     return replace(Kernel.of(function, executor, resolved), grid=grid, _options=options)
+
+
+def _unpickled_shader(
+    shader: ShaderCall,
+    executor: Executor,
+    resolved: ResolvedTarget,
+    grid: tuple[int, int, int] | None,
+    options: Mapping[str, object],
+) -> ShaderKernel:
+    made = ShaderKernel(shader.translated.function, executor, resolved, shader=shader)
+    return replace(made, grid=grid, _options=options)
 
 
 def _shown_grid(grid: tuple[int, int, int]) -> str:

@@ -119,6 +119,12 @@ def read_source(path: str | PathLike[str]) -> Source:
         return source_of_bytes(file.read(LARGEST_TEXT + 1), fspath(path))
 
 
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file. Raises `OSError` as `open` does."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def source_of_bytes(data: bytes, name: str) -> Source:
     """The source that bytes encode. Raises `CompileError` for bytes that are not text in UTF-8 or are too many."""
     if len(data) > LARGEST_TEXT:

@@ -83,6 +83,7 @@ ROOMS = {
     "front.spirv.translate": Room(
         (*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions", "front.spirv.entry")
     ),
+    "front.spirv.judged": Room((*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.translate")),
     "front.spirv": Room(),
     "front": Room(),
     "program": Room((*LANGUAGE, "analysis", "front")),
@@ -118,7 +119,8 @@ ROOMS = {
     "runtime": Room(
         (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS
     ),
-    "api": Room((*WORDS, "environment", "ir", "program", "arguments", "interpreter", "runtime")),
+    "runtime.spirv": Room((*KNOWN, "arguments", "front.spirv", "spirv", "runtime"), ARRAYS),
+    "api": Room((*WORDS, "environment", "ir", "program", "front", "arguments", "interpreter", "runtime")),
     "kernels": Room(("api", "ir"), ("numpy",)),
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),
@@ -130,6 +132,7 @@ ROOMS = {
     "commands.parts": Room(ANY, ("click", "rich", *ARRAYS)),
     "commands.address": Room(("addressing", "draw", "commands.parts"), ("click", "rich", *ARRAYS)),
     "commands.spirv": Room((*WORDS, "rules", "spirv", "front.shaders", "commands.parts"), ("click",)),
+    "commands.shader": Room(ANY, ("click", *ARRAYS)),
     "commands": Room(ANY, ("click", "rich", *ARRAYS)),
     "cli": Room(ANY, ("click", "rich", *ARRAYS)),
     "__main__": Room(("cli",)),

@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 
 from girih.front.shaders.compile import COMPILE_CODES
+from girih.front.spirv.judged import ENTRY_POINT_CODES
+from girih.front.spirv.refusals import TRANSLATION_CODES
 from girih.rules.codes import Code, codes_of, entry, explained, wrapped
 from girih.spirv.assemble import TEXT_CODES
 from girih.spirv.binary import BINARY_CODES
@@ -24,7 +26,9 @@ _TITLES = {"grammar": "Words, ids and declarations", "flow": "Control flow", "gl
 
 def plain_codes() -> dict[str, Code]:
     """The codes that are not about rules of instructions: of bytes, texts, definitions, and compilers."""
-    tables: tuple[Mapping[str, str], ...] = (BINARY_CODES, TEXT_CODES, DEFINITION_CODES, COMPILE_CODES)
+    tables: tuple[Mapping[str, str], ...] = (
+        BINARY_CODES, TEXT_CODES, DEFINITION_CODES, COMPILE_CODES, ENTRY_POINT_CODES, TRANSLATION_CODES,
+    )  # fmt: skip
     said = {code: says for table in tables for code, says in table.items()}
     return {c: Code(c, "warning" if c.endswith(".warning") else "error", says) for c, says in said.items()}
 

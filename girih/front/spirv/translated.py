@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from girih.ir.core import Function
+from girih.ir.types import MemRef
 from girih.spirv.model.declared.bindings import ShaderInterface
 
 
@@ -20,3 +23,10 @@ class Translated:
     function: Function
     local_size: tuple[int, int, int]
     interface: ShaderInterface
+
+    def local_bytes(self) -> Iterator[int]:
+        """The bytes of each variable of a work-group."""
+        for op in self.function.body.ops:
+            if op.spec.mnemonic == "alloca" and isinstance(op.results[0].type, MemRef):
+                type = op.results[0].type
+                yield type.element.size * prod(size or 0 for size in type.shape)

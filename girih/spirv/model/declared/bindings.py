@@ -13,9 +13,11 @@ from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.declared.interfaces import used_by_entry_points
 from girih.spirv.model.declared.resources import BLOCKS, storage_of
+from girih.spirv.model.environment import Environment
 from girih.spirv.model.facts import EntryPoint, Facts
 from girih.spirv.model.memory.layout import Layouts, layouts
 from girih.spirv.model.parts import data_type_of
+from girih.spirv.module import Module
 from girih.spirv.types import Array, RuntimeArray, Struct, Type
 from girih.spirv.vocabulary import VARIABLES
 
@@ -78,7 +80,8 @@ class ShaderResource:
 class ShaderInterface:
     """What a launch gives to an entry point: its resources in order of (set, binding), and its push constants.
 
-    `has_addresses` tells whether the module takes buffers by address as well (PhysicalStorageBuffer64).
+    `has_addresses` tells whether the module takes buffers by address as well (PhysicalStorageBuffer64). `declared` are
+    the places (set, binding) of all variables, also of those that the entry point does not name.
     """
 
     facts: Facts
@@ -86,11 +89,22 @@ class ShaderInterface:
     resources: tuple[ShaderResource, ...]
     push_constants: BlockVariable | None
     has_addresses: bool
+    declared: frozenset[tuple[int, int]]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Facts hold what they have worked out, which is much: another process works it out again.
+        facts, index = self.facts, self.facts.entry_points.index(self.entry)
+        return _interface_again, (facts.module.to_bytes(), facts.module.name, facts.environment, index)
 
     @cached_property
     def resource_of(self) -> Mapping[int, ShaderResource]:
         """The resource behind each variable, by the id of its OpVariable."""
         return {one.id: resource for resource in self.resources for one in resource.variables}
+
+
+def _interface_again(data: bytes, name: str, environment: Environment, index: int) -> ShaderInterface:
+    facts = Facts(Module.from_bytes(data, name), environment)
+    return interface_of(facts, facts.entry_points[index])
 
 
 def interface_of(facts: Facts, entry: EntryPoint) -> ShaderInterface:
@@ -104,7 +118,19 @@ def interface_of(facts: Facts, entry: EntryPoint) -> ShaderInterface:
     held = [_block(facts, one, _data_type(facts, one)) for one in pushed]
     blocks = [block for block in held if block is not None]
     addresses = facts.addressing_model == "PhysicalStorageBuffer64"
-    return ShaderInterface(facts, entry, _resources(facts, variables), blocks[0] if blocks else None, addresses)
+    return ShaderInterface(
+        facts, entry, _resources(facts, variables), blocks[0] if blocks else None, addresses, _declared(facts)
+    )
+
+
+def _declared(facts: Facts) -> frozenset[tuple[int, int]]:
+    notes = facts.annotations
+    bindings = (
+        (one.result, notes.parameter(one.result, "Binding")) for one in facts.instructions if one.name in VARIABLES
+    )
+    return frozenset(
+        (notes.parameter(id, "DescriptorSet") or 0, binding) for id, binding in bindings if binding is not None
+    )
 
 
 def _resources(facts: Facts, variables: list[Instruction]) -> tuple[ShaderResource, ...]:
