@@ -42,6 +42,12 @@ _definitions = click.option(
     callback=lambda _context, _option, value: definitions_of(value),
     help="Replace the definition `$NAME = ...` of the file, for instance -D headdim=64. May be repeated.",
 )  # fmt: skip
+_values = click.option(
+    "-D", "--define", "definitions", multiple=True, metavar="NAME=VALUE",
+    callback=lambda _context, _option, value: named_values(text.strip().removeprefix("$") for text in value),
+    help="Replace the definition `$NAME = ...` of the file, for instance -D headdim=64; of a shader the value of a "
+         "specialisation constant, by SpecId or name: -D 3=64. May be repeated.",
+)  # fmt: skip
 _format = click.option(
     "--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Text for people, JSON for programs.",
@@ -203,16 +209,27 @@ Values of arguments:
                                    im2col:a.npy:lower=-1x-1:upper=-1x-1:channels=64:pixels=32
   [a.npy,zeros:f32:4]              a group; with an offset [...]@3, and with the shapes
                                    of its memrefs [...]@3:[4x5,2x2]
+Of a shader (.spv, .spvasm, .comp, .glsl, .slang, .hlsl) FUNCTION is an entry point, left out if it is the only one;
+NAME is SET:BINDING, as in 0:1=a.npy, or the name of a buffer or block. A .bin file is the bytes of a buffer; types are
+also u8, u16, u32 and u64; an array of buffers is [a.npy,b.npy].
 random draws floating-point numbers from [0, 1) and integers from 0..99; arange counts 0, 1, 2, ... along the first mode
 first. Arrays are copied into the layout that the parameter asks for; saved files are in C order.
 """
 )
 @click.argument("file", metavar="FILE")
-@click.argument("function", metavar="FUNCTION")
+@click.argument("function", metavar="[FUNCTION]", required=False)
 @click.argument("arguments", nargs=-1, metavar="NAME=VALUE...")
 @click.option("--grid", metavar="X[,Y[,Z]]", help="Number of work-groups; left out, the kernel's own grid, or 1.",
               callback=lambda _context, _option, value: None if value is None else grid_of(value))  # fmt: skip
-@_definitions
+@_values
+@click.option("--push", metavar="VALUES",
+              help="Of a shader: push constants, i32:5,f32:0.5 side by side, or by the names of members, "
+                   "n=5,v=1:2:3.")  # fmt: skip
+@click.option("--expect", "expected", multiple=True, metavar="SET:BINDING=FILE.npy",
+              help="Of a shader: compare a buffer with what a driver wrote; exit status 1 if they differ by more than "
+                   "the bits of NaN, the sign of zero, and --ulps. May be repeated.")  # fmt: skip
+@click.option("--ulps", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+              help="With --expect: units in the last place by which numbers may differ.")  # fmt: skip
 @click.option(
     "--save",
     "saves",
@@ -241,10 +258,13 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
 def run(
     ctx: click.Context,
     file: str,
-    function: str,
+    function: str | None,
     arguments: tuple[str, ...],
     grid: tuple[int, ...] | None,
     definitions: dict[str, str],
+    push: str | None,
+    expected: tuple[str, ...],
+    ulps: int,
     saves: tuple[str, ...],
     seed: int,
     choices: int | None,
@@ -255,9 +275,14 @@ def run(
     order: Order,
     format: str,
 ) -> None:
-    """Run a kernel on arrays, every access checked, races between work-items included."""
-    from girih.commands.run import RunRequest, run_kernel
+    """Run a kernel, or a compute shader, on arrays, every access checked, races between work-items included."""
+    from girih.commands.parts.run_request import RunRequest
+    from girih.commands.run import run_kernel
 
+    if function is not None and "=" in function:
+        # The only entry point of a shader need not be named.
+        arguments = (function, *arguments)
+        function = None
     request = RunRequest(
         file,
         function,
@@ -273,6 +298,9 @@ def run(
         checks,
         order,
         format == "json",
+        push,
+        expected,
+        ulps,
     )
     ctx.exit(run_kernel(request))
 
@@ -300,7 +328,7 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @click.option("--target", default=None, metavar="TARGET",
               help="What to compile for, such as `cpu:haswell`; `girih targets` lists the targets.")  # fmt: skip
 @_checks
-@_definitions
+@_values
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Remarks as text for people, or JSON for programs.")  # fmt: skip
@@ -316,7 +344,10 @@ def emit(
     output: str | None,
     format: str,
 ) -> None:
-    """Check a file, and write it or one function of it in another form, or what the compiler remarks on it."""
+    """Check a file, and write it or one function of it in another form, or what the compiler remarks on it.
+
+    A FILE is a program, or by its ending a SPIR-V module or a shader.
+    """
     from girih.commands.emit import EmitRequest, emit_file
 
     ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output, format)))
@@ -349,7 +380,7 @@ def explain(ctx: click.Context, topic: str | None, list_all: bool, list_names: b
 @main.command()
 @click.argument("file", metavar="FILE")
 @click.argument("function", metavar="[FUNCTION]", required=False)
-@_definitions
+@_values
 @click.option(
     "--format", "format", type=click.Choice(["text", "json", "svg", "html"]), default=None,
     help="Text for people, JSON for programs, or a picture with control flow and uses. If left out, the name of the "
@@ -366,7 +397,10 @@ def show(
     format: str | None,
     output: str | None,
 ) -> None:
-    """Show the structure of kernels: regions, values with types and uses, memory read and written."""
+    """Show the structure of kernels: regions, values with types and uses, memory read and written.
+
+    A FILE is a program, or by its ending a SPIR-V module or a shader.
+    """
     from girih.commands.show import show_file
 
     ctx.exit(show_file(file, function, definitions, format, output))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import click
 
-from girih.commands.parts.calls import analyzed, refuse_file, unknown
+from girih.commands.parts.calls import refuse_file, unknown
 from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.targets import target_of
+from girih.commands.shader.translated import analyzed_file
 from girih.diagnostics import CompileError, errors, plural
 from girih.ir.core import Module
 from girih.runtime.targets import (
@@ -33,7 +34,7 @@ class EmitRequest:
     form: str
     target: str | None
     checks: str
-    definitions: Mapping[str, object]
+    definitions: Mapping[str, str]
     output: str | None
     format: str = "text"
 
@@ -41,7 +42,7 @@ class EmitRequest:
 def emit_file(request: EmitRequest) -> int:
     """Write a program in a form to standard output or a file; 1 if it has an error, and then nothing is written."""
     target = _target(request)
-    module, problems = analyzed(request.path, request.definitions, None if target is None else target.row.limits)
+    module, problems = analyzed_file(request.path, request.definitions, None if target is None else target.row.limits)
     print_items(problems, to_stderr=True)
     if module is None or errors(problems):
         click.echo(f"{request.path}: {counted(problems)}", err=True)

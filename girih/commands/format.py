@@ -11,7 +11,8 @@ from girih.commands.parts.calls import TWICE, read_program
 from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.whole_files import write_whole
 from girih.diagnostics import CompileError, Diagnostic, plural
-from girih.source import Source
+from girih.front.shaders.files import is_module
+from girih.source import Source, Span
 
 
 def format_files(paths: Sequence[str], *, check: bool, diff: bool) -> int:
@@ -44,6 +45,10 @@ def _formatted(path: str) -> tuple[str | None, str, list[Diagnostic]]:
     from girih.front.text.format import format_source
     from girih.ops.tile import TILE_LANGUAGE
 
+    if is_module(path):
+        message = "expected: a program in the tensor language; found: by its ending a SPIR-V module or a shader"
+        hint = "`girih spirv dis` prints a module in one layout"
+        return None, "", [Diagnostic("syntax.module", message, Span(Source("", path), 0, 0), hint=hint)]
     try:
         source: Source = read_program(path)
     except CompileError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -13,15 +13,16 @@ import click
 
 from girih.commands.parts.array_specifications import Specification, parse_argument
 from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
-from girih.commands.parts.calls import read_program, unknown
+from girih.commands.parts.calls import checked_definitions, read_program, unknown
 from girih.commands.parts.progress import Bar
-from girih.commands.parts.report import counted, print_items, print_json
+from girih.commands.parts.report import print_items, print_json
+from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run
 from girih.commands.parts.save import Save, checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary
 from girih.commands.parts.targets import target_of
-from girih.diagnostics import CompileError, Diagnostic, Finding, KernelError, LaunchError, plural
-from girih.ir.core import Function, Order
-from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
+from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
+from girih.front.shaders.files import is_module
+from girih.ir.core import Function
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -33,40 +34,22 @@ _GROUP_HINTS = {
 """By code, what the command line writes where Python code passes a `girih.Group`."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """A call of `girih run`."""
-
-    file: str
-    function: str
-    arguments: tuple[str, ...]
-    grid: tuple[int, ...] | None
-    definitions: Mapping[str, object]
-    saves: tuple[str, ...]
-    seed: int
-    choices: int | None
-    max_steps: int | None
-    races: bool | None
-    target: str
-    checks: str
-    order: Order
-    as_json: bool
-    printed: list[str] = field(default_factory=list)
-    """The lines that the kernel has printed, where they are a part of the JSON."""
-
-
 def run_kernel(request: RunRequest) -> int:
     """Run a kernel and print a summary; 1 if the program or an argument is wrong, or if the run has findings."""
+    if is_module(request.file):
+        from girih.commands.shader.run import run_shader
+
+        return run_shader(request)
     try:
         return _run(request)
     except CompileError as error:
-        return _refused(request, error.diagnostics, [])
+        return refuse_run(request, error.diagnostics, [])
     except LaunchError as error:
-        return _refused(request, [_in_words_of_the_command(d) for d in error.diagnostics], [])
+        return refuse_run(request, [_in_words_of_the_command(d) for d in error.diagnostics], [])
     except KernelError as error:
-        return _refused(request, [], error.findings)
+        return refuse_run(request, [], error.findings)
     except ArrayInputError as error:
-        return _refused(request, [], [], str(error))
+        return refuse_run(request, [], [], str(error))
 
 
 def _run(request: RunRequest) -> int:
@@ -98,37 +81,21 @@ def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
     from girih.api import program_of
     from girih.program import compile_source, in_order
 
+    if request.function is None:
+        raise click.UsageError("Missing argument 'FUNCTION'.")
+    for given, flag in ((request.push, "--push"), (request.expected, "--expect")):
+        if given:
+            raise click.UsageError(f"{flag} is for shaders; {request.file} is a program")
     target = target_of(request.target, request.checks)
-    options = _options(request, target)
-    module, warnings = compile_source(read_program(request.file), request.definitions, target.row.limits)
+    options = launch_options_of(request, target)
+    definitions = checked_definitions(request.definitions)
+    module, warnings = compile_source(read_program(request.file), definitions, target.row.limits)
     program = program_of(in_order(module, request.order), target, warnings)
     name = request.function.removeprefix("@")
     if name not in program:
         unknown("kernel", name, program)
     kernel = program[name] if request.grid is None else program[name][request.grid]
     return kernel.options(**options), program.warnings
-
-
-_FLAGS = {"races": "--no-races"}
-"""The options of the command that are not named as those of the launch."""
-
-
-def _options(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:
-    """The options of the launch. Raises `click.UsageError` if the target lacks one."""
-    given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps, "races": request.races}
-    lacking = [name for name, value in given.items() if value is not None and target.row.option(name) is None]
-    if lacking:
-        refused = f"the target {target.name!r} has no such option"
-        flags = {name: _FLAGS.get(name, f"--{name.replace('_', '-')}") for name in lacking}
-        raise click.UsageError(
-            "\n".join(f"{flag}: {refused}; {who_has_it(targets_with(name))}" for name, flag in flags.items())
-        )
-    if request.choices is None:
-        return given
-
-    from girih.interpreter.machine.choices import Choices
-
-    return {**given, "choices": Choices(request.choices)}
 
 
 def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]:
@@ -188,23 +155,3 @@ def _in_words_of_the_command(problem: Diagnostic) -> Diagnostic:
     """A problem of the launch, whose hint names no Python where the command line has a notation of its own."""
     in_python = (problem.hint or "").startswith("pass girih.Group(")
     return replace(problem, hint=_GROUP_HINTS[problem.code]) if in_python else problem
-
-
-def _refused(
-    request: RunRequest, diagnostics: Sequence[Diagnostic], findings: Sequence[Finding], message: str | None = None
-) -> int:
-    if request.as_json:
-        print_json({
-            "diagnostics": [d.to_json() for d in diagnostics],
-            "findings": [f.to_json() for f in findings],
-            "printed": request.printed,
-            "summary": None if message is None else {"error": message},
-        })  # fmt: skip
-        return 1
-    if message is not None:
-        click.echo(f"error: {message}")
-        return 1
-    print_items([*diagnostics, *findings])
-    nothing = f"; nothing was saved ({plural(len(request.saves), 'file')})" if request.saves else ""
-    click.echo(f"{request.file}: {counted([*diagnostics, *findings])}{nothing}")
-    return 1

@@ -12,9 +12,10 @@ import click
 
 from girih.analysis.effects import MemoryUse, memory_use
 from girih.commands.emit import write_text
-from girih.commands.parts.calls import analyzed, unknown
+from girih.commands.parts.calls import unknown
 from girih.commands.parts.headers import header
 from girih.commands.parts.report import counted, print_items
+from girih.commands.shader.translated import analyzed_file
 from girih.diagnostics import errors, plural
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.print import show_dictionary
@@ -26,7 +27,7 @@ ENDINGS = {".txt": "text", ".json": "json", ".svg": "svg", ".html": "html"}
 
 
 def show_file(
-    path: str, name: str | None, definitions: Mapping[str, object], given: str | None, output: str | None = None
+    path: str, name: str | None, definitions: Mapping[str, str], given: str | None, output: str | None = None
 ) -> int:
     """Show the kernels of a file, or one of them, in a format, on standard output or in a file.
 
@@ -34,7 +35,7 @@ def show_file(
     if the format that is given and the name of the output disagree, or if neither tells what to write.
     """
     format = _format(given, output)
-    module, problems = analyzed(path, definitions)
+    module, problems = analyzed_file(path, definitions)
     if module is None or errors(problems):
         apart = format != "text" or output not in (None, "-")
         print_items(problems, to_stderr=apart)

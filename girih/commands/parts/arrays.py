@@ -218,7 +218,7 @@ def _load(path: str, type: MemRef) -> Array:
         raise click.UsageError(f"{path}: only .npy files are read, one array each")
     try:
         with open(path, "rb") as file:
-            found: Any = np.lib.format.read_array(_readable(file.read()), allow_pickle=False)
+            found: Any = np.lib.format.read_array(readable(file.read()), allow_pickle=False)
     except OSError as error:
         refuse_file(path, error)
     except (ValueError, EOFError) as error:
@@ -231,7 +231,7 @@ def _load(path: str, type: MemRef) -> Array:
     return array
 
 
-def _readable(content: bytes) -> io.BytesIO:
+def readable(content: bytes) -> io.BytesIO:
     """A .npy file whose header NumPy understands: `np.save` writes `<f1` for float8_e5m2, and cannot read it."""
     head, end, rest = content.partition(b"}")
     return io.BytesIO(head.replace(b"'descr': '<f1'", b"'descr': '|V1'") + end + rest)

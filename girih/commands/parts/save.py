@@ -40,6 +40,12 @@ def checked_saves(function: Function, given: Mapping[str, Specification], texts:
         if not isinstance(types[name], MemRef | GroupType | TensorMapType):
             raise click.UsageError(f"--save {name}: its type is {types[name]}; only arrays can be saved")
         saves.append(_checked(name, target.strip(), given[name]))
+    check_paths(saves)
+    return saves
+
+
+def check_paths(saves: Sequence[Save]) -> None:
+    """Raise where two arrays go to one file, and where a file has no folder to go to."""
     paths = [os.path.abspath(path) for save in saves for path in save.paths]
     for path in paths:
         if paths.count(path) > 1:
@@ -48,7 +54,6 @@ def checked_saves(function: Function, given: Mapping[str, Specification], texts:
             raise click.ClickException(f"--save: there is no folder {os.path.dirname(path)}")
         if os.path.isdir(path):
             raise click.ClickException(f"--save: {path} is a directory")
-    return saves
 
 
 def _checked(name: str, target: str, given: Specification) -> Save:

@@ -1,0 +1,83 @@
+"""A call of `girih run`, and what runs of programs and of shaders share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from girih.commands.parts.report import counted, print_items, print_json
+from girih.diagnostics import Diagnostic, Finding, plural
+from girih.ir.core import Order
+from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A call of `girih run`; without a function, the only one of a shader is meant."""
+
+    file: str
+    function: str | None
+    arguments: tuple[str, ...]
+    grid: tuple[int, ...] | None
+    definitions: Mapping[str, str]
+    saves: tuple[str, ...]
+    seed: int
+    choices: int | None
+    max_steps: int | None
+    races: bool | None
+    target: str
+    checks: str
+    order: Order
+    as_json: bool
+    push: str | None = None
+    """Of shaders: the push constants as they are written."""
+    expected: tuple[str, ...] = ()
+    """Of shaders: buffers, and the files of what a driver wrote to them."""
+    ulps: int = 0
+    printed: list[str] = field(default_factory=list)
+    """The lines that the kernel has printed, where they are a part of the JSON."""
+
+
+_FLAGS = {"races": "--no-races"}
+"""The options of the command that are not named as those of the launch."""
+
+
+def launch_options_of(request: RunRequest, target: ResolvedTarget) -> dict[str, object]:
+    """The options of the launch. Raises `click.UsageError` if the target lacks one."""
+    given: dict[str, object] = {"choices": request.choices, "max_steps": request.max_steps, "races": request.races}
+    lacking = [name for name, value in given.items() if value is not None and target.row.option(name) is None]
+    if lacking:
+        refused = f"the target {target.name!r} has no such option"
+        flags = {name: _FLAGS.get(name, f"--{name.replace('_', '-')}") for name in lacking}
+        raise click.UsageError(
+            "\n".join(f"{flag}: {refused}; {who_has_it(targets_with(name))}" for name, flag in flags.items())
+        )
+    if request.choices is None:
+        return given
+
+    from girih.interpreter.machine.choices import Choices
+
+    return {**given, "choices": Choices(request.choices)}
+
+
+def refuse_run(
+    request: RunRequest, diagnostics: Sequence[Diagnostic], findings: Sequence[Finding], message: str | None = None
+) -> int:
+    """Print why a run failed; nothing was saved. The result is the exit status 1."""
+    if request.as_json:
+        print_json({
+            "diagnostics": [d.to_json() for d in diagnostics],
+            "findings": [f.to_json() for f in findings],
+            "printed": request.printed,
+            "summary": None if message is None else {"error": message},
+        })  # fmt: skip
+        return 1
+    if message is not None:
+        click.echo(f"error: {message}")
+        return 1
+    print_items([*diagnostics, *findings])
+    nothing = f"; nothing was saved ({plural(len(request.saves), 'file')})" if request.saves else ""
+    click.echo(f"{request.file}: {counted([*diagnostics, *findings])}{nothing}")
+    return 1
