@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from girih.front.shaders.compile import COMPILE_CODES
+from girih.front.spirv.codes import TRANSLATION_CODES
 from girih.front.spirv.judged import ENTRY_POINT_CODES
-from girih.front.spirv.refusals import TRANSLATION_CODES
 from girih.rules.codes import Code, codes_of, entry, explained, wrapped
 from girih.spirv.assemble import TEXT_CODES
 from girih.spirv.binary import BINARY_CODES
