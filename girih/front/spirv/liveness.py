@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from girih.front.spirv.plan import RETURN, Nest
 from girih.front.spirv.variables import CHAINS, OwnPlace, Reached, Variables, mask_of, pairs_of
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.functions import called_by
 
 Arguments = tuple[int | None, ...]
 """The slot of the first leaf that each parameter points to; None for parameters that point to no slots."""
@@ -125,6 +126,10 @@ class Liveness:
         if one.name == "OpFunctionCall":
             places = tuple(variables.places.get(id) for id in one.ids("arguments"))
             return [*steps, Call(one, one.id("function"), places, variables.mask(one.result))]
+        for function in called_by(one):
+            # The function of an instruction on matrices changes nothing outside of it, but may read what is private.
+            inner = self._summary(function, (None,) * len(variables.functions[function].function.parameters))
+            steps.append(Touch(reads=inner.reads))
         steps += self._pointed(one)
         made = self._result_mask(one.result)
         if made:

@@ -123,6 +123,10 @@ class Translation:
         known = self._pointers.get(id)
         type = self.type_of(id)
         if isinstance(type, PointerType) and type.storage_class == "PhysicalStorageBuffer":
+            if isinstance(known, BytePointer):
+                # The block that a function decodes, or a part of one.
+                slots = self.variables.slots.get(id)
+                return known if slots is None else replace(known, offset=self.as_type(self.slot(slots.start), INDEX))
             alignment = known.alignment if isinstance(known, AddressPointer) else self.alignment_of(type)
             matrix = known.matrix if isinstance(known, AddressPointer) else None
             return AddressPointer(self.facts.pointee(type), self.leaf(id), alignment, matrix)
@@ -202,6 +206,8 @@ class Translation:
         self._pointers[id] = pointer
         if isinstance(pointer, AddressPointer):
             self.give_id(id, (pointer.address,))
+        elif isinstance(pointer, BytePointer) and pointer.storage == "PhysicalStorageBuffer":
+            self.give_id(id, (self.as_address(pointer.offset),))
         elif id in self.variables.slots and not self._is_variable(id, pointer):
             given = zip(self.variables.slots[id], self._computed(pointer), strict=True)
             self.slots.update((slot, value) for slot, value in given if value is not None)

@@ -16,7 +16,7 @@ from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, natural, scalar_type, uniform
 from girih.facts import memory as findings
 from girih.ir.core import Value
-from girih.ir.types import INDEX
+from girih.ir.types import INDEX, MemRef
 from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, ByteView
 
 LOWERINGS = Lowerings[KernelCode]()
@@ -90,7 +90,7 @@ def byte_view(code: KernelCode, op: ByteView) -> None:
     strides = _filled(type.strides, [_shared(code, op, "strides", value) for value in op.strides])
     sizes = [_shared(code, op, "sizes", value) for value in op.sizes]
     if None in type.shape and not sizes:
-        sizes = [_reach(code, memory, offset, size, strides[-1])]
+        sizes = [_reach(code, memory, offset, type, strides)]
     shape, pointer = _filled(type.shape, sizes), code.w.at(memory.pointer, offset)
     alignment = min(memory.align, size)
     view = MemRefHeld(type, pointer, index(0), shape, strides, memory.name, alignment, memory.maybe_null)
@@ -116,11 +116,12 @@ def _check_aligned(code: KernelCode, op: ByteView, memory: MemRefHeld, offset: V
     code.check(op, bad, words, argument=memory.name, index=(index(offset),), shape=memory.shape)
 
 
-def _reach(code: KernelCode, memory: MemRefHeld, offset: Val, size: int, stride: Extent) -> Extent:
-    """How many elements of a mode, `stride` numbers apart, lie between an offset and the end of the memory."""
+def _reach(code: KernelCode, memory: MemRefHeld, offset: Val, type: MemRef, strides: Sequence[Extent]) -> Extent:
+    """The size of the last mode with which all elements of a view lie between an offset and the end of the memory."""
     w = code.w
-    left = w.binary("sdiv", w.sub(as_scalar(memory.shape[0]).part, offset), integer(size))
-    step = as_scalar(stride).part
-    # The last element needs a single number.
-    count = w.binary("sdiv", w.add(left, w.sub(step, 1)), w.larger(step, 1))
+    left: Val = w.binary("sdiv", w.sub(as_scalar(memory.shape[0]).part, offset), integer(type.element.size))
+    for size, stride in zip(type.shape[:-1], strides, strict=False):
+        left = w.sub(left, w.mul(as_scalar(stride).part, (size or 0) - 1))
+    step = w.larger(as_scalar(strides[-1]).part, 1)
+    count = w.binary("sdiv", w.add(left, w.sub(step, 1)), step)
     return as_extent(index(w.larger(count, 0)))
