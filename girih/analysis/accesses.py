@@ -23,6 +23,11 @@ Key = tuple[Op, str, Kind]
 
 _ACQUIRES = {Semantics.ACQUIRE, Semantics.ACQUIRE_RELEASE, Semantics.SEQUENTIALLY_CONSISTENT}
 _RELEASES = {Semantics.RELEASE, Semantics.ACQUIRE_RELEASE, Semantics.SEQUENTIALLY_CONSISTENT}
+_FENCES = frozenset({"memory_barrier", "work_group_barrier", "subgroup_barrier"})
+"""Fences of the device language, which is not loaded for kernels in the tensor language."""
+
+_BEYOND = (Scope.DEVICE, Scope.CROSS_DEVICE)
+"""The scopes beyond a work-group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,12 +83,18 @@ class Accesses:
     numbers: dict[Key, Place]
     observes: bool
     """Whether what an atomic access reads is used, or something is acquired, so that it matters who comes first."""
+    fences: tuple[Op, ...] = ()
+    """The instructions that order accesses and access nothing themselves, but for barriers of the work-group alone."""
+    meetings: bool = False
+    """Whether there are barriers of subgroups that order accesses."""
 
     @property
     def synchronizes(self) -> bool:
-        """Whether a release may be observed by an acquire."""
-        semantics = {semantics_of(place.op) for place in self.places}
-        return not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
+        """Whether a release may be observed by an acquire, or some items of a work-group wait for each other."""
+        semantics = {semantics_of(op) for op in (*(place.op for place in self.places), *self.fences)}
+        handed_over = any(place.scope is not None for place in self.places)
+        meets = not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
+        return self.meetings or (meets and handed_over)
 
     @property
     def matrices(self) -> tuple[CoopMatrix, ...]:
@@ -100,12 +111,17 @@ def semantics_of(op: Op) -> Semantics:
 
 def acquires(op: Op) -> bool:
     """Whether an instruction acquires; a store cannot (003 "Atomic load" has the five orders)."""
-    return op.spec.reads and semantics_of(op) in _ACQUIRES
+    return (op.spec.reads or not op.spec.writes) and semantics_of(op) in _ACQUIRES
 
 
 def releases(op: Op) -> bool:
     """Whether an instruction releases; a load cannot."""
-    return op.spec.writes and semantics_of(op) in _RELEASES
+    return (op.spec.writes or not op.spec.reads) and semantics_of(op) in _RELEASES
+
+
+def names_memories(op: Op) -> bool:
+    """Whether an instruction says in which memories it orders accesses."""
+    return "global_fence" in op.spec.roles and "local_fence" in op.spec.roles
 
 
 def is_sequentially_consistent(op: Op) -> bool:
@@ -118,12 +134,19 @@ def accesses_of(function: Function) -> Accesses:
     """The places of a checked kernel."""
     roots = roots_of(function)
     places: list[Place] = []
+    fences: list[Op] = []
     for op, around, inside in _walk(function):
+        if op.spec.mnemonic in _FENCES and semantics_of(op) is not Semantics.RELAXED:
+            fences.append(op)
         for operand, kind, value in _operands(op):
             if value in roots:
                 scope = _scope(op, operand, kind)
                 places.append(Place(len(places) + 1, op, operand, kind, roots[value], around, inside, scope))
-    return Accesses(tuple(places), {(p.op, p.operand, p.kind): p for p in places}, _observes(function, places))
+    numbers = {(p.op, p.operand, p.kind): p for p in places}
+    meetings = any(op.spec.mnemonic == "subgroup_barrier" for op in fences)
+    alone = {"work_group_barrier", "subgroup_barrier"}
+    beyond = [op for op in fences if op.spec.mnemonic not in alone or getattr(op, "scope", None) in _BEYOND]
+    return Accesses(tuple(places), numbers, _observes(function, places), tuple(beyond), meetings)
 
 
 def _observes(function: Function, places: Sequence[Place]) -> bool:

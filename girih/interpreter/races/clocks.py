@@ -148,6 +148,18 @@ class Clocks:
                 assert clock is not None
                 of_groups[group] = clock
 
+    def meet(self, memory: int, items: Sequence[Item], tick: int, behind: int) -> None:
+        """Let items of one work-group know what each of them knows, and did until a tick.
+
+        `behind` is the tick up to which all items of the work-group are known.
+        """
+        group = items[0][0]
+        of_items = self._items[memory].setdefault(group, {})
+        mine = [of_items[number] for _, number in items if number in of_items]
+        known = joined(self._groups[memory].get(group), mine)
+        clock = Clock(known, {**dict.fromkeys(items, tick), (group, None): behind})
+        of_items.update((number, clock) for _, number in items)
+
     # --- releases and acquires -----------------------------------------------------------
 
     def release(

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakSet
@@ -21,12 +22,14 @@ from girih.analysis.accesses import (
     accesses_of,
     acquires,
     is_sequentially_consistent,
+    names_memories,
     releases,
 )
 from girih.arguments.memory import Array, ElementView, Memory
 from girih.diagnostics import Finding
 from girih.interpreter.races.actors import ItemNumbers
 from girih.interpreter.races.clocks import Clocks, Item, Release
+from girih.interpreter.races.fences import NO_MEMORY, Fences
 from girih.interpreter.races.handovers import HandOvers
 from girih.interpreter.races.judge import Judge
 from girih.interpreter.races.order import GLOBAL, LOCAL, Order
@@ -106,6 +109,7 @@ class Races:
         self.names = ArrayNames(members=function.language.counts_bytes)
         stores = any(place.kind == "write" and place.scope is not None for place in self.accesses.places)
         self.clocks = Clocks(self.layout, stores=stores) if clocked else None
+        self.fences = Fences() if clocked and self.accesses.fences else None
         self.judge = Judge(self.layout, self.table, self.items, self.clocks)
         self.crew: Crew | None = None
         """Who executes the current region; None in a collective one."""
@@ -132,6 +136,8 @@ class Races:
         self.crew = None
         if self.clocks is not None:
             self.clocks.begin()
+        if self.fences is not None:
+            self.fences.begin()
         self.group_numbers = groups.astype(np.int64)[:, None, None]
         """The work-groups of the batch, an array [work_group, 1, 1]."""
         self.group_stamps = self.layout.who(self.group_numbers, np.zeros((1, 1, 1), np.int64))
@@ -385,8 +391,10 @@ class Races:
         """Acquire and release what atomic accesses to granules do, by items of work-groups, in turn."""
         op, tick, (groups, items) = event.place.op, self.order.tick, who
         when, reach = self.layout.when(tick, event.place.number), int(self.table.reach[event.place.number])
-        memories = {GLOBAL, LOCAL} if is_sequentially_consistent(op) else {shadow.memory}
-        latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in memories}
+        memories, fences = ordered_memories(op, shadow.memory), self.fences
+        looked_up = memories if fences is None else {GLOBAL, LOCAL}
+        latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in looked_up}
+        released_any = False
         since = {each: np.broadcast_to(ticks, groups.shape) for each, ticks in latest.items()}
         for k in turns:
             stamp = event.who[k] | when
@@ -397,13 +405,51 @@ class Races:
                 known = self._observed(event.place, stamp, item, clocks.released(granule))
                 for each in memories:
                     clocks.acquire(each, item, [release.clocks[each] for release in known if each in release.clocks])
+            if fences is not None and op.spec.reads:
+                fences.observe(item, self._observed(event.place, stamp, item, clocks.released(granule)))
             if event.place.kind == "write":
                 clocks.wrote(granule, item)
-            if releases(op):
-                behind = {each: int(ticks[k]) for each, ticks in since.items()}
+            released = memories if releases(op) else NO_MEMORY
+            if fences is not None and op.spec.writes:
+                released = released | fences.released(item)
+            if released:
+                released_any = True
+                behind = {each: int(since[each][k]) for each in released}
                 clocks.release(granule, item, stamp, reach, tick, behind, known)
-        if releases(op):
+        if released_any:
             self.order.step()
+
+    def fence(self, op: Op, memories: tuple[int, ...], mask: NDArray[np.bool_] | None) -> None:
+        """Let the active items come to a fence for some memories."""
+        if self.clocks is None or self.fences is None or not memories:
+            return
+        items = [item for row in self._items_met(mask) for item in row]
+        if acquires(op):
+            self.fences.acquire(self.clocks, items, memories)
+        if releases(op):
+            self.fences.release(items, memories)
+
+    def meet(self, memories: tuple[int, ...], mask: NDArray[np.bool_] | None) -> None:
+        """Order what the active items of each subgroup did in some memories before what they do next."""
+        if self.clocks is None or not memories:
+            return
+        for items in self._items_met(mask):
+            for memory in memories:
+                since = self.order.latest(memory, partial(np.array, [items[0][0]]), copies=False)
+                behind = int(np.broadcast_to(since, (1,))[0]) - 1
+                self.clocks.meet(memory, items, self.order.tick, behind)
+        self.order.step()
+
+    def _items_met(self, mask: NDArray[np.bool_] | None) -> Iterator[list[Item]]:
+        """The active items of each subgroup that has some, in `parallel`."""
+        assert self.crew is not None
+        who = self.crew.who
+        groups, items = self.layout.groups(who), self.layout.item(who)
+        active = np.ones(who.shape, np.bool_) if mask is None else np.broadcast_to(mask, who.shape)
+        for at in np.ndindex(*who.shape[:2]):
+            here = active[at]
+            if here.any():
+                yield list(zip(groups[at][here].tolist(), items[at][here].tolist(), strict=True))
 
     def _observed(self, place: Place, now: np.uint64, item: Item, released: Sequence[Release]) -> list[Release]:
         """The releases that an acquire by an item observes: its own, and those where both scopes include both items."""
@@ -454,3 +500,10 @@ class Races:
         order.copies_since = 1 + np.searchsorted(known, order.copies_since)
         order.tick = len(known) + 1
         self.points.renumber(lambda tick: 1 + int(np.searchsorted(known, tick)))
+
+
+def ordered_memories(op: Op, memory: int) -> frozenset[int]:
+    """The memories in which an atomic access to one of them orders other accesses, if it does."""
+    if names_memories(op):
+        return frozenset(each for each, name in ((GLOBAL, "global_fence"), (LOCAL, "local_fence")) if getattr(op, name))
+    return frozenset({GLOBAL, LOCAL} if is_sequentially_consistent(op) else {memory})
