@@ -78,7 +78,9 @@ ROOMS = {
     "front.text": Room((*WORDS, "ir")),
     "front.shaders": Room((*WORDS, "spirv")),
     "front.spirv.*": Room((*LANGUAGE, "spirv")),
-    "front.spirv.instructions": Room((*LANGUAGE, "spirv", "front.spirv.*")),
+    "front.spirv.instructions.*": Room((*LANGUAGE, "spirv", "front.spirv.*")),
+    "front.spirv.instructions.numbers": Room((*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions.*")),
+    "front.spirv.instructions": Room(("front.spirv.instructions.*", "front.spirv.instructions.numbers")),
     "front.spirv.entry": Room((*LANGUAGE, "spirv", "front.spirv.*")),
     "front.spirv.translate": Room(
         (*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions", "front.spirv.entry")

@@ -7,8 +7,19 @@ from girih.front.spirv.instructions import (
     element_functions,
     matrices,
     memory,
+    numbers,
     subgroup,
     tensors,
 )
 
-__all__ = ["atomics", "barriers", "composites", "element_functions", "matrices", "memory", "subgroup", "tensors"]
+__all__ = [
+    "atomics",
+    "barriers",
+    "composites",
+    "element_functions",
+    "matrices",
+    "memory",
+    "numbers",
+    "subgroup",
+    "tensors",
+]
