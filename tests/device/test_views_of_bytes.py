@@ -10,6 +10,7 @@ from girih.ir.types import F16, F32, I32, INDEX, CoopMatrix, MemRef, Use
 from tests.device.building import BUFFERS, BYTES, LANES, Body, Code, findings, kernel
 
 MATRIX = CoopMatrix(F32, 4, 8, Use.ACC)
+ACCUMULATOR = CoopMatrix(F32, 16, 16, Use.ACC)
 ROWS = MemRef(F32, (None, None), (None, 1))
 """Rows at a distance that is known when the program runs."""
 PARAMETERS = {"a": BYTES, "r": BYTES}
@@ -37,12 +38,21 @@ def arrays(size: int = 40) -> tuple[np.ndarray, np.ndarray]:
 
 
 def launched(code: Code, a: np.ndarray, r: np.ndarray) -> None:
+    """Launch compiled code, then the interpreter, which leave the same."""
+    compiled = r.copy()
+    kernel(code, PARAMETERS, target="cpu")(a.view(np.int8), compiled.view(np.int8))
     kernel(code, PARAMETERS)(a.view(np.int8), r.view(np.int8))
+    assert compiled.tobytes() == r.tobytes()
 
 
 def wrong(code: Code, a: np.ndarray, r: np.ndarray) -> list[tuple[str, str | None, str]]:
-    found = findings(kernel(code, PARAMETERS), a.view(np.int8), r.view(np.int8))
-    return [(f.code, f.argument, f.message) for f in found]
+    """What the interpreter finds; compiled code finds the first of it."""
+    told = [
+        [(f.code, f.argument, f.message) for f in findings(one, a.view(np.int8), r.copy().view(np.int8))]
+        for one in (kernel(code, PARAMETERS), kernel(code, PARAMETERS, target="cpu"))
+    ]
+    assert told[1] == told[0][:1]
+    return told[0]
 
 
 def test_a_matrix_from_any_byte() -> None:
@@ -99,8 +109,10 @@ def test_a_view_without_sizes_reaches_as_far_as_the_memory() -> None:
 
     r = np.zeros((LANES, 4), np.int32)
     # 49 bytes are 24 numbers of two bytes; columns of 4 of them begin every 16 bytes.
-    kernel(code, PARAMETERS)(np.zeros(49, np.int8), r.reshape(-1).view(np.int8))
-    assert r.tolist() == [[21, 3, 2, 0]] * LANES
+    for target in ("interpreter", "cpu"):
+        r[:] = 0
+        kernel(code, PARAMETERS, target=target)(np.zeros(49, np.int8), r.reshape(-1).view(np.int8))
+        assert r.tolist() == [[21, 3, 2, 0]] * LANES
 
 
 @pytest.mark.parametrize("stride", [8, 10])
@@ -126,3 +138,45 @@ def test_members_of_groups_lie_apart(stride: int) -> None:
         "`cooperative_matrix_load` outside its memory: bytes 128 to 131 of %buffers[2], which has 128"
     )
     assert (store.argument, store.index, store.shape) == ("buffers[2]", (128,), (128,))
+
+
+def test_a_product_through_views_is_the_code_of_a_product_of_memrefs() -> None:
+    columns, a, b = MemRef(F16, (16, None), (1, 16)), (16, 16, Use.A), (16, 16, Use.B)
+    results = MemRef(F32, (16, None), (1, 16))
+
+    def multiply(body: Body, memories: list[Value]) -> None:
+        zero = body.constant(0)
+        sum = body.one("cooperative_matrix_construct", ACCUMULATOR, a=body.constant(0.0, F32))
+        factors = [
+            body.one("cooperative_matrix_load", CoopMatrix(F16, *type), memory=memory, row=zero, column=zero)
+            for memory, type in zip(memories, (a, b), strict=False)
+        ]
+        product = body.one("cooperative_matrix_mul_add", ACCUMULATOR, a=factors[0], b=factors[1], c=sum)
+        body.add("cooperative_matrix_store", matrix=product, memory=memories[2], row=zero, column=zero)
+
+    def plain(body: Body, x: Value, y: Value, r: Value) -> None:
+        multiply(body, [x, y, r])
+
+    def viewed(body: Body, x: Value, y: Value, r: Value) -> None:
+        kinds = ((x, columns), (y, columns), (r, results))
+        multiply(body, [body.one("byte_view", t, memory=m, offset=body.constant(64)) for m, t in kinds])
+
+    direct = kernel(plain, {"x": columns, "y": columns, "r": results}, target="cpu")
+    through = kernel(viewed, {"x": BYTES, "y": BYTES, "r": BYTES}, target="cpu")
+    random = np.random.default_rng(7)
+    x, y = (np.asfortranarray(random.integers(-4, 5, (16, 16)).astype(np.float16)) for _ in range(2))
+    r = np.zeros((16, 16), np.float32, order="F")
+    direct(x, y, r)
+    spaced = [np.concatenate([np.zeros(64, np.int8), m.ravel(order="F").view(np.int8)]) for m in (x, y, 0 * r)]
+    through(*spaced)
+    assert (r == x.astype(np.float32) @ y.astype(np.float32)).all()
+    assert spaced[2][64:].tobytes() == r.tobytes(order="F")
+
+    def work(text: str) -> list[str]:
+        """The accesses to vectors and the arithmetic, without names and alignments."""
+        lines = (line.split("=")[-1].split() for line in text.splitlines())
+        return [" ".join(words[:4]) for words in lines if words[:1] in (["load"], ["store"]) and "x" in words] + [
+            words[0] for words in lines if words[:1] == ["fmul"]
+        ]
+
+    assert work(through.llvm_ir) == work(direct.llvm_ir) != []

@@ -155,6 +155,25 @@ class MemRefHeld:
 
 
 @dataclass(frozen=True, slots=True)
+class BytesHeld(MemRefHeld):
+    """A memref over a piece of memory in which it need not lie as a whole: each access through it is looked at.
+
+    `begin` is the byte of that memory at which the first element lies, `extent` how many bytes it has.
+    """
+
+    begin: Val = field(default_factory=lambda: integer(0))
+    extent: Val = field(default_factory=lambda: integer(0))
+
+    @staticmethod
+    def of(held: MemRefHeld, begin: Val, extent: Val) -> BytesHeld:
+        """A memref with what is known of the memory behind it."""
+        extents = held.shape, held.strides
+        return BytesHeld(
+            held.type, held.pointer, held.offset, *extents, held.name, held.align, held.maybe_null, begin, extent
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class GroupHeld:
     """A group: a table of its members in memory.
 

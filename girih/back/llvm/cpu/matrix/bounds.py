@@ -10,11 +10,12 @@ from typing import Protocol
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.work_group import of_work_group, waits
+from girih.back.llvm.cpu.matrix.byte_bounds import check_bytes
 from girih.back.llvm.cpu.matrix.states import InMemory, Parts, known, length, turned
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
-from girih.back.llvm.numbers.values import MemRefHeld, index
+from girih.back.llvm.numbers.values import BytesHeld, MemRefHeld, index
 from girih.facts import findings
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
@@ -187,6 +188,8 @@ class _Bounds:
         if inside is not None and inside.literal == 1:
             inside = None
         ranges = [(integer(0), integer(n)) for n in self.type.shape] if inside is None else self._wanted()
+        if isinstance(self.memref, BytesHeld):
+            check_bytes(self.code, self.op, self.memref, w.mul(first, size), steps, ranges)
         return Window(self.type, pointer, steps[0], steps[1], inside, *ranges[0], *ranges[1], span=self.op.span)
 
     def _wanted(self) -> list[tuple[Val, Val]]:

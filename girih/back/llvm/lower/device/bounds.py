@@ -77,13 +77,23 @@ def check_inside(code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace)
     """Find numbers that do not all lie inside their memory."""
     if not code.checks or _is_found(op, memory):
         return
-    ends, linear = _ends(code, memory.shape[0], place.size), place.offset.linear
-    if linear is None or code.mask is None or not as_scalar(ends).uniform:
-        _find_outside(code, op, memory, place, ends)
+    ends = _ends(code, memory.shape[0], place.size)
+    check_lanes(code, place.offset, ends, lambda: _find_outside(code, op, memory, place, ends))
+
+
+def check_lanes(code: KernelCode, held: Scalar, ends: Extent, find: Callable[[], None]) -> None:
+    """Write `find`, which looks at each lane of an index, only for where the first and last one do not tell of all.
+
+    The index is to be below `ends`. Where all lanes are active and grow evenly, `find` itself asks the first and last.
+    """
+    w, linear = code.w, held.linear if held.nearly is None else held.nearly.linear
+    if linear is None or not as_scalar(ends).uniform or (held.linear is not None and code.mask is None):
+        find()
         return
-    # Of some lanes that grow evenly, the ends tell of all; which of them are active matters only beyond these.
-    bad = ends_outside(code, linear, ends)
-    code.w.unlikely(bad, lambda: _find_outside(code, op, memory, place, ends), returns=True)
+    doubtful = ends_outside(code, linear, ends)
+    if held.nearly is not None:
+        doubtful = w.binary("or", doubtful, w.negated(held.nearly.holds))
+    w.unlikely(doubtful, find, returns=True)
 
 
 def _check_offset(code: KernelCode, op: Op, memory: MemRefHeld, offset: Scalar, alignment: int) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from girih.back.llvm.emit.text import Val, bits, integer, lanes
 from girih.back.llvm.lower.access import check_null, first_outside, outside, shared_memref
 from girih.back.llvm.lower.code import KernelCode, memref_type
 from girih.back.llvm.lower.device.access import BytePlace, read, write
-from girih.back.llvm.lower.device.bounds import accessed, place_of
+from girih.back.llvm.lower.device.bounds import accessed, check_lanes, place_of
 from girih.back.llvm.lower.device.widened import keep_linear
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
-from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, natural, scalar_type, uniform
+from girih.back.llvm.numbers.values import BytesHeld, MemRefHeld, Scalar, index, natural, scalar_type, uniform
 from girih.facts import memory as findings
 from girih.ir.core import Value
 from girih.ir.types import INDEX, MemRef
@@ -59,15 +60,20 @@ def _volatile(code: KernelCode, op: ByteLoad | ByteStore) -> None:
 @LOWERINGS.of(ArrayIndex)
 def array_index(code: KernelCode, op: ArrayIndex) -> None:
     """Lower an index into an array of fixed size to the number itself. What robust access defines is not looked for."""
-    held = _as_index(code, code.scalar(op.index))
-    if code.checks and not op.robust:
+    code.set(op.result, _as_index(code, code.scalar(op.index)))
+    keep_linear(code, op.index, op.result, signed=True)
+    if not code.checks or op.robust:
+        return
+    held = code.scalar(op.result)
+
+    def find() -> None:
         bad = outside(code, held, op.size)
         if bad is not None:
             known = lanes(bad.type) > 1 or held.uniform
             code.check(op, bad, findings.element_outside(op), index=(held,), shape=(op.size,),
                     exactly=None if known else lambda: first_outside(code, (op.size,), (held,)))  # fmt: skip
-    code.set(op.result, held)
-    keep_linear(code, op.index, op.result, signed=True)
+
+    check_lanes(code, held, op.size, find)
 
 
 def _as_index(code: KernelCode, held: Scalar) -> Scalar:
@@ -86,15 +92,15 @@ def byte_view(code: KernelCode, op: ByteView) -> None:
     (offset,) = code.agreed(op, "offset", code.scalar(op.offset))
     type = memref_type(op.result)
     size = type.element.size
-    _check_aligned(code, op, memory, offset, size)
+    _check_view(code, op, memory, offset, size)
     strides = _filled(type.strides, [_shared(code, op, "strides", value) for value in op.strides])
     sizes = [_shared(code, op, "sizes", value) for value in op.sizes]
-    if None in type.shape and not sizes:
+    reaches = None in type.shape and not sizes
+    if reaches:
         sizes = [_reach(code, memory, offset, type, strides)]
-    shape, pointer = _filled(type.shape, sizes), code.w.at(memory.pointer, offset)
-    alignment = min(memory.align, size)
-    view = MemRefHeld(type, pointer, index(0), shape, strides, memory.name, alignment, memory.maybe_null)
-    code.set(op.result, view)
+    shape, pointer = _filled(type.shape, sizes), code.w.at(memory.pointer, code.w.add(memory.offset.part, offset))
+    view = MemRefHeld(type, pointer, index(0), shape, strides, memory.name, min(memory.align, size), memory.maybe_null)
+    code.set(op.result, view if reaches else BytesHeld.of(view, offset, as_scalar(memory.shape[0]).part))
 
 
 def _shared(code: KernelCode, op: ByteView, name: str, value: Value) -> Extent:
@@ -107,13 +113,14 @@ def _filled(extents: Sequence[int | None], given: Sequence[Extent]) -> tuple[Ext
     return tuple(next(following) if extent is None else extent for extent in extents)
 
 
-def _check_aligned(code: KernelCode, op: ByteView, memory: MemRefHeld, offset: Val, size: int) -> None:
-    """Find a view that does not begin at a multiple of the size of its numbers."""
-    if size == 1:
-        return
-    bad = code.w.compare("ne", code.w.binary("and", offset, integer(size - 1)), integer(0))
-    words = findings.bytes_misaligned(op, size, memory.name)
-    code.check(op, bad, words, argument=memory.name, index=(index(offset),), shape=memory.shape)
+def _check_view(code: KernelCode, op: ByteView, memory: MemRefHeld, offset: Val, size: int) -> None:
+    """Find a view that begins outside of its memory, or not at a multiple of the size of its numbers."""
+    where: dict[str, Any] = {"argument": memory.name, "index": (index(offset),), "shape": memory.shape}
+    bad = code.w.compare("ugt", offset, as_scalar(memory.shape[0]).part)
+    code.check(op, bad, findings.bytes_outside(op, 1, memory.name), **where)
+    if size > 1:
+        bad = code.w.compare("ne", code.w.binary("and", offset, integer(size - 1)), integer(0))
+        code.check(op, bad, findings.bytes_misaligned(op, size, memory.name), **where)
 
 
 def _reach(code: KernelCode, memory: MemRefHeld, offset: Val, type: MemRef, strides: Sequence[Extent]) -> Extent:
