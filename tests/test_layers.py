@@ -77,11 +77,12 @@ ROOMS = {
     "spirv": Room((*WORDS, "spirv.*", "spirv.judge")),
     "front.text": Room((*WORDS, "ir")),
     "front.shaders": Room((*WORDS, "spirv")),
-    "front.spirv.*": Room((*LANGUAGE, "spirv")),
+    "front.spirv.flow": Room(("rules", "spirv")),
+    "front.spirv.*": Room((*LANGUAGE, "spirv", "front.spirv.flow")),
     "front.spirv.instructions.*": Room((*LANGUAGE, "spirv", "front.spirv.*")),
     "front.spirv.instructions.numbers": Room((*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions.*")),
     "front.spirv.instructions": Room(("front.spirv.instructions.*", "front.spirv.instructions.numbers")),
-    "front.spirv.entry": Room((*LANGUAGE, "spirv", "front.spirv.*")),
+    "front.spirv.entry": Room((*LANGUAGE, "spirv", "front.spirv.flow", "front.spirv.*")),
     "front.spirv.translate": Room(
         (*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.instructions", "front.spirv.entry")
     ),

@@ -8,16 +8,29 @@ from girih.front.spirv.built_ins import built_in
 from girih.front.spirv.chains import matrix_of
 from girih.front.spirv.layout import bytes_of, runs_of
 from girih.front.spirv.leaves import leaves
-from girih.front.spirv.pointers import BuiltInPointer, Pointer, VariablePointer, common
+from girih.front.spirv.pointers import (
+    BEST_ALIGNMENT,
+    TABLE,
+    BuiltInPointer,
+    BytePointer,
+    Pointer,
+    VariablePointer,
+    common,
+)
+from girih.front.spirv.tables import words_of_bytes
 from girih.front.spirv.translation import Translation
 from girih.ir.core import Value
-from girih.ir.types import Boolean, CoopMatrix, Number, PrivateArrayType, Type
+from girih.ir.types import I8, Boolean, CoopMatrix, MemRef, Number, PrivateArrayType, Type
 from girih.spirv.instruction import Instruction
+from girih.spirv.types import Type as PointeeType
 
 
 def begin_variable(t: Translation, one: Instruction) -> None:
     """Let a variable of the work-item have its first value, or none."""
     pointee = t.variables.pointee(one.result)
+    if one.result in t.tables:
+        _begin_table(t, one.result, pointee)
+        return
     types = leaves(pointee)
     pointer = VariablePointer(pointee, one, 0)
     t.give_pointer(one.result, pointer)
@@ -33,6 +46,13 @@ def begin_variable(t: Translation, one: Instruction) -> None:
             t.slots.pop(slot, None)
     if initial:
         store(t, pointer, t.leaves(initial))
+
+
+def _begin_table(t: Translation, id: int, pointee: PointeeType) -> None:
+    """Let a variable be memory with the bytes of the constant that it always holds."""
+    words = words_of_bytes(t.tables[id])
+    memory = t.ahead("constant_bytes", MemRef.packed(I8, (4 * len(words),)), words=words)
+    t.give_pointer(id, BytePointer(pointee, TABLE, memory, t.index(0), BEST_ALIGNMENT))
 
 
 def load(t: Translation, pointer: Pointer, promised: int = 0, *, volatile: bool = False) -> tuple[Value, ...]:

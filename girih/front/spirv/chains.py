@@ -29,6 +29,9 @@ from girih.spirv.model.memory.layout import MatrixLayout
 from girih.spirv.model.parts import member_type
 from girih.spirv.types import CooperativeMatrix, Struct, Type
 
+ROBUST = frozenset({"StorageBuffer", "Uniform", "PushConstant"})
+"""Storage classes for which robust access defines what is outside of an array."""
+
 
 def stepped(t: Translation, base: Pointer, one: Instruction) -> Pointer:
     """A pointer moved by elements of the array that its type's ArrayStride tells (SPIR-V OpPtrAccessChain)."""
@@ -56,7 +59,8 @@ def part(t: Translation, base: Pointer, indexes: Sequence[int], name: str) -> Po
             continue
         element, count = layout.element(type)
         stride = layout.stride(type, matrix)
-        index = _checked(t, id, count, name, I64 if isinstance(base, AddressPointer) else INDEX)
+        robust = isinstance(base, BytePointer) and base.storage in ROBUST
+        index = _checked(t, id, count, name, I64 if isinstance(base, AddressPointer) else INDEX, robust=robust)
         step = t.times(index, stride)
         name += "[]"
         known = t.literal(step)
@@ -89,13 +93,13 @@ def moved(
     return BytePointer(pointee, base.storage, base.memory, place, alignment, matrix)
 
 
-def _checked(t: Translation, id: int, count: int | None, name: str, type: Number) -> Value:
+def _checked(t: Translation, id: int, count: int | None, name: str, type: Number, *, robust: bool = False) -> Value:
     """An index, found where it is not inside an array of some size."""
     leaf = t.leaf(id)
     known = t.literal(leaf)
     if count is None or (known is not None and 0 <= known < count):
         return t.as_type(leaf, type)
-    return t.as_type(t.one("array_index", INDEX, index=leaf, size=count, text=name), type)
+    return t.as_type(t.one("array_index", INDEX, index=leaf, size=count, text=name, robust=robust), type)
 
 
 def _part_of_variable(t: Translation, base: VariablePointer, indexes: Sequence[int], name: str) -> VariablePointer:

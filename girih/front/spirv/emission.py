@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from girih.front.spirv.handlers import FUNCTIONS, HANDLERS
-from girih.front.spirv.liveness import Arguments, Live, Liveness
-from girih.front.spirv.plan import (
+from girih.front.spirv.flow.plan import (
     FALSE,
     RETURN,
     Choice,
@@ -24,6 +22,8 @@ from girih.front.spirv.plan import (
     Stop,
     Straight,
 )
+from girih.front.spirv.handlers import FUNCTIONS, HANDLERS
+from girih.front.spirv.liveness import Arguments, Live, Liveness
 from girih.front.spirv.pointers import Pointer, VariablePointer
 from girih.front.spirv.translation import Translation
 from girih.front.spirv.variables import Reached, pairs_of

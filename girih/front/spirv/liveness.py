@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from girih.front.spirv.plan import RETURN, Nest
+from girih.front.spirv.flow.plan import RETURN, Nest
 from girih.front.spirv.variables import CHAINS, OwnPlace, Reached, Variables, mask_of, pairs_of
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.functions import called_by

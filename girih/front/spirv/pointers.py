@@ -16,6 +16,10 @@ BEST_ALIGNMENT = 16
 """What the beginning of each buffer, and of memory of a work-group, is a multiple of, in bytes."""
 
 
+TABLE = "table"
+"""What stands for the storage class of a variable that is a table (`girih.front.spirv.tables`)."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BytePointer:
     """A pointer into memory that is bytes: a buffer, push constants, memory of the work-group, what an address names.

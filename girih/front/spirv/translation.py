@@ -22,7 +22,16 @@ from girih.front.spirv.codes import refused
 from girih.front.spirv.constants import constant_leaves, in_range
 from girih.front.spirv.layout import ByteLayout
 from girih.front.spirv.leaves import leaves
-from girih.front.spirv.pointers import AddressPointer, BuiltInPointer, BytePointer, Pointer, VariablePointer, common
+from girih.front.spirv.pointers import (
+    TABLE,
+    AddressPointer,
+    BuiltInPointer,
+    BytePointer,
+    Pointer,
+    VariablePointer,
+    common,
+)
+from girih.front.spirv.tables import tables_of
 from girih.front.spirv.variables import Variables
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Region, Value
@@ -70,6 +79,8 @@ class Translation:
         """Buffers of arrays of buffers, with the group and the number of each."""
         self.natural = ByteLayout(facts, natural=True)
         self.explicit = ByteLayout(facts)
+        self.tables = tables_of(variables, self.natural)
+        """The bytes of variables that always hold one constant."""
         self.explicit_work_group = False
         """Whether variables of the work-group are blocks with a layout of their own."""
         self.buffers: tuple[Value, Value] | None = None
@@ -164,7 +175,8 @@ class Translation:
 
     def layout_of(self, pointer: Pointer) -> ByteLayout:
         """The layout of the memory that a pointer points into."""
-        natural = isinstance(pointer, BytePointer) and pointer.storage == "Workgroup" and not self.explicit_work_group
+        storage = pointer.storage if isinstance(pointer, BytePointer) else ""
+        natural = storage == TABLE or (storage == "Workgroup" and not self.explicit_work_group)
         return self.natural if natural else self.explicit
 
     def bytes_at(self, pointer: Pointer, count: int) -> BytePointer:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from girih.front.spirv.folding import folded_values
+from girih.front.spirv.flow.folding import folded_values
+from girih.front.spirv.flow.plan import Decided, Plan, plan_of
 from girih.front.spirv.leaves import leaves
-from girih.front.spirv.plan import Decided, Plan, plan_of
 from girih.ir.types import I64, INDEX
 from girih.ir.types import Type as IrType
 from girih.spirv.instruction import Instruction

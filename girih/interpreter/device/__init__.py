@@ -14,6 +14,7 @@ from girih.interpreter.device import (
     memory,
     private,
     subgroup,
+    tables,
     views,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "memory",
     "private",
     "subgroup",
+    "tables",
     "views",
 ]

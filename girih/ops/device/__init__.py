@@ -17,6 +17,7 @@ from girih.ops.device import (
     private,
     shared,
     subgroup,
+    tables,
 )
 from girih.ops.device.language import DEVICE
 
@@ -38,4 +39,5 @@ __all__ = [
     "private",
     "shared",
     "subgroup",
+    "tables",
 ]

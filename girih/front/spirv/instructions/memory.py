@@ -5,7 +5,7 @@ from __future__ import annotations
 from girih.front.spirv.accesses import begin_variable, load, store
 from girih.front.spirv.chains import name_of, part, stepped
 from girih.front.spirv.handlers import translates
-from girih.front.spirv.pointers import BytePointer
+from girih.front.spirv.pointers import TABLE, BytePointer
 from girih.front.spirv.translation import Translation
 from girih.ir.types import INDEX
 from girih.spirv.instruction import Instruction
@@ -50,7 +50,10 @@ def load_instruction(t: Translation, one: Instruction) -> None:
 @translates("OpStore")
 def store_instruction(t: Translation, one: Instruction) -> None:
     """A value becomes what a pointer points to."""
-    pointer, values = t.pointer(one.id("pointer")), t.leaves(one.id("object"))
+    pointer = t.pointer(one.id("pointer"))
+    if isinstance(pointer, BytePointer) and pointer.storage == TABLE:
+        return
+    values = t.leaves(one.id("object"))
     store(t, pointer, values, aligned(one), volatile=bool(one.id("memory_access") & VOLATILE))
 
 

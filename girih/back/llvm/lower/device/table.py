@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.device import addresses, atomics, built_ins, members, memory, numeric, widened
+from girih.back.llvm.lower.device import addresses, atomics, built_ins, members, memory, numeric, tables, widened
 
 DEVICE = memory.LOWERINGS.joined(
     addresses.LOWERINGS,
     atomics.LOWERINGS,
     built_ins.LOWERINGS,
     numeric.LOWERINGS,
+    tables.LOWERINGS,
 )
 """How the instructions of `girih.ops.device` are lowered, for any number of lanes."""
 
