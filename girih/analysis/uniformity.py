@@ -101,14 +101,26 @@ class Uniformities:
 
 def uniformity_of(function: Function) -> Uniformities:
     """Between which work-items each value of a checked function is the same, as the language promises it."""
-    analysis = _Promises(function)
+    analysis: Promises
+    if function.language is TILE_LANGUAGE:
+        analysis = Promises(function)
+    else:
+        from girih.analysis.shader_uniformity import ShaderPromises
+
+        analysis = ShaderPromises(function)
     analysis.run()
     return Uniformities(function, analysis.levels)
 
 
 def varying_values(function: Function, constants: dict[Value, int], lanes: int) -> set[Value]:
     """The values that differ between the active lanes of a subgroup, where `foreach` is dealt out by `flat_modes`."""
-    analysis = _Lanes(function, constants, lanes)
+    analysis: Promises
+    if function.language is TILE_LANGUAGE:
+        analysis = Lanes(function, constants, lanes)
+    else:
+        from girih.analysis.shader_uniformity import ShaderLanes
+
+        analysis = ShaderLanes(function, constants, lanes)
     analysis.run()
     return {value for value, level in analysis.levels.items() if level is Uniformity.NONE}
 
@@ -208,7 +220,7 @@ def influences(op: Op, value: Value) -> Iterator[Value]:
 
 # --- propagation -----------------------------------------------------------------------------
 
-_VISITS: dict[type[Op], str] = {
+VISITS: dict[type[Op], str] = {
     **dict.fromkeys(_TELLS_APART, "source"),
     **dict.fromkeys(_AGREES, "agreement"),
     SubgroupId: "subgroup_id",
@@ -221,11 +233,13 @@ _VISITS: dict[type[Op], str] = {
     For: "loop",
     If: "branch",
 }
-"""The method of `_Promises` that visits an instruction; `derived` visits all others."""
+"""The method of `Promises` that visits an instruction; `derived` visits all others."""
 
 
-class _Promises:
+class Promises:
     """The levels of the values of a function that are not the same in the whole work-group, as they are found."""
+
+    visits: Mapping[type[Op], str] = VISITS
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -253,10 +267,10 @@ class _Promises:
 
     def region(self, region: Region) -> None:
         """Visit the instructions of a region; those with regions before these and, if these make results, after."""
-        levels, outer = self.levels, self.kind
+        levels, outer, visits = self.levels, self.kind, self.visits
         self.kind = region.kind
         for op in region.ops:
-            visit = _VISITS.get(op.__class__)
+            visit = visits.get(op.__class__)
             if visit is not None:
                 getattr(self, visit)(op)
             elif levels and op.spec.results:
@@ -288,7 +302,7 @@ class _Promises:
 
     def visit(self, op: Op) -> None:
         """Raise the levels of an instruction's results and bindings to what follows from its operands."""
-        getattr(self, _VISITS.get(op.__class__, "derived"))(op)
+        getattr(self, self.visits.get(op.__class__, "derived"))(op)
 
     def of(self, values: Iterable[Value]) -> Uniformity:
         """The largest level of some values."""
@@ -381,7 +395,7 @@ class _Promises:
             self.rise(result, max(condition, level))
 
 
-class _Lanes(_Promises):
+class Lanes(Promises):
     """The levels where lanes are the elements of a vector: what differs between them is `Uniformity.NONE`.
 
     Points and components are dealt out to lanes in a known way; one atomic load serves all of them; and what a loop

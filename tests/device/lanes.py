@@ -31,9 +31,11 @@ TYPES: dict[Any, Number] = {
 def _with_stores() -> Language:
     builder = LanguageBuilder("device", (Number, Boolean, MemRef, GroupType), subgroup_sizes=SUBGROUP_SIZES)
     parted = ("block", "loop", "branch", "leave", "private_", "tensor_", "cooperative_")
-    own = [op for mnemonic, op in DEVICE_LANGUAGE.ops.items() if not mnemonic.startswith(parted)]
+    own = [
+        op for mnemonic, op in DEVICE_LANGUAGE.ops.items() if mnemonic != "yield" and not mnemonic.startswith(parted)
+    ]
     builder.share(DEVICE_LANGUAGE, *own, "func", "parameter", "type")
-    builder.share(TILE_LANGUAGE, *(TILE_LANGUAGE.ops[name] for name in ("store", "if", "for")))
+    builder.share(TILE_LANGUAGE, *(TILE_LANGUAGE.ops[name] for name in ("store", "if", "for", "yield")))
     return builder.finish("tests.device.lanes.LANGUAGE")
 
 

@@ -74,3 +74,27 @@ def test_masks_compare_the_numbers_of_work_items(target: str) -> None:
 def test_neighbours_along_x_are_accessed_as_one_vector() -> None:
     kernel = lane_kernel(ids((16, 4, 1)), [], [np.int32] * 7, target="cpu", work_group=64, subgroup=8)
     assert "masked.scatter" not in kernel.llvm_ir
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_a_loop_carries_what_differs_between_work_items(target: str) -> None:
+    sizes = (4, 8, 1)
+
+    def code(lane: Lane) -> Sequence[Value]:
+        row = lane.one("local_id", I32, axis=1, sizes=sizes)
+        item, column = lane.one("local_index", I32), lane.one("local_id", I32, axis=0, sizes=sizes)
+        same = lane.one("active_reduce", I32, operator="add", a=item, cluster=0)
+        before = lane.one("active_scan", I32, operator="add", among="exclusive", a=lane.constant(1))
+        given = (row, item, column, same, before)
+        carried, body = tuple(Value("", I32) for _ in given), Lane(lane.language, lane.kind)
+        body.add("yield", values=tuple(body.one("add", I32, a=value, b=value) for value in carried))
+        return lane.add(
+            "for", *(I32,) * len(given), variable=Value("", I32), start=lane.constant(0), stop=lane.constant(3),
+            carried=carried, initial=given, body=body.region(),
+        )  # fmt: skip
+
+    found = results(code, [], [np.int32] * 5, target=target, work_group=32, subgroup=8, groups=1)
+    item = np.arange(32)
+    sums = np.repeat(item.reshape(4, 8).sum(axis=1), 8)
+    for wanted, stored in zip((item // 4, item, item % 4, sums, item % 8), found, strict=True):
+        np.testing.assert_array_equal(stored, 8 * wanted)
