@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import mmap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from girih.api import compile_module
 from girih.ir.core import Value
@@ -215,3 +219,39 @@ def test_a_volatile_access_stays() -> None:
     launched(a.view(np.int8), r.view(np.int8))
     assert r.tolist() == a.tolist()
     assert launched.llvm_ir.count('fence syncscope("singlethread")') == 4
+
+
+# --- the last byte -----------------------------------------------------------------------------
+
+
+@contextmanager
+def before_the_end(size: int) -> Iterator[NDArray[np.int8]]:
+    """Bytes right before a page that nobody may read or write."""
+    page = mmap.PAGESIZE
+    total = -(-size // page) * page
+    memory = mmap.mmap(-1, total + page)
+    beginning = np.frombuffer(memory, np.int8)
+    guard = ctypes.c_void_p(beginning.ctypes.data + total)
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(guard, ctypes.c_size_t(page), 0) == 0
+    try:
+        yield beginning[total - size : total]
+    finally:
+        assert protect(guard, ctypes.c_size_t(page), 3) == 0
+
+
+def test_nothing_behind_the_memory_is_touched() -> None:
+    """An access that reached further would end the process."""
+    with every_case() as case:
+        for type, count, way in [(I8, 3, "neighbours"), (I32, 1, "spaced"), (I16, 2, "anywhere"), (F64, 1, "same")]:
+            with case(f"{count} {type}, {way}"):
+                width = count * type.size
+                size = {"neighbours": 16 + 8 * width, "spaced": 15 * width, "anywhere": 8 * width, "same": 4 * width}[
+                    way
+                ]
+                launched = kernel(copy(type, count, PLACES[way], PLACES[way]), PARAMETERS, target="cpu")
+                indices = np.array([5, 2, 7, 0, 3, 6, 1, 4], np.int32).view(np.int8)
+                with before_the_end(size) as a, before_the_end(size) as r:
+                    a[:] = 5
+                    launched(a, r, indices)
+                    assert r[-width:].tolist() == [5] * width
