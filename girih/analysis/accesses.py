@@ -90,11 +90,10 @@ class Accesses:
 
     @property
     def synchronizes(self) -> bool:
-        """Whether a release may be observed by an acquire, or some items of a work-group wait for each other."""
+        """Whether a release may be observed by an acquire."""
         semantics = {semantics_of(op) for op in (*(place.op for place in self.places), *self.fences)}
         handed_over = any(place.scope is not None for place in self.places)
-        meets = not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
-        return self.meetings or (meets and handed_over)
+        return handed_over and not semantics.isdisjoint(_ACQUIRES) and not semantics.isdisjoint(_RELEASES)
 
     @property
     def matrices(self) -> tuple[CoopMatrix, ...]:

@@ -128,12 +128,17 @@ def _each(pair: RacingPair) -> str:
     return "each tile" if isinstance(pair.now.around, ForeachTile) else "each subgroup"
 
 
+_FAR = "a release and an acquire of scope `.device`"
+
+
 def _order(pair: RacingPair) -> str:
     """What orders two accesses, wherever that may come between them."""
     if not pair.same_work_group:
-        return "a release and an acquire of scope `.device`"
+        return "a release and an acquire of the scope of the device" if pair.counts_bytes else _FAR
     if pair.earlier.is_copy or pair.now.is_copy:
         return "a `barrier`"
+    if pair.counts_bytes:
+        return "a `barrier()`" if pair.local else "a `barrier()` with `memoryBarrierBuffer()` before it"
     return "a `barrier.local`" if pair.local else "a `barrier.global`"
 
 

@@ -23,7 +23,8 @@ def update(clocks: Clocks, group: int, reach: int = DEVICE, memories: tuple[int,
     released = clocks.released(COUNTER)
     for memory in memories:
         clocks.acquire(memory, (group, 0), [r.clocks[memory] for r in released if memory in r.clocks])
-    clocks.release(COUNTER, (group, 0), stamp(group, 0), reach, 1, dict.fromkeys(memories, 1), released)
+    once = dict.fromkeys(memories, 1)
+    clocks.release(COUNTER, (group, 0), stamp(group, 0), reach, once, once, released)
 
 
 def known(clocks: Clocks, now: int, memory: int = GLOBAL) -> list[int]:

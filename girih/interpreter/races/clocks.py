@@ -163,19 +163,20 @@ class Clocks:
     # --- releases and acquires -----------------------------------------------------------
 
     def release(
-        self, granule: Granule, item: Item, stamp: np.uint64, reach: int, tick: int, since: Mapping[int, int],
-        acquired: Iterable[Release],
+        self, granule: Granule, item: Item, stamp: np.uint64, reach: int, ticks: Mapping[int, int],
+        since: Mapping[int, int], acquired: Iterable[Release],
     ) -> None:  # fmt: skip
         """Leave at a granule what an item knows: all that its work-group did before the ticks `since`, by memory.
 
-        `acquired` are the releases there that the item knows of.
+        What the item itself did is released up to `ticks`, by memory. `acquired` are the releases there that the item
+        knows of.
         """
         group, number = item
         clocks: dict[int, Clock] = {}
         for memory, barrier in since.items():
             mine = self._items[memory].get(group, {}).get(number)
             known = joined(self._groups[memory].get(group), () if mine is None else (mine,))
-            clocks[memory] = Clock(known, {item: tick, (group, None): barrier - 1})
+            clocks[memory] = Clock(known, {item: ticks[memory], (group, None): barrier - 1})
         new = Release(clocks, item, stamp, reach)
         released = self._released.setdefault(granule, _Released())
         within = {id(release) for release in acquired if release.is_within(new)}

@@ -25,6 +25,8 @@ class Judge:
     def __init__(self, layout: StampLayout, table: PlaceTable, items: ItemNumbers, clocks: Clocks | None) -> None:
         self.layout, self.table, self.items, self.clocks = layout, table, items, clocks
         self.order = Order(np.zeros(1, np.int64), copies=table.has_copies)
+        self.joins_units = False
+        """Whether there are barriers of subgroups."""
 
     def races(self, place: Place, memory: int, now: Stamps, old: Stamps) -> Places | None:
         """The positions in two arrays of stamps at which an access that `place` makes now races with an earlier one.
@@ -70,7 +72,21 @@ class Judge:
             copies = self.table.copies[layout.places(old)]
             if copies.any():
                 ordered = np.where(copies, ticks < self.order.latest(memory, groups, copies=True), ordered)
-        return ordered & ~apart
+        ordered = ordered & ~apart
+        if memory in self.order.units_since and not (ordered | apart).all():
+            rest = np.flatnonzero(~ordered & ~apart)
+            ordered[rest] = self._is_ordered_in_unit(memory, now[rest], old[rest])
+        return ordered
+
+    def _is_ordered_in_unit(self, memory: int, now: Stamps, old: Stamps) -> Mask:
+        """Whether a barrier of their subgroup lies between accesses of one work-group."""
+        layout = self.layout
+        # All of them stand in `parallel`: nothing else has barriers of subgroups.
+        place = self.table[int(layout.places(old[:1])[0])]
+        units = layout.item(now) // self.items.width(place.around)
+        same = self.items.same_unit(layout.item(now), layout.item(old), place)
+        ordered: Mask = same & (layout.ticks(old) < self.order.latest_of_units(memory, layout.groups(now), units))
+        return ordered
 
     def _conflicts(self, place: Place, now: Stamps, old: Stamps) -> Mask:
         """Whether one of the accesses writes, and not both are atomic with scopes that cover both items."""
@@ -82,12 +98,13 @@ class Judge:
         return writes & ~self.covers(place, reach, now, old)
 
     def apart(self, sort: int, a: Stamps, b: Stamps) -> NDArray[np.int8]:
-        """How far the items of accesses of a sort are apart: 2 for work-groups, 1 for subgroups where a scope is one.
+        """How far the items of accesses of a sort are apart: 2 for work-groups, 1 for subgroups where that matters.
 
         An access of a wide scope is atomic for one of the scope of the subgroup within the subgroup only.
         """
         distance: NDArray[np.int8] = np.multiply(self.layout.other_group(a, b), 2, dtype=np.int8)
-        if self.table.narrowest == SUBGROUP and sort % WRITES != PLAIN and a.size:
+        by_scope = self.table.narrowest == SUBGROUP and sort % WRITES != PLAIN
+        if (by_scope or self.joins_units) and a.size:
             place = self.table[int(self.layout.places(a[:1])[0])]
             units = self.items.same_unit(self.layout.item(a), self.layout.item(b), place)
             distance = np.maximum(distance, ~units, dtype=np.int8)

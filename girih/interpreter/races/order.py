@@ -32,6 +32,8 @@ class Order:
         """Since when accesses to global and local memory are not ordered before now."""
         self.copies_since = np.ones(len(groups), np.int64)
         """The same of tensor copies."""
+        self.units_since: dict[int, Ticks] = {}
+        """Of memories that barriers of subgroups order: since when accesses of each are open, [work_group, unit]."""
         self._sorted = np.argsort(self.groups)
 
     def advance(self, memories: tuple[int, ...], groups: NDArray[np.bool_] | None, *, copies: bool) -> None:
@@ -42,6 +44,21 @@ class Order:
             self.since[memory, picked] = self.tick
         if copies:
             self.copies_since[picked] = self.tick
+
+    def advance_units(self, memories: tuple[int, ...], units: NDArray[np.bool_]) -> None:
+        """Order what subgroups, a mask [work_group, unit], did in some memories before what they do next."""
+        self.tick += 1
+        for memory in memories:
+            if memory not in self.units_since:
+                self.units_since[memory] = np.ones(units.shape, np.int64)
+            self.units_since[memory][units] = self.tick
+
+    def latest_of_units(self, memory: int, groups: NDArray[np.int64], units: NDArray[np.int64]) -> Ticks:
+        """Since when accesses of subgroups of the batch among themselves are open; 0 for what is no subgroup."""
+        table = self.units_since[memory]
+        rows = self._sorted[np.searchsorted(self.groups, groups, sorter=self._sorted)]
+        known = units < table.shape[1]
+        return np.where(known, table[rows, np.where(known, units, 0)], 0)
 
     def step(self) -> None:
         """Begin a new tick, which orders nothing."""

@@ -10,7 +10,7 @@ import numpy as np
 from girih.analysis.accesses import Place
 from girih.arguments.memory import ElementView
 from girih.arguments.views import address as address_of
-from girih.ir.core import Value
+from girih.ir.core import Op, Value
 from girih.ops.tile.memory import Scope
 
 Ints = tuple[int, ...]
@@ -28,6 +28,11 @@ _REACH = {
     Scope.DEVICE: DEVICE,
     Scope.CROSS_DEVICE: DEVICE,
 }
+
+
+def reach_of(op: Op) -> int:
+    """How far the scope of an instruction reaches."""
+    return _REACH[getattr(op, "scope", None)]
 
 
 class PlaceTable:

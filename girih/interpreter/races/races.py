@@ -29,11 +29,11 @@ from girih.arguments.memory import Array, ElementView, Memory
 from girih.diagnostics import Finding
 from girih.interpreter.races.actors import ItemNumbers
 from girih.interpreter.races.clocks import Clocks, Item, Release
-from girih.interpreter.races.fences import NO_MEMORY, Fences
+from girih.interpreter.races.fences import Fences
 from girih.interpreter.races.handovers import HandOvers
 from girih.interpreter.races.judge import Judge
 from girih.interpreter.races.order import GLOBAL, LOCAL, Order
-from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, WRITES, ArrayNames, PlaceTable
+from girih.interpreter.races.places import DEVICE, PLAIN, WORK_GROUP, WRITES, ArrayNames, PlaceTable, reach_of
 from girih.interpreter.races.points import Points
 from girih.interpreter.races.report import Reporter
 from girih.interpreter.races.shadow import Shadow
@@ -109,8 +109,9 @@ class Races:
         self.names = ArrayNames(members=function.language.counts_bytes)
         stores = any(place.kind == "write" and place.scope is not None for place in self.accesses.places)
         self.clocks = Clocks(self.layout, stores=stores) if clocked else None
-        self.fences = Fences() if clocked and self.accesses.fences else None
+        self.fences = Fences(subgroups * lanes) if clocked and self.accesses.fences else None
         self.judge = Judge(self.layout, self.table, self.items, self.clocks)
+        self.judge.joins_units = self.accesses.meetings
         self.crew: Crew | None = None
         """Who executes the current region; None in a collective one."""
         self.points = Points(dealt=dealt)
@@ -137,7 +138,7 @@ class Races:
         if self.clocks is not None:
             self.clocks.begin()
         if self.fences is not None:
-            self.fences.begin()
+            self.fences.begin(groups)
         self.group_numbers = groups.astype(np.int64)[:, None, None]
         """The work-groups of the batch, an array [work_group, 1, 1]."""
         self.group_stamps = self.layout.who(self.group_numbers, np.zeros((1, 1, 1), np.int64))
@@ -391,54 +392,66 @@ class Races:
         """Acquire and release what atomic accesses to granules do, by items of work-groups, in turn."""
         op, tick, (groups, items) = event.place.op, self.order.tick, who
         when, reach = self.layout.when(tick, event.place.number), int(self.table.reach[event.place.number])
-        memories, fences = ordered_memories(op, shadow.memory), self.fences
-        looked_up = memories if fences is None else {GLOBAL, LOCAL}
-        latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in looked_up}
-        released_any = False
+        memories = ordered_memories(op, shadow.memory)
+        latest = {each: self.order.latest(each, lambda: groups, copies=False) for each in memories}
         since = {each: np.broadcast_to(ticks, groups.shape) for each, ticks in latest.items()}
         for k in turns:
             stamp = event.who[k] | when
             item = (int(groups[k]), int(items[k]))
             granule = (shadow.number, int(granules[k]))
             known = [release for release in clocks.released(granule) if release.item == item]
-            if acquires(op):
-                known = self._observed(event.place, stamp, item, clocks.released(granule))
-                for each in memories:
-                    clocks.acquire(each, item, [release.clocks[each] for release in known if each in release.clocks])
-            if fences is not None and op.spec.reads:
-                fences.observe(item, self._observed(event.place, stamp, item, clocks.released(granule)))
+            if acquires(op) or (self.fences is not None and op.spec.reads):
+                observed = self._observed(event.place, stamp, item, clocks.released(granule))
+                if self.fences is not None and observed:
+                    self.fences.observe(item, self.items.number_of(item[1], event.place), observed)
+                if acquires(op):
+                    known = observed
+                    for each in memories:
+                        clocks.acquire(each, item, [r.clocks[each] for r in known if each in r.clocks])
             if event.place.kind == "write":
                 clocks.wrote(granule, item)
-            released = memories if releases(op) else NO_MEMORY
-            if fences is not None and op.spec.writes:
-                released = released | fences.released(item)
-            if released:
-                released_any = True
-                behind = {each: int(since[each][k]) for each in released}
-                clocks.release(granule, item, stamp, reach, tick, behind, known)
-        if released_any:
+            if releases(op):
+                behind = {each: int(ticks[k]) for each, ticks in since.items()}
+                clocks.release(granule, item, stamp, reach, dict.fromkeys(behind, tick), behind, known)
+            elif self.fences is not None and op.spec.writes:
+                ticks, behind, far = self.fences.released(item[0], self.items.number_of(item[1], event.place))
+                if ticks:
+                    clocks.release(granule, item, stamp, min(reach, far), ticks, behind, known)
+        if releases(op):
             self.order.step()
 
     def fence(self, op: Op, memories: tuple[int, ...], mask: NDArray[np.bool_] | None) -> None:
-        """Let the active items come to a fence for some memories."""
+        """Let the active work-items come to a fence for some memories."""
         if self.clocks is None or self.fences is None or not memories:
             return
-        items = [item for row in self._items_met(mask) for item in row]
+        reach, active = reach_of(op), self._active(mask).reshape(len(self.group_numbers), -1)
         if acquires(op):
-            self.fences.acquire(self.clocks, items, memories)
+            for item, released in self.fences.acquired(active, reach):
+                for memory in memories:
+                    self.clocks.acquire(memory, item, [r.clocks[memory] for r in released if memory in r.clocks])
         if releases(op):
-            self.fences.release(items, memories)
+            self.fences.release(memories, self.order, active, reach)
+            self.order.step()
 
     def meet(self, memories: tuple[int, ...], mask: NDArray[np.bool_] | None) -> None:
         """Order what the active items of each subgroup did in some memories before what they do next."""
-        if self.clocks is None or not memories:
+        if not memories:
             return
-        for items in self._items_met(mask):
-            for memory in memories:
-                since = self.order.latest(memory, partial(np.array, [items[0][0]]), copies=False)
-                behind = int(np.broadcast_to(since, (1,))[0]) - 1
-                self.clocks.meet(memory, items, self.order.tick, behind)
-        self.order.step()
+        if self.clocks is not None:
+            # Whoever acquires from one of them knows what all of them did.
+            for items in self._items_met(mask):
+                for memory in memories:
+                    since = self.order.latest(memory, partial(np.array, [items[0][0]]), copies=False)
+                    behind = int(np.broadcast_to(since, (1,))[0]) - 1
+                    self.clocks.meet(memory, items, self.order.tick, behind)
+        self.order.advance_units(memories, np.any(self._active(mask), axis=2))
+        if self.clocks is None and self.order.tick >= self.layout.last_tick:
+            self._renumber()
+
+    def _active(self, mask: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        """A mask of work-items as an array [work_group, subgroup, lane] of full size."""
+        full: NDArray[np.bool_] = np.broadcast_to(True if mask is None else mask, self.work_items.shape)
+        return full
 
     def _items_met(self, mask: NDArray[np.bool_] | None) -> Iterator[list[Item]]:
         """The active items of each subgroup that has some, in `parallel`."""
@@ -456,7 +469,7 @@ class Races:
         if not released:
             return []
         stamps = np.array([release.stamp for release in released])
-        reach = np.minimum(self.table.reach[place.number], self.table.reach[self.layout.places(stamps)])
+        reach = np.minimum(self.table.reach[place.number], np.array([release.reach for release in released]))
         covered = self.judge.covers(place, reach, np.full(stamps.shape, now), stamps).tolist()
         return [release for release, covers in zip(released, covered, strict=True) if covers or release.item == item]
 
@@ -479,6 +492,8 @@ class Races:
             for tick, event in waiting:
                 self._access(event(), shadow, tick)
         open_ticks = {*order.since.ravel().tolist(), *order.copies_since.tolist()}
+        for since in order.units_since.values():
+            open_ticks.update(np.unique(since).tolist())
         oldest = min(order.oldest(GLOBAL), order.oldest(LOCAL))
         for shadow in shadows:
             for stamps in (*shadow.all(), shadow.kept()):
@@ -498,6 +513,7 @@ class Races:
             shadow.last_written, shadow.last_seen, *shadow.last = latest.tolist()
         order.since = 1 + np.searchsorted(known, order.since)
         order.copies_since = 1 + np.searchsorted(known, order.copies_since)
+        order.units_since = {memory: 1 + np.searchsorted(known, since) for memory, since in order.units_since.items()}
         order.tick = len(known) + 1
         self.points.renumber(lambda tick: 1 + int(np.searchsorted(known, tick)))
 
