@@ -65,7 +65,8 @@ def test_each_gets_what_was_there_before(target: str) -> None:
             with case(str(type)):
                 operators = FLOAT_OPERATORS if type.family == "floating" else INTEGER_OPERATORS
                 scope = Scope.WORK_GROUP if type in (I32, F32) else Scope.DEVICE
-                a = random.integers(-9, 9, WORK_GROUP).astype(dtype)
+                most = 9 if type.family == "floating" else 2**31 - 1
+                a = random.integers(-most, most, WORK_GROUP).astype(dtype)
                 m = random.integers(-9, 9, len(operators)).astype(dtype)
                 r = np.zeros(WORK_GROUP * len(operators), dtype)
                 wanted, before = m.copy(), np.zeros((len(operators), WORK_GROUP), dtype)

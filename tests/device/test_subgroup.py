@@ -12,6 +12,7 @@ import pytest
 from girih.ir.core import Value
 from girih.ir.types import BOOL, F32, I32
 from tests.cases import long
+from tests.device.building import BYTES, Body, findings, kernel
 from tests.device.lanes import Array, Lane, results
 
 Numbers = Sequence[Any]
@@ -298,3 +299,16 @@ def test_each_work_item_gets_what_the_active_ones_give(size: int, masked: bool, 
         number for number, (a, b) in enumerate(zip(stored, wanted, strict=True)) if a.tobytes() != (b + 0).tobytes()
     ]
     assert [(number, stored[number].tolist(), wanted[number].tolist()) for number in wrong] == []
+
+
+def test_what_no_work_item_has_is_undefined() -> None:
+    def code(body: Body, r: Value) -> None:
+        lane = body.one("subgroup_local_id", I32)
+        above = body.one("active_shuffle", I32, by="up", a=lane, number=body.constant(1, I32))
+        inside = body.one("greater_than", BOOL, a=lane, b=body.constant(0, I32))
+        chosen = body.one("select", I32, condition=inside, a=above, b=body.constant(7, I32))
+        body.store(r, body.times(body.lane(), 4), chosen)
+        body.store(r, body.plus(body.times(body.lane(), 4), 32), above)
+
+    (found,) = findings(kernel(code, {"r": BYTES}), np.zeros(64, np.int8))
+    assert (found.code, found.lane, found.count) == ("run.undef", 0, 1)

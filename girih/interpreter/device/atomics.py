@@ -84,7 +84,8 @@ def _by(function: Any) -> Replacement:
 
     def chain(first: Any, operands: tuple[Array, ...]) -> Array:
         (values,) = operands
-        after: Array = function.accumulate(np.concatenate([np.asarray([first], values.dtype), values]))
+        row = np.concatenate([np.asarray([first], values.dtype), values])
+        after: Array = function.accumulate(row, dtype=row.dtype)
         return after
 
     return Replacement(once, chain)

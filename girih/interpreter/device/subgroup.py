@@ -15,6 +15,7 @@ import numpy as np
 from girih.facts import findings
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import mark, may_be_undefined
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.core import Op, Value
 from girih.ir.types import Boolean, Number
@@ -39,7 +40,12 @@ from girih.ops.device.subgroup import (
     InverseBallot,
 )
 
+Moving = ActiveBroadcast | ActiveBroadcastFirst | ActiveShuffle | ActiveRotate | ActiveQuadBroadcast
 _WORD_BITS = 32
+
+may_be_undefined(
+    BallotBit, BallotFind, ActiveBroadcast, ActiveBroadcastFirst, ActiveShuffle, ActiveRotate, ActiveQuadBroadcast
+)
 
 
 def _full(machine: Machine, array: Array) -> Array:
@@ -151,7 +157,7 @@ def ballot_bit(machine: Machine, op: BallotBit) -> None:
     shape = np.broadcast_shapes(bits.shape[:3], number.shape)
     chosen = np.broadcast_to(np.where(exists, number, 0), shape)[..., None]
     bit = np.take_along_axis(np.broadcast_to(bits, (*shape, machine.lanes)), chosen, axis=3)[..., 0]
-    _give(machine, op.result, bit & exists, exists)
+    _give(machine, op, bit & exists, exists)
 
 
 @meaning(BallotCount)
@@ -173,25 +179,37 @@ def ballot_find(machine: Machine, op: BallotFind) -> None:
     lowest = bits.argmax(axis=3)
     number = lowest if op.end == "lowest" else machine.lanes - 1 - bits[..., ::-1].argmax(axis=3)
     some: Mask = np.any(bits, axis=3)
-    _give(machine, op.result, np.where(some, number, 0).astype(np.int32), some)
+    _give(machine, op, np.where(some, number, 0).astype(np.int32), some)
 
 
 # --- values of others ------------------------------------------------------------------------
 
 
-def _give(machine: Machine, result: Value, array: Array, defined: Mask) -> None:
-    """Set a result that is undefined where a mask does not hold."""
+def _give(machine: Machine, op: Op, array: Array, defined: Mask, others: Mask | None = None) -> None:
+    """Set the result, which is undefined where a mask does not hold, where an operand is, or what `others` have."""
+    (result,) = op.results
     machine.set(result, array)
+    where: Mask | None = None if others is None else others
+    if not defined.all():
+        where = ~defined if where is None else where | ~defined
+    for value in op.operands:
+        mask = machine.undefined.get(value) if value is not getattr(op, "a", None) else None
+        if mask is not None:
+            where = mask if where is None else where | mask
+    mark(machine, result, where)
 
 
-def _from_others(machine: Machine, result: Value, value: Value, number: Array, defined: Mask | None = None) -> None:
-    """Set a result to the values of work-items of the subgroup by their numbers, where these are active and defined."""
+def _from_others(machine: Machine, op: Moving, number: Array, defined: Mask | None = None) -> None:
+    """Set the result to the values of other work-items by their numbers, where these are active and defined."""
+    value = op.a
     a, active = _full(machine, machine.array(value)), machine.active()
     exists = _inside(machine, number) if defined is None else _inside(machine, number) & defined
     source = np.broadcast_to(np.where(exists, number, 0), machine.shape)
     exists = exists & np.take_along_axis(active, source, axis=2)
     taken = np.take_along_axis(a, source, axis=2)
-    _give(machine, result, np.where(exists, taken, np.zeros((), taken.dtype)), exists)
+    mask = machine.undefined.get(value)
+    others = None if mask is None else np.take_along_axis(_full(machine, mask), source, axis=2)
+    _give(machine, op, np.where(exists, taken, np.zeros((), taken.dtype)), exists, others)
 
 
 def _agreed(machine: Machine, op: Op, name: str) -> Array:
@@ -202,13 +220,13 @@ def _agreed(machine: Machine, op: Op, name: str) -> Array:
 @meaning(ActiveBroadcast)
 def broadcast(machine: Machine, op: ActiveBroadcast) -> None:
     """Give one work-item's value to all active ones."""
-    _from_others(machine, op.result, op.a, _agreed(machine, op, "lane"))
+    _from_others(machine, op, _agreed(machine, op, "lane"))
 
 
 @meaning(ActiveBroadcastFirst)
 def broadcast_first(machine: Machine, op: ActiveBroadcastFirst) -> None:
     """Give the first active work-item's value to all active ones."""
-    _from_others(machine, op.result, op.a, _first(machine.active()))
+    _from_others(machine, op, _first(machine.active()))
 
 
 @meaning(ActiveShuffle)
@@ -218,7 +236,7 @@ def shuffle(machine: Machine, op: ActiveShuffle) -> None:
     near = _inside(machine, number)
     distance = np.where(near, number, 0)
     sources = {"at": number, "xor": own ^ distance, "up": own - distance, "down": own + distance}
-    _from_others(machine, op.result, op.a, sources[op.by], near)
+    _from_others(machine, op, sources[op.by], near)
 
 
 @meaning(ActiveRotate)
@@ -226,7 +244,7 @@ def rotate(machine: Machine, op: ActiveRotate) -> None:
     """Give each work-item the value of one some way further around in its cluster."""
     cluster, own = _cluster(machine, op, op.cluster), _numbers(machine)
     delta = _agreed(machine, op, "delta")
-    _from_others(machine, op.result, op.a, (own & -cluster) | ((own + delta) & (cluster - 1)))
+    _from_others(machine, op, (own & -cluster) | ((own + delta) & (cluster - 1)))
 
 
 @meaning(ActiveQuadBroadcast)
@@ -234,7 +252,7 @@ def quad_broadcast(machine: Machine, op: ActiveQuadBroadcast) -> None:
     """Give each work-item the value of one of its quad."""
     number = _agreed(machine, op, "number")
     inside = _inside(machine, number, 4)
-    _from_others(machine, op.result, op.a, (_numbers(machine) & -4) | np.where(inside, number, 0), inside)
+    _from_others(machine, op, (_numbers(machine) & -4) | np.where(inside, number, 0), inside)
 
 
 def _cluster(machine: Machine, op: Op, cluster: int) -> int:
