@@ -69,7 +69,11 @@ def _names(module: Module) -> Mapping[int, str]:
 
 
 def with_values(module: Module, definitions: Mapping[int | str, object]) -> Module:
-    """The module with other defaults. Raises `CompileError` with all that is wrong with the definitions."""
+    """The module with other defaults. Raises `CompileError` with all that is wrong with the definitions.
+
+    A definition is of all constants with the same SpecId: compilers declare one for the size of a work-group and
+    another for gl_WorkGroupSize.
+    """
     known = constants_of(module)
     problems: list[Diagnostic] = []
     given: dict[int, tuple[object, RawInstruction]] = {}
@@ -81,7 +85,8 @@ def with_values(module: Module, definitions: Mapping[int | str, object]) -> Modu
                 raise _BadDefinition(
                     "twice", f"one definition of {_shown(name)}", f"{_shown(name)} and {first}", module.name
                 )
-            given[constant.id] = (name, _with_value(constant, value, _shown(name), module))
+            for one in _alike(constant, known):
+                given[one.id] = (name, _with_value(one, value, _shown(name), module))
         except _BadDefinition as refused:
             problems.append(refused.diagnostic)
     if problems:
@@ -93,7 +98,12 @@ def with_values(module: Module, definitions: Mapping[int | str, object]) -> Modu
 def ids_defined(module: Module, definitions: Mapping[int | str, object]) -> frozenset[int]:
     """The ids of the specialisation constants that definitions are about, which `with_values` has taken."""
     known = constants_of(module)
-    return frozenset(_constant_of(name, known, module.name).id for name in definitions)
+    return frozenset(one.id for name in definitions for one in _alike(_constant_of(name, known, module.name), known))
+
+
+def _alike(constant: SpecialisationConstant, known: Iterable[SpecialisationConstant]) -> list[SpecialisationConstant]:
+    """The constants with the SpecId of one, which have its value too."""
+    return [one for one in known if one.spec_id == constant.spec_id]
 
 
 class _BadDefinition(Exception):

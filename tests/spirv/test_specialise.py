@@ -187,3 +187,14 @@ def test_what_has_no_value_stays() -> None:
 def test_a_type_of_no_bits_has_no_numbers() -> None:
     assert number_of(Int(1, 0, signed=True), (7,)) is None
     assert number_of(Int(1, 8, signed=True), (0xFF,)) == -1
+
+
+def test_constants_with_one_spec_id_have_one_value() -> None:
+    text = completed(
+        "OpDecorate %a SpecId 3\nOpDecorate %b SpecId 3\n%a = OpSpecConstant %uint 1\n%b = OpSpecConstant %uint 1\n"
+        "%sum = OpIAdd %uint %a %b"
+    )
+    module = Module.from_text(text).specialise({3: 20})
+    assert sum(one.name == "OpConstant" and one.words[2:] == (20,) for one in module.instructions) >= 1
+    given = declarations_of(Module.from_text(text).specialise({3: 20}).instructions).values.values()
+    assert 20 in given and 1 not in given
