@@ -2,12 +2,13 @@
 
 Beside a value that is undefined for some work-items, `Machine.undefined` has the mask of these, like a scalar value; of
 a matrix, the mask of those who hold it. What is computed from such a value is undefined as well; `select` hands on what
-it chooses. In functions in which nothing can be undefined, instructions are executed as they are.
+it chooses. In functions in which nothing can be undefined, instructions are executed as they are. A matrix is undefined
+as a whole: one that is filled component by component, or by a load that clips, counts as defined from the first on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from girih.interpreter.machine.values import Mask
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.arith import Select
+from girih.ops.tile.coopmatrix import CooperativeMatrixInsert
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 
 if TYPE_CHECKING:
     from girih.interpreter.machine.machine import Machine
@@ -58,11 +61,17 @@ def handing_on(meaning: Meaning) -> Meaning:
     return with_operands
 
 
+_FILLED: Mapping[type[Op], str] = {CooperativeMatrixLoadTensor: "init", CooperativeMatrixInsert: "matrix"}
+"""Instructions that fill a matrix, and the operand that has what they leave: programs may fill the rest as well."""
+
+
 def _of_any(machine: Machine, op: Op) -> Mask | None:
-    """The work-items for which an operand is undefined."""
+    """The work-items for which an operand is undefined; what an instruction fills only in part does not count."""
     found: Mask | None = None
+    filled = _FILLED.get(type(op))
+    left = getattr(op, filled) if filled else None
     for value in op.operands:
-        mask = machine.undefined.get(value)
+        mask = machine.undefined.get(value) if value is not left else None
         if mask is not None:
             found = mask if found is None else found | mask
     return found
