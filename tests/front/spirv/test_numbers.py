@@ -217,6 +217,60 @@ def test_conversions() -> None:
     )  # fmt: skip
 
 
+def test_narrow_floats() -> None:
+    head = """
+OpCapability BFloat16TypeKHR
+OpCapability BFloat16DotProductKHR
+OpCapability Float8EXT
+OpCapability Float4EXT
+OpCapability BitcastExtractEXT
+OpExtension "SPV_KHR_bfloat16"
+OpExtension "SPV_EXT_float8"
+OpExtension "SPV_EXT_ocp_microscaling_types"
+OpDecorate %saturated SaturatedToLargestFloat8NormalConversionEXT
+%bfloat = OpTypeFloat 16 BFloat16KHR
+%v2bfloat = OpTypeVector %bfloat 2
+%e4m3 = OpTypeFloat 8 Float8E4M3EXT
+%e5m2 = OpTypeFloat 8 Float8E5M2EXT
+%e2m1 = OpTypeFloat 4 Float4E2M1EXT
+%v2e2m1 = OpTypeVector %e2m1 2
+"""
+    back = "\n%o0 = OpFConvert %float %a"
+    check(
+        [
+            Lines(f"%a = OpFConvert %bfloat %f0{back}", (1.01171875,), (1.015625,)),
+            Lines("%a = OpBitcast %v2bfloat %u0\n%d = OpDot %bfloat %a %a\n%o0 = OpFConvert %float %d",
+                  (0x40403F80,), (10.0,)),
+            Lines(f"%a = OpFConvert %e4m3 %f0{back}", (17.5,), (18.0,)),
+            Lines(f"%a = OpFConvert %e4m3 %f0{back}", (500.0,), (NAN,)),
+            Lines(f"%a = OpFConvert %e5m2 %f0{back}", (-1e6,), (-INF,)),
+            Lines("%saturated = OpFConvert %e4m3 %f0\n%o0 = OpFConvert %float %saturated", (500.0,), (448.0,)),
+            Lines("%b = OpBitcast %v4uchar %u0\n%c = OpVectorShuffle %v2uchar %b %b 0 2\n"
+                  "%d = OpBitcastExtractEXT %v2e2m1 %c %uint_4\n%e = OpFConvert %v2half %d\n"
+                  "%g = OpFConvert %v2float %e\n%o0 = OpCompositeExtract %float %g 0\n"
+                  "%o1 = OpCompositeExtract %float %g 1", (0x00F51234,), (1.5, -6.0)),
+        ],
+        head,
+    )  # fmt: skip
+
+
+def test_mixed_dot_products() -> None:
+    head = """
+OpCapability DotProductFloat16AccFloat32VALVE
+OpCapability DotProductFloat16AccFloat16VALVE
+OpExtension "SPV_VALVE_mixed_float_dot_product"
+"""
+    halves = "%a = OpBitcast %v2half %u0\n%b = OpBitcast %v2half %u1\n"
+    check(
+        [
+            Lines(f"{halves}%o0 = OpFDot2MixAcc32VALVE %float %a %b %f2", (0x40003C00, 0x44004200, 0.5), (11.5,)),
+            Lines(f"{halves}%c = OpFConvert %half %f2\n%d = OpFDot2MixAcc16VALVE %half %a %b %c\n"
+                  "%o0 = OpFConvert %float %d", (0x40003C00, 0x44004200, 0.5), (11.5,)),
+        ],
+        head,
+    )  # fmt: skip
+
+
 def test_integer_dot_products() -> None:
     capabilities = (
         "OpCapability DotProduct\nOpCapability DotProductInputAll\nOpCapability DotProductInput4x8BitPacked\n"

@@ -12,7 +12,7 @@ from girih.front.spirv.instructions.numbers.builders import INTEGERS, NumberBuil
 from girih.front.spirv.leaves import E2M1
 from girih.front.spirv.translation import Translation
 from girih.ir.core import Value
-from girih.ir.types import EIGHT_BIT_FLOATS, F16, F32, I64, CoopMatrix, Number
+from girih.ir.types import EIGHT_BIT_FLOATS, F16, F32, I32, I64, CoopMatrix, Number
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 from girih.spirv.types import CooperativeMatrix, Float, Int, Matrix, Type, Vector
@@ -197,6 +197,21 @@ def _divided(n: NumberBuilder, wholes: Sequence[Value], width: int, each: int, t
 def _low(n: NumberBuilder, a: Value, width: int) -> Value:
     """What stands in the low bits alone, where a component has fewer bits than its leaf."""
     return a if 8 * number(a).size == width else n.binary("and", a, n.constant((1 << width) - 1, a))
+
+
+@translates("OpBitcastExtractEXT")
+def extracted(t: Translation, one: Instruction) -> None:
+    """Bits of each component of an integer, from an offset on, as a number of fewer bits."""
+    n, type = NumberBuilder(t), _components(t, one)
+    width = t.constant(_width(t.facts.type(one.result_type)), I32)
+    offset = t.leaf(one.id("offset"))
+
+    def build(base: Value) -> Value:
+        base = _as_bits(n, base)
+        field = t.one("unsigned_bit_field_extract", base.type, base=base, offset=offset, count=width)
+        return n.converted("bitcast", n.resized(field, INTEGERS[type.size]), type)
+
+    componentwise(t, one, build, "base")
 
 
 @translates("OpConvertPtrToU", "OpConvertUToPtr")
