@@ -145,6 +145,22 @@ def test_a_narrow_index_that_wraps_around_among_the_lanes() -> None:
     assert "masked.gather" in text
 
 
+def test_lanes_behind_a_multiple_of_their_number_never_wrap_around() -> None:
+    def code(body: Body, a: Value, r: Value, start: Value) -> None:
+        number = body.one("mul", I32, a=start, b=body.constant(LANES, I32))
+        place = body.one("add", I32, a=number, b=body.one("subgroup_local_id", I32))
+        offset = body.times(body.one("zero_extend", INDEX, a=place), 4)
+        body.store(r, offset, *body.load(a, offset, I32))
+
+    launched = kernel(code, {"a": BYTES, "r": BYTES, "start": I32}, target="cpu")
+    a, r = np.arange(4 * LANES, dtype=np.int32), np.zeros(4 * LANES, np.int32)
+    launched(a.view(np.int8), r.view(np.int8), 3)
+    assert r.tolist() == [0] * 3 * LANES + a[3 * LANES :].tolist()
+    assert "masked.gather" not in launched.llvm_ir
+    (found,) = findings(launched, a.view(np.int8), r.view(np.int8), -1)
+    assert found.index == (4 * (2**32 - LANES),)
+
+
 # --- findings --------------------------------------------------------------------------------
 
 

@@ -1,13 +1,16 @@
 """Indices and addresses that come from narrower numbers: what is linear in the lanes stays so unless it wraps around.
 
 A shader computes indices with 32 bits and addresses with 64. An index that grows evenly from lane to lane does so as a
-wider number too, unless one of the lanes wraps around; that is asked once, of the first and the last lane, and accesses
-to neighbours are written both ways.
+wider number too, unless one of the lanes wraps around. None does where the first lane's is a multiple of what all of
+them span, as it mostly is; else that is asked once, of the first and the last lane, and accesses to neighbours are
+written both ways.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from girih.back.llvm.emit.text import bits, integer
 from girih.back.llvm.lower import arith
@@ -15,10 +18,11 @@ from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.device import numeric
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Linear, Nearly, Scalar
-from girih.ir.core import Value
+from girih.ir.core import Function, Op, Value
 from girih.ir.types import Number
 from girih.ops.device.integers import ZeroExtend
-from girih.ops.tile.arith import Add, Binary, Cast, Mul, Sub
+from girih.ops.tile.arith import Add, Binary, Cast, Constant, Mul, Sub
+from girih.ops.tile.builtin import SubgroupLocalId
 
 LOWERINGS = Lowerings[KernelCode]()
 """The lowerings of this file, which stand in place of those of the tensor language."""
@@ -46,8 +50,45 @@ def keep_linear(code: KernelCode, narrow: Value, wide: Value, *, signed: bool) -
     source, target = narrow.type, wide.type
     if not isinstance(source, Number) or not isinstance(target, Number) or target.family != "integer":
         return
-    if target.size > source.size:
-        code.set(wide, replace(result, nearly=_widened(code, linear, 8 * target.size, signed)))
+    if target.size <= source.size:
+        return
+    width = 8 * target.size
+    if 0 < linear.stride * code.lanes <= multiple_of(code.function, narrow, 8 * source.size):
+        # The lanes fill bits that are 0 in the first of them.
+        base = code.w.convert("sext" if signed else "zext", linear.base, f"i{width}")
+        code.set(wide, Scalar(target, (), Linear(base, linear.stride, exact=True)))
+        return
+    code.set(wide, replace(result, nearly=_widened(code, linear, width, signed)))
+
+
+_DEEPEST = 16
+"""So many instructions are followed to see of what a number is a multiple."""
+
+
+def multiple_of(function: Function, value: Value, width: int, depth: int = 0) -> int:
+    """A power of two, less than 2^width, of which a number is a multiple in the first work-item of each subgroup."""
+    made, most = _definitions(function).get(value), 1 << width - 1
+    if depth == _DEEPEST:
+        return 1
+    match made:
+        case SubgroupLocalId():
+            return most
+        case Constant():
+            number = made.value if isinstance(made.value, int) else 1
+            return min(number & -number, most) if number else most
+        case Cast() | ZeroExtend():
+            whole = isinstance(made.a.type, Number) and made.a.type.family == "integer"
+            return multiple_of(function, made.a, width, depth + 1) if whole else 1
+        case Binary() if made.spec.mnemonic in ("add", "sub", "mul"):
+            first, second = (multiple_of(function, one, width, depth + 1) for one in (made.a, made.b))
+            return min(first * second, most) if made.spec.mnemonic == "mul" else min(first, second)
+        case _:
+            return 1
+
+
+@lru_cache(maxsize=16)
+def _definitions(function: Function) -> Mapping[Value, Op]:
+    return {result: op for op in function.walk() for result in op.results}
 
 
 def _widened(code: KernelCode, linear: Linear, width: int, signed: bool) -> Nearly | None:
