@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import gcd
 from pathlib import Path
 
-from girih.analysis.accesses import accesses_of
+from girih.analysis.accesses import Place, accesses_of
 from girih.interpreter.machine.values import GroupValue, MapValue, MemRefValue
+from girih.interpreter.races.shadow import LARGEST_GRANULE
 from girih.interpreter.run import Execution
+from girih.ir.core import Value
+from girih.ir.types import MemRef, Number
 
 _STAMP = 8
 """The bytes of a stamp."""
@@ -27,16 +31,31 @@ def shadow_bytes(run: Execution) -> int:
     that could run must not be refused.
     """
     read, written = set(), set()
+    units: dict[Value, int] = {}
     for place in accesses_of(run.function).places:
         if place.kind != "write":
             read.add(place.root)
         if place.writes:
             written.add(place.root)
+        if run.function.language.counts_bytes:
+            units[place.root] = gcd(units.get(place.root, LARGEST_GRANULE), _unit(place))
     total = 0
     for parameter, value in zip(run.function.parameters, run.arguments, strict=True):
         if parameter.value in written:
-            total += _granules(value) * _STAMP * (2 if parameter.value in read else 1)
+            granules = _granules(value) // units.get(parameter.value, 1)
+            total += granules * _STAMP * (2 if parameter.value in read else 1)
     return total
+
+
+def _unit(place: Place) -> int:
+    """The bytes of the largest granule that an access to memory which is bytes leaves whole."""
+    alignment = getattr(place.op, "alignment", None)
+    if isinstance(alignment, int):
+        numbers = getattr(place.op, "values", None) or place.op.results or (getattr(place.op, "value", None),)
+        sizes = [value.type.size if isinstance(value.type, Number) else 1 for value in numbers if value is not None]
+        return gcd(alignment, sum(sizes))
+    type = getattr(place.op, place.operand).type
+    return type.element.size if isinstance(type, MemRef) else 1
 
 
 def _granules(value: object) -> int:

@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from girih.arguments.bound import BoundMemRef
+from girih.arguments.memory import Memory
 from girih.diagnostics import KernelError
+from girih.interpreter.machine.choices import Choices
+from girih.interpreter.machine.machine import LaunchGeometry
+from girih.interpreter.machine.values import memref_value
+from girih.interpreter.memory import shadow_bytes
+from girih.interpreter.run import Execution
 from girih.ir.core import Value
 from girih.ir.types import BOOL, F32, I8, I16, I32, INDEX, Number
 from girih.ops.tile.memory import Scope, Semantics
 from tests.cases import every_case
-from tests.device.building import BYTES, LANES, Body, Code, findings, kernel
+from tests.device.building import BYTES, LANES, Body, Code, built, findings, kernel
 
 ITEMS = 2 * LANES
 """Two subgroups."""
@@ -143,3 +150,19 @@ def test_who_races_is_told_in_bytes() -> None:
     assert race.message == "`byte_store` of %s races with `byte_store` of another work-item: byte 7 of 128"
     assert race.other is not None
     assert (race.lane, race.other.lane, race.other.index) == (1, 0, (7,))
+
+
+def test_the_search_takes_a_stamp_for_each_number() -> None:
+    def code(body: Body, r: Value, s: Value) -> None:
+        body.store(r, body.times(body.item(), 8), *[body.constant(0, I32)] * 2, alignment=4)
+        body.store(s, body.times(body.item(), 4), *[body.constant(0, I8)] * 4, alignment=2)
+
+    function = built(code, {"r": BYTES, "s": BYTES}).functions[0]
+    launched = Execution(
+        function, LaunchGeometry((1, 1, 1), (LANES, 1), LANES),
+        [memref_value(BoundMemRef(Memory(np.zeros(64, np.uint8), None, "r").view(np.dtype(np.int8)), (64,), (1,)), name,
+                      np.dtype(np.int8)) for name in "rs"],
+        Choices(), 100,
+    )  # fmt: skip
+    # Words in one, halves of words in the other.
+    assert shadow_bytes(launched) == 8 * (64 // 4 + 64 // 2)

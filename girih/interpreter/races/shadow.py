@@ -16,7 +16,7 @@ from girih.arguments.views import address
 from girih.interpreter.races.places import DEVICE
 from girih.interpreter.races.stamps import Stamps
 
-_PHASE = 16
+LARGEST_GRANULE = 16
 """The largest granule in bytes: that of the largest element."""
 
 
@@ -38,7 +38,7 @@ class Shadow:
         start = address(view.data)
         first = address(owner) if isinstance(owner, np.ndarray) else start
         size = owner.nbytes if isinstance(owner, np.ndarray) else view.data.nbytes
-        before = -(-(start - first) // _PHASE) * _PHASE
+        before = -(-(start - first) // LARGEST_GRANULE) * LARGEST_GRANULE
         self._apart = apart
         self.number = number
         """The number of the shadow in its launch; no other one gets it."""
@@ -48,7 +48,7 @@ class Shadow:
         """Whether only one work-group accesses each byte."""
         self.size = size
         """The bytes of the memory."""
-        self.granule = _PHASE
+        self.granule = LARGEST_GRANULE
         """The bytes of a granule, until the first access that divides it."""
         self.last_written = self.last_seen = 0
         """The ticks of the latest write, and of the latest other access."""
