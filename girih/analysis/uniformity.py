@@ -285,20 +285,24 @@ class Promises:
     def after_regions(self, op: Op) -> None:
         """Visit an `if` or `for` again, whose regions are known now."""
         if isinstance(op, For):
-            while risen := self._rise(op):
-                if self.repeats == _MOST_REPEATS:
-                    self.risen += risen
-                    break
-                self.repeats += 1
-                self.region(op.body)
+            self.repeat(op, op.carried, op.body)
         elif isinstance(op, If):
             self.visit(op)
 
-    def _rise(self, op: For) -> list[Value]:
+    def repeat(self, op: Op, carried: tuple[Value, ...], body: Region) -> None:
+        """Visit a loop whose body is known, and its body again, as long as what it carries rises by that."""
+        while risen := self._rise(op, carried):
+            if self.repeats == _MOST_REPEATS:
+                self.risen += risen
+                break
+            self.repeats += 1
+            self.region(body)
+
+    def _rise(self, op: Op, carried: tuple[Value, ...]) -> list[Value]:
         """Visit a loop whose body is known; which of the values that it carries rise by that."""
-        before = [self.levels.get(value) for value in op.carried]
+        before = [self.levels.get(value) for value in carried]
         self.visit(op)
-        return [v for v, level in zip(op.carried, before, strict=True) if self.levels.get(v) is not level]
+        return [v for v, level in zip(carried, before, strict=True) if self.levels.get(v) is not level]
 
     def visit(self, op: Op) -> None:
         """Raise the levels of an instruction's results and bindings to what follows from its operands."""

@@ -13,7 +13,7 @@ from girih.ir.check import check_module
 from girih.source import Source
 from tests.device.probe import PROBE, kernel
 
-TARGETS = ["interpreter"]
+TARGETS = ["interpreter", "cpu"]
 
 START = """
     %lane = subgroup_local_id : i32

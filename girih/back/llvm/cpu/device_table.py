@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.device import barriers, matrices, numeric, subgroup
+from girih.back.llvm.cpu.device import barriers, matrices, numeric, private, subgroup
 from girih.back.llvm.cpu.table import CPU
 from girih.back.llvm.lower.device.table import DEVICE, REPLACING
 
@@ -11,6 +11,7 @@ CPU_DEVICE = CPU.joined(
     barriers.LOWERINGS,
     matrices.LOWERINGS,
     numeric.LOWERINGS,
+    private.LOWERINGS,
     subgroup.LOWERINGS,
 ).replaced(REPLACING)
 """How the CPU lowers every instruction of the device language, and of the tensor language."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from girih.back.llvm.emit.memory import MemoryInstructions
 from girih.back.llvm.emit.text import Operand, Val
@@ -28,6 +28,26 @@ class Loop:
     values: tuple[Val, ...]
     following: Sequence[Val] = ()
     results: tuple[Val, ...] = ()
+
+
+@dataclass(slots=True)
+class Meeting:
+    """A place to which several pieces of code go, each with its values: the blocks that they come from, and these."""
+
+    label: str
+    arrivals: list[tuple[str, tuple[Val, ...]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RepeatedCode:
+    """A loop that is being written, whose region says at its end whether there is a next iteration.
+
+    `again` is the condition of that, or None where the end is not reached, and `following` are the next values.
+    """
+
+    values: tuple[Val, ...]
+    following: Sequence[Val] = ()
+    again: Val | None = None
 
 
 class Writer(MemoryInstructions):
@@ -96,6 +116,75 @@ class Writer(MemoryInstructions):
                 )
         self.label(leave)
         return values_after(values, self.level)
+
+    @contextmanager
+    def repetition(self, carried: Sequence[Val], leave: Meeting) -> Iterator[RepeatedCode]:
+        """A loop with values, of which the first iteration has `carried`. After the last one it goes to `leave`.
+
+        The context ends with the block closed.
+        """
+        with self._open() as (before, head):
+            values = tuple(Val(f"%{self.name('c')}", c.type, self.level) for c in carried)
+            phis = len(self._out)
+            self._out.extend("" for _ in values)
+            opened = RepeatedCode(values)
+            yield opened
+            last = self._block
+            if opened.again is not None and opened.again.literal is not None:
+                self.jump(head)
+            elif opened.again is not None:
+                self.line(f"br {opened.again}, label %{head}, label %{leave.label}")
+            for number, (phi, entering) in enumerate(zip(values, carried, strict=True)):
+                pairs = f"[ {entering.text}, %{before} ]"
+                if opened.again is not None:
+                    pairs += f", [ {opened.following[number].text}, %{last} ]"
+                self._out[phis + number] = f"  {phi.text} = phi {phi.type} {pairs}"
+        if opened.again is not None and opened.again.literal is None:
+            leave.arrivals.append((last, ()))
+
+    def meeting(self) -> Meeting:
+        """A place for later code, to which code that comes before it can go."""
+        return Meeting(self.name("meet"))
+
+    def arrive(self, meeting: Meeting, values: Sequence[Val] = ()) -> None:
+        """End the block by going to a place with values."""
+        meeting.arrivals.append((self._block, tuple(values)))
+        self.jump(meeting.label)
+
+    def arrive_unless(self, condition: Val, meeting: Meeting, values: Sequence[Val] = ()) -> None:
+        """Go to a place with values where a condition does not hold, else continue here."""
+        going = self.name("go")
+        meeting.arrivals.append((self._block, tuple(values)))
+        self.line(f"br {condition}, label %{going}, label %{meeting.label}")
+        self.label(going)
+
+    def ways(self, condition: Val) -> tuple[str, str]:
+        """End the block by a branch: the labels of the blocks that are to be written for both cases."""
+        yes, no = self.name("then"), self.name("else")
+        self.line(f"br {condition}, label %{yes}, label %{no}")
+        return yes, no
+
+    def behind(self, meeting: Meeting) -> list[Val]:
+        """Begin the block of a place that something goes to: the values that come with whoever comes."""
+        self.label(meeting.label)
+        (first, values), *others = meeting.arrivals
+        merged = []
+        for number, one in enumerate(values):
+            pairs = [(label, given[number].text) for label, given in ((first, values), *others)]
+            if all(text == one.text for _, text in pairs):
+                merged.append(Val(one.text, one.type, min(one.level, self.level)))
+                continue
+            held = Val(f"%{self.name()}", one.type, self.level)
+            listed = ", ".join(f"[ {text}, %{label} ]" for label, text in pairs)
+            self._out.append(f"  {held.text} = phi {held.type} {listed}")
+            merged.append(held)
+        return merged
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """A context for code that is not always executed where the code around it is."""
+        with self._scope():
+            yield
 
     @contextmanager
     def when(self, condition: Val) -> Iterator[None]:

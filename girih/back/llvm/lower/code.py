@@ -115,6 +115,10 @@ class KernelCode(Executing):
     env: dict[core.Value, Held] = field(default_factory=dict)
     sites: dict[Site, int] = field(default_factory=dict)
     remarks: Remarks = field(default_factory=Remarks)
+    constructs: list[Any] = field(default_factory=list)
+    """What `leave` can go to from here, from outside to inside (`girih.back.llvm.lower.device.control`)."""
+    reached: bool = True
+    """Whether the code here is reached at all: an instruction before it may be left by all."""
 
     @property
     def contract(self) -> bool:
@@ -142,6 +146,14 @@ class KernelCode(Executing):
     def _write(self, region: Region) -> None:
         for op in region.ops:
             self.lower(op)
+            if not self.reached:
+                break
+
+    def is_left_through(self, op: Op) -> bool:
+        """Whether a construct around an instruction is left from inside of it."""
+        from girih.analysis.constructs import constructs_of
+
+        return bool(constructs_of(self.function).of(op))
 
     def lower(self, op: Op) -> None:
         """Lower one instruction."""

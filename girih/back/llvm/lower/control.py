@@ -43,6 +43,9 @@ class ScalarCarrier:
     def inside(self, code: KernelCode, values: Sequence[Val]) -> Scalar:
         return uniform(self._type, *values)
 
+    def blank(self, code: KernelCode) -> list[Val]:
+        return list(code.zero(self._type, self._count))
+
 
 LOWERINGS.carry(ScalarCarrier, Number, Boolean)
 
@@ -52,11 +55,12 @@ def carriers_of(code: KernelCode, values: Sequence[Value]) -> list[Carrier[Any]]
     return [code.lowerings.carrier(code, v) for v in values]
 
 
-def _enter(code: KernelCode, carriers: Sequence[Carrier[Any]], held: Sequence[Held]) -> list[list[Val]]:
+def enter(code: KernelCode, carriers: Sequence[Carrier[Any]], held: Sequence[Held]) -> list[list[Val]]:
+    """The values for the phis of several carriers."""
     return [carrier.enter(code, one) for carrier, one in zip(carriers, held, strict=True)]
 
 
-def _regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequence[Val]]:
+def regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequence[Val]]:
     """The values of each carrier, from those of all carriers in a row."""
     groups, begin = [], 0
     for one in like:
@@ -65,13 +69,15 @@ def _regroup(flat: Sequence[Val], like: Sequence[Sequence[Val]]) -> list[Sequenc
     return groups
 
 
-def _flat(groups: Sequence[Sequence[Val]]) -> list[Val]:
+def flat(groups: Sequence[Sequence[Val]]) -> list[Val]:
+    """The values of all carriers in a row."""
     return [v for group in groups for v in group]
 
 
-def _bind(
+def bind(
     code: KernelCode, values: Sequence[Value], carriers: Sequence[Carrier[Any]], groups: Sequence[Sequence[Val]]
 ) -> None:
+    """Set values of the program to what their carriers have brought."""
     for value, carrier, group in zip(values, carriers, groups, strict=True):
         code.set(value, carrier.inside(code, group))
 
@@ -128,11 +134,11 @@ def _branch(code: KernelCode, op: If, condition: Val) -> None:
         if region is None:
             return []
         code.region(region)
-        like.append(_enter(code, carriers, yielded(code, region)))
-        return _flat(like[-1])
+        like.append(enter(code, carriers, yielded(code, region)))
+        return flat(like[-1])
 
     merged = code.w.either(condition, lambda: side(op.then), lambda: side(op.otherwise))
-    _bind(code, op.results, carriers, _regroup(merged, like[0]))
+    bind(code, op.results, carriers, regroup(merged, like[0]))
 
 
 def _masked_branch(code: KernelCode, op: If, condition: Val) -> None:
@@ -152,7 +158,7 @@ def _masked_branch(code: KernelCode, op: If, condition: Val) -> None:
         w.select(condition, a, b) if lanes(a.type) == lanes(condition.type) else b
         for a, b in zip(first, second, strict=True)
     ]
-    _bind(code, op.results, carriers, _regroup(merged, like))
+    bind(code, op.results, carriers, regroup(merged, like))
 
 
 def _is_simple(region: Region) -> bool:
@@ -171,8 +177,8 @@ def _computes(op: Op) -> bool:
 def _both(code: KernelCode, region: Region, carriers: Sequence[Carrier[Any]]) -> tuple[list[list[Val]], list[Val]]:
     """The values of a region that is computed whether its condition holds or not."""
     code.region(region)
-    groups = _enter(code, carriers, yielded(code, region))
-    return groups, _flat(groups)
+    groups = enter(code, carriers, yielded(code, region))
+    return groups, flat(groups)
 
 
 def _under(
@@ -184,12 +190,12 @@ def _under(
     def inside() -> list[Val]:
         with code.at(mask=mask):
             code.region(region)
-            like.append(_enter(code, carriers, yielded(code, region)))
-        return _flat(like[-1])
+            like.append(enter(code, carriers, yielded(code, region)))
+        return flat(like[-1])
 
     def outside() -> list[Val]:
         # A matrix, which is not one value per lane, comes from the side that some work-item took.
-        values = _flat(like[-1])
+        values = flat(like[-1])
         if otherwise is None:
             return [poison(v.type) for v in values]
         return [o if lanes(v.type) != code.lanes else poison(v.type) for v, o in zip(values, otherwise, strict=True)]
@@ -228,7 +234,7 @@ def for_(code: KernelCode, op: For) -> None:
             lambda: _linear(code, op, carriers, groups, linear, stop.part, step),
             lambda: _varying(code, op, carriers, groups, start, stop, step),
         )
-    _bind(code, op.results, carriers, _regroup(results, groups))
+    bind(code, op.results, carriers, regroup(results, groups))
 
 
 def _evenly(code: KernelCode, op: For, start: Scalar, stop: Scalar, step: Scalar | None) -> Linear | None:
@@ -270,7 +276,7 @@ def _positive_step(code: KernelCode, op: For, stop: Val, start: Val, step: Val) 
 
 
 def _carry_in(code: KernelCode, op: For, carriers: Sequence[Carrier[Any]]) -> list[list[Val]]:
-    return _enter(code, carriers, [code.env[v] for v in op.initial])
+    return enter(code, carriers, [code.env[v] for v in op.initial])
 
 
 def _counted(code: KernelCode, op: For, start: Val, stop: Val, step: Val | None) -> None:
@@ -284,14 +290,14 @@ def _counted(code: KernelCode, op: For, start: Val, stop: Val, step: Val | None)
     end, distance = _positive_step(code, op, end, first, distance)
     groups = _carry_in(code, op, carriers)
     overflows = narrow == "i64" and distance.literal != 1
-    with w.loop(first, end, distance, _flat(groups), saturate=overflows) as loop:
+    with w.loop(first, end, distance, flat(groups), saturate=overflows) as loop:
         counter = w.convert("trunc", loop.index, narrow)
         code.set(op.variable, Scalar(number_type(op.variable), (counter,), below=bound_of(code.scalar(op.start), end)))
-        _bind(code, op.carried, carriers, _regroup(loop.values, groups))
+        bind(code, op.carried, carriers, regroup(loop.values, groups))
         code.region(op.body)
-        following = _enter(code, carriers, yielded(code, op.body)) if op.carried else []
-        loop.following = _flat(following)
-    _bind(code, op.results, carriers, _regroup(loop.results, groups))
+        following = enter(code, carriers, yielded(code, op.body)) if op.carried else []
+        loop.following = flat(following)
+    bind(code, op.results, carriers, regroup(loop.results, groups))
     if not any(isinstance(v.type, CoopMatrix) for v in op.results):
         code.frame.used = used
 
@@ -332,12 +338,12 @@ def _linear(
     end, distance = _positive_step(code, op, end, base, distance)
     bound = bound_of(code.scalar(op.start), end)
     whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer((code.lanes - 1) * start.stride))
-    with w.loop(base, whole_end, distance, _flat(groups), saturate=True) as loop:
+    with w.loop(base, whole_end, distance, flat(groups), saturate=True) as loop:
         linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
         code.set(op.variable, Scalar(type, (), linear, bound))
-        _bind(code, op.carried, carriers, _regroup(loop.values, groups))
+        bind(code, op.carried, carriers, regroup(loop.values, groups))
         code.region(op.body)
-        loop.following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
+        loop.following = flat(enter(code, carriers, yielded(code, op.body))) if op.carried else []
         index = loop.index
     rest = Val(index.text, index.type, w.level)
 
@@ -374,9 +380,9 @@ def _masked_iteration(
         code.agreed(op, "condition", uniform(BOOL, mask))
     code.set(op.variable, variable)
     with code.at(mask=mask):
-        _bind(code, op.carried, carriers, _regroup(carried, groups))
+        bind(code, op.carried, carriers, regroup(carried, groups))
         code.region(op.body)
-        following = _flat(_enter(code, carriers, yielded(code, op.body))) if op.carried else []
+        following = flat(enter(code, carriers, yielded(code, op.body))) if op.carried else []
     return [
         w.select(mask, new, old) if lanes(new.type) == lanes(mask.type) else new
         for new, old in zip(following, carried, strict=True)
@@ -417,7 +423,7 @@ def _varying(
                         w.splat(w.compare("sgt", moved, trip), code.lanes))  # fmt: skip
         return [w.binary("and", mask, more), moved, *following]
 
-    return list(w.repeat([going, first, *_flat(groups)], lambda values: w.any(values[0]), body)[2:])
+    return list(w.repeat([going, first, *flat(groups)], lambda values: w.any(values[0]), body)[2:])
 
 
 def _stopped(code: KernelCode, op: For, step: Val) -> Val:

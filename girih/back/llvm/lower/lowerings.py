@@ -38,6 +38,9 @@ class Carrier(Protocol[C]):
     def inside(self, code: C, values: Sequence[Val]) -> Any:
         """The value that the phis stand for."""
 
+    def blank(self, code: C) -> list[Val]:
+        """Values for the phis of a value that nobody has."""
+
 
 class Lowerings(Generic[C]):
     """Rules for the code `C` of a target, and of those that extend it."""

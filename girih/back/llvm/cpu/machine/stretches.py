@@ -25,7 +25,6 @@ from girih.facts import remarks
 from girih.ir.core import Function, Op, Region, RegionKind, Value
 from girih.ir.types import CoopMatrix, Number
 from girih.ir.uses import free_values
-from girih.ops.tile.control import Yield
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def write_stretches(code: CpuCode, region: Region) -> None:
             homes.bring_back(ops)
             for op in ops:
                 code.lower(op)
+            if not code.reached:
+                return
             continue
         stretch = stretch or _Stretch(homes, ops[0])
         stretch.add(ops)
@@ -124,9 +125,11 @@ def _inseparable(code: CpuCode, region: Region, last_reads: dict[Value, Op]) -> 
 
 
 def _stays(code: CpuCode, op: Op, own: set[Value]) -> bool:
-    if isinstance(op, Yield) or any(is_long(code, inner) for inner in op.regions):
+    if op.spec.terminator or any(is_long(code, inner) for inner in op.regions):
         return True
     if code.suspend is not None and anyone_waits(op):
+        return True
+    if code.constructs and code.is_left_through(op):
         return True
     return any(isinstance(v.type, CoopMatrix) and v not in own for v in _reads(op))
 

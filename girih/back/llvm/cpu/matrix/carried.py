@@ -13,7 +13,9 @@ from girih.back.llvm.cpu.matrix.states import (
     Reference,
     Unloaded,
     in_registers,
+    length,
     line_bytes,
+    line_count,
     part,
     part_count,
     settled,
@@ -21,7 +23,8 @@ from girih.back.llvm.cpu.matrix.states import (
     turned,
 )
 from girih.back.llvm.cpu.matrix.uses import plan_of
-from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.emit.text import Val, integer, wide, zero
+from girih.back.llvm.numbers.values import register
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, Use
 
@@ -99,6 +102,15 @@ class MatrixCarrier:
             to_tile(code, held, tile)
         along, across = integer(size), integer(line_bytes(self._type))
         return [tile.pointer, across, along] if turned(self._type) else [tile.pointer, along, across]
+
+    def blank(self, code: CpuCode) -> list[Val]:
+        """Values for the phis where nobody has the matrix."""
+        if self._reference:
+            return [zero("ptr"), integer(0), integer(0)]
+        if not self._columns:
+            return [integer(0)]
+        one = zero(wide(register(part(self._type)), length(self._type)))
+        return [one] * (part_count(self._type) * line_count(self._type))
 
     def inside(self, code: CpuCode, values: Sequence[Val]) -> Matrix:
         """The matrix that the phis stand for."""

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.lower.device import addresses, atomics, built_ins, members, memory, numeric, tables, widened
+from girih.back.llvm.lower.device import (
+    addresses,
+    atomics,
+    built_ins,
+    control,
+    members,
+    memory,
+    numeric,
+    private,
+    tables,
+    widened,
+)
 
 DEVICE = memory.LOWERINGS.joined(
     addresses.LOWERINGS,
     atomics.LOWERINGS,
     built_ins.LOWERINGS,
+    control.LOWERINGS,
     numeric.LOWERINGS,
+    private.LOWERINGS,
     tables.LOWERINGS,
 )
 """How the instructions of `girih.ops.device` are lowered, for any number of lanes."""

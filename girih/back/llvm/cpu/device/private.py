@@ -1,0 +1,77 @@
+"""Private arrays on the CPU: of numbers, and of cooperative matrices, which are tiles side by side in the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.matrix.apply import loaded
+from girih.back.llvm.cpu.matrix.bounds import together
+from girih.back.llvm.cpu.matrix.fused_pass import to_tile
+from girih.back.llvm.cpu.matrix.states import InMemory, Splat, in_registers, new_tile, operand, tile_bytes, zero_parts
+from girih.back.llvm.emit.text import Val
+from girih.back.llvm.lower.device.private import checked_index, new_array, store_number
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.ir.types import CoopMatrix, PrivateArrayType
+from girih.ops.device.private import PrivateArray, PrivateLoad, PrivateStore, Undef
+
+LOWERINGS = Lowerings[CpuCode]()
+"""The lowerings of this file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TilesHeld:
+    """A private array of matrices: the address of the first tile."""
+
+    type: CoopMatrix
+    size: int
+    pointer: Val
+
+
+@LOWERINGS.of(PrivateArray)
+def private_array(code: CpuCode, op: PrivateArray) -> None:
+    """Take memory for an array."""
+    type = op.result.type
+    assert isinstance(type, PrivateArrayType)
+    if isinstance(type.element, CoopMatrix):
+        tiles = code.take(type.size * tile_bytes(type.element))
+        code.set(op.result, TilesHeld(type.element, type.size, tiles))
+    else:
+        new_array(code, op)
+
+
+@LOWERINGS.of(PrivateLoad, giving=CoopMatrix)
+def load_matrix(code: CpuCode, op: PrivateLoad) -> None:
+    """The matrix of an index, in registers or in a tile of its own: the array may change before it is used."""
+    tile = _tile(code, op)
+    if in_registers(code, tile.type):
+        code.set(op.result, loaded(code, tile))
+    else:
+        code.set(op.result, to_tile(code, tile, new_tile(code, tile.type)))
+
+
+@LOWERINGS.of(PrivateStore)
+def private_store(code: CpuCode, op: PrivateStore) -> None:
+    """Replace an element of an array."""
+    if isinstance(op.value.type, CoopMatrix):
+        to_tile(code, operand(code, op.value), _tile(code, op))
+    else:
+        store_number(code, op)
+
+
+def _tile(code: CpuCode, op: PrivateLoad | PrivateStore) -> InMemory:
+    """The tile of an index, which all who hold the matrices share."""
+    together(code, op)
+    held: TilesHeld = code.env[op.array]
+    index = checked_index(code, op, held.size)
+    (number,) = code.agreed(op, "index", index)
+    at = code.w.at(held.pointer, code.w.mul(number, tile_bytes(held.type)))
+    return InMemory(held.type, at, owned=False)
+
+
+@LOWERINGS.of(Undef, giving=CoopMatrix)
+def undefined_matrix(code: CpuCode, op: Undef) -> None:
+    """Lower an undefined matrix: to zeros, as in the interpreter."""
+    type = op.result.type
+    assert isinstance(type, CoopMatrix)
+    code.set(op.result, Splat(type, zero_parts(type, 1)))
