@@ -39,7 +39,10 @@ def _bytes(width: int) -> str:
 
 
 def element_outside(op: ArrayIndex) -> FindingWords:
-    """The words for an index outside an array of fixed size inside a memory."""
+    """The words for an index outside an array of fixed size inside a memory, or of a component outside a vector."""
+    if op.vector:
+        place = f"component {{index[0]}} of `{op.text}`, which has {op.size}"
+        return FindingWords("run.undefined_operation", "a component that the vector does not have", place)
     place = f"index {{index[0]}} of array `{op.text}`, which has {plural(op.size, 'element')}"
     return FindingWords("run.out_of_bounds", "an index outside its array", place, "warning" if op.robust else "error")
 

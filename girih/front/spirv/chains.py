@@ -27,9 +27,9 @@ from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.memory.layout import MatrixLayout
 from girih.spirv.model.parts import member_type
-from girih.spirv.types import CooperativeMatrix, Struct, Type
+from girih.spirv.types import CooperativeMatrix, Struct, Type, Vector
 
-ROBUST = frozenset({"StorageBuffer", "Uniform", "PushConstant"})
+ROBUST = frozenset({"StorageBuffer", "Uniform"})
 """Storage classes for which robust access defines what is outside of an array."""
 
 
@@ -60,7 +60,8 @@ def part(t: Translation, base: Pointer, indexes: Sequence[int], name: str) -> Po
         element, count = layout.element(type)
         stride = layout.stride(type, matrix)
         robust = isinstance(base, BytePointer) and base.storage in ROBUST
-        index = _checked(t, id, count, name, I64 if isinstance(base, AddressPointer) else INDEX, robust=robust)
+        wide = I64 if isinstance(base, AddressPointer) else INDEX
+        index = _checked(t, id, count, name, wide, robust=robust, vector=isinstance(type, Vector))
         step = t.times(index, stride)
         name += "[]"
         known = t.literal(step)
@@ -93,13 +94,15 @@ def moved(
     return BytePointer(pointee, base.storage, base.memory, place, alignment, matrix)
 
 
-def _checked(t: Translation, id: int, count: int | None, name: str, type: Number, *, robust: bool = False) -> Value:
-    """An index, found where it is not inside an array of some size."""
+def _checked(
+    t: Translation, id: int, count: int | None, name: str, type: Number, *, robust: bool = False, vector: bool = False
+) -> Value:
+    """An index, found where it is not inside an array of some size, or a vector."""
     leaf = t.leaf(id)
     known = t.literal(leaf)
     if count is None or (known is not None and 0 <= known < count):
         return t.as_type(leaf, type)
-    return t.as_type(t.one("array_index", INDEX, index=leaf, size=count, text=name, robust=robust), type)
+    return t.as_type(t.one("array_index", INDEX, index=leaf, size=count, text=name, robust=robust, vector=vector), type)
 
 
 def _part_of_variable(t: Translation, base: VariablePointer, indexes: Sequence[int], name: str) -> VariablePointer:
@@ -114,7 +117,7 @@ def _part_of_variable(t: Translation, base: VariablePointer, indexes: Sequence[i
             type = found[1]
             continue
         element, count = t.explicit.element(type)
-        step = t.times(_checked(t, id, count, name, INDEX), len(leaves(element)))
+        step = t.times(_checked(t, id, count, name, INDEX, vector=isinstance(type, Vector)), len(leaves(element)))
         leaf = t.plus(step, leaf) if isinstance(leaf, int) else t.sum_of(leaf, step)
         type = element
     return VariablePointer(type, base.variable, leaf)
@@ -129,7 +132,7 @@ def _component(t: Translation, base: BuiltInPointer, indexes: Sequence[int]) -> 
     known = t.literal(leaf)
     if known is not None and count is not None and 0 <= known < count:
         return BuiltInPointer(element, base.name, known)
-    return BuiltInPointer(element, base.name, _checked(t, id, count, base.name, INDEX))
+    return BuiltInPointer(element, base.name, _checked(t, id, count, base.name, INDEX, vector=True))
 
 
 def name_of(t: Translation, id: int) -> str:

@@ -159,10 +159,12 @@ class ArrayIndex(Op):
     """An index into an array of fixed size inside other memory, as a number of index type.
 
     One outside of the array is found (run.out_of_bounds), even where the access stays inside the memory: that is only
-    warned of where it is `robust`.
+    warned of where it is `robust`. A component that a vector does not have is an undefined operation
+    (run.undefined_operation).
     """
 
     robust: bool = flag("robust", "the memory is a buffer, for which robust access defines what happens")
+    vector: bool = flag("vector", "the elements are the components of a vector")
     index: Value = operand(INTEGER, "the index, which is signed")
     size: int = integer("the number of elements of the array")
     text: str = text("what the array is called, for the finding")

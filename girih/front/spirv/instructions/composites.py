@@ -124,4 +124,4 @@ def _component_number(t: Translation, one: Instruction, vector: int) -> Value:
     known = t.literal(index)
     if known is not None and 0 <= known < type.count:
         return t.index(known)
-    return t.one("array_index", INDEX, index=index, size=type.count, text="the vector")
+    return t.one("array_index", INDEX, index=index, size=type.count, text="the vector", vector=True)
