@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 
 from girih.ir.core import Function, Op, Value
 from girih.ir.define import Operand
-from girih.ir.types import GroupType, MemRef, TensorMapType
+from girih.ir.types import GroupType, MemRef, PrivateArrayType, TensorMapType
 
 _IN_MEMORY = MemRef | GroupType | TensorMapType
 """The types of parameters that have memory behind them."""
 
 
+def writes_itself(op: Op) -> bool:
+    """Whether an instruction by itself writes to memory that others see, which an array of a work-item is not."""
+    return bool(op.spec.writes) and not any(isinstance(v.type, PrivateArrayType) for v in op.operands)
+
+
 def writes(op: Op) -> bool:
-    """Whether an instruction writes to memory, itself or in a region."""
-    return op.spec.writes or any(writes(inner) for region in op.regions for inner in region.ops)
+    """Whether an instruction writes to memory that others see, itself or in a region."""
+    return writes_itself(op) or any(writes(inner) for region in op.regions for inner in region.ops)
 
 
 @dataclass(slots=True)

@@ -261,3 +261,29 @@ def test_a_second_way_of_decoding_that_gives_something_else_is_found() -> None:
     words = f"DecodeVectorFunc gives {2 * first} where DecodeFunc gives {3 * first}"
     assert (finding.code, finding.message) == ("run.decode", f"{words}: component (0, 3) of (16, 8)")
     assert findings(DECODE.replace("%SECOND", "%other"), "cpu", *arguments) == []
+
+
+def test_blocks_without_a_size_are_the_tensor_from_its_beginning_on() -> None:
+    """As runtime arrays of shaders are; such a function works out by itself where its number lies."""
+    text = """
+func @f(%B: memref<i8x?>, %C: memref<i8x8x8>) attributes {work_group_size=[16,1], subgroup_size=16} {
+    parallel {
+        %zero = constant 0 : index
+        %eight = constant 8 : index
+        %none = constant 7 : coopmatrix<i8x8x8,matrix_acc>
+        %l0 = tensor_layout_create : tensor_layout<2>
+        %l1 = tensor_layout_set_dimension %l0[8, 8] : tensor_layout<2>
+        %l2 = tensor_layout_set_stride %l1[1000, 1] : tensor_layout<2>
+        %m = cooperative_matrix_load_tensor %none, %B[%zero], %l2 decode (%block: memref<i8x0>, %b0, %b1, %w0, %w1) {
+            %row = mul %b0, %eight : index
+            %at = add %row, %b1 : index
+            %q = byte_load %B[%at], 1 : i8
+            yield (%q)
+        } : coopmatrix<i8x8x8,matrix_acc>
+        cooperative_matrix_store %m, %C[%zero, %zero]
+    }
+}
+"""
+    given = RNG.integers(-99, 99, 64).astype(np.int8)
+    for _, found in on_both(text, given, np.zeros((8, 8), np.int8)):
+        np.testing.assert_array_equal(found, given.reshape(8, 8))

@@ -158,7 +158,7 @@ class TensorOperand:
         """
         wanted = (self.element >= 0) & (self.kind != Kind.UNDEFINED) & self.active
         size_of_element = self.memref.elements.data.itemsize
-        step = max(1, self.unit // size_of_element)
+        step = max(1, self.unit // size_of_element) if self.unit else 0
         position = self.offset + self.element * self.unit // size_of_element
         size = self.memref.shape[0]
         good = (self.offset >= 0) & (position >= 0) & (position <= _wide(size) - step)

@@ -28,16 +28,18 @@ from girih.ir.terms import component, type_of
 from girih.ir.types import I32, INDEX, CoopMatrix, MemRef, Number, Type, Use
 from girih.ops.device.language import DEVICE
 from girih.ops.device.numeric import alike
+from girih.ops.device.private import PrivateStore
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Bitcast
 from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
-from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, block_bytes
 from girih.rules.predicates import Holds, Satisfies
 from girih.rules.row import Row, Undetermined
 
 MATRICES = "SPV_KHR_cooperative_matrix"
+DECODE = '001 8.X "coopMatLoadTensorNV"'
 DECODE_VECTOR = "SPV_NV_cooperative_matrix_decode_vector"
 _WIDEST_SATURATING = {"a": 2, "b": 2, "c": 4, "result": 4}
 """The bytes of the widest components whose sums a saturating product has exactly in 64 bits."""
@@ -268,7 +270,6 @@ _RELAXED: Mapping[str, tuple[str, ...]] = {
     "cooperative_matrix_mul_add": ("rows_a", "rows_c", "f8", "promote", "component_type"),
     # Regions see memory and what work-items share, as functions of a shader do.
     "cooperative_matrix_combine": ("closed",),
-    "cooperative_matrix_load_tensor": ("closed", "space"),
 }
 """Rules of the tensor language that do not hold for shaders, by instruction."""
 
@@ -283,5 +284,41 @@ _ALIKE = """
 
 for _name in _ALIKE.split():
     DEVICE.share(TILE_LANGUAGE, TILE_LANGUAGE.ops[_name])
+
+
+def _writing_op(s: Subject) -> Op | None:
+    """The first instruction of the region that writes memory that others see."""
+    if s.op.body is None:
+        raise Undetermined
+    stack: list[Op] = [*reversed(s.op.body.ops)]
+    while stack:
+        inner = stack.pop()
+        if inner.spec.writes and not isinstance(inner, PrivateStore):
+            return inner
+        stack.extend(one for region in reversed(inner.regions) for one in reversed(region.ops))
+    return None
+
+
+def _block_fits(s: Subject) -> bool:
+    block, memory = s.op.block_type, s.op.memory.type
+    if not isinstance(block, MemRef) or not isinstance(memory, MemRef) or None in block.shape:
+        raise Undetermined
+    return block_bytes(block) % memory.element.size == 0
+
+
+DEVICE.share(
+    TILE_LANGUAGE, CooperativeMatrixLoadTensor, without=("closed", "space", "block_size", "read_only"),
+    rows=(
+        # A block without a size of its own, as a runtime array, has no bytes: all of them begin where the tensor does.
+        Row("block_size", "block_type memory", Holds("bytes(block) mod bytes(element of memory) = 0", _block_fits,
+            lambda s: f"a block is {s.op.block_type}, the memory {s.op.memory.type}"),
+            "the bytes of a block are a multiple of the memref's element size", DECODE),
+        Row("read_only", "", Holds("no instruction in the region writes memory", lambda s: _writing_op(s) is None,
+            lambda s: f"`{writing.spec.word}` stands in it" if (writing := _writing_op(s)) else ""),
+            "the region only reads memory that others see", DECODE,
+            at=lambda s: writing.span if (writing := _writing_op(s)) else None),
+    ),
+)  # fmt: skip
+
 for _name, _without in _RELAXED.items():
     DEVICE.share(TILE_LANGUAGE, TILE_LANGUAGE.ops[_name], without=_without)

@@ -5,6 +5,8 @@ Numbers of layouts are unsigned but for the offsets of slices. A function that d
 
 from __future__ import annotations
 
+from typing import Any
+
 from girih.front.spirv.handlers import translates
 from girih.front.spirv.instructions.element_functions import parameters_of
 from girih.front.spirv.instructions.matrices import matrix_type, type_of, view
@@ -112,9 +114,9 @@ def load(t: Translation, one: Instruction) -> None:
     scalar, vector = one.id("DecodeFunc"), one.id("DecodeVectorFunc")
     place = _place(t, one, type, scalar)
     found = t.one("cooperative_matrix_load_tensor", type, init=t.leaf(one.id("object")), **place,
-                  **(_decode(t, scalar) if scalar else {}))  # fmt: skip
+                  **(_decode(t, scalar, place["memory"]) if scalar else {}))  # fmt: skip
     if vector:
-        t.emit("matrix_check_decode", matrix=found, **place, **_decode(t, vector))
+        t.emit("matrix_check_decode", matrix=found, **place, **_decode(t, vector, place["memory"]))
     t.give(one, [found])
 
 
@@ -125,11 +127,11 @@ def store(t: Translation, one: Instruction) -> None:
     t.emit("cooperative_matrix_store_tensor", matrix=matrix, **_place(t, one, type_of(matrix), 0))
 
 
-def _place(t: Translation, one: Instruction, type: CoopMatrix, decode: int) -> dict[str, object]:
+def _place(t: Translation, one: Instruction, type: CoopMatrix, decode: int) -> dict[str, Any]:
     """The memory of a tensor from its beginning on, its layout and its view."""
     element, needed = type.component, type.component.size
     if decode:
-        element, needed = I8, _block_bytes(t, parameters_of(t, decode)[0])
+        element, needed = I8, max(1, _block_bytes(t, parameters_of(t, decode)[0]))
     memory = view(t, t.pointer(one.id("pointer")), element, (None,), (1,), (), needed)
     over = one.id("TensorView")
     fields = {"memory": memory, "offset": t.index(0), "layout": t.leaf(one.id("tensor_layout"))}
@@ -142,8 +144,11 @@ def _block_bytes(t: Translation, pointer: int) -> int:
     return t.explicit.pointer_stride(type, t.facts.pointee(type))
 
 
-def _decode(t: Translation, function: int) -> dict[str, object]:
-    """The fields of a region that calls a function for the block and for coordinates, which are unsigned."""
+def _decode(t: Translation, function: int, tensor: Value) -> dict[str, object]:
+    """The fields of a region that calls a function for the block and for coordinates, which are unsigned.
+
+    A block without a size of its own is a runtime array: all blocks are then the tensor, from its beginning on.
+    """
     pointer, blocks, within = parameters_of(t, function)
     bytes = _block_bytes(t, pointer)
     block = Value("", MemRef.packed(I8, (bytes,)), t.span)
@@ -152,7 +157,8 @@ def _decode(t: Translation, function: int) -> dict[str, object]:
         numbers = [t.one("cast", I32, a=coordinate) for coordinate in coordinates]
         half = len(numbers) // 2
         pointee = t.facts.pointee(t.type_of(pointer))
-        start = BytePointer(pointee, "PhysicalStorageBuffer", block, t.index(0), bytes & -bytes)
+        memory, alignment = (block, bytes & -bytes) if bytes else (tensor, 16)
+        start = BytePointer(pointee, "PhysicalStorageBuffer", memory, t.index(0), alignment)
         body, span = t.region_of(function, {pointer: start, blocks: numbers[:half], within: numbers[half:]})
     region = Region(body.kind, (*inner.ops, *body.ops), span)
     return {"block": block, "block_type": block.type, "coordinates": tuple(coordinates), "body": region}

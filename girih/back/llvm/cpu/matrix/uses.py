@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from girih.analysis.effects import writes_itself
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import PARTS, CoopMatrix, Use
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Unary
@@ -20,6 +21,9 @@ from girih.ops.tile.memory import LifetimeStop
 ELEMENTWISE = (Binary, Unary, Cast, Bitcast, CooperativeMatrixScale, CooperativeMatrixApply)
 """Instructions that compute each component from those at the same place."""
 
+
+_ORDERING = ("work_group_barrier", "subgroup_barrier", "memory_barrier")
+"""Instructions behind which memory may be another one, by name likewise."""
 
 _UNREAD = ("matrix_check_decode",)
 """Instructions that are nothing in compiled code; programs in other languages do not load theirs."""
@@ -171,9 +175,8 @@ def _enter(plan: MatrixUses, region: Region, position: int, op: Op) -> None:
 
 def _changes_memory(plan: MatrixUses, op: Op) -> bool:
     """Whether an instruction may change memory that others see, or lets others change it."""
-    return (
-        isinstance(op, Barrier | LifetimeStop) or op.spec.writes or any(plan.writers[region] for region in op.regions)
-    )
+    ordering = isinstance(op, Barrier | LifetimeStop) or op.spec.mnemonic in _ORDERING
+    return ordering or writes_itself(op) or any(plan.writers[region] for region in op.regions)
 
 
 def _evaluate(plan: MatrixUses, region: Region, op: Op) -> None:

@@ -46,13 +46,16 @@ def check(tensor: TensorAccess) -> None:
 
 
 class _Checks:
-    """The checks of one access; a component or block takes `step` elements of the memref, or `each` share one."""
+    """The checks of one access; a component or block takes `step` elements of the memref, or `each` share one.
+
+    A block without a size of its own takes none.
+    """
 
     def __init__(self, tensor: TensorAccess) -> None:
         self.tensor, self.code, self.op = tensor, tensor.code, tensor.op
         self.name = tensor.memref.name
-        self.step = max(1, tensor.unit // tensor.memref.element.size)
-        self.each = max(1, tensor.memref.element.size // tensor.unit)
+        self.step = max(1, tensor.unit // tensor.memref.element.size) if tensor.unit else 0
+        self.each = max(1, tensor.memref.element.size // max(1, tensor.unit))
         self.size = as_scalar(tensor.memref.shape[0]).part
 
     def write(self) -> None:
