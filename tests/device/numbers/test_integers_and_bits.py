@@ -8,10 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from girih.api import compile_module
 from girih.diagnostics import KernelError
+from girih.front.text.parser import parse_text
 from girih.ir.types import BOOL, I8, I16, I32, I64
+from girih.source import Source
 from tests.cases import every_case, long
-from tests.device.numbers.evaluating import TARGETS, Applied, Array, evaluate
+from tests.device.numbers.evaluating import NUMBERS, TARGETS, Applied, Array, evaluate
 
 WIDTHS = {8: I8, 16: I16, 32: I32, 64: I64}
 
@@ -177,3 +180,29 @@ def test_what_is_undefined_is_found(target: str) -> None:
             with case(message):
                 one = Applied(mnemonic, operands, (I32,))
                 assert found_in(target, one) == ("run.undefined_operation", message)
+
+
+LANES_SHIFTED = """
+func @f(%R: memref<i32x16>) attributes {work_group_size=[16,1], subgroup_size=16} {
+    parallel {
+        %lane = subgroup_local_id : i32
+        %two = constant 2 : i32
+        %four = shift_left %lane, %two : i32
+        %last = constant 30 : i32
+        %top = shift_left %lane, %last : i32
+        %sum = add %four, %top : i32
+        %place = cast %lane : index
+        store %sum, %R[%place]
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_numbers_of_lanes_are_shifted(target: str) -> None:
+    found = np.zeros(16, np.int32)
+    module, problems = parse_text(Source(LANES_SHIFTED), NUMBERS)
+    assert problems == []
+    compile_module(module, target)["f"][1](found)
+    lanes = np.arange(16)
+    np.testing.assert_array_equal(found, ((lanes << 2) + (lanes << 30)).astype(np.uint32).view(np.int32))

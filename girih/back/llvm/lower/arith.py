@@ -26,7 +26,7 @@ def binary(code: KernelCode, op: Binary) -> None:
     type = scalar_type(op.a.type)
     a, b = code.scalar(op.a), code.scalar(op.b)
     mnemonic = op.spec.mnemonic
-    found = _linear_result(code, mnemonic, type, a, b)
+    found = linear_result(code, mnemonic, type, a, b)
     if found is not None:
         code.set(op.result, found)
         return
@@ -51,7 +51,7 @@ def simplest(type: Number | Boolean, parts: tuple[Val, ...]) -> Scalar:
     return uniform(type, first) if stride == 0 else Scalar(type, (), Linear(first, stride, exact=True))
 
 
-def _linear_result(code: KernelCode, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
+def linear_result(code: KernelCode, mnemonic: str, type: Number | Boolean, a: Scalar, b: Scalar) -> Scalar | None:
     """The result of an operation if it grows evenly from lane to lane; None otherwise."""
     w = code.w
     x, y = a.linear, b.linear

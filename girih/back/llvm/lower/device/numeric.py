@@ -12,13 +12,13 @@ from functools import singledispatch
 
 from girih.back.llvm.emit.text import Val, bits, integer
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.arith import simplest
+from girih.back.llvm.lower.arith import linear_result, simplest
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.device import bits as bit_numbers
 from girih.back.llvm.numbers.device import floats, functions, integers
 from girih.back.llvm.numbers.rounding import Features
-from girih.back.llvm.numbers.values import register
+from girih.back.llvm.numbers.values import Scalar, register, uniform
 from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.ir.core import Value
@@ -63,6 +63,10 @@ def number(value: Value) -> Number:
 @LOWERINGS.of(*DEVICE_LANGUAGE.family(Numeric))
 def numeric(code: KernelCode, op: Numeric) -> None:
     """Lower an instruction on scalars."""
+    linear = _shifted_evenly(code, op) if isinstance(op, Shift) else None
+    if linear is not None:
+        code.set(op.results[0], linear)
+        return
     operands: list[Value] = [getattr(op, name) for name in op.spec.operands]
     parts = [held[0] for held in code.together(*map(code.scalar, operands))]
     for check in checks(op, code.w, code.features, parts):
@@ -71,6 +75,17 @@ def numeric(code: KernelCode, op: Numeric) -> None:
         type = element_type(value.type)
         assert type is not None
         code.set(value, simplest(type, (found,)))
+
+
+def _shifted_evenly(code: KernelCode, op: Shift) -> Scalar | None:
+    """A number that grows evenly from lane to lane, shifted left by a constant: it still does. None for others."""
+    a, amount = code.scalar(op.a), code.scalar(op.amount)
+    if op.spec.mnemonic != "shift_left" or a.linear is None or not amount.uniform:
+        return None
+    known, type = amount.part.literal, number(op.a)
+    if known is None or not 0 <= known < 8 * type.size - 1:
+        return None
+    return linear_result(code, "mul", type, a, uniform(type, integer(1 << known, register(type))))
 
 
 # --- what is computed --------------------------------------------------------------------------
