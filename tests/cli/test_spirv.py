@@ -36,7 +36,7 @@ def test_info_says_what_a_launch_needs(folder: Path) -> None:
     lines = girih("spirv", "info", "tile.spv", "-D", "PITCH=128").output.splitlines()
     for line in (
         "entry point main: GLCompute, local size 32x1x1",
-        "StorageBuffer set 0, binding 0: Source, a struct of 1 member",
+        "StorageBuffer set 0, binding 0: Source, a struct of 1 member, elements of 2 bytes, read-only, also called a",
         "specialisation constant 1 COLUMNS: 32-bit unsigned integer, 100",
         "specialisation constant 2 PITCH: 32-bit unsigned integer, 128",
         "uses cooperative matrix of 16-bit floats, 16x16, MatrixAccumulatorKHR",

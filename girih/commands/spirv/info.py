@@ -17,10 +17,12 @@ from girih.rules.row import Undetermined
 from girih.spirv.disassemble import generator_of
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
+from girih.spirv.model.declared.bindings import block_of
 from girih.spirv.model.environment import ENVIRONMENTS
 from girih.spirv.model.facts import EntryPoint, Facts
+from girih.spirv.model.parts import member_type
 from girih.spirv.specialise import constants_of, with_values
-from girih.spirv.types import CooperativeMatrix, Pointer, RuntimeArray, Type
+from girih.spirv.types import CooperativeMatrix, Pointer, RuntimeArray, Struct, Type
 
 MOST_OPCODES = 12
 """Instructions that the text lists, the most frequent first."""
@@ -117,20 +119,27 @@ def _resource(facts: Facts, one: Instruction) -> dict[str, Any] | None:
         return None
     held = facts.declarations.types.get(type.pointee_id)
     notes = facts.annotations
+    block = block_of(facts, one) if storage in ("StorageBuffer", "Uniform", "PushConstant") else None
     return {
         "name": notes.names.get(one.result) or notes.names.get(type.pointee_id) or f"%{one.result}",
         "storage_class": storage,
         "set": notes.parameter(one.result, "DescriptorSet"),
         "binding": notes.parameter(one.result, "Binding"),
         "type": held.words if held else None,
-        "members": _members(facts, type.pointee_id),
+        "names": list(block.names) if block else [],
+        "read_only": block.read_only if block else None,
+        "fixed_bytes": block.fixed_bytes if block else None,
+        "element_bytes": block.step if block else None,
+        "members": _members(facts, block.struct.id if block else type.pointee_id),
     }
 
 
 def _members(facts: Facts, struct: int) -> list[dict[str, Any]]:
     """The members of a struct with their names, offsets and types."""
     type = facts.declarations.types.get(struct)
-    members = getattr(type, "members", ())
+    members = (
+        [_member_type(facts, type, number) for number in range(len(type.members))] if isinstance(type, Struct) else []
+    )
     return [
         {
             "name": facts.annotations.member_names.get((struct, number)),
@@ -141,6 +150,13 @@ def _members(facts: Facts, struct: int) -> list[dict[str, Any]]:
         }
         for number, member in enumerate(members)
     ]
+
+
+def _member_type(facts: Facts, struct: Struct, number: int) -> Type | None:
+    try:
+        return member_type(facts, struct, number)
+    except Undetermined:
+        return None
 
 
 def lines_of(described: Mapping[str, Any]) -> list[str]:
@@ -154,11 +170,12 @@ def lines_of(described: Mapping[str, Any]) -> list[str]:
         lines += [f"  mode {mode}" for mode in entry["modes"] if not mode.startswith("LocalSize")]
     for one in described["resources"]:
         place = "" if one["binding"] is None else f" set {one['set'] or 0}, binding {one['binding']}"
-        lines.append(f"{one['storage_class']}{place}: {one['name']}, a {one['type']}")
+        lines.append(f"{one['storage_class']}{place}: {one['name']}, a {one['type']}{_taken(one)}")
         lines += [_member_line(member) for member in one["members"]]
-    for one in described["specialisation_constants"]:
-        named = f" {one['name']}" if one["name"] else ""
-        lines.append(f"specialisation constant {one['spec_id']}{named}: {one['type']}, {one['value']}")
+    named = [(one, f" {one['name']}" if one["name"] else "") for one in described["specialisation_constants"]]
+    # Compilers declare the size of a work-group twice under one SpecId.
+    lines += dict.fromkeys(f"specialisation constant {one['spec_id']}{name}: {one['type']}, {one['value']}"
+                           for one, name in named)  # fmt: skip
     lines += [f"uses {matrix}" for matrix in described["matrices"]]
     lines.append("capabilities: " + ", ".join(described["capabilities"]))
     if described["extensions"]:
@@ -168,6 +185,18 @@ def lines_of(described: Mapping[str, Any]) -> list[str]:
     more = f", and {plural(len(listed) - MOST_OPCODES, 'other opcode')}" if len(listed) > MOST_OPCODES else ""
     lines.append(f"{plural(sum(described['instructions'].values()), 'instruction')}: {often}{more}")
     return lines
+
+
+def _taken(one: Mapping[str, Any]) -> str:
+    """What a launch gives for a variable, in words: its bytes, and the names by which it may be called."""
+    if one["fixed_bytes"] is None:
+        return ""
+    sizes = [f"{one['fixed_bytes']} bytes"] if one["fixed_bytes"] or not one["element_bytes"] else []
+    sizes += [f"elements of {one['element_bytes']} bytes"] if one["element_bytes"] else []
+    only = ", read-only" if one["read_only"] and one["storage_class"] == "StorageBuffer" else ""
+    others = [name for name in one["names"] if name != one["name"]]
+    called = f", also called {', '.join(others)}" if others and one["binding"] is not None else ""
+    return f", {' and '.join(sizes)}{only}{called}"
 
 
 def _member_line(member: Mapping[str, Any]) -> str:

@@ -115,8 +115,7 @@ def interface_of(facts: Facts, entry: EntryPoint) -> ShaderInterface:
     used = facts.once(used_by_entry_points).get(entry.function, frozenset())
     variables = [one for one in facts.instructions if one.name in VARIABLES and one.result in used]
     pushed = [one for one in variables if storage_of(one) == "PushConstant"]
-    held = [_block(facts, one, _data_type(facts, one)) for one in pushed]
-    blocks = [block for block in held if block is not None]
+    blocks = [block for one in pushed if (block := block_of(facts, one)) is not None]
     addresses = facts.addressing_model == "PhysicalStorageBuffer64"
     return ShaderInterface(
         facts, entry, _resources(facts, variables), blocks[0] if blocks else None, addresses, _declared(facts)
@@ -137,9 +136,7 @@ def _resources(facts: Facts, variables: list[Instruction]) -> tuple[ShaderResour
     found: dict[tuple[int, int], list[tuple[BlockVariable, Type]]] = {}
     for one in variables:
         binding = facts.annotations.parameter(one.result, "Binding")
-        type = _data_type(facts, one)
-        element = type.element if isinstance(type, Array | RuntimeArray) else type
-        block = _block(facts, one, element)
+        type, block = _data_type(facts, one), block_of(facts, one)
         if binding is not None and type is not None and block is not None and storage_of(one) in BLOCKS:
             place = (facts.annotations.parameter(one.result, "DescriptorSet") or 0, binding)
             found.setdefault(place, []).append((block, type))
@@ -159,8 +156,10 @@ def _data_type(facts: Facts, variable: Instruction) -> Type | None:
         return None
 
 
-def _block(facts: Facts, variable: Instruction, type: Type | None) -> BlockVariable | None:
-    """The block that a variable of a type is; None for what is no block."""
+def block_of(facts: Facts, variable: Instruction) -> BlockVariable | None:
+    """The block that a variable is, or that each member of an array of buffers is; None for what is no block."""
+    type = _data_type(facts, variable)
+    type = type.element if isinstance(type, Array | RuntimeArray) else type
     if not isinstance(type, Struct):
         return None
     notes, layout = facts.annotations, facts.once(layouts)
