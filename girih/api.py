@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import index
 from os import PathLike, fspath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
@@ -39,7 +39,7 @@ _MOST_GRIDS = 64
 Grid = int | Sequence[int]
 """An int, or up to three of them."""
 
-Definitions = Mapping[str, object] | Mapping[int, object] | Mapping[int | str, object]
+Definitions = Mapping[Any, object]
 """Values by the names of definitions; of a SPIR-V module, by SpecIds or by the names of specialisation constants."""
 
 
@@ -107,8 +107,7 @@ def _compile_module(
 
     resolved = resolve(target, checks=checks)
     module, told = module_in(data, name)
-    given: dict[int | str, object] = dict((definitions or {}).items())
-    return shader_program(ShaderModule(module, given, told), resolved)
+    return shader_program(ShaderModule(module, definitions, told), resolved)
 
 
 def shader_program(module: ShaderModule, target: ResolvedTarget) -> ShaderProgram:

@@ -88,7 +88,7 @@ class ShaderCall:
         given = self._by_resource(bindings, report)
         bound = [self._resource(number, one, given, report) for number, one in enumerate(self.interface.resources)]
         push = self._push_constants(pushed, report)
-        extra = self._extra(more, report)
+        extra = [*self._extra(more, report), *self._idle(bindings, report)]
         report.finish()
         if self.interface.has_addresses:
             return self._with_addresses(bound, push, extra)
@@ -110,7 +110,7 @@ class ShaderCall:
         """The group of all buffers, push constants, and the addresses. A buffer that is bound need not be named."""
         known = {one.address for buffers in bound for one in buffers}
         members = [one for buffers in bound for one in buffers]
-        members += [one for one in extra if one.address not in known]
+        members += {one.address: one for one in extra if one.address not in known}.values()
         given = [ADDRESSES.take(one.bytes.size) if one.address is None else one.address for one in members]
         addresses = np.array(given, np.uint64).view(np.int64)
         return [one.value for one in members], *push, addresses
@@ -264,6 +264,16 @@ class ShaderCall:
             message = f"expected: push constants, {_block_in_words(block)}; found: {content.size} bytes"
             report.add("bind.push_constants", message)
         return [content]
+
+    def _idle(self, bindings: Mapping[object, object], report: ShaderReport) -> list[BoundBuffer]:
+        """The buffers that are bound where the entry point names none: it may reach them by their addresses."""
+        places = {(one.set, one.binding) for one in self.interface.resources}
+        idle = [value for key, value in bindings.items() if key in self.interface.declared and key not in places]
+        return (
+            self._extra([one for one in idle if isinstance(one, Buffer)], report)
+            if self.interface.has_addresses
+            else []
+        )
 
     def _extra(self, given: object, report: ShaderReport) -> list[BoundBuffer]:
         """The buffers that are reached by address alone."""
