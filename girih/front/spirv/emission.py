@@ -71,6 +71,7 @@ class Emission:
         self._destinations: dict[tuple[int, int], Destination] = {}
         self._depth = 0
         self._calls: list[Inlined] = []
+        self._last: Span | None = None
 
     # --- functions -----------------------------------------------------------------------------
 
@@ -177,8 +178,15 @@ class Emission:
             handler(self.t, one)
 
     def place(self, one: Instruction) -> Span:
-        """The place of an instruction in the source that debug information names, else in the text of the module."""
-        return self._lines.of(one.index) or self._places.of(one)
+        """The place of an instruction in the source that debug information names, else in the text of the module.
+
+        What has no place of its own, as branches that compilers add, has that of what was translated before it.
+        """
+        found = self._lines.of(one.index)
+        if found is None and self._last is not None:
+            found = self._last
+        self._last = found
+        return found or self._places.of(one)
 
     def _at_end_of(self, block: int) -> Instruction:
         """The instruction that ends a block, which is being translated from here on."""

@@ -19,6 +19,8 @@ from girih.spirv.module import Module
 
 Array = NDArray[np.generic]
 
+TARGETS = ("interpreter", "cpu")
+
 BUFFERS = """
 OpDecorate %input_block Block
 OpMemberDecorate %input_block 0 Offset 0
@@ -41,24 +43,36 @@ OpName %output "output"
 """Two buffers of unsigned integers."""
 
 
+INVOCATION = """
+OpExecutionMode %main LocalSize 16 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+%_ptr_Input_uint = OpTypePointer Input %uint
+%index = OpVariable %_ptr_Input_uint Input
+%number = OpLoad %uint %index
+"""
+"""The number of each of 16 work-items, `%number`."""
+
+
 def module(text: str) -> Module:
     """The module of some lines, which no rule speaks against."""
     made = Module.from_text(completed(text))
-    assert [str(d) for d in errors(validate(made, "vulkan1.3"))] == []
+    problems = [str(d) for d in errors(validate(made, "vulkan1.3"))]
+    assert problems == [], "\n".join(problems)
     return made
 
 
 def translated(text: str) -> Translated:
     """The entry point `main` of some lines, as a function in which nothing is wrong."""
     made = translate(module(text).specialise({}), "main")
-    assert [str(d) for d in check_module(IrModule((made.function,)))] == []
+    problems = [str(d) for d in check_module(IrModule((made.function,)))]
+    assert problems == [], "\n".join(problems)
     return made
 
 
 def on_both(text: str, *arrays: Array, grid: int = 1) -> Iterator[list[Array]]:
     """The arrays as the shader leaves them, run by the interpreter, then compiled with checks."""
     made = translated(text)
-    for target in ("interpreter", "cpu"):
+    for target in TARGETS:
         held = [np.array(array) for array in arrays]
         compile_module(IrModule((made.function,)), target)["main"][grid](*(one.view(np.int8) for one in held))
         yield held

@@ -11,7 +11,8 @@ from girih.front.spirv.translation import Translation
 from girih.front.spirv.variables import OWN
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, Value, is_name
-from girih.ir.types import I8, AddressSpace, MemRef
+from girih.ir.types import BOOL, I8, I32, INDEX, AddressSpace, MemRef
+from girih.ops.tile.memory import Scope, Semantics
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.declared.bindings import ShaderInterface
 from girih.spirv.types import Pointer, Struct
@@ -50,15 +51,45 @@ def _declare_work_group(t: Translation, listed: Sequence[Instruction], body: Reg
     """
     blocks = [one for one in listed if _is_block(t, one)]
     t.explicit_work_group = bool(blocks)
+    cleared: dict[Value, int] = {}
+    shared = None
     if blocks:
-        memory = _memory(t, max(t.explicit.size(t.variables.pointee(one.result)) for one in blocks), "", body)
-        for one in blocks:
-            _give(t, one, memory)
-        return
+        shared = _memory(t, max(t.explicit.size(t.variables.pointee(one.result)) for one in blocks), "", body)
     for one in listed:
         t.span = t.emission.place(one)
-        name = t.facts.annotations.names.get(one.result, "")
-        _give(t, one, _memory(t, t.natural.size(t.variables.pointee(one.result)), name, body))
+        size = t.natural.size(t.variables.pointee(one.result)) if shared is None else 0
+        memory = shared or _memory(t, size, t.facts.annotations.names.get(one.result, ""), body)
+        _give(t, one, memory)
+        if one.id("initializer"):
+            cleared[memory] = max(size, 1)
+    for memory, size in cleared.items():
+        _clear(t, memory, size)
+    if cleared:
+        order = {"scope": Scope.WORK_GROUP, "semantics": Semantics.ACQUIRE_RELEASE, "local_fence": True}
+        t.emit("work_group_barrier", **order)
+
+
+def _clear(t: Translation, memory: Value, size: int) -> None:
+    """Store zeros to all bytes of a memory, the work-items of the work-group one after the other.
+
+    The only initialiser of a variable of a work-group is OpConstantNull (SPV_KHR_zero_initialize_workgroup_memory).
+    """
+    unit = I32 if size % I32.size == 0 else I8
+    x, y, z = t.local_size
+    first = t.one("cast", INDEX, a=t.one("local_index", I32))
+    place = Value("", INDEX, t.span)
+    with t.inside(t.builder.inner()) as around:
+        with t.inside(around.inner()) as iteration:
+            with t.inside(iteration.inner()) as beyond:
+                t.emit("leave", depth=1)
+            inside = t.one("less_than", BOOL, a=place, b=t.index(size // unit.size))
+            t.emit("branch", condition=t.one("not", BOOL, a=inside), then=beyond.region(t.span))
+            offset = t.times(place, unit.size)
+            zero = t.constant(0, unit)
+            t.emit("byte_store", values=(zero,), memory=memory, offset=offset, alignment=unit.size)
+            t.emit("leave", depth=0, values=(t.plus(place, x * y * z),))
+        t.emit("loop", carried=(place,), initial=(first,), body=iteration.region(t.span))
+    t.emit("block", body=around.region(t.span))
 
 
 def _is_block(t: Translation, one: Instruction) -> bool:
