@@ -212,3 +212,67 @@ def test_an_endless_loop_spends_the_budget() -> None:
     with pytest.raises(KernelError) as raised:
         compile_module(kernel(body), "interpreter")["f"].options(max_steps=1000)(np.zeros(8, np.int32))
     assert [f.code for f in raised.value.findings] == ["run.budget"]
+
+
+PRODUCTS = """
+    %o = constant 0 : index
+    %n = constant 32 : index
+    %eight = constant 8 : index
+    %none = constant 0.0 : coopmatrix<f32x32x32,matrix_acc>
+    %r = block -> (coopmatrix<f32x32x32,matrix_acc>) {
+        loop init (%k = %o, %sum = %none) {
+            HEAD
+            %a = cooperative_matrix_load %A[%o, %k] : coopmatrix<f32x32x8,matrix_a>
+            %b = cooperative_matrix_load %A[%k, %o] : coopmatrix<f32x8x32,matrix_b>
+            %next = cooperative_matrix_mul_add %a, %b, %sum : coopmatrix<f32x32x32,matrix_acc>
+            %k2 = add %k, %eight : index
+            TAIL
+            leave 0 (%k2, %next)
+        }
+        unreachable "the loop has no end"
+    }
+    cooperative_matrix_store %r, %C[%o, %o]
+"""
+EXIT = "%end = greater_than_equal KEY, %n : bool\nbranch %end { leave 1 (%sum) }"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_sum_of_products_is_left_with(target: str) -> None:
+    """A sum that lies in memory is what it was where the loop is left, before the product or behind it."""
+    matrix = np.asfortranarray(np.arange(1024).reshape(32, 32) % 7, dtype=np.float32)
+    for head, tail, steps in ((EXIT.replace("KEY", "%k"), "", 4), ("", EXIT.replace("KEY", "%k2"), 3)):
+        body = PRODUCTS.replace("HEAD", head).replace("TAIL", tail)
+        found = np.zeros((32, 32), np.float32, order="F")
+        parameters = "%A: memref<f32x32x32>, %C: memref<f32x32x32>"
+        compile_module(kernel(body, parameters), target)["f"](matrix, found)
+        np.testing.assert_array_equal(found, matrix[:, : 8 * steps] @ matrix[: 8 * steps])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_subgroups_meet_at_barriers_in_a_loop(target: str) -> None:
+    body = START + """
+        %s = subgroup_id.x : i32
+        %eight = constant 8 : i32
+        %base = mul %s, %eight : i32
+        %me = add %base, %lane : i32
+        %mine = cast %me : index
+        %other = sub %eight, %base : i32
+        %you = add %other, %lane : i32
+        %yours = cast %you : index
+        block {
+            loop init (%k = %zero) {
+                %done = equal %k, %three : bool
+                branch %done { leave 1 () }
+                %x = load %A[%yours] : i32
+                barrier.global
+                %y = add %x, %one : i32
+                store %y, %A[%mine]
+                barrier.global
+                %k2 = add %k, %one : i32
+                leave 0 (%k2)
+            }
+        }
+    """  # fmt: skip
+    array = np.arange(16, dtype=np.int32)
+    compile_module(kernel(body, attributes="work_group_size=[16,1]"), target)["f"](array)
+    assert array.tolist() == [number + 3 for number in [*range(8, 16), *range(8)]]

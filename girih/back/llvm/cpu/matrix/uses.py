@@ -43,12 +43,30 @@ class MatrixUses:
     evaluations: dict[Value, int | None] = field(default_factory=dict)
 
     def uses(self, value: Value) -> int | None:
-        """How often a value is read; None where that may happen in a region within that of its definition."""
+        """How often a value is read; None where that may happen in a region within that of its definition.
+
+        What leaves the region with it, before it is read there, is not counted: nobody reads it behind that.
+        """
         home = self.defined_in.get(value)
         users = self.users.get(value, [])
-        if home is None or any(self.homes[u] is not home for u in users):
-            return None
-        return len(users)
+        own = [user for user in users if self.homes[user] is home]
+        if home is None or len(own) == len(users):
+            return None if home is None else len(users)
+        first = min((self.positions[user] for user in own), default=0)
+        leave_before = all(self._leaves_before(user, home, first) for user in users if self.homes[user] is not home)
+        return len(own) if leave_before else None
+
+    def _leaves_before(self, user: Op, home: Region, first: int) -> bool:
+        """Whether an instruction leaves a region from inside, through branches that stand before position `first`."""
+        if user.spec.mnemonic != "leave":
+            return False
+        around = user
+        while self.homes[around] is not home:
+            owner = self.owners.get(self.homes[around])
+            if owner is None or owner.spec.mnemonic != "branch":
+                return False
+            around = owner
+        return self.positions[around] < first
 
     def may_wait(self, value: Value, *, reads: bool) -> bool:
         """Whether the instruction that defines a value may be carried out where the value is needed."""
