@@ -14,6 +14,7 @@ TRANSLATION_CODES = {
     "spirv.translation.pointer": "a pointer that is chosen at run time points into one buffer or variable",
     "spirv.translation.recursion": "no function calls itself",
     "spirv.translation.nesting": "constructs and calls nest at most as deep as regions may",
+    "spirv.translation.constant": "constants have values when specialisation constants have theirs",
     "spirv.translation.type": "girih has values of the type",
 }
 """What is said of modules that are valid and not executed, by code."""

@@ -7,6 +7,8 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from girih.diagnostics import CompileError
+from girih.front.spirv.codes import refused
 from girih.front.spirv.leaves import leaves
 from girih.ir.core import Value
 from girih.ir.types import BOOL, F16, F32, F64, I8, I16, I32, I64, INDEX, Boolean, CoopMatrix, Number
@@ -46,6 +48,10 @@ def constant_leaves(t: Translation, id: int) -> tuple[Value, ...]:
             return composed(t, one, one.ids("constituents"))
         case "OpConstantCompositeReplicateEXT":
             return composed(t, one, (one.id("value"),) * (component_count(type) or 0))
+        case "OpSpecConstantOp" | "OpSpecConstantComposite":
+            expected = "constants that have a value, with the values of specialisation constants"
+            hint = "give other values: SPIR-V leaves this one undefined, as it does a division by 0"
+            raise CompileError([refused("constant", expected, t.facts.called(id), t.emission.place(one), hint)])
     raise Undetermined
 
 

@@ -5,9 +5,12 @@ A `block` has as results, and a `loop` carries, the slots that change inside and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from girih.diagnostics import CompileError, Diagnostic
+from girih.front.spirv.codes import refused
 from girih.front.spirv.flow.plan import (
     FALSE,
     RETURN,
@@ -27,8 +30,10 @@ from girih.front.spirv.liveness import Arguments, Live, Liveness
 from girih.front.spirv.pointers import Pointer, VariablePointer
 from girih.front.spirv.translation import Translation
 from girih.front.spirv.variables import Reached, pairs_of
+from girih.ir.build import RegionBuilder
 from girih.ir.core import Region, Value
 from girih.ir.types import BOOL, Number
+from girih.recursion import NESTING_LIMIT
 from girih.source import Span
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
@@ -42,6 +47,16 @@ SILENT = frozenset({
     "OpLabel", "OpLine", "OpNoLine", "OpNop", "OpPhi", "OpSelectionMerge", "OpLoopMerge",
 })  # fmt: skip
 """Instructions that the plan has taken up, or that mean nothing."""
+
+
+DEEPEST = NESTING_LIMIT - 2
+"""Regions within each other in the code of a work-item, which stands in `parallel` in a function."""
+
+
+def too_deep(span: Span) -> Diagnostic:
+    """The diagnostic about constructs and calls that nest too deep."""
+    expected = f"constructs and calls that nest at most {DEEPEST} deep"
+    return refused("nesting", expected, "deeper ones", span, "call functions from fewer nested ifs and loops")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,7 @@ class Emission:
         self._depth = 0
         self._calls: list[Inlined] = []
         self._last: Span | None = None
+        self._level = 0
 
     # --- functions -----------------------------------------------------------------------------
 
@@ -138,6 +154,16 @@ class Emission:
         return inner.region(span), span
 
     # --- plans ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def _region(self) -> Iterator[RegionBuilder]:
+        """A region inside the one here. Raises `CompileError` where regions nest too deep."""
+        self._level += 1
+        if self._level > DEEPEST:
+            raise CompileError([too_deep(self.t.span)])
+        with self.t.inside(self.t.builder.inner()) as inner:
+            yield inner
+        self._level -= 1
 
     def _emit(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -234,7 +260,7 @@ class Emission:
             if choice.literals == FALSE:
                 condition = t.one("not", BOOL, a=condition)
         span = t.span
-        with t.inside(t.builder.inner()) as inner:
+        with self._region() as inner:
             self._emit(choice.body)
         t.span = span
         t.emit("branch", condition=condition, then=inner.region(span))
@@ -258,7 +284,7 @@ class Emission:
         span = t.span
         self._depth += 1
         self._destinations[self._here.reached.function.id, nest.target] = Destination(self._depth, slots)
-        with t.inside(t.builder.inner()) as inner:
+        with self._region() as inner:
             self._emit(nest.body)
         self._depth -= 1
         t.span = span
@@ -272,7 +298,7 @@ class Emission:
         carried = tuple(Value("", value.type, span) for value in initial)
         self._depth += 1
         self._destinations[self._here.reached.function.id, nest.target] = Destination(self._depth, slots)
-        with t.inside(t.builder.inner()) as inner:
+        with self._region() as inner:
             t.slots.update(zip(slots, carried, strict=True))
             self._emit(nest.body)
         self._depth -= 1

@@ -6,7 +6,7 @@ from girih.diagnostics import CompileError, nearest
 from girih.front.spirv import instructions
 from girih.front.spirv.built_ins import NAMES as BUILT_INS
 from girih.front.spirv.codes import TRANSLATION_CODES, refused
-from girih.front.spirv.emission import Emission
+from girih.front.spirv.emission import Emission, too_deep
 from girih.front.spirv.entry.module_variables import declare_variables
 from girih.front.spirv.entry.parameters import ParameterList, built_in_of
 from girih.front.spirv.entry.refusals import recursion, refused_instructions, refused_types, refused_variables
@@ -39,7 +39,11 @@ def translate(module: Module, entry: str) -> Translated:
     """
     facts = Facts(module, ENVIRONMENTS["vulkan1.4"])
     with recursion_room():
-        return _EntryTranslation(facts, _entry_point(facts, entry)).translated()
+        made = _EntryTranslation(facts, _entry_point(facts, entry))
+        try:
+            return made.translated()
+        except RecursionError as error:
+            raise CompileError([too_deep(made.place(made.entry.instruction))]) from error
 
 
 def _entry_point(facts: Facts, name: str) -> EntryPoint:
