@@ -135,7 +135,7 @@ class ShaderCall:
         found: dict[ShaderResource, tuple[object, object]] = {}
         before = len(report.diagnostics)
         for key, value in bindings.items():
-            resource = self._named(key, report)
+            resource = self._named(key, report, has_address=isinstance(value, Buffer))
             if resource is None:
                 continue
             if resource in found:
@@ -150,7 +150,7 @@ class ShaderCall:
                 report.add("bind.binding_missing", f"expected: a buffer for {described(resource)}; found: none")
         return {resource: value for resource, (_, value) in found.items()}
 
-    def _named(self, key: object, report: ShaderReport) -> ShaderResource | None:
+    def _named(self, key: object, report: ShaderReport, *, has_address: bool) -> ShaderResource | None:
         """The resource that a key means; None where it means none, which is reported if it is wrong."""
         resources = self.interface.resources
         if isinstance(key, str):
@@ -171,15 +171,16 @@ class ShaderCall:
                 "bind.binding_key", f"expected: (set, binding), or a name; found: {key!r}", hint or self._listed()
             )
             return None
-        return self._at(key, report)
+        return self._at(key, report, has_address=has_address)
 
-    def _at(self, place: Any, report: ShaderReport) -> ShaderResource | None:
-        """The resource of a set and binding; None for one that the shader declares and does not use."""
+    def _at(self, place: Any, report: ShaderReport, *, has_address: bool) -> ShaderResource | None:
+        """The resource of a set and binding; None for one that the shader does not use, and may reach by address."""
         number, binding = map(int, place)
         for one in self.interface.resources:
             if (one.set, one.binding) == (number, binding):
                 return one
-        if (number, binding) not in self.interface.declared:
+        by_address = has_address and self.interface.has_addresses
+        if (number, binding) not in self.interface.declared and not by_address:
             message = f"the shader has no buffer at set {number}, binding {binding}"
             report.add("bind.binding_unknown", message, self._listed())
         return None
@@ -268,7 +269,7 @@ class ShaderCall:
     def _idle(self, bindings: Mapping[object, object], report: ShaderReport) -> list[BoundBuffer]:
         """The buffers that are bound where the entry point names none: it may reach them by their addresses."""
         places = {(one.set, one.binding) for one in self.interface.resources}
-        idle = [value for key, value in bindings.items() if key in self.interface.declared and key not in places]
+        idle = [value for key, value in bindings.items() if _is_place(key) and key not in places]
         return (
             self._extra([one for one in idle if isinstance(one, Buffer)], report)
             if self.interface.has_addresses
