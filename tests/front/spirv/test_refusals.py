@@ -113,6 +113,20 @@ def test_a_constant_without_a_value_is_told_where_it_is_used() -> None:
     assert translate(module.specialise({1: 2}), "main").function.name == "main"
 
 
+def test_an_array_without_elements_is_told() -> None:
+    text = """
+    OpDecorate %length SpecId 1
+    %length = OpSpecConstant %uint 0
+    %cells = OpTypeArray %uint %length
+    %_ptr_Function_cells = OpTypePointer Function %cells
+    %held = OpVariable %_ptr_Function_cells Function
+    %cell = OpAccessChain %_ptr_Function_uint %held %uint_0
+    OpStore %cell %uint_1
+    """
+    (found,) = refusals(text)
+    assert found.code == "spirv.translation.type" and "0 elements" in found.message
+
+
 @pytest.mark.parametrize("depth", long([300, 3000]))
 def test_constructs_that_nest_too_deep_are_told(depth: int) -> None:
     head = "".join(

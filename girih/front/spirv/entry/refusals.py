@@ -18,7 +18,8 @@ from girih.spirv.model.declared.bindings import ShaderInterface
 from girih.spirv.model.extended import is_extended, is_note
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.functions import Function, called_by
-from girih.spirv.types import Pointer, Type
+from girih.spirv.model.parts import parts_of
+from girih.spirv.types import Array, Pointer, Type
 from girih.spirv.vocabulary import TERMINATORS
 
 PlaceOf = Callable[[Instruction], Span]
@@ -52,25 +53,39 @@ def _missing(facts: Facts, one: Instruction) -> str | None:
 def refused_types(facts: Facts, functions: Mapping[int, Reached], place: PlaceOf) -> list[Diagnostic]:
     """The results of instructions of which girih has no values: each type once."""
     found: dict[int, Diagnostic] = {}
+    seen: set[int] = set()
     for reached in functions.values():
         for one in (*reached.function.parameters, *reached.instructions):
             type = facts.declarations.types.get(one.result_type)
-            if type is not None and type.id not in found and not _has_values(facts, type):
-                found[type.id] = refused("type", "a type that girih has values of", str(type), place(one))
+            if type is None or type.id in seen:
+                continue
+            seen.add(type.id)
+            lacking = _lacking(facts, type)
+            if lacking is not None and lacking.id not in found:
+                found[lacking.id] = refused("type", "a type that girih has values of", str(lacking), place(one))
     return list(found.values())
 
 
-def _has_values(facts: Facts, type: Type) -> bool:
-    """Whether girih has values of a type, or pointers to what it has values of."""
-    if isinstance(type, Pointer):
-        if type.storage_class not in OWN:
-            return True
-        type = facts.pointee(type)
+def _lacking(facts: Facts, type: Type) -> Type | None:
+    """What of a type, or of what a pointer points to, girih has no values of; None where nothing is."""
+    pointer = type if isinstance(type, Pointer) else None
+    if pointer is not None:
+        if not pointer.pointee_id:
+            return type
+        type = facts.pointee(pointer)
+    empty = next((part for part in parts_of(facts, type) if _is_empty(part)), None)
+    if empty is not None or (pointer is not None and pointer.storage_class not in OWN):
+        return empty
     try:
         leaves(type)
     except (Undetermined, KeyError):
-        return False
-    return True
+        return type
+    return None
+
+
+def _is_empty(type: Type) -> bool:
+    """Whether a type is an array without elements, as one whose length is a specialisation constant of 0."""
+    return isinstance(type, Array) and type.length is not None and type.length < 1
 
 
 def refused_variables(
