@@ -17,7 +17,7 @@ SCALE, ENDLESS = OWN / "scale.spvasm", OWN / "endless.spvasm"
 TARGETS = ("interpreter", "cpu")
 
 
-@pytest.mark.parametrize("target", TARGETS[:1])
+@pytest.mark.parametrize("target", TARGETS)
 def test_a_module_is_loaded_specialised_and_launched(target: str) -> None:
     program = girih.load(SCALE, target, {3: 64, "BIAS": 1.0})
     assert list(program) == ["main"] and program.warnings == () and len(program.ir.functions) == 1
