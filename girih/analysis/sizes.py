@@ -8,11 +8,16 @@ from girih.diagnostics import Diagnostic
 from girih.ir.core import Function, Op
 from girih.ir.limits import DeviceLimits
 from girih.ir.surroundings import Subject, Surroundings
+from girih.ir.types import CoopMatrix, PrivateArrayType
+from girih.ir.types import Type as IrType
 from girih.rules.row import Row, Undetermined
 from girih.source import Span
 
 PREFERRED_SUBGROUP_SIZES = (32, 16, 8, 64)
 """The sizes that are tried, in this order, where a kernel leaves the subgroup size open."""
+
+WIDEST_WORK_GROUP = 256
+"""Work-groups of up to so many work-items may be compiled as one subgroup."""
 
 Question = tuple[Op, tuple[Row, ...]]
 """An instruction, and its rules that need to know the subgroup size."""
@@ -89,3 +94,36 @@ def _listed(sizes: Iterable[int]) -> str:
 def preferred_subgroup_size(possible: list[int]) -> int:
     """The first of the preferred sizes that is possible; the largest where none is."""
     return next((n for n in PREFERRED_SUBGROUP_SIZES if n in possible), max(possible))
+
+
+def compiled_subgroup_size(function: Function, possible: list[int]) -> int:
+    """The subgroup size that a kernel is compiled for, one of the possible ones or that of the whole work-group.
+
+    Each subgroup computes the matrices of its work-group, so that one subgroup is best where the kernel has such
+    matrices, leaves the size open and cannot tell it.
+    """
+    size, items = function.work_group_size, 0
+    if function.subgroup_size is None and size is not None:
+        items = size[0] * size[1]
+    if not max(possible) < items <= WIDEST_WORK_GROUP and items not in possible:
+        return preferred_subgroup_size(possible)
+    return items if _has_work_group_matrices(function) else preferred_subgroup_size(possible)
+
+
+def _has_work_group_matrices(function: Function) -> bool:
+    """Whether there are matrices of the work-group, and nothing that differs with the size of subgroups."""
+    met = False
+    for op in function.walk():
+        if op.spec.exchanges or "subgroup" in op.spec.mnemonic:
+            return False
+        for value in (*op.operands, *op.results):
+            matrix = _matrix_of(value.type)
+            if matrix is not None and not matrix.of_work_group:
+                return False
+            met = met or matrix is not None
+    return met
+
+
+def _matrix_of(type: IrType) -> CoopMatrix | None:
+    element = type.element if isinstance(type, PrivateArrayType) else type
+    return element if isinstance(element, CoopMatrix) else None

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
+from girih.analysis.sizes import compiled_subgroup_size, no_subgroup_size, possible_subgroup_sizes
 from girih.analysis.sources import source_number
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, wide, zero
@@ -84,7 +84,7 @@ def geometry_of(function: Function, limits: DeviceLimits) -> KernelGeometry:
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
         raise CompileError([no_subgroup_size(function, limits)])
-    size = preferred_subgroup_size(possible)
+    size = compiled_subgroup_size(function, possible)
     return KernelGeometry(function.work_group_size or (size, 1), size)
 
 
