@@ -190,7 +190,9 @@ class Emission:
             if one.name in SILENT or one.result in reached.known:
                 continue
             t.span = self.place(one)
-            if one.name == "OpFunctionCall":
+            if one.result in reached.unread:
+                t.give(one, [t.undefined(type) for type in t.leaf_types(one)])
+            elif one.name == "OpFunctionCall":
                 self.call(one)
             elif is_extended(one):
                 self._extended(one)

@@ -130,7 +130,8 @@ class Liveness:
             # The function of an instruction on matrices changes nothing outside of it, but may read what is private.
             inner = self._summary(function, (None,) * len(variables.functions[function].function.parameters))
             steps.append(Touch(reads=inner.reads))
-        steps += self._pointed(one)
+        if one.result not in reached.unread:
+            steps += self._pointed(one)
         made = self._result_mask(one.result)
         if made:
             steps.append(Touch(kills=made, writes=made))

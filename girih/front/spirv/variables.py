@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from girih.front.spirv.flow.folding import folded_values
 from girih.front.spirv.flow.plan import Decided, Plan, plan_of
+from girih.front.spirv.flow.unread import unread_loads
 from girih.front.spirv.leaves import leaves
 from girih.ir.types import I64, INDEX
 from girih.ir.types import Type as IrType
@@ -56,6 +57,8 @@ class Reached:
     blocks: Sequence[Block] = ()
     phis: Mapping[int, tuple[Instruction, ...]] = field(default_factory=dict)
     """The phis of blocks that have some, by number of block."""
+    unread: frozenset[int] = frozenset()
+    """The results of loads that nobody reads (`girih.front.spirv.flow.unread`)."""
 
     def __post_init__(self) -> None:
         self.blocks = self.function.blocks
@@ -83,8 +86,10 @@ def reached_functions(facts: Facts, entry: int) -> dict[int, Reached]:
             continue
         known = folded_values(facts, function)
         plan = plan_of(function, _decided(known, facts.declarations.values))
-        found[function.id] = Reached(function, plan, known)
-        waiting += [id for one in found[function.id].instructions for id in called_by(one)]
+        reached = found[function.id] = Reached(function, plan, known)
+        instructions = tuple(reached.instructions)
+        reached.unread = unread_loads(facts, instructions)
+        waiting += [id for one in instructions for id in called_by(one)]
     return found
 
 
