@@ -14,14 +14,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from girih.arguments.names import in_order, name_problems
-from girih.diagnostics import CompileError, Diagnostic, LaunchError
+from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
 from girih.environment import warn_of_unknown_variables
 from girih.front.shaders.files import is_assembly, is_binary, is_module
 from girih.ir.core import Function, Module, Order
 from girih.ir.grid import grid_of_function, show_grid
 from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
-from girih.runtime.device import Executor
+from girih.runtime.device import Executor, SizedExecutor
 from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
 
@@ -478,9 +478,13 @@ class ShaderKernel(Kernel):
         """
         grid = self.grid or (1, 1, 1)
         values = self.shader.arguments(arguments, named, grid)
-        result = self.executor.call(grid, *values)
-        if result is not None:
-            self.executor.settle(result, grid, values)
+        try:
+            result = self.executor.call(grid, *values)
+            if result is not None:
+                self.executor.settle(result, grid, values)
+        except KernelError as error:
+            size = self.executor.subgroup_size if isinstance(self.executor, SizedExecutor) else None
+            raise self.shader.in_its_words(error, size) from None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickled_shader, (self.shader, self.executor, self.resolved, self.grid, self._options)

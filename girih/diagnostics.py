@@ -169,10 +169,11 @@ class MemoryAccess:
     component: tuple[int, int] | None = None
     point: tuple[int, ...] | None = None
     counts_bytes: bool = False
+    invocation: tuple[int, int, int] | None = None
 
     def render(self) -> list[str]:
         """The lines that show the access."""
-        where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
+        where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point, self.invocation)
         listed = ", ".join(map(str, self.index or ()))
         at = "" if self.index is None else f" at byte {listed}" if self.counts_bytes else f" at index ({listed})"
         return [*_source_lines(self.span), f"  the other: {self.kind} of %{self.argument}{at}, {where}".rstrip(", ")]
@@ -189,6 +190,7 @@ class MemoryAccess:
             "lane": self.lane,
             "component": self.component,
             "point": self.point,
+            "invocation": self.invocation,
         }
 
 
@@ -203,7 +205,8 @@ class Finding:
     (row, 0) for the combination of a row, (0, column) of a column, (0, 0) of all. A race has the `component` that an
     instruction on matrices moved. Each is None where it does not apply.
 
-    `severity` is "warning" for what is defined and most likely not meant: it does not make the launch fail.
+    `severity` is "warning" for what is defined and most likely not meant: it does not make the launch fail. In a shader
+    `invocation` is the work-item as gl_LocalInvocationID has it.
 
     A race has `kind`, which is what its access does (`"read"`, `"write"` or `"atomic update"`, say), `point`, the point
     of a `foreach` in which it was made, and `other`, the earlier access, with the same fields. `hint` is the fix, where
@@ -226,6 +229,7 @@ class Finding:
     other: MemoryAccess | None = None
     hint: str | None = None
     severity: Literal["error", "warning"] = "error"
+    invocation: tuple[int, int, int] | None = None
 
     def __str__(self) -> str:
         return self.render()
@@ -263,6 +267,7 @@ class Finding:
             "other": None if self.other is None else self.other.to_json(),
             "hint": self.hint,
             "severity": self.severity,
+            "invocation": self.invocation,
         }
 
     def as_warning(self) -> Diagnostic:
@@ -274,7 +279,7 @@ class Finding:
     @property
     def where(self) -> str:
         """Who did it first, in words: the work-group, and the work-item, point or component; empty if nobody is."""
-        return _where(self.work_group, self.subgroup, self.lane, self.component, self.point)
+        return _where(self.work_group, self.subgroup, self.lane, self.component, self.point, self.invocation)
 
 
 def _source_lines(span: Span) -> list[str]:
@@ -292,11 +297,14 @@ def _where(
     lane: int | None,
     component: tuple[int, int] | None,
     point: tuple[int, ...] | None,
+    invocation: tuple[int, int, int] | None,
 ) -> str:
     """Who made an access, in words."""
     parts = []
     if work_group is not None:
         parts.append("work-group ({}, {}, {})".format(*work_group))
+    if invocation is not None:
+        parts.append("invocation ({}, {}, {})".format(*invocation))
     if subgroup is not None:
         parts.append(f"subgroup {subgroup}")
     if lane is not None:

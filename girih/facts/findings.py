@@ -74,7 +74,7 @@ class FindingWords:
 
 def refused(op: Op, target: str, reason: str) -> FindingWords:
     """The words for an instruction that a target cannot execute."""
-    return FindingWords("run.target", f"the target {target} cannot execute `{op.spec.mnemonic}`: {reason}")
+    return FindingWords("run.target", f"the target {target} cannot execute {op.spec.called}: {reason}")
 
 
 def null(name: str) -> FindingWords:
@@ -103,7 +103,7 @@ def _unwritten(instruction: str, name: str) -> FindingWords:
 
 def outside(op: Op, name: str) -> FindingWords:
     """The words for an index outside the shape of a memref or the size of a group."""
-    return FindingWords("run.out_of_bounds", f"`{op.spec.mnemonic}` outside %{name}")
+    return FindingWords("run.out_of_bounds", f"{op.spec.called} outside %{name}")
 
 
 def outside_blocks(op: BlockedAccess, count: int, name: str) -> FindingWords:
@@ -151,28 +151,28 @@ def shift(bits: int) -> FindingWords:
 
 def undefined_quotient(op: Op) -> FindingWords:
     """The words for an integer divided by zero in the device language."""
-    return _undefined(f"`{op.spec.mnemonic}` divides by zero")
+    return _undefined(f"{op.spec.called} divides by zero")
 
 
 def overflowing_quotient(op: Op) -> FindingWords:
     """The words for the smallest integer divided by -1 in the device language."""
-    return _undefined(f"`{op.spec.mnemonic}` divides the smallest integer by -1")
+    return _undefined(f"{op.spec.called} divides the smallest integer by -1")
 
 
 def undefined_shift(op: Op, bits: int) -> FindingWords:
     """The words for a shift, in the device language, of an integer of `bits` bits that goes too far."""
-    return _undefined(f"`{op.spec.mnemonic}` of a {bits}-bit integer is not by 0 to {bits - 1} bits")
+    return _undefined(f"{op.spec.called} of a {bits}-bit integer is not by 0 to {bits - 1} bits")
 
 
 def undefined_field(op: Op, bits: int) -> FindingWords:
     """The words for a field of bits that does not lie inside an integer of `bits` bits."""
-    return _undefined(f"the field of `{op.spec.mnemonic}` ends beyond the {bits} bits of its base")
+    return _undefined(f"the field of {op.spec.called} ends beyond the {bits} bits of its base")
 
 
 def undefined_integer(op: Op, type: object) -> FindingWords:
     """The words for a float that no integer of a type is, NaN included."""
     signed = "unsigned" if op.spec.mnemonic.endswith("unsigned") else "signed"
-    return _undefined(f"`{op.spec.mnemonic}` of a number outside the range of {signed} {type}, or of NaN")
+    return _undefined(f"{op.spec.called} of a number outside the range of {signed} {type}, or of NaN")
 
 
 def _undefined(message: str) -> FindingWords:
@@ -186,13 +186,13 @@ def step() -> FindingWords:
 
 def not_uniform(op: Op, operand: str, *, work_group: bool) -> FindingWords:
     """The words for an operand that must be equal in a subgroup or work-group, and is not."""
-    message = f"`{operand}` of `{op.spec.mnemonic}` differs between the work-items of a {_scope(work_group)}"
+    message = f"`{operand}` of {op.spec.called} differs between the work-items of a {_scope(work_group)}"
     return FindingWords("run.not_uniform", message)
 
 
 def divergent(op: Op, *, work_group: bool) -> FindingWords:
     """The words for an instruction that not all work-items of a subgroup or work-group meet."""
-    message = f"`{op.spec.mnemonic}` is met by some work-items of the {_scope(work_group)} only"
+    message = f"{op.spec.called} is met by some work-items of the {_scope(work_group)} only"
     return FindingWords("run.divergent", message)
 
 
@@ -226,7 +226,7 @@ OUTER_PRODUCT_AND_C = "a b^T and c differ in shape"
 
 def shapes(op: Op, differ: str) -> FindingWords:
     """The words for two shapes that must be equal; `differ` is a text such as `A_AND_B`."""
-    return FindingWords("run.size", f"`{op.spec.mnemonic}`: {differ}", "({}) and ({})")
+    return FindingWords("run.size", f"{op.spec.called}: {differ}", "({}) and ({})")
 
 
 def named_shapes(
@@ -234,7 +234,7 @@ def named_shapes(
 ) -> FindingWords:
     """The words for two shapes that must be equal, with the names and shapes of all operands."""
     listed = ", ".join(f"%{name} is {_by(shape)}" for name, shape in operands)
-    message = f"`{op.spec.mnemonic}`: {differ}, {_by(left)} and {_by(right)}; {listed}"
+    message = f"{op.spec.called}: {differ}, {_by(left)} and {_by(right)}; {listed}"
     return FindingWords("run.size", message)
 
 
@@ -245,7 +245,7 @@ def _by(shape: Sequence[int]) -> str:
 def operands_overlap(op: Op, operand: str, result: str) -> FindingWords:
     """The words for an operand of a collective instruction that shares elements with the result; both are fields."""
     mine, other = getattr(op, result).name, getattr(op, operand).name
-    message = f"`{op.spec.mnemonic}`: its result `{result}`, %{mine}, shares elements with `{operand}`, %{other}"
+    message = f"{op.spec.called}: its result `{result}`, %{mine}, shares elements with `{operand}`, %{other}"
     return FindingWords("run.aliasing", message, f"first index ({{}}) of `{result}` of shape ({{}})")
 
 
@@ -310,19 +310,19 @@ def view_without_dimensions() -> str:
 
 def misaligned(op: Op, name: str) -> FindingWords:
     """The words for a tensor whose base is not aligned."""
-    where = f"the base of `{op.spec.mnemonic}`, %{name} at the offset"
+    where = f"the base of {op.spec.called}, %{name} at the offset"
     return FindingWords("run.misaligned", f"{where}, is no multiple of {TENSOR_ALIGNMENT} bytes")
 
 
 def undefined(op: Op) -> FindingWords:
     """The words for a component outside a layout whose clamp mode leaves it undefined."""
-    message = f"`{op.spec.mnemonic}` outside the tensor layout, whose clamp mode is undefined"
+    message = f"{op.spec.called} outside the tensor layout, whose clamp mode is undefined"
     return FindingWords("run.undefined", message, "component ({}) of ({})")
 
 
 def no_component(op: Op, name: str) -> FindingWords:
     """The words for the number of a component that work-items do not hold."""
-    message = f"`{op.spec.mnemonic}` outside the components of %{name} that a work-item holds"
+    message = f"{op.spec.called} outside the components of %{name} that a work-item holds"
     return FindingWords("run.out_of_bounds", message, "component ({}) of ({})")
 
 
@@ -338,7 +338,7 @@ def aliasing(op: Op, count: int, name: str, component: tuple[int, int], shape: t
     `component` is the row and column of the first of these, in a matrix of `shape`.
     """
     what = f"stores {plural(count, 'element')} of %{name} more than once"
-    return FindingWords("run.aliasing", f"`{op.spec.mnemonic}` {what}, first component {component} of {shape}")
+    return FindingWords("run.aliasing", f"{op.spec.called} {what}, first component {component} of {shape}")
 
 
 # Tensor copies. The rules are those of `girih.addressing`, which says the same of numbers that are known.

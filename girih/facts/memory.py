@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 def bytes_outside(op: Op, width: int, name: str) -> FindingWords:
     """The words for an access to `width` bytes that do not all lie in a memory."""
-    message = f"`{op.spec.mnemonic}` outside its memory"
+    message = f"{op.spec.called} outside its memory"
     return FindingWords("run.out_of_bounds", message, f"{_bytes(width)} of %{name}, which has {{shape[0]}}")
 
 
 def bytes_unwritten(op: Op, width: int, name: str) -> FindingWords:
     """The words for a read of `width` bytes some of which were never written."""
-    message = f"`{op.spec.mnemonic}` of %{name} before it is written"
+    message = f"{op.spec.called} of %{name} before it is written"
     return FindingWords("run.uninitialized", message, f"{_bytes(width)} of {{shape[0]}}")
 
 
 def bytes_misaligned(op: Op, alignment: int, name: str) -> FindingWords:
     """The words for an access at an offset that is no multiple of the alignment, which is more than 1."""
-    message = f"`{op.spec.mnemonic}` of %{name} is less aligned than it promises, to {alignment} bytes"
+    message = f"{op.spec.called} of %{name} is less aligned than it promises, to {alignment} bytes"
     return FindingWords("run.misaligned", message, "byte {index[0]} of {shape[0]}")
 
 
@@ -52,12 +52,12 @@ def element_outside(op: ArrayIndex) -> FindingWords:
 
 def undefined_decides(op: Op, operand: str) -> FindingWords:
     """The words for an undefined value as an index, an offset, an address or a condition."""
-    return FindingWords("run.undef", f"`{operand}` of `{op.spec.mnemonic}` is an undefined value")
+    return FindingWords("run.undef", f"`{operand}` of {op.spec.called} is an undefined value")
 
 
 def undefined_stored(op: Op, name: str) -> FindingWords:
     """The words for an undefined value that is stored where others see it."""
-    return FindingWords("run.undef", f"`{op.spec.mnemonic}` stores an undefined value to %{name}")
+    return FindingWords("run.undef", f"{op.spec.called} stores an undefined value to %{name}")
 
 
 # Addresses. The index of a finding is the address, its shape the distance to the nearest buffer and its bytes.

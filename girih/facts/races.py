@@ -42,9 +42,9 @@ class RacingPair:
 
 def race(pair: RacingPair) -> FindingWords:
     """The words for a race."""
-    now, earlier = (place.op.spec.mnemonic for place in (pair.now, pair.earlier))
-    with_what = f"the same `{earlier}`" if pair.now.op is pair.earlier.op else f"`{earlier}`"
-    message = f"`{now}` of %{pair.name} races with {with_what} {_who(pair)}"
+    now, earlier = (place.op.spec.called for place in (pair.now, pair.earlier))
+    with_what = f"the same {without_article(earlier)}" if pair.now.op is pair.earlier.op else earlier
+    message = f"{now} of %{pair.name} races with {with_what} {_who(pair)}"
     if pair.same_value:
         message += ", which writes the same value"
     words = FindingWords("run.race", message)
@@ -89,12 +89,25 @@ def _wider(pair: RacingPair) -> str:
     for place in (pair.now, pair.earlier):
         if place.scope in within:
             names = narrow.setdefault(within[place.scope], [])
-            name = f"`{place.op.spec.mnemonic}.{place.scope.value}`"
+            name = _with_scope(place, place.scope)
             names += [name] if name not in names else []
     verbs = ("is", "are")
     words = (f"{' and '.join(names)} {verbs[len(names) > 1]} atomic {where}" for where, names in narrow.items())
     enough = Scope.WORK_GROUP if pair.same_work_group else Scope.DEVICE
     return f"{', '.join(words)}; write `.{enough.value}`"
+
+
+def without_article(called: str) -> str:
+    """What findings call an instruction, without the article."""
+    return called if called.startswith("`") else called.partition(" ")[2]
+
+
+def _with_scope(place: Place, scope: Scope) -> str:
+    """An atomic access and its scope."""
+    called = place.op.spec.called
+    if called.startswith("`"):
+        return f"`{place.op.spec.mnemonic}.{scope.value}`"
+    return f"{called} of scope {scope.value.replace('_', ' ')}"
 
 
 def _atomic_too(plain: Place, pair: RacingPair) -> str:
@@ -106,7 +119,7 @@ def _atomic_too(plain: Place, pair: RacingPair) -> str:
     if unordered is None:
         ways.append(f"order the two by {_order(pair)}")
     why = "" if unordered is None else f"; {unordered}"
-    return f"`{mnemonic}` is not atomic" + (f": {', or '.join(ways)}" if ways else "") + why
+    return f"{plain.op.spec.called} is not atomic" + (f": {', or '.join(ways)}" if ways else "") + why
 
 
 def _may_update_atomically(place: Place) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from girih.analysis.sizes import possible_subgroup_sizes
 from girih.diagnostics import Diagnostic
 from girih.interpreter.launch import launch
+from girih.interpreter.machine.choices import Choices
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 
@@ -32,6 +34,13 @@ class InterpreterExecutor:
     def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
         self.remarks = ()
         self.remarks = launch(self._function, grid, arguments, limits=self._limits, **self._options)
+
+    @property
+    def subgroup_size(self) -> int | None:
+        """The subgroup size that launches choose first of all; None where no size is possible."""
+        possible = possible_subgroup_sizes(self._function, self._limits)
+        choices: Choices = self._options.get("choices") or Choices()
+        return choices.again().subgroup_size(possible) if possible else None
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Do nothing: a launch in the interpreter is complete when its call returns."""

@@ -267,13 +267,15 @@ BindingTypes = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, tup
 class Spec:
     """All that the parser, printer, checker and reference know about an instruction.
 
-    `word` is written for the mnemonic; two instructions may share it if modifiers tell them apart. `texts` names the
+    `word` is written for the mnemonic; two instructions may share it if modifiers tell them apart. `called` is what
+    findings call it: the mnemonic as code, or words where nobody writes the mnemonic. `texts` names the
     fields that are strings, `shared` the operands that are the same for all, `constant` the field with the value of the
     result, if the instruction defines a constant.
     """
 
     mnemonic: str
     word: str
+    called: str
     where: Where
     section: str
     doc: str
@@ -398,6 +400,7 @@ def op(
         made.spec = Spec(
             mnemonic=mnemonic,
             word=word or mnemonic,
+            called=language.called.get(mnemonic, f"`{mnemonic}`"),
             where=where,
             section=section,
             doc=(cls.__doc__ or "").strip(),

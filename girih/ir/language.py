@@ -71,7 +71,8 @@ def _imported(home: str) -> object:
 class LanguageBuilder:
     """A language while its instructions are declared.
 
-    `ways` has, for a kind of region, the hint for an instruction that needs it and stands elsewhere.
+    `ways` has, for a kind of region, the hint for an instruction that needs it and stands elsewhere. `called` has what
+    findings call instructions whose mnemonics no programmer writes, with the article.
     `subgroup_sizes` are the sizes that programs may be executed with, if that is not for the target to say.
     `counts_bytes` says that memory is bytes.
     """
@@ -83,11 +84,13 @@ class LanguageBuilder:
         *,
         body: RegionKind = RegionKind.COLLECTIVE,
         ways: Mapping[RegionKind, str] | None = None,
+        called: Mapping[str, str] | None = None,
         subgroup_sizes: tuple[int, ...] = (),
         counts_bytes: bool = False,
     ) -> None:
         self.name = name
         self.ways = ways or {}
+        self.called = called or {}
         self._types = frozenset(types)
         self._body = body
         self._subgroup_sizes = subgroup_sizes

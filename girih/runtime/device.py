@@ -29,6 +29,15 @@ class Executor(Protocol):
         """The executor with these options of a launch in place of its own; the target's row has checked them."""
 
 
+@runtime_checkable
+class SizedExecutor(Protocol):
+    """An executor that knows the subgroup size of its launches before they begin."""
+
+    @property
+    def subgroup_size(self) -> int | None:
+        """The subgroup size; None where it is not known."""
+
+
 class TargetDevice(Protocol):
     """The processor or interpreter that a target's name stands for.
 

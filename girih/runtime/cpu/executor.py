@@ -34,11 +34,12 @@ class CpuExecutor:
     `name` is the name that the processor was given, from which another process finds it again. Raises as `lowered`.
     """
 
-    __slots__ = ("_checks", "_cpu", "_function", "_limits", "_name", "call", "settle")
+    __slots__ = ("_checks", "_cpu", "_function", "_limits", "_name", "call", "settle", "subgroup_size")
 
     def __init__(self, function: Function, name: str, cpu: Cpu, checks: str, limits: DeviceLimits) -> None:
         self._function, self._name, self._cpu, self._checks = function, name, cpu, checks
         self._limits = limits
+        self.subgroup_size: int | None = None
         missing = cpu.missing_on(Cpu.host())
         if missing:
             lowered(function, cpu, checks, limits)
@@ -47,6 +48,7 @@ class CpuExecutor:
             return
         kernel = linked(function, cpu, checks, limits)
         self.call, self.settle = kernel.call, kernel.settle
+        self.subgroup_size = kernel.compiled.subgroup_size
 
     def __reduce__(self) -> tuple[object, ...]:
         # Machine code stays here: another process, perhaps on another machine, compiles for itself.

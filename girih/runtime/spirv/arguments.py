@@ -17,9 +17,10 @@ from girih.analysis.effects import written_parameters
 from girih.arguments.arrays import Uninitialized, uninitialized
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import address, as_array
-from girih.diagnostics import nearest
+from girih.diagnostics import KernelError, nearest
 from girih.front.spirv.translated import Translated
 from girih.runtime.spirv.buffer import ADDRESSES, Buffer
+from girih.runtime.spirv.findings import in_the_shader
 from girih.runtime.spirv.report import ShaderReport, described, place_of
 from girih.runtime.spirv.structs import packed
 from girih.source import NOWHERE
@@ -97,6 +98,10 @@ class ShaderCall:
             for resource, buffers in zip(self.interface.resources, bound, strict=True)
         ]
         return (*values, *push)
+
+    def in_its_words(self, error: KernelError, subgroup_size: int | None) -> KernelError:
+        """The findings of a launch in the words of the shader (`girih.runtime.spirv.findings`)."""
+        return KernelError([in_the_shader(self.translated, one, subgroup_size) for one in error.findings])
 
     def in_order(
         self, positional: Sequence[object], named: Mapping[str, object]
