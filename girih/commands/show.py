@@ -161,9 +161,11 @@ def _parameter(p: dict[str, Any]) -> str:
 
 
 def _region(region: dict[str, Any], indent: str, lines: list[str]) -> None:
+    """Add the lines of a region. A line of a shader that became several instructions in a row is shown once."""
     lines.append(f"{indent}{region['kind']} region" + ("" if region["instructions"] else ", empty"))
     for op in region["instructions"]:
-        lines.append(f"{op['line']:>5} {indent[2:]}  {op['text']}")
+        line = f"{op['line']:>5} {indent[2:]}  {op['text']}"
+        lines += [line] if lines[-1] != line else []
         lines += [f"      {indent[2:]}    {_value(value)}" for value in (*op.get("bindings", ()), *op["results"])]
         for inner in op.get("regions", ()):
             _region(inner, "  " + indent + "    ", lines)

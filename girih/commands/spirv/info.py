@@ -170,7 +170,8 @@ def lines_of(described: Mapping[str, Any]) -> list[str]:
         lines += [f"  mode {mode}" for mode in entry["modes"] if not mode.startswith("LocalSize")]
     for one in described["resources"]:
         place = "" if one["binding"] is None else f" set {one['set'] or 0}, binding {one['binding']}"
-        lines.append(f"{one['storage_class']}{place}: {one['name']}, a {one['type']}{_taken(one)}")
+        article = "an" if one["type"].startswith(("array", "8-bit")) else "a"
+        lines.append(f"{one['storage_class']}{place}: {one['name']}, {article} {one['type']}{_taken(one)}")
         lines += [_member_line(member) for member in one["members"]]
     named = [(one, f" {one['name']}" if one["name"] else "") for one in described["specialisation_constants"]]
     # Compilers declare the size of a work-group twice under one SpecId.
