@@ -136,7 +136,8 @@ def _constant_of(name: int | str, known: Iterable[SpecialisationConstant], modul
         raise _BadDefinition(
             "ambiguous", "the name of one specialisation constant", f"{len(found)} named {name}", module, hint
         )
-    told = ", ".join(f"{one.spec_id}" + (f" ({one.name})" if one.name else "") for one in listed[:20])
+    words = [f"{one.spec_id}" + (f" ({one.name})" if one.name else "") for one in listed]
+    told = ", ".join(list(dict.fromkeys(words))[:20])
     close = nearest(name, [one.name for one in listed if one.name]) if isinstance(name, str) else None
     hint = f"did you mean {close!r}?" if close else f"SpecIds of the module: {told or 'none'}"
     raise _BadDefinition("unknown", "a SpecId or the name of a specialisation constant", _shown(name), module, hint)
