@@ -12,6 +12,7 @@ from girih.analysis.uniformity import Promises, Uniformity
 from girih.ir.core import Op
 from girih.ops.device.atomics import ByteAtomicCompareExchange, ByteAtomicLoad, ByteAtomicUpdate
 from girih.ops.device.built_ins import GlobalId, InvocationId, LocalId, LocalIndex, SubgroupMask
+from girih.ops.device.matrices import MatrixExtract
 from girih.ops.device.subgroup import (
     ActiveAll,
     ActiveAllEqual,
@@ -32,7 +33,7 @@ from girih.ops.device.subgroup import (
 
 _APART = (
     LocalIndex, SubgroupMask, ActiveElect, InverseBallot, ActiveShuffle, ActiveRotate, ActiveQuadBroadcast, ActiveScan,
-    ActivePartition, ByteAtomicLoad, ByteAtomicUpdate, ByteAtomicCompareExchange,
+    ActivePartition, ByteAtomicLoad, ByteAtomicUpdate, ByteAtomicCompareExchange, MatrixExtract,
 )  # fmt: skip
 _AGREEING = (ActiveAll, ActiveAny, ActiveAllEqual, ActiveBallot, ActiveBroadcast, ActiveBroadcastFirst)
 
