@@ -287,3 +287,54 @@ func @f(%B: memref<i8x?>, %C: memref<i8x8x8>) attributes {work_group_size=[16,1]
     given = RNG.integers(-99, 99, 64).astype(np.int8)
     for _, found in on_both(text, given, np.zeros((8, 8), np.int8)):
         np.testing.assert_array_equal(found, given.reshape(8, 8))
+
+
+# --- work-items that part --------------------------------------------------------------------
+
+# What work-items hold of a matrix is theirs: some leave with what it was, others with other numbers.
+PARTED = """
+func @f(%A: memref<f32x{m}x{n}>) attributes {{work_group_size=[8,1], subgroup_size=8}} {{
+    parallel {{
+        %zero = constant 0 : index
+        %one = constant 1 : index
+        %low = constant 0.0 : f32
+        %two = constant 2.0 : {type}
+        %count = constant {count} : index
+        %start = cooperative_matrix_load %A[%zero, %zero] : {type}
+        %end = block -> ({type}) {{
+            loop init (%i = %zero, %m = %start) {{
+                %through = greater_than_equal %i, %count : bool
+                branch %through {{ leave 1 (%m) }}
+                %next = add %i, %one : index
+                %x = matrix_extract %m[%i] : f32
+                %negative = less_than %x, %low : bool
+                branch %negative {{ leave 0 (%next, %m) }}
+                %y = add %x, %x : f32
+                %new = matrix_insert %y, %m[%i] : {type}
+                {last}
+                leave 0 (%next, %{name})
+            }}
+            unreachable "the loop has no end"
+        }}
+        cooperative_matrix_store %end, %A[%zero, %zero]
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("m", "n"), [(8, 8), *long([(8, 128), (4, 6)])])
+def test_work_items_leave_with_their_components(m: int, n: int) -> None:
+    a = RNG.integers(-9, 9, (m, n)).astype(np.float32)
+    lane, component = (np.arange(n)[None, :] * m + np.arange(m)[:, None]) % 8, np.arange(m * n).reshape(n, m).T // 8
+    type, count = f"coopmatrix<f32x{m}x{n},matrix_acc>", m * n // 8
+    for last, name in (("", "new"), (f"%all = mul %new, %two : {type}", "all")):
+        expected = a.copy()
+        for k in range(count):
+            leaving = [bool(np.any(expected[(component == k) & (lane == one)] < 0)) for one in range(8)]
+            stays = ~np.array(leaving)[lane]
+            expected = np.where((component == k) & stays, 2 * expected, expected)
+            if last:
+                expected = np.where(stays, 2 * expected, expected)
+        text = PARTED.format(m=m, n=n, type=type, count=count, last=last, name=name)
+        for (found,) in on_both(text, a):
+            np.testing.assert_array_equal(found, expected)

@@ -84,6 +84,25 @@ def test_matrices_by_a_number_that_is_known_at_run_time(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_work_items_store_their_components(target: str) -> None:
+    """Only the odd lanes, each of which holds a row, replace a matrix of an array."""
+
+    def code(b: Body, A: Value) -> None:
+        kept = array_of(b, MATRIX, 2)
+        put(b, kept, b.constant(1), b.one("constant", MATRIX, value=1.0))
+        odd = b.one("equal", BOOL, a=b.one("and", INDEX, a=b.lane(), b=b.constant(1)), b=b.constant(1))
+        inside = Body(b.language, b.kind)
+        put(inside, kept, b.constant(1), b.one("constant", MATRIX, value=2.0))
+        b.add("branch", condition=odd, then=inside.region())
+        b.add("cooperative_matrix_store", matrix=get(b, kept, b.constant(1), MATRIX), memory=A,
+              row=b.constant(0), column=b.constant(0))  # fmt: skip
+
+    found = np.zeros((8, 8), np.float32, order="F")
+    kernel(code, {"A": MemRef.packed(F32, (8, 8))}, target=target)(found)
+    np.testing.assert_array_equal(found, np.tile([[1.0], [2.0]], (4, 8)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_an_index_outside_is_found(target: str) -> None:
     def code(b: Body, A: Value) -> None:
         array = array_of(b, I32, 4, ("table",))

@@ -13,8 +13,9 @@ import numpy as np
 
 from girih.facts import device
 from girih.interpreter.machine import numbers
+from girih.interpreter.machine.holders import of_components
 from girih.interpreter.machine.machine import NOBODY, Machine, meaning
-from girih.interpreter.machine.undefined import find_undefined, hand_on_by_themselves, mark, of_holders
+from girih.interpreter.machine.undefined import find_undefined, hand_on_by_themselves, mark
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, Number, Type
@@ -49,7 +50,7 @@ class OpenConstruct:
         if not first and values:
             assert mask is not None
             pairs = zip(op.values, values, self.values, strict=True)
-            values = [_chosen(value.type, mask, new, old) for value, new, old in pairs]
+            values = [_chosen(machine, value.type, mask, new, old) for value, new, old in pairs]
         self.values = values
         self.arrived = joined(self.arrived, mask)
 
@@ -82,10 +83,10 @@ def joined(a: Mask | None, b: Mask | None) -> Mask | None:
     return a | b
 
 
-def _chosen(type: Type, mask: Mask, new: Array, old: Array) -> Array:
-    """The new value for the work-items of a mask, or for the holders of a matrix; the old one for others."""
+def _chosen(machine: Machine, type: Type, mask: Mask, new: Array, old: Array) -> Array:
+    """The new value for the work-items of a mask, of a matrix the components that they hold; the old one for others."""
     if isinstance(type, CoopMatrix):
-        return np.where(of_holders(mask, type)[..., None], new, old)
+        return np.where(of_components(mask, type, machine.subgroups, machine.lanes), new, old)
     return np.where(mask, new, old)
 
 
@@ -171,8 +172,8 @@ def branch(machine: Machine, op: Branch) -> None:
 def leave(machine: Machine, op: Leave) -> None:
     """Let the active work-items wait at the end of the construct, or for the next iteration."""
     for value in op.values:
-        if isinstance(value.type, CoopMatrix):
-            machine.together(op, 2 if value.type.of_work_group else 1)
+        if isinstance(value.type, CoopMatrix) and value.type.of_work_group:
+            machine.together(op, 2)
     for crossed in machine.constructs[len(machine.constructs) - op.depth :]:
         crossed.crossed = True
     machine.constructs[-1 - op.depth].arrive(machine, op)

@@ -32,11 +32,7 @@ def private_array(machine: Machine, op: PrivateArray) -> None:
     """Begin an array, all of whose elements are undefined."""
     type = op.result.type
     assert isinstance(type, PrivateArrayType)
-    element = type.element
-    shape: tuple[int, ...] = machine.shape
-    if isinstance(element, CoopMatrix):
-        shape = (machine.work_groups, 1 if element.of_work_group else machine.subgroups, *element.shape)
-    machine.env[op.result] = PrivateArrayValue.of(type.size, zeros(element), shape)
+    machine.env[op.result] = PrivateArrayValue.of(type.size, zeros(type.element), machine.shape, _matrix(op.result))
 
 
 @meaning(PrivateLoad)
@@ -76,7 +72,8 @@ def _index(
     index = machine.array(op.index)
     matrix = _matrix(op.array)
     if matrix is not None:
-        machine.together(op, 2 if matrix.of_work_group else 1)
+        if matrix.of_work_group:
+            machine.together(op, 2)
         index = machine.uniform(op, "index", index, 2 if matrix.of_work_group else 1)
     first = index.flat[0]
     if (index.size == 1 or bool((index == first).all())) and 0 <= first < array.size:

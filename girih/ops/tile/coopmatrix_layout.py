@@ -46,6 +46,14 @@ class ComponentLayout:
         inner, row = divmod(rest, self.block_rows)
         return row + (inner + self.interleaved_blocks * outer) * self.block_rows, column
 
+    def holder(self, row: Index, column: Index) -> Index:
+        """The work-item that holds the element of a row and column. Arrays of numbers give arrays."""
+        block, row = divmod(row, self.block_rows)
+        outer, inner = divmod(block, self.interleaved_blocks)
+        span = self.block_rows * self.interleaved_blocks
+        linear = row + inner * self.block_rows + column * span + outer * span * self.padded_columns
+        return linear % self.subgroup_size
+
 
 def layout_of(type: CoopMatrix, subgroup_size: int) -> ComponentLayout | None:
     """The layout of a matrix type; None if its rows are more than the subgroup size, but not a multiple of it."""

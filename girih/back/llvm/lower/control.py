@@ -40,6 +40,12 @@ class ScalarCarrier:
     def enter(self, code: KernelCode, held: Scalar) -> list[Val]:
         return list(parts_of(code.w, held, self._count)) if self._count > 1 else list(code.one(held))
 
+    def join(self, code: KernelCode, mask: Val, held: Scalar, before: Sequence[Val] | None) -> list[Val]:
+        new = self.enter(code, held)
+        if before is None or self._count == 1:
+            return new
+        return [code.w.select(mask, a, b) for a, b in zip(new, before, strict=True)]
+
     def inside(self, code: KernelCode, values: Sequence[Val]) -> Scalar:
         return uniform(self._type, *values)
 

@@ -35,6 +35,12 @@ class Carrier(Protocol[C]):
     def enter(self, code: C, held: Any) -> list[Val]:
         """The values for the phis."""
 
+    def join(self, code: C, mask: Val, held: Any, before: Sequence[Val] | None) -> list[Val]:
+        """The values for the phis where the work-items of a mask have a value, and others what has come `before`.
+
+        Without that, nobody has come before.
+        """
+
     def inside(self, code: C, values: Sequence[Val]) -> Any:
         """The value that the phis stand for."""
 

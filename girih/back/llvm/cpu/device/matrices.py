@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import together
-from girih.back.llvm.cpu.matrix.components import extracted, own_copy
+from girih.back.llvm.cpu.matrix.components import ComponentPlaces, extracted, holders_of, own_copy, places_of
 from girih.back.llvm.cpu.matrix.elementwise import elementwise
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.product import product
@@ -17,14 +17,12 @@ from girih.back.llvm.cpu.matrix.states import (
     Matrix,
     MatrixPiece,
     Parts,
-    line_bytes,
     new_tile,
     operand,
     part,
     tile_bytes,
-    turned,
 )
-from girih.back.llvm.emit.text import Val, constant_vector, integer, wide, zero
+from girih.back.llvm.emit.text import integer, wide, zero
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
@@ -106,60 +104,24 @@ def bitcast(code: CpuCode, op: Bitcast) -> None:
 # --- components that a work-item holds ---------------------------------------------------------
 
 
-def _holders(code: CpuCode, type: CoopMatrix) -> int:
-    """The number of work-items that hold a matrix of a type."""
-    geometry = code.geometry
-    return geometry.subgroup_size * (geometry.subgroups if type.of_work_group else 1)
-
-
 @LOWERINGS.of(MatrixLength)
 def length(code: CpuCode, op: MatrixLength) -> None:
     """The number of components that each work-item holds, which is known by now."""
     assert isinstance(op.of, CoopMatrix)
-    count = layout_among(op.of, _holders(code, op.of)).components
+    count = layout_among(op.of, holders_of(code, op.of)).components
     code.set(op.result, uniform(I32, integer(count, "i32")))
-
-
-@dataclass(frozen=True, slots=True)
-class ComponentPlaces:
-    """The places in a tile of the components that work-items hold: their distance in bytes, and whether they exist."""
-
-    distance: Val
-    exists: Val
 
 
 def _places(code: CpuCode, op: MatrixExtract | MatrixInsert, layout: ComponentLayout) -> ComponentPlaces:
     """The places for an index that each work-item has; one outside is found."""
-    w, type, count = code.w, _type_of(op.matrix), code.lanes
+    w, type = code.w, _type_of(op.matrix)
     index = code.scalar(op.index)
     (held,) = code.vector(index)
     outside = w.compare("uge", held, integer(layout.components, held.type))
     words = findings.no_component(op, op.matrix.name)
     code.check(op, outside, words, argument=op.matrix.name, index=(index,), shape=(layout.components,))
-    vector = wide("i32", count)
-    number = w.select(outside, zero(vector), w.convert("trunc", held, vector))
-    lane = constant_vector(list(range(count)), "i32") if count > 1 else integer(0, "i32")
-    if type.of_work_group:
-        before = w.convert("trunc", w.mul(w.value(code.place.subgroup), code.geometry.subgroup_size), "i32")
-        lane = w.add(lane, w.splat(before, count))
-
-    def divided(a: Val, by: int) -> tuple[Val, Val]:
-        divisor = integer(by, vector)
-        return w.binary("udiv", a, divisor), w.binary("urem", a, divisor)
-
-    span = layout.block_rows * layout.interleaved_blocks
-    linear = w.add(lane, w.mul(number, integer(layout.subgroup_size, vector)))
-    outer, rest = divided(linear, span * layout.padded_columns)
-    column, rest = divided(rest, span)
-    inner, row = divided(rest, layout.block_rows)
-    block = w.add(inner, w.mul(outer, integer(layout.interleaved_blocks, vector)))
-    row = w.add(row, w.mul(block, integer(layout.block_rows, vector)))
-    exists = w.compare("ult", column, integer(type.columns, vector))
-    column = w.smaller(column, integer(type.columns - 1, vector))
-    line, start = (row, column) if turned(type) else (column, row)
-    size = integer(part(type).size, vector)
-    distance = w.add(w.mul(line, integer(line_bytes(type), vector)), w.mul(start, size))
-    return ComponentPlaces(w.convert("zext", distance, wide("i64", count)), exists)
+    vector = wide("i32", code.lanes)
+    return places_of(code, type, layout, w.select(outside, zero(vector), w.convert("trunc", held, vector)))
 
 
 def _fixed(code: CpuCode, op: MatrixExtract | MatrixInsert) -> int | None:
@@ -179,7 +141,7 @@ def extract(code: CpuCode, op: MatrixExtract) -> None:
     if index is not None:
         code.set(op.result, extracted(code, m, index))
         return
-    places = _places(code, op, layout_among(type, _holders(code, type)))
+    places = _places(code, op, layout_among(type, holders_of(code, type)))
     tile = to_tile(code, m)
     vector = wide(memory_type(type.component), code.lanes)
     pointers = w.at(tile.pointer, places.distance)
@@ -199,7 +161,7 @@ def insert(code: CpuCode, op: MatrixInsert) -> None:
     All subgroups of a work-group write into one copy of a matrix that it holds.
     """
     w, type = code.w, _type_of(op.matrix)
-    places = _places(code, op, layout_among(type, _holders(code, type)))
+    places = _places(code, op, layout_among(type, holders_of(code, type)))
     m = operand(code, op.matrix)
     if not type.of_work_group or code.common is None:
         tile = own_copy(code, m)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import together
+from girih.back.llvm.cpu.matrix.components import move_components
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, Splat, in_registers, new_tile, operand, tile_bytes, zero_parts
 from girih.back.llvm.emit.text import Val
@@ -54,14 +55,25 @@ def load_matrix(code: CpuCode, op: PrivateLoad) -> None:
 def private_store(code: CpuCode, op: PrivateStore) -> None:
     """Replace an element of an array."""
     if isinstance(op.value.type, CoopMatrix):
-        to_tile(code, operand(code, op.value), _tile(code, op))
+        _store_matrix(code, op)
     else:
         store_number(code, op)
 
 
+def _store_matrix(code: CpuCode, op: PrivateStore) -> None:
+    """Replace a matrix of an array, where not all are active the components that those who are hold."""
+    tile, mask, m = _tile(code, op), code.mask, operand(code, op.value)
+    if mask is None or tile.type.of_work_group:
+        to_tile(code, m, tile)
+    else:
+        move_components(code, to_tile(code, m), tile, mask)
+
+
 def _tile(code: CpuCode, op: PrivateLoad | PrivateStore) -> InMemory:
-    """The tile of an index, which all who hold the matrices share."""
-    together(code, op)
+    """The tile of an index, which all active work-items who hold the matrices share."""
+    assert isinstance(op.array.type, PrivateArrayType) and isinstance(op.array.type.element, CoopMatrix)
+    if op.array.type.element.of_work_group:
+        together(code, op)
     held: TilesHeld = code.env[op.array]
     index = checked_index(code, op, held.size)
     (number,) = code.agreed(op, "index", index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from girih.back.llvm.cpu.machine.code import CpuCode
+from girih.back.llvm.cpu.matrix.components import held_by, move_components
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     Columns,
@@ -71,6 +72,52 @@ class MatrixCarrier:
         code.frame.used = used
         return found
 
+    def join(self, code: CpuCode, mask: Val, held: Matrix, before: Sequence[Val] | None) -> list[Val]:
+        """The values for the phis where the work-items of a mask have a matrix, and others what has come `before`.
+
+        Each component is that of the work-item that holds it. Those who hold a matrix of a work-group have it at once.
+        """
+        assert not self._reference
+        if self._columns:
+            new = self.enter(code, held)
+            if before is None or self._type.of_work_group:
+                return new
+            chosen = [line for line in held_by(code, self._type, mask) for _ in range(part_count(self._type))]
+            return [code.w.select(line, a, b) for line, a, b in zip(chosen, new, before, strict=True)]
+        used = code.frame.used
+        code.frame.used = code.frame.most
+        # Others go on with what the matrix was, and may replace it in place.
+        merged = self._next(code)
+        if before is None or self._type.of_work_group:
+            to_tile(code, held, merged)
+        else:
+            self._join_tiles(code, mask, to_tile(code, held), self._tile(code, before[0]), merged)
+        code.frame.used = used
+        assert merged.offset is not None
+        return [merged.offset]
+
+    def _next(self, code: CpuCode) -> InMemory:
+        """The place for what comes next, in which the matrix of this iteration does not lie."""
+        return self._tile(
+            code, integer(0) if self._current is None else code.w.sub(tile_bytes(self._type), self._current)
+        )
+
+    def _join_tiles(self, code: CpuCode, mask: Val, new: InMemory, old: InMemory, merged: InMemory) -> None:
+        """Write what work-items of a mask hold from one tile, and the rest from another one, into a third."""
+        w = code.w
+        everybody = w.all(mask)
+        with w.when(everybody):
+            self._copy(code, new, merged)
+        with w.when(w.negated(everybody)):
+            assert old.offset is not None and merged.offset is not None
+            if old.offset.text != merged.offset.text:
+                with w.when(w.compare("ne", old.offset, merged.offset)):
+                    self._copy(code, old, merged)
+            move_components(code, new, merged, mask)
+
+    def _copy(self, code: CpuCode, tile: InMemory, target: InMemory) -> None:
+        to_tile(code, InMemory(self._type, tile.pointer, owned=False), target)
+
     def _enter(self, code: CpuCode, held: Matrix) -> list[Val]:
         if self._reference:
             return self._enter_reference(code, held)
@@ -80,10 +127,10 @@ class MatrixCarrier:
         slot = found.slot if isinstance(found, InMemory) else None
         if isinstance(found, InMemory) and isinstance(slot, MatrixCarrier) and slot._base is self._base:
             return [found.offset or integer(0)]
-        size = tile_bytes(self._type)
-        offset = integer(0) if self._current is None else code.w.sub(size, self._current)
-        to_tile(code, held, self._tile(code, offset))
-        return [offset]
+        following = self._next(code)
+        to_tile(code, held, following)
+        assert following.offset is not None
+        return [following.offset]
 
     def _tile(self, code: CpuCode, offset: Val) -> InMemory:
         assert self._base is not None

@@ -21,19 +21,25 @@ from girih.back.llvm.cpu.matrix.states import (
     Unloaded,
     consume,
     joined,
+    length,
+    line_bytes,
+    line_count,
     new_tile,
     operand,
+    part,
+    part_count,
+    plane_bytes,
     settled,
     turned,
     write_tile,
     zero_parts,
 )
-from girih.back.llvm.emit.text import Val, lanes
+from girih.back.llvm.emit.text import Val, constant_vector, integer, lanes, wide, zero
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.numbers.values import Scalar, uniform
+from girih.back.llvm.numbers.values import Scalar, memory_type, uniform
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
-from girih.ops.tile.coopmatrix_layout import layout_of
+from girih.ops.tile.coopmatrix_layout import ComponentLayout, layout_among, layout_of
 
 LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
@@ -64,6 +70,75 @@ def runs_of(code: CpuCode, type: CoopMatrix, component: int) -> list[ComponentRu
         else:
             found.append(ComponentRun(here, start, lane, 1))
     return found
+
+
+def holders_of(code: CpuCode, type: CoopMatrix) -> int:
+    """The number of work-items that hold a matrix of a type."""
+    geometry = code.geometry
+    return geometry.subgroup_size * (geometry.subgroups if type.of_work_group else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentPlaces:
+    """The places in a tile of the components that work-items hold: their distance in bytes, and whether they exist."""
+
+    distance: Val
+    exists: Val
+
+
+def places_of(code: CpuCode, type: CoopMatrix, layout: ComponentLayout, number: Val) -> ComponentPlaces:
+    """The places for the number, an `i32` in each lane, of one of the components that each work-item holds."""
+    w, count = code.w, code.lanes
+    vector = wide("i32", count)
+    lane = constant_vector(list(range(count)), "i32") if count > 1 else integer(0, "i32")
+    if type.of_work_group:
+        before = w.convert("trunc", w.mul(w.value(code.place.subgroup), code.geometry.subgroup_size), "i32")
+        lane = w.add(lane, w.splat(before, count))
+
+    def divided(a: Val, by: int) -> tuple[Val, Val]:
+        divisor = integer(by, vector)
+        return w.binary("udiv", a, divisor), w.binary("urem", a, divisor)
+
+    span = layout.block_rows * layout.interleaved_blocks
+    linear = w.add(lane, w.mul(number, integer(layout.subgroup_size, vector)))
+    outer, rest = divided(linear, span * layout.padded_columns)
+    column, rest = divided(rest, span)
+    inner, row = divided(rest, layout.block_rows)
+    block = w.add(inner, w.mul(outer, integer(layout.interleaved_blocks, vector)))
+    row = w.add(row, w.mul(block, integer(layout.block_rows, vector)))
+    exists = w.compare("ult", column, integer(type.columns, vector))
+    column = w.smaller(column, integer(type.columns - 1, vector))
+    line, start = (row, column) if turned(type) else (column, row)
+    size = integer(part(type).size, vector)
+    distance = w.add(w.mul(line, integer(line_bytes(type), vector)), w.mul(start, size))
+    return ComponentPlaces(w.convert("zext", distance, wide("i64", count)), exists)
+
+
+def move_components(code: CpuCode, source: InMemory, target: InMemory, mask: Val) -> None:
+    """Copy what the work-items of a mask hold of a matrix to another tile, in which the rest stays as it is."""
+    w, type = code.w, source.type
+    layout = layout_among(type, holders_of(code, type))
+    stored, size = wide(memory_type(part(type)), code.lanes), part(type).size
+    with w.loop(0, layout.components) as loop:
+        number = w.splat(w.convert("trunc", loop.index, "i32"), code.lanes)
+        places = places_of(code, type, layout, number)
+        held = w.binary("and", places.exists, mask)
+        for plane in range(part_count(type)):
+            distance = w.add(places.distance, integer(plane * plane_bytes(type), places.distance.type))
+            value = w.gather(stored, w.at(source.pointer, distance), held, size, zero(stored))
+            w.scatter(value, w.at(target.pointer, distance), held, size)
+
+
+def held_by(code: CpuCode, type: CoopMatrix, mask: Val) -> list[Val]:
+    """For each line of a matrix of the subgroup, which of its components the work-items of a mask hold."""
+    layout = layout_among(type, holders_of(code, type))
+
+    def lane(line: int, at: int) -> int:
+        return int(layout.holder(line, at) if turned(type) else layout.holder(at, line))
+
+    return [
+        code.w.shuffle(mask, None, [lane(line, at) for at in range(length(type))]) for line in range(line_count(type))
+    ]
 
 
 @LOWERINGS.of(CooperativeMatrixExtract)

@@ -26,7 +26,7 @@ from girih.back.llvm.lower.lowerings import Carrier, Lowerings
 from girih.facts import device, remarks
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix
-from girih.ops.device.control import Block, Branch, Construct, Leave, Loop, Unreachable, given_by
+from girih.ops.device.control import Block, Branch, Construct, Leave, Loop, Unreachable
 
 LOWERINGS = Lowerings[KernelCode]()
 """The lowerings of this file."""
@@ -411,22 +411,19 @@ def _matrices(op: Leave) -> list[CoopMatrix]:
 def _note(code: KernelCode, op: Leave, target: ConstructCode | PassedBlock) -> None:
     """Note that the active work-items leave a parted construct, and with what."""
     assert isinstance(target, ConstructCode)
-    w, mask = code.w, full_mask(code)
+    mask = full_mask(code)
     values = [code.env[value] for value in op.values]
-    following: list[Val] = []
-    known = regroup(target.values, target.like)
-    for value, new, old in zip(given_by(target.op), enter(code, target.carriers, values), known, strict=True):
-        by_lane = not isinstance(value.type, CoopMatrix) and value in code.varying
-        following += [w.select(mask, a, b) for a, b in zip(new, old, strict=True)] if by_lane else new
-    target.values = following
+    first = target.arrived.text == _nobody(code).text
+    known = zip(target.carriers, values, regroup(target.values, target.like), strict=True)
+    target.values = flat([carrier.join(code, mask, held, None if first else old) for carrier, held, old in known])
     target.arrived = _joined(code, target.arrived, mask)
 
 
 @LOWERINGS.of(Leave)
 def leave(code: KernelCode, op: Leave) -> None:
     """Lower a `leave`: go to the end of the construct, or note it there and go where others wait."""
-    for matrix in _matrices(op):
-        code.met_by_all(op, work_group=matrix.of_work_group)
+    if any(matrix.of_work_group for matrix in _matrices(op)):
+        code.met_by_all(op, work_group=True)
     target, number = _target(code, op)
     if isinstance(target, PassedBlock):
         return
