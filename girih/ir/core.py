@@ -208,6 +208,37 @@ Order = Literal["C", "F"]
 ORDERS: tuple[Order, ...] = ("C", "F")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberLatitude:
+    """What Vulkan leaves open about the numbers of a shader (Vulkan "Precision and Operation of SPIR-V Instructions").
+
+    Instructions have one meaning, which rounds once; only what varies them reads this (`girih.Choices`).
+    In the sets are results of instructions; `denormals`, `rounding` and `special` are execution modes of the entry
+    point (SPIR-V 3.6), by the bytes of the floats that they are about.
+    """
+
+    relaxed: frozenset[Value] = frozenset()
+    """Computed with 16 bits or more (RelaxedPrecision, SPIR-V 2.15)."""
+
+    unsigned: frozenset[Value] = frozenset()
+    """Integers of `relaxed` that are extended without a sign."""
+
+    precise: frozenset[Value] = frozenset()
+    """Not computed together with others (NoContraction, FPFastMathMode without AllowContract)."""
+
+    rounded: frozenset[Value] = frozenset()
+    """Conversions whose rounding is given (FPRoundingMode)."""
+
+    denormals: Mapping[int, str] = field(default_factory=dict)
+    """`preserve` (DenormPreserve) or `flush` (DenormFlushToZero)."""
+
+    rounding: Mapping[int, str] = field(default_factory=dict)
+    """`even` (RoundingModeRTE) or `toward_zero` (RoundingModeRTZ)."""
+
+    special: frozenset[int] = frozenset()
+    """Those whose zeros have a sign, and that may be infinite and NaN (SignedZeroInfNanPreserve)."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
     """A kernel in one language (003 "Functions"); `str(function)` is its canonical text."""
@@ -218,6 +249,8 @@ class Function:
     body: Region
     attributes: Dictionary = EMPTY
     span: Span = NOWHERE
+    latitude: NumberLatitude | None = None
+    """What is open about the numbers, beside what instructions say; it has no text."""
 
     def __str__(self) -> str:
         from girih.ir.print import print_function

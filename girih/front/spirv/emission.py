@@ -127,6 +127,7 @@ class Emission:
         given = {p.result: self._given(id) for p, id in zip(parameters, one.ids("arguments"), strict=True)}
         results = self.body(function, given, self._needed_behind(one))
         t.span = span
+        t.notes.enter(one)
         if isinstance(t.facts.type(one.result_type), PointerType):
             t.give_pointer(one.result, t.pointer(function))
         elif results:
@@ -190,6 +191,7 @@ class Emission:
             if one.name in SILENT or one.result in reached.known:
                 continue
             t.span = self.place(one)
+            t.notes.enter(one)
             if one.result in reached.unread:
                 t.give(one, [t.undefined(type) for type in t.leaf_types(one)])
             elif one.name == "OpFunctionCall":
@@ -220,6 +222,7 @@ class Emission:
         """The instruction that ends a block, which is being translated from here on."""
         end = self._here.reached.blocks[block].body[-1]
         self.t.span = self.place(end)
+        self.t.notes.enter(end)
         return end
 
     def _follow(self, edge: Edge) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from girih.diagnostics import CompileError, nearest
 from girih.front.spirv import instructions
 from girih.front.spirv.built_ins import NAMES as BUILT_INS
@@ -10,6 +12,7 @@ from girih.front.spirv.emission import Emission, too_deep
 from girih.front.spirv.entry.module_variables import declare_variables
 from girih.front.spirv.entry.parameters import ParameterList, built_in_of
 from girih.front.spirv.entry.refusals import recursion, refused_instructions, refused_types, refused_variables
+from girih.front.spirv.latitude import LatitudeNotes
 from girih.front.spirv.translated import Translated
 from girih.front.spirv.translation import Translation
 from girih.front.spirv.variables import Variables, reached_functions
@@ -89,7 +92,8 @@ class _EntryTranslation:
             raise CompileError(found)
         parameters = ParameterList(interface)
         head = RegionBuilder(DEVICE_LANGUAGE, RegionKind.SPMD)
-        t = Translation(self.facts, Variables(self.facts, functions), local_size, head)
+        notes = LatitudeNotes(self.facts, self.entry)
+        t = Translation(self.facts, Variables(self.facts, functions), local_size, head, notes)
         t.emission = Emission(t)
         body = RegionBuilder(DEVICE_LANGUAGE)
         code = RegionBuilder(DEVICE_LANGUAGE, RegionKind.SPMD)
@@ -103,7 +107,7 @@ class _EntryTranslation:
         attributes = Dictionary((Entry("work_group_size", (size, 1)),))
         name = self.entry.name if is_name(self.entry.name) else "main"
         function = body.function(name, parameters.listed, attributes, span=span)
-        return Translated(function, local_size, interface)
+        return Translated(replace(function, latitude=notes.latitude()), local_size, interface)
 
     def place(self, one: Instruction) -> Span:
         """The place of an instruction in its source, else in the text of the module."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from girih.diagnostics import CompileError
 from girih.front.spirv.codes import refused
 from girih.front.spirv.constants import constant_leaves, in_range
+from girih.front.spirv.latitude import LatitudeNotes
 from girih.front.spirv.layout import ByteLayout
 from girih.front.spirv.leaves import leaves
 from girih.front.spirv.pointers import (
@@ -56,9 +57,16 @@ class Translation:
     """The state while an entry point is translated: the region being built, and what each id is at this place."""
 
     def __init__(
-        self, facts: Facts, variables: Variables, local_size: tuple[int, int, int], head: RegionBuilder
+        self,
+        facts: Facts,
+        variables: Variables,
+        local_size: tuple[int, int, int],
+        head: RegionBuilder,
+        notes: LatitudeNotes,
     ) -> None:
         self.facts = facts
+        self.notes = notes
+        """What is said of the numbers that instructions give."""
         self.local_size = local_size
         """The numbers of work-items of a work-group along x, y and z."""
         self.variables = variables
@@ -280,11 +288,13 @@ class Translation:
 
     def emit(self, mnemonic: str, *types: IrType, **fields: Any) -> tuple[Value, ...]:
         """The results of a new instruction at the place of the one that is being translated."""
-        return self._builder.add(mnemonic, *types, span=self.span, **fields)
+        results = self._builder.add(mnemonic, *types, span=self.span, **fields)
+        self.notes.note(results)
+        return results
 
     def one(self, mnemonic: str, type: IrType, **fields: Any) -> Value:
         """The result of a new instruction with one result."""
-        (only,) = self._builder.add(mnemonic, type, span=self.span, **fields)
+        (only,) = self.emit(mnemonic, type, **fields)
         return only
 
     def ahead(self, mnemonic: str, type: IrType, **fields: Any) -> Value:
