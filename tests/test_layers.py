@@ -97,6 +97,9 @@ ROOMS = {
     "interpreter.device": Room(
         (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
     ),
+    "interpreter.latitude": Room(
+        (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
+    ),
     "interpreter": Room((*KNOWN, "addressing", "arguments", "interpreter"), ARRAYS),
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
     "back.llvm.emit": Room(("source",)),

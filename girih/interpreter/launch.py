@@ -191,6 +191,11 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices, 
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
         raise LaunchError([no_subgroup_size(function, limits)])
+    wanted = choices.wanted_subgroup_size
+    if wanted is not None and wanted not in possible:
+        suits = f"@{function.name} suits {' or '.join(map(str, possible))}"
+        message = f"expected: a subgroup size that suits the kernel; found: {wanted} in the choices"
+        raise LaunchError([Diagnostic("bind.subgroup_size", message, function.span, hint=suits)])
     subgroup_size = choices.subgroup_size(possible)
     work_group_size = function.work_group_size or choices.work_group_size(subgroup_size, limits.work_group_items)
     return LaunchGeometry(grid, work_group_size, subgroup_size)

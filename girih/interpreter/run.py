@@ -29,7 +29,7 @@ from girih.interpreter.machine import numbers
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.findings import Findings
 from girih.interpreter.machine.following import follow_argument
-from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine
+from girih.interpreter.machine.machine import BudgetSpent, LaunchGeometry, Machine, Meaning
 from girih.interpreter.machine.values import Array, GroupValue, MapValue, MemRefValue
 from girih.interpreter.races.handovers import Item
 from girih.interpreter.races.races import Races
@@ -93,10 +93,11 @@ def _execute(run: Execution, findings: Findings, progress: Progress | None) -> N
     total = prod(run.geometry.grid)
     done = 0
     races = _races(run, findings) if run.races else None
+    adapt = _number_adapter(run)
     with numbers.quiet():
         for groups in _batches(run, total):
             machine = Machine(run.function, run.geometry, groups, findings, run.choices, run.max_steps, constants,
-                              run.lines, races)  # fmt: skip
+                              run.lines, races, adapt)  # fmt: skip
             machine.env.update(zip((p.value for p in run.function.parameters), run.arguments, strict=True))
             try:
                 machine.run()
@@ -108,6 +109,15 @@ def _execute(run: Execution, findings: Findings, progress: Progress | None) -> N
                 progress(done, total)
     if races is not None:
         run.hand_overs.update(races.hand_overs.pairs())
+
+
+def _number_adapter(run: Execution) -> Callable[[Op, Meaning], Meaning] | None:
+    """What lets numbers go other ways; loaded where a function says that there are some."""
+    if run.function.latitude is None:
+        return None
+    from girih.interpreter.latitude import number_adapter
+
+    return number_adapter(run.function, run.choices)
 
 
 def _races(run: Execution, findings: Findings) -> Races | None:

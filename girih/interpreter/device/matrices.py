@@ -80,7 +80,12 @@ class Components:
         lane = np.arange(machine.lanes)[None, None, :]
         if type.of_work_group:
             lane = lane + machine.lanes * np.arange(machine.subgroups)[None, :, None]
-        row, column = layout.position(lane, np.where(outside, 0, index))
+        place = np.where(outside, 0, index)
+        if machine.choices.way("components") == "shuffled":
+            holders = layout.subgroup_size
+            moved = machine.choices.permutation(str(type), holders * layout.components)[lane + holders * place]
+            lane, place = moved % holders, moved // holders
+        row, column = layout.position(lane, place)
         self.holds: Mask = np.broadcast_to((column < type.columns) & ~outside & machine.active(), machine.shape)
         self.row: Array = np.broadcast_to(row, machine.shape)
         self.column: Array = np.broadcast_to(np.minimum(column, type.columns - 1), machine.shape)

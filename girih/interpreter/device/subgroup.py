@@ -319,6 +319,12 @@ def reduce(machine: Machine, op: ActiveReduce) -> None:
         return
     cluster, combine = _cluster(machine, op, op.cluster), combining(op.operator, _type(op))
     a = _contributions(machine, op)
+    if machine.choices.way("subgroup_sums") == "sequence":
+        total, first = a, np.arange(machine.lanes) & -cluster
+        for place in range(cluster):
+            total = combine(total, a[:, :, first + place]) if place else a[:, :, first]
+        machine.set(op.result, total)
+        return
     order = machine.choices.summands(machine.lanes) if cluster == machine.lanes else None
     if order is not None:
         a = a[:, :, order]
@@ -351,6 +357,10 @@ def scan(machine: Machine, op: ActiveScan) -> None:
         machine.set(op.result, _in_order(machine, op, _members(machine, op.partition) & before))
         return
     a, combine, distance = _contributions(machine, op), combining(op.operator, type), 1
+    if machine.choices.way("subgroup_sums") == "sequence":
+        a, distance = a.copy(), lanes
+        for lane in range(1, lanes):
+            a[:, :, lane : lane + 1] = combine(a[:, :, lane - 1 : lane], a[:, :, lane : lane + 1])
     while distance < lanes:
         further = a.copy()
         further[:, :, distance:] = combine(a[:, :, :-distance], a[:, :, distance:])

@@ -3,20 +3,22 @@
 Without a seed the choices are the fastest ones and always the same. With a seed they are drawn from it, so that a
 kernel that depends on one of them shows it: order and batches of work-groups, subgroup and work-group size where free,
 which work-item gets which point of a `foreach`, the order of atomic updates and of sums, when tensor copies are made,
-where local memory begins, which work-items go ahead of others, and whether use is made of a permission.
+where local memory begins, which work-items go ahead of others, whether use is made of a permission, and what Vulkan
+leaves open about the numbers of shaders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import index
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing.quirks import QUIRKS
 from girih.analysis.sizes import preferred_subgroup_size
+from girih.interpreter.machine.latitudes import LATITUDES, OPEN, ORDER, SUBGROUP_SIZE
 from girih.interpreter.machine.turns import parts
 
 Indices = NDArray[np.int64]
@@ -25,29 +27,90 @@ Indices = NDArray[np.int64]
 class Choices:
     """A source of choices; the same seed gives the same launch.
 
-    `quirks` is the name of a driver whose deviations from 000 and 001 are followed (`girih.addressing.quirks`).
+    A seed varies everything that is open, or what `vary` names: `order`, `subgroup_size`, and the latitudes of shaders
+    (`girih.interpreter.machine.latitudes`). Each of these may have a way of its own, with a seed or without, such as
+    `rounding="toward_zero"`; `subgroup_size` is then a number of work-items. `quirks` is the name of a driver whose
+    deviations from 000 and 001 are followed (`girih.addressing.quirks`). Raises `ValueError` for anything else, and
+    `TypeError` for an unknown keyword.
     """
 
-    def __init__(self, seed: int | None = None, *, quirks: str | None = None) -> None:
+    def __init__(
+        self,
+        seed: int | None = None,
+        *,
+        quirks: str | None = None,
+        vary: Sequence[str] | None = None,
+        subgroup_size: int | None = None,
+        **ways: str,
+    ) -> None:
         if quirks is not None and quirks not in QUIRKS:
             raise ValueError(f"quirks are {' or '.join(map(repr, QUIRKS))}, or None; got {quirks!r}")
-        self.quirks = quirks
         if seed is not None and (not isinstance(seed, SupportsIndex) or index(seed) < 0):
             raise ValueError(f"a seed is an integer that is not negative, or None; got {seed!r}")
+        _refuse_ways(seed, vary, ways)
+        if subgroup_size is not None and (not isinstance(subgroup_size, int) or subgroup_size < 1):
+            raise ValueError(f"a subgroup size is a number of work-items, or None; got {subgroup_size!r}")
+        self.quirks = quirks
         self.seed = seed
-        self._random = np.random.default_rng(seed) if seed is not None else None
+        self._given = {"vary": None if vary is None else tuple(vary), "subgroup_size": subgroup_size, **ways}
+        varied = frozenset() if seed is None else frozenset(OPEN if vary is None else vary)
+        self._random = np.random.default_rng(seed) if ORDER in varied else None
+        self._sizes = np.random.default_rng(seed) if SUBGROUP_SIZE in varied else None
+        if self._random is not None and self._sizes is not None:
+            self._sizes = self._random
+        self.wanted_subgroup_size = subgroup_size
+        self._ways = ways
+        self._drawn = varied.intersection(LATITUDES) - ways.keys()
+        self._numbers = np.random.default_rng([0 if seed is None else index(seed), 1])
+        self._permutations: dict[object, Indices] = {}
 
     def __repr__(self) -> str:
-        return f"Choices({self.seed!r})" if self.quirks is None else f"Choices({self.seed!r}, quirks={self.quirks!r})"
+        named = {"quirks": self.quirks, **self._given}
+        parts = [repr(self.seed), *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
+        return f"Choices({', '.join(parts)})"
 
     def again(self) -> Choices:
         """The same choices from their beginning."""
-        return Choices(self.seed, quirks=self.quirks)
+        given: dict[str, Any] = self._given
+        return Choices(self.seed, quirks=self.quirks, **given)
 
     @property
     def varies(self) -> bool:
-        """Whether choices may differ from the default ones."""
+        """Whether orders may differ from the default ones."""
         return self._random is not None
+
+    # --- the numbers of shaders --------------------------------------------------------------
+
+    def may_vary(self, latitude: str) -> bool:
+        """Whether a latitude of shaders may be used otherwise than by default."""
+        return (
+            latitude in self._drawn
+            or self._ways.get(latitude, LATITUDES[latitude].ways[0]) != (LATITUDES[latitude].ways[0])
+        )
+
+    def way(self, latitude: str) -> str:
+        """The way in which an instruction goes, each time that it is executed: one of the latitude's."""
+        row = LATITUDES[latitude]
+        if latitude in self._drawn:
+            way = str(self._numbers.choice(row.all_ways))
+            if row.by_launch:
+                self._drawn -= {latitude}
+                self._ways = {**self._ways, latitude: way}
+            return way
+        return self._ways.get(latitude, row.ways[0])
+
+    def fractions(self, shape: Sequence[int]) -> NDArray[np.float64]:
+        """Numbers from -1 to 1, one for each element of an array."""
+        return self._numbers.uniform(-1.0, 1.0, tuple(shape))
+
+    def permutation(self, key: object, count: int) -> Indices:
+        """An order of so many numbers, the same for a key throughout the launch."""
+        found = self._permutations.get(key)
+        if found is None:
+            found = self._permutations[key] = self._numbers.permutation(count).astype(np.int64)
+        return found
+
+    # --- orders ------------------------------------------------------------------------------
 
     def order(self, count: int) -> Indices:
         """An order of `count` work-groups, as their numbers."""
@@ -62,10 +125,12 @@ class Choices:
         return min(most, int(self._random.choice([1, 2, 3, 16, most])))
 
     def subgroup_size(self, possible: Sequence[int]) -> int:
-        """One of the possible subgroup sizes, for a program that leaves it open."""
-        if self._random is None:
+        """One of the possible subgroup sizes, for a program that leaves it open; the wanted one if there is one."""
+        if self.wanted_subgroup_size is not None:
+            return self.wanted_subgroup_size
+        if self._sizes is None:
             return preferred_subgroup_size(list(possible))
-        return int(self._random.choice(list(possible)))
+        return int(self._sizes.choice(list(possible)))
 
     def work_group_size(self, subgroup_size: int, most: int) -> tuple[int, int]:
         """A work-group size in work-items, at most `most` in all, for a program that leaves it open."""
@@ -107,6 +172,20 @@ class Choices:
     def summands(self, count: int) -> Indices | None:
         """An order of the `count` terms of a sum; None for the natural order."""
         return self.points(count)
+
+
+def _refuse_ways(seed: int | None, vary: Sequence[str] | None, ways: Mapping[str, str]) -> None:
+    """Raise for a latitude, or a way, that there is not."""
+    if vary is not None and (isinstance(vary, str) or not set(vary) <= set(OPEN)):
+        raise ValueError(f"vary is a list of some of {', '.join(OPEN)}; got {vary!r}")
+    if vary is not None and seed is None:
+        raise ValueError("vary says what a seed varies: give a seed as well")
+    for name, way in ways.items():
+        if name not in LATITUDES:
+            raise TypeError(f"Choices has no keyword {name!r}; latitudes are {', '.join(LATITUDES)}")
+        known = LATITUDES[name].all_ways
+        if way not in known:
+            raise ValueError(f"{name} is {' or '.join(map(repr, known))}; got {way!r}")
 
 
 _GROUP_TURNS = 256

@@ -83,8 +83,11 @@ class Machine:
         constants: dict[core.Value, object],
         lines: PrintedLines,
         races: Races | None,
+        adapt: Callable[[Op, Meaning], Meaning] | None = None,
     ) -> None:
         self.function = function
+        self.adapt = adapt
+        """What makes of the meaning of an instruction the one that is executed here; None where they are the same."""
         self.geometry = geometry
         self.findings = findings
         self.choices = choices
@@ -210,6 +213,8 @@ class Machine:
         What comes before a collective instruction is ordered before it, and it before what comes behind.
         """
         meaning = MEANINGS[type(op)]
+        if self.adapt is not None:
+            meaning = self.adapt(op, meaning)
         if self._hands_on and not without_others(op):
             meaning = handing_on(meaning)
         collective = op.spec.where is Where.COLLECTIVE

@@ -69,7 +69,7 @@ def contracted(machine: Machine, op: Binary, type: Number) -> Array | None:
     if way == 0:
         return None
     name, product = terms[(way - 1) // orders]
-    x, y = _factors_of(machine, product)
+    x, y = factors_of(machine, product)
     other = machine.array(op.b if name == "a" else op.a)
     if op.spec.mnemonic == "sub":
         x, other = (x, -other) if name == "a" else (-x, other)
@@ -87,7 +87,8 @@ def scaled_sum(machine: Machine, a: tuple[Array, Array], b: tuple[Array, Array],
     return _added(*first, multiply(*second, type), type)
 
 
-def _factors_of(machine: Machine, product: Op) -> tuple[Array, Array]:
+def factors_of(machine: Machine, product: Op) -> tuple[Array, Array]:
+    """The two factors of a product of numbers, or of a number and a matrix."""
     if isinstance(product, CooperativeMatrixScale):
         assert isinstance(product.result.type, CoopMatrix)
         axes = 2 if product.result.type.of_work_group else 1
