@@ -93,7 +93,7 @@ def test_alignment_is_that_of_the_address() -> None:
     code, message, _ = wrong(through(4, alignment=16), 0x30000, BYTES_OF)
     assert (code, message) == (
         "run.misaligned",
-        "`byte_load` of %buffers[1] is less aligned than it promises, to 16 bytes: byte 4 of 64",
+        "a load of %buffers[1] is less aligned than it promises, to 16 bytes: byte 4 of 64",
     )
 
 
@@ -105,7 +105,7 @@ def test_members_are_named_by_their_numbers() -> None:
     arrays = [np.zeros(64, np.int8) for _ in range(2)]
     (found,) = findings(kernel(code, PARAMETERS), arrays, TABLE[:2], np.zeros(8, np.int8))
     assert (found.argument, found.index, found.shape) == ("buffers[1]", (64,), (64,))
-    assert found.message == "`byte_store` outside its memory: bytes 64 to 67 of %buffers[1], which has 64"
+    assert found.message == "a store outside its memory: bytes 64 to 67 of %buffers[1], which has 64"
 
 
 def test_what_is_written_by_address_is_read_by_number() -> None:
@@ -142,5 +142,5 @@ def test_a_race_between_an_address_and_a_binding() -> None:
         ("run.race", "buffers[1]", (8,), "byte_store")
     ]
     message, other = found[0].message, found[0].render()
-    assert message == "`byte_store` of %buffers[1] races with `byte_load` of another work-item: byte 8 of 64"
+    assert message == "a store of %buffers[1] races with a load of another work-item: byte 8 of 64"
     assert "the other: read of %buffers[1] at byte 8, work-group (0, 0, 0), subgroup 0, lane 7" in other

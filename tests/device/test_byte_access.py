@@ -72,8 +72,8 @@ def far(offset: int, count: int = 1) -> Code:
 def test_an_access_outside(offset: int) -> None:
     a, r = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
     load, store = findings(kernel(far(offset), BUFFERS), a.view(np.int8), r.view(np.int8))
-    assert load.message == f"`byte_load` outside its memory: bytes {offset} to {offset + 3} of %a, which has 32"
-    assert store.message == f"`byte_store` outside its memory: bytes {offset} to {offset + 3} of %r, which has 32"
+    assert load.message == f"a load outside its memory: bytes {offset} to {offset + 3} of %a, which has 32"
+    assert store.message == f"a store outside its memory: bytes {offset} to {offset + 3} of %r, which has 32"
     assert (load.code, load.argument, load.index, load.shape) == ("run.out_of_bounds", "a", (offset,), (32,))
     assert (load.lane, load.count, load.severity) == (3, 1, "error")
     assert load.span.text == "byte_load"
@@ -84,7 +84,7 @@ def test_the_whole_access_must_be_inside() -> None:
     a, r = np.zeros(128, np.int8), np.zeros(128, np.int8)
     kernel(far(48, 4), BUFFERS)(a, r)
     found, _ = findings(kernel(far(116, 4), BUFFERS), a, r)
-    assert found.message == "`byte_load` outside its memory: bytes 116 to 131 of %a, which has 128"
+    assert found.message == "a load outside its memory: bytes 116 to 131 of %a, which has 128"
     with every_case() as case:
         for size in range(4):
             with case(f"a buffer of {size} bytes"):
@@ -114,7 +114,7 @@ def test_bytes_that_were_never_written() -> None:
     assert r.view(np.int32)[::4].tolist() == [0x0F0E0D0C] * 8
     for width, written, shift, first in [(1, 3, 0, 0), (2, 7, 0, 4), (4, 6, 0, 4), (1, 4, 2, 2), (2, 8, 1, 5)]:
         (found,) = findings(kernel(local(width, written, shift), {"r": BYTES}, {"s": 128}), r)
-        assert found.message == f"`byte_load` of %s before it is written: bytes {first} to {first + 3} of 128"
+        assert found.message == f"a load of %s before it is written: bytes {first} to {first + 3} of 128"
         assert (found.code, found.index, found.count) == ("run.uninitialized", (first,), LANES)
 
 
@@ -136,8 +136,8 @@ def test_an_access_that_is_less_aligned_than_it_promises() -> None:
     for shift, alignment in [(0, 4), (2, 2), (4, 4), (1, 1)]:
         kernel(copy(I32, 1, shift, alignment), BUFFERS)(a, r)
     load, store = findings(kernel(copy(I32, 1, 2, 4), BUFFERS), a, r)
-    assert load.message == "`byte_load` of %a is less aligned than it promises, to 4 bytes: byte 2 of 64"
+    assert load.message == "a load of %a is less aligned than it promises, to 4 bytes: byte 2 of 64"
     assert (load.code, load.index, load.shape, load.count) == ("run.misaligned", (2,), (64,), LANES)
-    assert store.message == "`byte_store` of %r is less aligned than it promises, to 4 bytes: byte 2 of 64"
+    assert store.message == "a store of %r is less aligned than it promises, to 4 bytes: byte 2 of 64"
     (found, _) = findings(kernel(copy(F32, 1, 0, 16), BUFFERS), a, r)
     assert (found.index, found.lane, found.count) == ((4,), 1, 6)

@@ -115,7 +115,7 @@ def test_an_update_outside(target: str) -> None:
 
     launched = kernel(code, BUFFERS, target=target)
     (found,) = findings(launched, *(np.zeros(8, np.int8) for _ in BUFFERS))
-    assert found.message == "`byte_atomic_update` outside its memory: bytes 8 to 11 of %m, which has 8"
+    assert found.message == "an atomic update outside its memory: bytes 8 to 11 of %m, which has 8"
     assert found.code == "run.out_of_bounds"
 
 

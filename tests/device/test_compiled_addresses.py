@@ -133,7 +133,7 @@ def test_members_by_number() -> None:
     inside, smaller, no_member, before = alike(code, numbers)
     assert isinstance(inside, list)
     assert smaller == (
-        "run.out_of_bounds", "`byte_load` outside its memory: bytes 36 to 37 of %buffers[0], which has 37",
+        "run.out_of_bounds", "a load outside its memory: bytes 36 to 37 of %buffers[0], which has 37",
         (36,), (37,), "buffers[0]", 5,
     )  # fmt: skip
     assert isinstance(no_member, tuple)

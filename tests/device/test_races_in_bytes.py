@@ -147,7 +147,7 @@ def test_who_races_is_told_in_bytes() -> None:
         kernel(pair((I32, 4, 1), (I8, 7, 1)), {"r": BYTES}, {"s": 128}, work_group=ITEMS), np.zeros(1, np.int8)
     )
     (race,) = found
-    assert race.message == "`byte_store` of %s races with `byte_store` of another work-item: byte 7 of 128"
+    assert race.message == "a store of %s races with a store of another work-item: byte 7 of 128"
     assert race.other is not None
     assert (race.lane, race.other.lane, race.other.index) == (1, 0, (7,))
 

@@ -57,8 +57,8 @@ def matrix(body: Body, r: Value, defined: bool, **_: Value) -> None:
 @pytest.mark.parametrize(
     ("does", "says", "lane"),
     [
-        (load, "`offset` of `byte_load` is an undefined value", 5),
-        (store, "`byte_store` stores an undefined value to %r", 5),
+        (load, "`offset` of a load is an undefined value", 5),
+        (store, "a store stores an undefined value to %r", 5),
         (index, "`index` of `array_index` is an undefined value", 5),
         (address, "`address` of `buffer_at` is an undefined value", 5),
         (matrix, "`cooperative_matrix_store` stores an undefined value to %r", None),

@@ -91,9 +91,13 @@ def test_views_that_cannot_be() -> None:
     for offset in (-4, 164, 2**62):
         ((code, name, message),) = wrong(moved(offset, 8), a, r)
         assert (code, name) == ("run.out_of_bounds", "a")
-        assert message == f"`byte_view` outside its memory: byte {offset} of %a, which has 160"
+        assert message == f"an access by matrices outside its memory: byte {offset} of %a, which has 160"
     assert wrong(moved(2, 8), a, r) == [
-        ("run.misaligned", "a", "`byte_view` of %a is less aligned than it promises, to 4 bytes: byte 2 of 160")
+        (
+            "run.misaligned",
+            "a",
+            "an access by matrices of %a is less aligned than it promises, to 4 bytes: byte 2 of 160",
+        )
     ]
 
 

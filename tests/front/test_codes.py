@@ -13,7 +13,8 @@ from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
 from girih.program import read_source
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [*sorted((ROOT / "girih" / "front" / "text").glob("*.py")), ROOT / "girih" / "program.py"]
+REPORTERS = ("program.py", "commands/format.py")
+SOURCES = [*sorted((ROOT / "girih" / "front" / "text").glob("*.py")), *(ROOT / "girih" / name for name in REPORTERS)]
 TEXTS = sorted((Path(__file__).parent / "codes").glob("*.tl"))
 LITERAL = re.compile(r'"((?:syntax|name|type|definition)\.[a-z_]+)"')
 
@@ -79,7 +80,8 @@ def test_carets_stand_under_what_is_wrong(code: str) -> None:
 
 
 def test_the_codes_without_a_text_are_provoked_elsewhere() -> None:
-    elsewhere = {"syntax.encoding", "syntax.size", "syntax.nesting", "definition.given", "definition.unused"}
+    elsewhere = {"syntax.encoding", "syntax.size", "syntax.nesting", "syntax.module"}
+    elsewhere |= {"definition.given", "definition.unused"}
     assert set(FRONT_CODES) - {path.stem for path in TEXTS} == elsewhere
 
 
