@@ -102,7 +102,8 @@ def _to_floating(w: Writer, features: Features, source: Number, target: Number, 
     if source.family == "integer":
         if not narrow:
             return w.convert("sitofp", a, register(target))
-        return _narrowed(w, features, target, _integer_to_odd_float(w, a))
+        held = _integer_to_odd_float(w, a) if target == BF16 else _integer_to_small_float(w, a)
+        return _narrowed(w, features, target, held)
     if scalar(a.type) == "double":
         return _narrowed(w, features, target, _to_odd(w, a) if narrow else w.convert("fptrunc", a, "float"))
     return w.convert("fpext", a, "double") if register(target) == "double" else _narrowed(w, features, target, a)
@@ -111,6 +112,18 @@ def _to_floating(w: Writer, features: Features, source: Number, target: Number, 
 def _narrowed(w: Writer, features: Features, target: Number, a: Val) -> Val:
     """A `float` as a number of a type that is not wider."""
     return encoded(w, target, a) if target in EIGHT_BIT_FLOATS else round_to(w, features, target, a)
+
+
+_FAR_OUT = 1 << 17
+"""A number that a `float` holds and that is beyond the largest one of f16 and of eight bits."""
+
+
+def _integer_to_small_float(w: Writer, a: Val) -> Val:
+    """Integers as `float`s: those that f16 and floats of eight bits hold, and any one beyond these for others."""
+    if bits(a.type) < 32:
+        return w.convert("sitofp", a, "float")
+    inside = w.larger(w.smaller(a, integer(_FAR_OUT, a.type)), integer(-_FAR_OUT, a.type))
+    return w.convert("sitofp", w.convert("trunc", inside, "i32"), "float")
 
 
 def _integer_to_odd_float(w: Writer, a: Val) -> Val:
