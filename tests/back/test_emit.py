@@ -5,12 +5,14 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
+from girih.back.llvm.emit.folding import combined, converted, lane_values
 from girih.back.llvm.emit.text import (
     GENERAL_REGISTERS,
     ModuleText,
     Val,
     address_space,
     bits,
+    constant_vector,
     integer,
     mangled,
     pointer,
@@ -23,6 +25,7 @@ from girih.back.llvm.lower.table import GENERIC
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.arith import Cast
 from girih.ops.tile.control import Barrier
+from tests.cases import every_case
 
 NVPTX_REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
 
@@ -92,3 +95,18 @@ def test_two_rules_for_one_instruction_cannot_be_joined() -> None:
         joined.joined(table)
     with pytest.raises(ValueError, match="two rows for"):
         GENERIC.joined(GENERIC)
+
+
+def test_constant_vectors_are_computed_while_code_is_written() -> None:
+    a, ones = constant_vector([-1, 6, 5, 4], "i8"), integer(1, "<4 x i8>")
+    with every_case() as case:
+        for opcode, wanted in (("lshr", [127, 3, 2, 2]), ("ashr", [-1, 3, 2, 2]), ("udiv", [-1, 6, 5, 4])):
+            with case(opcode):
+                found = combined(opcode, a, ones)
+                assert found is not None and lane_values(found) == tuple(wanted)
+        for opcode, first in (("zext", 255), ("sext", -1)):
+            with case(opcode):
+                found = converted(opcode, a, "<4 x i32>")
+                assert found is not None and lane_values(found) == (first, 6, 5, 4)
+        with case("what has no value is left to the processor"):
+            assert combined("udiv", a, integer(0, a.type)) is None and combined("lshr", a, integer(8, a.type)) is None

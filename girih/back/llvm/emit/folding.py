@@ -93,18 +93,33 @@ _OF_VECTORS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+_OF_UNSIGNED: dict[str, Callable[[int, int], int]] = {
+    "lshr": lambda a, b: a >> b,
+    "udiv": lambda a, b: a // b,
+    "urem": lambda a, b: a % b,
+}
+"""Instructions that take their operands as unsigned."""
+
+
 def combined(opcode: str, a: Val, b: Val) -> Val | None:
     """The result of an instruction on constant vectors; None if an operand is not constant."""
-    fold = _OF_VECTORS.get(opcode)
+    unsigned = _OF_UNSIGNED.get(opcode)
+    fold = unsigned or _OF_VECTORS.get(opcode)
     x, y = lane_values(a), lane_values(b)
     if fold is None or x is None or y is None:
         return None
     width = bits(a.type)
-    if opcode in ("sdiv", "srem") and 0 in y:
+    if opcode in ("sdiv", "srem", "udiv", "urem") and 0 in y:
         return None
-    if opcode in ("shl", "ashr") and not all(0 <= n < width for n in y):
+    if opcode in ("shl", "ashr", "lshr") and not all(0 <= n < width for n in y):
         return None
+    if unsigned is not None:
+        x, y = _unsigned(x, width), _unsigned(y, width)
     return vector([fold(p, q) for p, q in zip(x, y, strict=True)], scalar(a.type))
+
+
+def _unsigned(values: tuple[int, ...], width: int) -> tuple[int, ...]:
+    return tuple(n & (1 << width) - 1 for n in values)
 
 
 def compared(predicate: str, a: Val, b: Val) -> Val | None:
@@ -121,5 +136,7 @@ def compared(predicate: str, a: Val, b: Val) -> Val | None:
 
 def converted(opcode: str, a: Val, type: str) -> Val | None:
     """A constant vector of integers, converted to another integer type; None for any other value."""
-    held = lane_values(a) if opcode in ("sext", "trunc") else None
-    return None if held is None else vector(held, scalar(type))
+    held = lane_values(a) if opcode in ("sext", "trunc", "zext") else None
+    if held is None:
+        return None
+    return vector(_unsigned(held, bits(a.type)) if opcode == "zext" else held, scalar(type))
