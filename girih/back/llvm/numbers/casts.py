@@ -114,7 +114,7 @@ def _narrowed(w: Writer, features: Features, target: Number, a: Val) -> Val:
     return encoded(w, target, a) if target in EIGHT_BIT_FLOATS else round_to(w, features, target, a)
 
 
-_FAR_OUT = 1 << 17
+FAR_OUT = 1 << 17
 """A number that a `float` holds and that is beyond the largest one of f16 and of eight bits."""
 
 
@@ -122,7 +122,7 @@ def _integer_to_small_float(w: Writer, a: Val) -> Val:
     """Integers as `float`s: those that f16 and floats of eight bits hold, and any one beyond these for others."""
     if bits(a.type) < 32:
         return w.convert("sitofp", a, "float")
-    inside = w.larger(w.smaller(a, integer(_FAR_OUT, a.type)), integer(-_FAR_OUT, a.type))
+    inside = w.larger(w.smaller(a, integer(FAR_OUT, a.type)), integer(-FAR_OUT, a.type))
     return w.convert("sitofp", w.convert("trunc", inside, "i32"), "float")
 
 

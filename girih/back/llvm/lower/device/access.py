@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from girih.back.llvm.emit.folding import lane_values
 from girih.back.llvm.emit.text import Val, lanes, wide, zero
 from girih.back.llvm.lower.access import full_mask
 from girih.back.llvm.lower.code import KernelCode
@@ -20,6 +21,9 @@ from girih.ir.types import I8, Boolean, Number, Type
 
 _GATHERED = 8
 """The bytes of the widest number that gathers take."""
+
+_NEAR = 64
+"""The bytes of the widest vector from which numbers at known distances are picked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,27 @@ def _paired(place: BytePlace) -> int:
     return next(n for n in (8, 4, 2, 1) if n * size <= _GATHERED and place.count % n == 0)
 
 
+def _read_near(code: KernelCode, place: BytePlace) -> list[Val] | None:
+    """Numbers at distances that are known and small, from one vector with all of them; None elsewhere."""
+    w, size = code.w, place.element.size
+    if code.mask is not None or lanes(place.pointer.type) > 1 or place.offset.uniform:
+        return None
+    known = lane_values(addresses.vector(w, place.offset, code.lanes))
+    if known is None:
+        return None
+    first = min(known)
+    steps = [n - first for n in known]
+    count = (max(steps) + place.size) // size
+    if count * size > _NEAR or any(n % size for n in steps):
+        return None
+    held = w.load(wide(place.type, count), w.at(place.pointer, first), min(place.alignment, size))
+    return [w.shuffle(held, None, [n // size + k for n in steps]) for k in range(place.count)]
+
+
 def _read_apart(code: KernelCode, place: BytePlace) -> list[Val]:
+    near = _read_near(code, place)
+    if near is not None:
+        return near
     w, taken, mask = code.w, _paired(place), full_mask(code)
     pointers, size = _addresses(code, place), place.element.size
     found: list[Val] = []

@@ -65,6 +65,10 @@ def from_unsigned(w: Writer, features: Features, source: Number, target: Number,
         return casts.cast(w, features, I32, target, (w.convert("zext", a, "i32"),))[0]
     if target in (F32, F64):
         return w.convert("uitofp", a, register(target))
+    if target != BF16:
+        far = integer(casts.FAR_OUT, a.type)
+        small = w.convert("trunc", w.select(w.compare("ult", a, far), a, far), "i32")
+        return casts.cast(w, features, I32, target, (small,))[0]
     if width == 32:
         return casts.cast(w, features, F64, target, (w.convert("uitofp", a, "double"),))[0]
     # Half of a number so large, with its last bits in one, rounds as the number does.
@@ -72,8 +76,6 @@ def from_unsigned(w: Writer, features: Features, source: Number, target: Number,
     last = w.binary("and", a, integer(1, a.type))
     halved = w.binary("or", w.binary("lshr", a, integer(1, a.type)), last)
     found = casts.cast(w, features, I64, target, (w.select(upper, halved, a),))[0]
-    if target in EIGHT_BIT_FLOATS:
-        return found
     return w.select(upper, w.binary("fadd", found, found), found)
 
 
