@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
+from girih.analysis.constructs import constructs_of
+from girih.analysis.uniformity import constants_of
 from girih.api import compile_module
+from girih.back.llvm.lower.device.trips import most_trips
 from girih.diagnostics import KernelError
 from girih.front.text.parser import parse_text
 from girih.interpreter.machine.choices import GoingAhead
 from girih.ir.check import check_module
+from girih.ops.device.control import Loop
 from girih.source import Source
+from tests.cases import long
 from tests.device.probe import PROBE, kernel
 
 TARGETS = ["interpreter", "cpu"]
@@ -276,3 +283,59 @@ def test_subgroups_meet_at_barriers_in_a_loop(target: str) -> None:
     array = np.arange(16, dtype=np.int32)
     compile_module(kernel(body, attributes="work_group_size=[16,1]"), target)["f"](array)
     assert array.tolist() == [number + 3 for number in [*range(8, 16), *range(8)]]
+
+
+# --- loops that never end --------------------------------------------------------------------
+
+ENDLESS = "%lane = subgroup_local_id : i32\n"
+SAME = "loop { leave 0 () }"
+PARTED = "loop { %never = less_than %lane, %lane : bool\nbranch %never { leave 0 () }\nleave 0 () }"
+NESTED = """
+    %zero = constant 0 : i32
+    loop { loop init (%k = %zero) {
+        %same = equal %k, %lane : bool
+        branch %same { leave 1 () }
+        leave 0 (%lane)
+    } }
+"""
+
+
+def interrupted(_: int, __: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("body", "grid"), [(PARTED, 1), *long([(SAME, 1), (NESTED, 1), (SAME, 1000)])])
+def test_a_launch_ends_inside_of_a_loop(body: str, grid: int) -> None:
+    before = signal.signal(signal.SIGALRM, interrupted)
+    launched = compile_module(kernel(ENDLESS + body), "cpu")["f"][grid]
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(KeyboardInterrupt):
+        launched(np.zeros(8, np.int32))
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_loops_between_constants_have_so_many_iterations() -> None:
+    count = """
+        %zero = constant 0 : i32
+        %three = constant 3 : i32
+        %ten = constant 10 : i32
+        block {
+            loop init (%k = %zero, %other = %n) {
+                HEAD
+                branch %done { leave 1 () }
+                %next = add %k, %three : i32
+                %more = add %other, %three : i32
+                leave 0 (%next, %more)
+            }
+        }
+    """
+    for head, trips in (
+        ("%done = greater_than_equal %k, %ten : bool", 4),
+        ("%going = less_than %k, %ten : bool\n%done = not %going : bool", 4),
+        ("%done = greater_than_equal %other, %ten : bool", None),
+        ("%done = greater_than_equal %k, %n : bool", None),
+        ("%done = less_than %k, %ten : bool", None),
+    ):
+        function = kernel(count.replace("HEAD", head), "%n: i32").functions[0]
+        (loop,) = (op for op in function.walk() if isinstance(op, Loop))
+        assert most_trips(loop, constructs_of(function), constants_of(function)) == trips

@@ -1,12 +1,14 @@
 ; Launches: a kernel is executed on the calling thread, or with the pool of threads (cpu_threads.ll).
 ;
-; `check` is asked at most every 50 ms, between work-groups, whether to go on; a result other than 0 ends the launch.
+; `check` is asked at most every 50 ms, between work-groups and by long loops in them, whether to go on; a result other
+; than 0 ends the launch.
 ; What it runs may fork, and go on in the child too: there the pool has been cleared, and FORKS counts one more.
 ; Names in braces are offsets and numbers from girih/runtime/cpu/pool.py. All code here runs without Python's lock.
 
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
+declare i64 @pthread_self()
 ${PAUSE_DECLARATION}
 
 define internal i64 @now() {
@@ -142,14 +144,17 @@ whole:
   ret i32 ${FINISHED}
 begin:
   ; What runs on this thread alone goes on in a forked child as if nothing had happened.
-  call void @begin(ptr %pace, i64 %untimed_groups, ptr null)
+  %size = call i64 @llvm.umax.i64(i64 %untimed_groups, i64 1)
+  call void @begin(ptr %pace, i64 %size, ptr null)
+  call void @let_ask(ptr %arguments, ptr %pace, ptr %check, ptr %context)
   %result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 0, i64 %groups, ptr %pace,
                              ptr %check, ptr %context)
   ret i32 %result
 }
 
 ; A pace holds: the work-groups of the next piece, when the piece before ended, when `check` was last asked, where the
-; count of forks is (null: it does not matter), and what it was.
+; count of forks is (null: it does not matter), and what it was; then the answer that a loop got, and for loops the calling
+; thread, `check` and its context.
 define internal void @begin(ptr %pace, i64 %size, ptr %forks_at) {
 entry:
   %ended_at = getelementptr i64, ptr %pace, i64 1
@@ -161,6 +166,8 @@ entry:
   store i64 %now, ptr %ended_at
   store i64 %now, ptr %asked_at
   store ptr %forks_at, ptr %where_at
+  %answer_at = getelementptr i64, ptr %pace, i64 5
+  store i64 ${FINISHED}, ptr %answer_at
   %counts = icmp ne ptr %forks_at, null
   br i1 %counts, label %count, label %done
 count:
@@ -169,6 +176,64 @@ count:
   br label %done
 done:
   ret void
+}
+
+; Let loops of the kernel ask whether to go on.
+define internal void @let_ask(ptr %arguments, ptr %pace, ptr %check, ptr %context) {
+  %record_at = getelementptr i8, ptr %arguments, i64 ${RECORD_ARGUMENT}
+  %record = load ptr, ptr %record_at
+  %asking_at = getelementptr i8, ptr %record, i64 ${RECORD_ASKING}
+  %kept_at = getelementptr i8, ptr %asking_at, i64 8
+  %self_at = getelementptr i64, ptr %pace, i64 6
+  %check_at = getelementptr i64, ptr %pace, i64 7
+  %context_at = getelementptr i64, ptr %pace, i64 8
+  %self = call i64 @pthread_self()
+  store i64 %self, ptr %self_at
+  store ptr %check, ptr %check_at
+  store ptr %context, ptr %context_at
+  store ptr %pace, ptr %kept_at
+  store ptr @asked_by_loop, ptr %asking_at
+  ret void
+}
+
+; Whether the launch has been ended: asked by loops that may take long, on every thread. The calling one asks `check`.
+define internal i32 @asked_by_loop(i64 %number) {
+  %record = inttoptr i64 %number to ptr
+  %state = load atomic i32, ptr %record monotonic, align 4
+  %ended = icmp ne i32 %state, 0
+  br i1 %ended, label %end, label %look
+look:
+  %asking_at = getelementptr i8, ptr %record, i64 ${RECORD_ASKING}
+  %kept_at = getelementptr i8, ptr %asking_at, i64 8
+  %pace = load ptr, ptr %kept_at
+  %self_at = getelementptr i64, ptr %pace, i64 6
+  %caller = load i64, ptr %self_at
+  %self = call i64 @pthread_self()
+  %mine = icmp eq i64 %caller, %self
+  br i1 %mine, label %measure, label %on
+measure:
+  %asked_at = getelementptr i64, ptr %pace, i64 2
+  %asked = load i64, ptr %asked_at
+  %now = call i64 @now()
+  %since = sub i64 %now, %asked
+  %due = icmp uge i64 %since, ${CHECK_NANOSECONDS}
+  br i1 %due, label %ask, label %on
+ask:
+  store i64 %now, ptr %asked_at
+  %check_at = getelementptr i64, ptr %pace, i64 7
+  %context_at = getelementptr i64, ptr %pace, i64 8
+  %check = load ptr, ptr %check_at
+  %context = load ptr, ptr %context_at
+  %answer = call i32 @ask(ptr %pace, ptr %check, ptr %context)
+  %wide = zext i32 %answer to i64
+  %answer_at = getelementptr i64, ptr %pace, i64 5
+  store i64 %wide, ptr %answer_at
+  %go_on = icmp eq i32 %answer, ${FINISHED}
+  br i1 %go_on, label %on, label %end
+on:
+  ret i32 0
+end:
+  ret i32 1
 }
 
 ; Work-groups in pieces that take between 0.1 and 10 ms, or are one work-group; in between `check` is asked.
@@ -187,6 +252,14 @@ piece:
   %some = call i64 @llvm.umin.i64(i64 %size, i64 %rest)
   %last = add i64 %first, %some
   call void %kernel(ptr %arguments, ptr %workspace, i64 %first, i64 %last)
+  %answer_at = getelementptr i64, ptr %pace, i64 5
+  %wide = load i64, ptr %answer_at
+  %given = trunc i64 %wide to i32
+  %unasked = icmp eq i32 %given, ${FINISHED}
+  br i1 %unasked, label %look, label %told
+told:
+  ret i32 %given
+look:
   %state = load atomic i32, ptr %record acquire, align 4
   %failed = icmp ne i32 %state, 0
   br i1 %failed, label %finished, label %measure

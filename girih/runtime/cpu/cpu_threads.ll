@@ -339,6 +339,7 @@ entry:
   %up = add i64 %groups, %less
   %chunks = udiv i64 %up, %chunk
   call void @make_way(ptr %pool)
+  call void @let_ask(ptr %arguments, ptr %pace, ptr %check, ptr %context)
   %old = load atomic i32, ptr %generation_at monotonic, align 4
   %generation = add i32 %old, 1
   %wide_generation = zext i32 %generation to i64

@@ -159,7 +159,7 @@ class KernelEntry:
         # More bytes than an address can count are as impossible to get as the largest number of them.
         workspace = min(workspace_bytes, _MOST_BYTES)
         types = [id(type) for type in (np.float32, np.float64, *_INTEGERS)]
-        words = [kernel, pool, workspace, max(serial_groups, 1), max(untimed_groups, 1), *types]
+        words = [kernel, pool, workspace, max(serial_groups, 1), untimed_groups, *types]
         words += [int(_members_must_lie_apart(parameters)), len(parameters), 8 * slots, *described]
         functions = [addresses("girih_run"), addresses("girih_call")]
         run, call = _functions(name.encode(), functions, words, code)

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 
 from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT
-from girih.back.llvm.lower.launch.record import STOPPED
+from girih.back.llvm.lower.launch.record import RECORD_ASKING, STOPPED
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.diagnostics import SettingError
 
@@ -62,7 +62,8 @@ NUMBERS = {
     "SPIN_NANOSECONDS": 200_000,
     "CHECK_NANOSECONDS": 50_000_000,
     "STOPPED": STOPPED,
-    "PACE_WORDS": 5,
+    "PACE_WORDS": 9,
+    "RECORD_ASKING": RECORD_ASKING,
 }
 """The numbers that the texts in LLVM IR use by name."""
 

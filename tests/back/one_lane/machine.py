@@ -142,6 +142,9 @@ class CoroutineCode(OneLaneCode):
 
     # --- leaving -------------------------------------------------------------------------
 
+    def ask(self) -> None:
+        """Do nothing: nobody ends a launch from outside."""
+
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         w = self.w
         spmd = self.place.kind is RegionKind.SPMD

@@ -56,6 +56,9 @@ class SharedCode(OneLaneCode):
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
         return "block"
 
+    def ask(self) -> None:
+        raise NotImplementedError("no loop asks whether the launch goes on")
+
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         self.w.jump("left")
 

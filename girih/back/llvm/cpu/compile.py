@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
-from girih.back.llvm.cpu.cost import serial_groups, untimed_groups
+from girih.back.llvm.cpu.cost import may_not_end, serial_groups, untimed_groups
 from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.own_stack import enter_on_own_stack, stack_bytes
@@ -96,7 +96,7 @@ def lower(
         subgroup_size=geometry.subgroup_size,
         work_group_size=geometry.work_group_size,
         serial_groups=serial_groups(function, constants, geometry.subgroup_size),
-        untimed_groups=untimed_groups(function, constants, geometry.subgroup_size),
+        untimed_groups=0 if may_not_end(function) else untimed_groups(function, constants, geometry.subgroup_size),
     )
     text = str(module)
     return Lowered(kernel, text, "presplitcoroutine" in text, code.remarks.diagnostics())

@@ -36,6 +36,11 @@ def untimed_groups(function: Function, constants: dict[Value, int], lanes: int) 
     return _affordable(function, CostFacts(constants, lanes, _BOUNDLESS))
 
 
+def may_not_end(function: Function) -> bool:
+    """Whether a function has a loop that ends only when its work-items leave it, which those of shaders do."""
+    return any(op.spec.mnemonic == "loop" for op in function.walk())
+
+
 @dataclass(frozen=True, slots=True)
 class CostFacts:
     """The facts that are known of a kernel, and the number that stands for each unknown one."""

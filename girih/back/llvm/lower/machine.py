@@ -93,6 +93,10 @@ class Executing(ABC):
     # --- leaving -------------------------------------------------------------------------
 
     @abstractmethod
+    def ask(self) -> None:
+        """Leave the kernel if the launch has been ended, where a loop has taken long; nothing where others end it."""
+
+    @abstractmethod
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         """Record the finding of a check, unless there is one already, and end the block: the launch stops.
 

@@ -8,7 +8,8 @@ any address if the kernel needs no bytes.
 
 `arguments` are slots as `girih.back.llvm.lower.launch.slots` lists them; one of them is the address of the failure
 record (`girih.back.llvm.lower.launch.record`). A kernel looks at its state before each work-group, and returns where it
-is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it.
+is not `NO_FAILURE`; who launched it stores `STOPPED` there to end it. Loops that may take long ask a function in the
+record whether they are to end it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class CompiledKernel:
     """The machine code of a kernel and the facts that a launch needs.
 
     `object` is a relocatable object file that defines `symbol`. A launch of at most `serial_groups` work-groups is not
-    worth waking other threads; one of at most `untimed_groups` is over before anyone could ask for its end.
+    worth waking other threads; one of at most `untimed_groups` is over before anyone could ask for its end; it is 0
+    if one may never be over.
     """
 
     name: str

@@ -15,8 +15,9 @@ from girih.analysis.prints import prints_of
 from girih.back.llvm.cpu.machine.stretches import is_long, write_stretches
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.machine.work_group import made_by_work_group
-from girih.back.llvm.emit.text import Operand, Val, integer, wide
+from girih.back.llvm.emit.text import Operand, Val, integer, wide, zero
 from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.launch.record import RECORD_ASKING
 from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.rounding import Features
@@ -133,6 +134,19 @@ class CpuCode(KernelCode):
         return None if local or not _has_wide_scope(self.function) else ""
 
     # --- leaving -------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Leave the kernel if a function in the failure record says so; it is told the record's address as a number.
+
+        LLVM need not know that the function looks at the record: what loops load stays what it was.
+        """
+        w = self.w
+        asking = w.load("ptr", w.at(self.record, RECORD_ASKING), 8)
+        with w.when(w.compare("ne", asking, zero("ptr"))):
+            number = w.effect("i64", f"ptrtoint {self.record} to i64")
+            attributes = "nounwind willreturn memory(inaccessiblemem: readwrite)"
+            answer = w.effect("i32", f"call i32 {asking.text}({number}) {attributes}")
+            w.unlikely(w.compare("ne", answer, integer(0, "i32")), self.exit)
 
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         """Fill the failure record, unless another thread did, and leave the kernel."""

@@ -22,6 +22,7 @@ from girih.back.llvm.emit.writer import Meeting
 from girih.back.llvm.lower.access import full_mask
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.control import bind, carriers_of, enter, flat, regroup
+from girih.back.llvm.lower.device.trips import inside, most_trips
 from girih.back.llvm.lower.lowerings import Carrier, Lowerings
 from girih.facts import device, remarks
 from girih.ir.core import Function, Op, Region, Value
@@ -241,19 +242,41 @@ def loop(code: KernelCode, op: Loop) -> None:
         _uniform_loop(code, op, entry)
 
 
+_ASKING = (1024, 64)
+"""After how many iterations a loop asks whether the launch goes on: an innermost one, and one with others in it."""
+
+
+def _asks_after(code: KernelCode, op: Loop) -> int:
+    """After how many iterations a loop asks, a power of two; 0 for one that certainly has no more."""
+    often = _ASKING[any(isinstance(inner, Loop) for inner in inside(op.body))]
+    trips = most_trips(op, constructs_of(code.function), code.constants)
+    return 0 if trips is not None and trips <= often else often
+
+
+def _ask(code: KernelCode, often: int, count: Val) -> Val:
+    """Ask in some iterations whether the launch goes on: the number of the next one."""
+    w = code.w
+    last = w.compare("eq", w.binary("and", count, integer(often - 1, "i32")), integer(often - 1, "i32"))
+    w.unlikely(last, code.ask, returns=True)
+    return w.add(count, integer(1, "i32"))
+
+
 def _uniform_loop(code: KernelCode, op: Loop, entry: ConstructCode) -> None:
     """Write a loop in which all who are active in an iteration go the same way."""
     w, outer = code.w, code.mask
-    through = w.meeting()
-    with w.repetition(flat(entry.like), through) as repetition:
-        bind(code, op.carried, entry.carriers, regroup(repetition.values, entry.like))
+    through, often = w.meeting(), _asks_after(code, op)
+    counts = [integer(0, "i32")] if often else []
+    with w.repetition([*counts, *flat(entry.like)], through) as repetition:
+        values = repetition.values[len(counts) :]
+        counts = [_ask(code, often, count) for count in repetition.values[: len(counts)]]
+        bind(code, op.carried, entry.carriers, regroup(values, entry.like))
         code.constructs.append(entry)
         code.region(op.body)
         code.constructs.pop()
         if code.reached:
             w.arrive(through, _state(code))
         if entry.meeting.arrivals:
-            repetition.following = w.behind(entry.meeting)[: len(repetition.values)]
+            repetition.following = [*counts, *w.behind(entry.meeting)[: len(values)]]
             repetition.again = integer(1, "i1")
     if not through.arrivals:
         code.reached = True
@@ -268,12 +291,14 @@ def _parted_loop(code: KernelCode, op: Loop, entry: ConstructCode) -> None:
     """Write a loop that work-items leave at different times, or in which they go on at different places."""
     w, outer, known = code.w, code.mask, constructs_of(code.function)
     code.remarks.note(remarks.divergent())
-    through = w.meeting()
+    through, often = w.meeting(), _asks_after(code, op)
+    counts = [integer(0, "i32")] if often else []
     around = [one for one in code.constructs if isinstance(one, ConstructCode) and one.op in known.reached[op]]
-    head = [full_mask(code), _nobody(code), *flat(entry.like), *(held for one in around for held in one.state)]
+    head = [*counts, full_mask(code), _nobody(code), *flat(entry.like), *(held for one in around for held in one.state)]
     blank = entry.values
     with w.repetition(head, through) as repetition:
-        going, entry.ended, *rest = repetition.values
+        counts = [_ask(code, often, count) for count in repetition.values[: len(counts)]]
+        going, entry.ended, *rest = repetition.values[len(counts) :]
         carried, noted = rest[: len(blank)], iter(rest[len(blank) :])
         for one in around:
             one.take(noted)
@@ -288,7 +313,7 @@ def _parted_loop(code: KernelCode, op: Loop, entry: ConstructCode) -> None:
         if entry.meeting.arrivals:
             _take(code, w.behind(entry.meeting))
             repetition.again = w.any(entry.arrived)
-            repetition.following = [*entry.state, *(held for one in around for held in one.state)]
+            repetition.following = [*counts, *entry.state, *(held for one in around for held in one.state)]
         code.constructs.pop()
     if not through.arrivals:
         code.reached = True
