@@ -1,8 +1,8 @@
 """The generated parts of the guide to addressing: its pictures, and all rules, as a page and for `girih explain`.
 
-A page names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image, a link to itself. The
-Python blocks of the page are run in order, so that names mean what they mean there. The page of rules is
-`girih.addressing.RULES`. `tools/draw_pictures.py` writes the files.
+A page, also one on shaders, names a picture where it shows it: `<!-- picture(model, option=value) -->`, then the image,
+a link to itself. The Python blocks of the page above its last picture are run in order, so that names mean what they
+mean there. The page of rules is `girih.addressing.RULES`. `tools/draw_pictures.py` writes the files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from girih import draw
 from girih.addressing import RULES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "docs" / "addressing"
+PAGES = [ROOT / "docs" / "addressing", ROOT / "docs" / "spirv"]
+"""The folders of pages that ask for pictures."""
 
 EXPLAINED = "girih/data/address_rules.json"
 
@@ -59,7 +60,7 @@ accepts and rejects, and `girih explain tensor_map` lists those of a model.
 def generated() -> dict[str, str]:
     """The text of every picture of the guide, and of the page of rules, by path in the repository."""
     found = {"docs/addressing/rules.md": rules_page(), EXPLAINED: explained_rules()}
-    for page in sorted(PAGES.glob("*.md")):
+    for page in sorted(page for folder in PAGES for page in folder.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if "<!-- picture(" in text:
             found |= pictures_of(page, text)
@@ -95,10 +96,13 @@ def _plain(words: str) -> str:
 
 
 def pictures_of(page: Path, text: str) -> dict[str, str]:
-    """The pictures that a page asks for, by path; the page's blocks are run."""
+    """The pictures that a page asks for, by path; the page's blocks above the last one are run."""
     found: dict[str, str] = {}
     namespace: dict[str, object] = {"__name__": "__main__", "picture": draw.svg}
-    for part in PARTS.finditer(text):
+    parts = list(PARTS.finditer(text))
+    while parts and parts[-1]["code"] is not None:
+        parts.pop()
+    for part in parts:
         if part["code"] is None:
             path = (page.parent / part["file"]).resolve().relative_to(ROOT).as_posix()
             found[path] = str(eval(part["call"], namespace))

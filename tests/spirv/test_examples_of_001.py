@@ -9,7 +9,7 @@ from girih.spirv import Module, validate
 from girih.spirv.glsl_names import FUNCTIONS, MISPRINTS
 from tests.cases import every_case
 
-FOLDER = Path(__file__).parents[1] / "data" / "spirv" / "examples_001"
+FOLDER = Path(__file__).parents[2] / "examples" / "shaders" / "cooperative_matrix_2"
 NAMES = ("row_major", "column_major", "patch", "space_to_depth", "decode")
 
 
