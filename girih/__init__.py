@@ -23,6 +23,8 @@ _HOME = {
     "uninitialized": "girih.arguments.arrays",
     "Uninitialized": "girih.arguments.arrays",
     "Choices": "girih.interpreter.machine.choices",
+    "Exploration": "girih.exploration",
+    "explore": "girih.exploration",
     "CacheWarning": "girih.runtime.cache",
     "Diagnostic": "girih.diagnostics",
     "Finding": "girih.diagnostics",
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
         LaunchError,
         MemoryAccess,
     )
+    from girih.exploration import Exploration, explore
     from girih.interpreter.machine.choices import Choices
     from girih.program import check, parse
     from girih.runtime.cache import CacheWarning
@@ -65,6 +68,7 @@ __all__ = [
     "Choices",
     "CompileError",
     "Diagnostic",
+    "Exploration",
     "Finding",
     "GirihError",
     "Group",
@@ -79,6 +83,7 @@ __all__ = [
     "Span",
     "Uninitialized",
     "check",
+    "explore",
     "kernels",
     "load",
     "loads",

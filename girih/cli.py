@@ -230,6 +230,9 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
                    "the bits of NaN, the sign of zero, and --ulps. May be repeated.")  # fmt: skip
 @click.option("--ulps", type=click.IntRange(0), default=0, show_default=True, metavar="N",
               help="With --expect: units in the last place by which numbers may differ.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(0), default=4, show_default=True, metavar="N",
+              help="With --expect: where a buffer differs, run the shader in every way that Vulkan allows, and with N "
+                   "seeds, and say what covers the difference; 0 for not.")  # fmt: skip
 @click.option(
     "--save",
     "saves",
@@ -265,6 +268,7 @@ def run(
     push: str | None,
     expected: tuple[str, ...],
     ulps: int,
+    seeds: int,
     saves: tuple[str, ...],
     seed: int,
     choices: int | None,
@@ -301,6 +305,7 @@ def run(
         push,
         expected,
         ulps,
+        seeds,
     )
     ctx.exit(run_kernel(request))
 

@@ -127,6 +127,7 @@ ROOMS = {
     ),
     "runtime.spirv": Room((*KNOWN, "arguments", "front.spirv", "spirv", "runtime"), ARRAYS),
     "api": Room((*WORDS, "environment", "ir", "program", "front", "arguments", "interpreter", "runtime")),
+    "exploration": Room(("diagnostics", "api", "interpreter", "runtime"), ARRAYS),
     "kernels": Room(("api", "ir"), ("numpy",)),
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),

@@ -36,6 +36,8 @@ class RunRequest:
     expected: tuple[str, ...] = ()
     """Of shaders: buffers, and the files of what a driver wrote to them."""
     ulps: int = 0
+    seeds: int = 4
+    """Of shaders: how many seeds each latitude gets where a buffer is not as expected; 0 for no look at them."""
     printed: list[str] = field(default_factory=list)
     """The lines that the kernel has printed, where they are a part of the JSON."""
 

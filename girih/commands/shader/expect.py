@@ -56,6 +56,8 @@ class BufferComparison:
     allowed: int
     first: tuple[ElementDifference, ...]
     problem: str | None = None
+    covered: str = ""
+    """What covers a difference, or that nothing does; empty where nobody looked."""
 
     @property
     def agrees(self) -> bool:
@@ -89,7 +91,8 @@ class BufferComparison:
             for one in self.first
         ]
         more = sum(self.kinds.values()) - len(self.first)
-        return [self.verdict, *shown, *([f"  ... and {more} more"] if more > 0 else [])]
+        covered = [f"  {self.covered}"] if self.covered else []
+        return [self.verdict, *shown, *([f"  ... and {more} more"] if more > 0 else []), *covered]
 
     def to_json(self) -> dict[str, object]:
         """The comparison as plain values."""
@@ -104,6 +107,7 @@ class BufferComparison:
             "allowed_ulps": self.allowed,
             "first": [one.to_json() for one in self.first],
             "problem": self.problem,
+            "covered": self.covered or None,
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,9 +56,15 @@ def _run(request: RunRequest) -> int:
     expected = [(one, _only(interface, values, one), array_in(one.value))
                 for one in buffer_texts(request.expected, "--expect ")]  # fmt: skip
     before = {key: [array.copy() for array in arrays_of_value(value)] for key, value in values.items()}
-    seconds, remarks = _launch(kernel, values, push_constants(request.push, interface))
+    push = push_constants(request.push, interface)
+    seconds, remarks = _launch(kernel, values, push)
     save_all([pair for save, arrays in saves for pair in zip(save.paths, arrays, strict=True)])
     found = [compared(one.shown, ours, one.value, theirs, request.ulps) for one, ours, theirs in expected]
+    wanted = {_key(interface, one): theirs for (one, _, theirs), told in zip(expected, found, strict=True)
+              if not told.agrees and told.problem is None}  # fmt: skip
+    verdicts = _verdicts(kernel, values, push, before, wanted, request.seeds) if request.seeds and wanted else {}
+    found = [replace(told, covered=verdicts.get(_key(interface, one), "")) for told, (one, *_) in
+             zip(found, expected, strict=True)]  # fmt: skip
     shown = [
         _Buffer(resource, values.get((resource.set, resource.binding)), before) for resource in interface.resources
     ]
@@ -106,6 +113,38 @@ def _launch(
         with Bar(f"@{kernel.name}") as bar:
             kernel.options(progress=bar)(values, push_constants=push)
     return time.perf_counter() - start, list(kernel.executor.remarks)
+
+
+def _key(interface: ShaderInterface, one: BufferText) -> tuple[int, int]:
+    resource = resource_of(interface, one)
+    return resource.set, resource.binding
+
+
+def _verdicts(
+    kernel: ShaderKernel,
+    values: Mapping[tuple[int, int], object],
+    push: object,
+    before: Mapping[tuple[int, int], Sequence[Any]],
+    wanted: Mapping[tuple[int, int], Any],
+    seeds: int,
+) -> Mapping[tuple[int, int], str]:
+    """What covers the numbers of a driver, by binding, in words. The buffers then hold what they did before."""
+    from girih.exploration import explore
+
+    after = {key: [array.copy() for array in arrays_of_value(value)] for key, value in values.items()}
+    _put(values, before)
+    try:
+        found = explore(kernel.bind(values, push_constants=push), wanted, seeds)
+    finally:
+        _put(values, after)
+    return {key: one.verdict for key, one in found.buffers.items() if isinstance(key, tuple)}
+
+
+def _put(values: Mapping[tuple[int, int], object], contents: Mapping[tuple[int, int], Sequence[Any]]) -> None:
+    for key, value in values.items():
+        for array, content in zip(arrays_of_value(value), contents[key], strict=True):
+            if array.flags.writeable:
+                array[...] = content
 
 
 def _saves(
