@@ -21,7 +21,7 @@ from girih.back.llvm.lower.launch.record import RECORD_ASKING
 from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.rounding import Features
-from girih.back.llvm.numbers.values import Linear, Scalar, natural
+from girih.back.llvm.numbers.values import Linear, Scalar, natural, uniform
 from girih.facts import findings, remarks
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
@@ -74,6 +74,8 @@ class CpuCode(KernelCode):
 
     def work_item(self) -> Scalar:
         """The number of each work-item in its subgroup, which is its lane."""
+        if self.lanes == 1:
+            return uniform(I32, integer(0, "i32"))
         return Scalar(I32, (), Linear(integer(0, "i32"), 1, exact=True))
 
     # --- together ------------------------------------------------------------------------
