@@ -8,7 +8,21 @@ import pytest
 from girih.ir.build import RegionBuilder
 from girih.ir.check import check_module
 from girih.ir.core import Module, RegionKind, Value
-from girih.ir.types import BF16, BOOL, F32, I32, INDEX, Boolean, CoopMatrix, MemRef, Number, PrivateArrayType, Type, Use
+from girih.ir.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    I32,
+    INDEX,
+    Boolean,
+    CoopMatrix,
+    MemRef,
+    Number,
+    PrivateArrayType,
+    Type,
+    Use,
+)
 from girih.ops.device import DEVICE_LANGUAGE
 from tests.device.building import BYTES, LANES, Body, Code, findings, kernel
 
@@ -81,6 +95,47 @@ def test_matrices_by_a_number_that_is_known_at_run_time(target: str) -> None:
     found = np.zeros((8, 8), np.float32, order="F")
     kernel(code, {"A": MemRef.packed(F32, (8, 8))}, target=target)(found)
     np.testing.assert_array_equal(found, np.full((8, 8), 6.0))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_factors_are_what_they_were_when_they_were_loaded(target: str) -> None:
+    """An array changes between a load and its product; what another one holds is stored, too."""
+    left, right, total = (CoopMatrix(type, 8, 8, use) for type, use in ((F16, Use.A), (F16, Use.B), (F32, Use.ACC)))
+
+    def code(b: Body, A: Value, B: Value, C: Value, D: Value) -> None:
+        def tile(type: CoopMatrix, memory: Value, *, turned: bool) -> Value:
+            place = {"memory": memory, "row": b.constant(0), "column": b.constant(0)}
+            return b.one("cooperative_matrix_load", type, **place, transpose=turned)
+
+        def keep(matrix: Value, memory: Value, column: int) -> None:
+            b.add("cooperative_matrix_store", matrix=matrix, memory=memory, row=b.constant(0),
+                  column=b.constant(column))  # fmt: skip
+
+        def times(a: Value, c: Value) -> Value:
+            return b.one("cooperative_matrix_mul_add", total, a=a, b=second, c=c)
+
+        straight, turned, second = tile(left, A, turned=False), tile(left, A, turned=True), tile(right, B, turned=True)
+        nothing = b.one("constant", total, value=0.0)
+        factors, other = array_of(b, left, 2), array_of(b, left, 1)
+        put(b, factors, b.constant(1), straight)
+        put(b, other, b.constant(0), straight)
+        before = get(b, factors, b.constant(1), left)
+        put(b, factors, b.constant(1), turned)
+        products = [times(before, nothing), times(get(b, factors, b.constant(1), left), nothing)]
+        both = get(b, other, b.constant(0), left)
+        keep(times(both, products[1]), C, 16)
+        for number, matrix in enumerate(products):
+            keep(matrix, C, 8 * number)
+        keep(both, D, 0)
+
+    a, b = (np.random.default_rng(seed).integers(-4, 5, (8, 8)).astype(np.float16, order="F") for seed in (1, 2))
+    c, d = np.zeros((8, 24), np.float32, order="F"), np.zeros((8, 8), np.float16, order="F")
+    tiles = {name: MemRef.packed(F16, (8, 8)) for name in "ABD"}
+    shapes = {"A": tiles["A"], "B": tiles["B"], "C": MemRef.packed(F32, (8, 24)), "D": tiles["D"]}
+    kernel(code, shapes, target=target)(a, b, c, d)
+    first, second = (factor.astype(np.float32) @ b.T for factor in (a, a.T))
+    np.testing.assert_array_equal(c, np.hstack([first, second, first + second]))
+    np.testing.assert_array_equal(d, a)
 
 
 @pytest.mark.parametrize("target", TARGETS)

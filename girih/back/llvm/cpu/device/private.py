@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
@@ -10,10 +10,11 @@ from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.components import move_components
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, Splat, in_registers, new_tile, operand, tile_bytes, zero_parts
+from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.device.private import checked_index, new_array, store_number
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.ir.types import CoopMatrix, PrivateArrayType
+from girih.ir.types import F32, CoopMatrix, PrivateArrayType
 from girih.ops.device.private import PrivateArray, PrivateLoad, PrivateStore, Undef
 
 LOWERINGS = Lowerings[CpuCode]()
@@ -22,7 +23,8 @@ LOWERINGS = Lowerings[CpuCode]()
 
 @dataclass(frozen=True, slots=True)
 class TilesHeld:
-    """A private array of matrices: the address of the first tile."""
+    """A private array of matrices: the address of the first tile. `type` is that of tiles, with wider components
+    where all matrices are factors of products that sum in these (`MatrixUses.is_widened_array`)."""
 
     type: CoopMatrix
     size: int
@@ -35,17 +37,21 @@ def private_array(code: CpuCode, op: PrivateArray) -> None:
     type = op.result.type
     assert isinstance(type, PrivateArrayType)
     if isinstance(type.element, CoopMatrix):
-        tiles = code.take(type.size * tile_bytes(type.element))
-        code.set(op.result, TilesHeld(type.element, type.size, tiles))
+        element = type.element
+        if plan_of(code.function).is_widened_array(op.result):
+            element = replace(element, component=F32)
+        code.set(op.result, TilesHeld(element, type.size, code.take(type.size * tile_bytes(element))))
     else:
         new_array(code, op)
 
 
 @LOWERINGS.of(PrivateLoad, giving=CoopMatrix)
 def load_matrix(code: CpuCode, op: PrivateLoad) -> None:
-    """The matrix of an index, in registers or in a tile of its own: the array may change before it is used."""
+    """The matrix of an index: where it lies, or a copy if the array may change before it is used."""
     tile = _tile(code, op)
-    if in_registers(code, tile.type):
+    if plan_of(code.function).may_stay_in_array(op.result):
+        code.set(op.result, tile)
+    elif in_registers(code, tile.type):
         code.set(op.result, loaded(code, tile))
     else:
         code.set(op.result, to_tile(code, tile, new_tile(code, tile.type)))

@@ -50,7 +50,7 @@ from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.facts.accumulators import product_accumulator
-from girih.ir.types import CoopMatrix, Number, Use
+from girih.ir.types import F32, CoopMatrix, Number, Use
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 
 _LARGEST_SAME = 128
@@ -117,6 +117,38 @@ def _transposed(factor: Factor) -> Factor:
     return replace(factor, type=type, row_stride=factor.column_stride, column_stride=factor.row_stride)
 
 
+def _converted(code: CpuCode, m: Matrix, held: Matrix, total: Number, *, columns: bool) -> Factor:
+    """A factor, which counts as read, in the type of the sums: converted as it lies in memory, `held`.
+
+    It is converted row by row where that is better, unless `columns` are asked for.
+    """
+    source, type = m.type.component, m.type
+    across = isinstance(held, Reference) and not (columns or held.contiguous)
+    across = across and isinstance(held, Reference) and known(held.column_stride) == source.size
+    read = m
+    if across and isinstance(held, Reference):
+        type = CoopMatrix(source, type.columns, type.rows, type.use)
+        read = Reference(type, held.pointer, held.column_stride, held.row_stride)
+        consume(m)
+    target = CoopMatrix(total, type.rows, type.columns, type.use)
+    tile = to_tile(code, Deferred(target, (read,), lambda at, x: _cast(code, source, total, x[0]), remaining=1))
+    strides = (part(target).size, line_bytes(target))
+    if turned(target) != across:
+        strides = strides[::-1]
+    shape = target if not across else CoopMatrix(total, target.columns, target.rows, target.use)
+    return Factor(shape, tile.pointer, strides[0], strides[1], plane_bytes(target))
+
+
+def widened(code: CpuCode, m: Matrix) -> Reference:
+    """A factor of products that sum in f32, converted once for all of them: as they read it, in the workspace."""
+    columns = m.type.use is Use.A
+    held = same_numbers(m)
+    if isinstance(held, Unloaded):
+        held = held.found(code, lines=columns)
+    factor = _converted(code, m, held, F32, columns=columns)
+    return Reference(factor.type, factor.pointer, factor.row_stride, factor.column_stride)
+
+
 class _MatrixProduct:
     def __init__(self, code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.code, self.type, self.total = code, type, total
@@ -150,7 +182,7 @@ class _MatrixProduct:
         if isinstance(held, Unloaded):
             held = held.found(code, lines=False)
         if m.type.component != self.total:
-            return self._converted(m, held, columns=columns)
+            return _converted(code, m, held, self.total, columns=columns)
         if isinstance(held, Reference | InMemory):
             # The sum must not be written over what a factor still lies in.
             self.read.append(m)
@@ -160,26 +192,6 @@ class _MatrixProduct:
             return Factor(held.type, held.pointer, held.row_stride, held.column_stride)
         assert isinstance(held, InMemory)
         return _of_tile(held)
-
-    def _converted(self, m: Matrix, held: Matrix, *, columns: bool) -> Factor:
-        """A factor of another type, converted as it lies in memory: row by row where that is allowed and better."""
-        code, source, type = self.code, m.type.component, m.type
-        across = False
-        if isinstance(held, Reference) and not (columns or held.contiguous):
-            across = known(held.column_stride) == source.size
-        if isinstance(held, Reference) and across:
-            type = CoopMatrix(source, type.columns, type.rows, type.use)
-            held = Reference(type, held.pointer, held.column_stride, held.row_stride)
-            self.read.append(m)
-            m = held
-        target = CoopMatrix(self.total, type.rows, type.columns, type.use)
-        converted = Deferred(target, (m,), lambda at, x: _cast(code, source, self.total, x[0]), remaining=1)
-        tile = to_tile(code, converted)
-        strides = (part(target).size, line_bytes(target))
-        if turned(target) != across:
-            strides = strides[::-1]
-        shape = target if not across else CoopMatrix(self.total, target.columns, target.rows, target.use)
-        return Factor(shape, tile.pointer, strides[0], strides[1], plane_bytes(target))
 
     def _transposed_vectors(self, b: Matrix) -> Factor:
         """The second factor as the first one of a product of transposes."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import Window
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
+from girih.back.llvm.cpu.matrix.product import widened
 from girih.back.llvm.cpu.matrix.states import (
     Columns,
     InMemory,
@@ -49,6 +50,8 @@ from girih.ir.types import PARTS
 def load(code: CpuCode, result: Value, window: Window) -> Matrix:
     """The tile of a window, which stays in memory if a product may read it there."""
     type = window.type
+    if plan_of(code.function).is_widened(result):
+        return widened(code, unloaded(window))
     if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(result):
         return unloaded(window)
     if in_registers(code, type):

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from girih.analysis.effects import writes_itself
+from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Region, Value
-from girih.ir.types import PARTS, CoopMatrix, Use
+from girih.ir.types import F16, F32, PARTS, CoopMatrix, PrivateArrayType, Type, Use
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Unary
 from girih.ops.tile.control import Barrier, If, Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, CooperativeMatrixScale
@@ -29,6 +30,10 @@ _UNREAD = ("matrix_check_decode",)
 """Instructions that are nothing in compiled code; programs in other languages do not load theirs."""
 
 
+_PRIVATE_LOAD, _PRIVATE_STORE = "private_load", "private_store"
+"""Accesses to private arrays, by name likewise."""
+
+
 @dataclass(slots=True)
 class MatrixUses:
     """Uses of the matrices of a function."""
@@ -41,6 +46,8 @@ class MatrixUses:
     writers: dict[Region, list[int]] = field(default_factory=dict)
     defined_in: dict[Value, Region] = field(default_factory=dict)
     evaluations: dict[Value, int | None] = field(default_factory=dict)
+    array_loads: dict[Value, list[Op]] = field(default_factory=dict)
+    """The loads of matrices from each private array."""
 
     def uses(self, value: Value) -> int | None:
         """How often a value is read; None where that may happen in a region within that of its definition.
@@ -133,6 +140,39 @@ class MatrixUses:
         users, home = self.users.get(value, []), self.defined_in.get(value)
         return all(isinstance(u, CooperativeMatrixMulAdd) and self.homes[u] is home for u in users)
 
+    def is_widened(self, value: Value) -> bool:
+        """Whether a matrix of f16 is held as f32: a factor of several products, which sum in f32, and nothing else.
+
+        A factor of one product, in the region that defines the value, is converted there.
+        """
+        users = self.users.get(value, [])
+        if not _may_be_widened(value.type) or not users:
+            return False
+        if len(users) == 1 and isinstance(users[0], CooperativeMatrixMulAdd) and self.uses(value) == 1:
+            return False
+        return all(
+            self.is_widened_array(getattr(user, "array", None))
+            if user.spec.mnemonic == _PRIVATE_STORE
+            else _multiplies_in_f32(user, value)
+            for user in users
+        )
+
+    def is_widened_array(self, array: Value | None) -> bool:
+        """Whether a private array of matrices of f16 holds them as f32: all are factors of products alone."""
+        if array is None or not isinstance(array.type, PrivateArrayType) or not _may_be_widened(array.type.element):
+            return False
+        taken = [value for load in self.array_loads.get(array, ()) for value in load.results]
+        users = [(user, value) for value in taken for user in self.users.get(value, [])]
+        return all(_multiplies_in_f32(user, value) for user, value in users)
+
+    def may_stay_in_array(self, value: Value) -> bool:
+        """Whether the element of a private array, as which a matrix was loaded, stays as it is until its last use."""
+        definer, last = self.definers[value], self.evaluations.get(value)
+        if last is None:
+            return False
+        array, between = next(iter(definer.operands)), self.homes[definer].ops[self.positions[definer] + 1 : last + 1]
+        return not any(_stores_to(op, array) for op in between)
+
     def outer_result(self, value: Value) -> Value | None:
         """The result of the branch around that a value is yielded to, where it is its only user."""
         users = self.users.get(value, [])
@@ -187,8 +227,31 @@ def _enter(plan: MatrixUses, region: Region, position: int, op: Op) -> None:
     for value in op.operands:
         if isinstance(value.type, CoopMatrix) and op.spec.mnemonic not in _UNREAD:
             plan.users.setdefault(value, []).append(op)
+    if op.spec.mnemonic == _PRIVATE_LOAD and isinstance(op.results[0].type, CoopMatrix):
+        plan.array_loads.setdefault(next(iter(op.operands)), []).append(op)
     for value in op.results:
         plan.definers[value], plan.defined_in[value] = op, region
+
+
+def _stores_to(op: Op, array: Value) -> bool:
+    """Whether an instruction, or one in its regions, stores to a private array."""
+    if op.spec.mnemonic == _PRIVATE_STORE and array in op.operands:
+        return True
+    return any(_stores_to(inner, array) for region in op.regions for inner in region.ops)
+
+
+def _may_be_widened(type: Type) -> bool:
+    return isinstance(type, CoopMatrix) and type.component == F16 and type.use is not Use.ACC
+
+
+def _multiplies_in_f32(user: Op, value: Value) -> bool:
+    """Whether an instruction is a product that sums in f32, and a value nothing but a factor of it."""
+    if not isinstance(user, CooperativeMatrixMulAdd) or user.c is value:
+        return False
+    c, result = user.c.type, user.result.type
+    assert isinstance(c, CoopMatrix)
+    assert isinstance(result, CoopMatrix)
+    return product_accumulator(c.component, result.component) == F32
 
 
 def _changes_memory(plan: MatrixUses, op: Op) -> bool:
