@@ -10,8 +10,8 @@ layout(local_size_x = 128) in;
 layout(constant_id = 0) const bool STAGED = true;
 
 layout(push_constant) uniform Sizes { uint M, N, K; };
-layout(binding = 0, std430) readonly buffer Left { float16_t a[]; };
-layout(binding = 1, std430) readonly buffer Right { float16_t b[]; };
+layout(binding = 0, std430) readonly buffer Left { f16vec4 a[]; };
+layout(binding = 1, std430) readonly buffer Right { f16vec4 b[]; };
 layout(binding = 2, std430) writeonly buffer Product { float c[]; };
 
 // A work-group computes 64 x 64 numbers, each of its four subgroups 32 x 32, as 2 x 2 matrices.
@@ -30,11 +30,9 @@ shared f16vec4 b_tile[DEPTH * B_PITCH / 4];
 void stage(uint row, uint column, uint k) {
     for (uint place = 4 * gl_LocalInvocationIndex; place < TILE * DEPTH; place += 4 * gl_WorkGroupSize.x) {
         const uint a_row = place / DEPTH, a_column = place % DEPTH;
-        const uint a_from = (row + a_row) * K + k + a_column;
-        a_tile[(a_row * A_PITCH + a_column) / 4] = f16vec4(a[a_from], a[a_from + 1], a[a_from + 2], a[a_from + 3]);
+        a_tile[(a_row * A_PITCH + a_column) / 4] = a[((row + a_row) * K + k + a_column) / 4];
         const uint b_row = place / TILE, b_column = place % TILE;
-        const uint b_from = (k + b_row) * N + column + b_column;
-        b_tile[(b_row * B_PITCH + b_column) / 4] = f16vec4(b[b_from], b[b_from + 1], b[b_from + 2], b[b_from + 3]);
+        b_tile[(b_row * B_PITCH + b_column) / 4] = b[((k + b_row) * N + column + b_column) / 4];
     }
 }
 
@@ -61,7 +59,8 @@ void main() {
                     coopMatLoad(left[i], a_tile, (a_row * A_PITCH + inner) / 4, A_PITCH / 4,
                                 gl_CooperativeMatrixLayoutRowMajor);
                 } else {
-                    coopMatLoad(left[i], a, (row + a_row) * K + k + inner, K, gl_CooperativeMatrixLayoutRowMajor);
+                    coopMatLoad(left[i], a, ((row + a_row) * K + k + inner) / 4, K / 4,
+                                gl_CooperativeMatrixLayoutRowMajor);
                 }
             }
             for (uint j = 0; j < COUNT; ++j) {
@@ -71,7 +70,8 @@ void main() {
                     coopMatLoad(right, b_tile, (inner * B_PITCH + b_column) / 4, B_PITCH / 4,
                                 gl_CooperativeMatrixLayoutRowMajor);
                 } else {
-                    coopMatLoad(right, b, (k + inner) * N + column + b_column, N, gl_CooperativeMatrixLayoutRowMajor);
+                    coopMatLoad(right, b, ((k + inner) * N + column + b_column) / 4, N / 4,
+                                gl_CooperativeMatrixLayoutRowMajor);
                 }
                 for (uint i = 0; i < COUNT; ++i) {
                     sums[i * COUNT + j] = coopMatMulAdd(left[i], right, sums[i * COUNT + j]);
