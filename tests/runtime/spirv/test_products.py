@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ from girih.back.llvm.lower.code import geometry_of
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.kernels.quantized import dequantize, quantize
 from girih.ops.device.control import Loop
-from tests.cases import every_case
+from tests.cases import every_case, long
 
 SHADERS = Path(__file__).resolve().parents[3] / "examples" / "shaders"
 TARGETS = ("interpreter", "cpu")
+TILES = {"ROWS": 32, "COLUMNS": 32, "DEPTH": 32}
 
 
 def numbers(*shape: int) -> NDArray[np.float16]:
@@ -44,36 +47,45 @@ def product(
     return c
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_products_are_those_of_numpy(target: str) -> None:
+def subgroups(target: str, *, staged: bool) -> None:
     a, b = numbers(64, 64), numbers(64, 64)
-    small, other = numbers(24, 40), numbers(40, 33)
+    found = product("matmul.spv", target, {"STAGED": staged}, 64, a, b, (64, 64, 64))
+    np.testing.assert_array_equal(found, a.astype(np.float32) @ b)
+
+
+def work_group(target: str) -> None:
+    a, b = numbers(24, 40), numbers(40, 33)
+    found = product("matmul_cm2.spv", target, TILES, 32, a, b, (24, 33, 40))
+    np.testing.assert_array_equal(found, a.astype(np.float32) @ b)
+
+
+def four_bits(target: str) -> None:
     w = quantize(np.random.default_rng(1).integers(-8, 8, (33, 64)) * np.float32(0.5), "q4_0")
     x = numbers(24, 64)
+    found = product("matmul_q4_0.spv", target, TILES, 32, np.ascontiguousarray(w.T), x, (24, 33, 64))
+    np.testing.assert_array_equal(found, x.astype(np.float32) @ dequantize(w, "q4_0").T)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        partial(subgroups, staged=True),
+        four_bits,
+        *long([partial(subgroups, staged=False), work_group]),
+    ],
+)
+def test_products_are_those_of_numpy(run: Callable[[str], None]) -> None:
     with every_case() as case:
-        for staged in (False, True):
-            with case(f"matrices of subgroups, staged: {staged}"):
-                found = product("matmul.spv", target, {"STAGED": staged}, 64, a, b, (64, 64, 64))
-                assert np.array_equal(found, a.astype(np.float32) @ b)
-        tiles = {"ROWS": 32, "COLUMNS": 32, "DEPTH": 32}
-        with case("a matrix of the work-group"):
-            found = product("matmul_cm2.spv", target, tiles, 32, small, other, (24, 33, 40))
-            assert np.array_equal(found, small.astype(np.float32) @ other)
-        with case("weights of four bits"):
-            blocks = np.ascontiguousarray(w.T)
-            found = product("matmul_q4_0.spv", target, tiles, 32, blocks, x, (24, 33, 64))
-            assert np.array_equal(found, x.astype(np.float32) @ dequantize(w, "q4_0").T)
+        for target in TARGETS:
+            with case(target):
+                run(target)
 
 
-def test_matrices_of_the_work_group_are_computed_once() -> None:
-    with every_case() as case:
-        for name, size in (("matmul_cm2.spv", 128), ("matmul_q4_0.spv", 128), ("matmul.spv", 32)):
-            with case(name):
-                function = girih.load(SHADERS / name, "cpu")["main"].ir
-                assert geometry_of(function, DEFAULT_LIMITS).subgroup_size == size
-
-
-def test_a_loop_does_not_carry_the_matrices_that_each_iteration_fills() -> None:
-    function = girih.load(SHADERS / "matmul_cm2.spv", "cpu")["main"].ir
-    (loop,) = (op for op in function.walk() if isinstance(op, Loop))
+def test_matrices_of_the_work_group_are_computed_once_and_not_carried() -> None:
+    subgroup, group = (
+        girih.load(SHADERS / name, "interpreter")["main"].ir for name in ("matmul.spv", "matmul_cm2.spv")
+    )
+    assert geometry_of(subgroup, DEFAULT_LIMITS).subgroup_size == 32
+    assert geometry_of(group, DEFAULT_LIMITS).subgroup_size == 128
+    (loop,) = (op for op in group.walk() if isinstance(op, Loop))
     assert [str(value.type) for value in loop.carried] == ["coopmatrix<f32x64x64,matrix_acc,work_group>", "i32"]
