@@ -54,11 +54,13 @@ def _declare_work_group(t: Translation, listed: Sequence[Instruction], body: Reg
     cleared: dict[Value, int] = {}
     shared = None
     if blocks:
-        shared = _memory(t, max(t.explicit.size(t.variables.pointee(one.result)) for one in blocks), "", body)
+        shared = _memory(
+            t, max(t.explicit.size(t.variables.pointee(one.result)) for one in blocks), "shared_blocks", body
+        )
     for one in listed:
         t.span = t.emission.place(one)
         size = t.natural.size(t.variables.pointee(one.result)) if shared is None else 0
-        memory = shared or _memory(t, size, t.facts.annotations.names.get(one.result, ""), body)
+        memory = shared or _memory(t, size, t.facts.annotations.names.get(one.result) or f"variable_{one.result}", body)
         _give(t, one, memory)
         if one.id("initializer"):
             cleared[memory] = max(size, 1)

@@ -11,11 +11,15 @@ from girih.front.spirv.handlers import translates, translates_function
 from girih.front.spirv.instructions.numbers.builders import NumberBuilder
 from girih.front.spirv.translation import Translation
 from girih.ir.core import Value
-from girih.ir.types import BF16, F32, CoopMatrix
+from girih.ir.types import BF16, F16, F32, F64, CoopMatrix, Number
+from girih.ir.types import Type as IrType
 from girih.spirv.instruction import Instruction
 from girih.spirv.types import Matrix
 
 Columns = list[tuple[Value, ...]]
+
+WIDER: dict[IrType, Number] = {F16: F32, F32: F64}
+"""The types in which determinants and inverses are computed, whose terms cancel each other."""
 
 
 @translates("OpVectorTimesScalar", "OpMatrixTimesScalar")
@@ -118,21 +122,33 @@ class Minors:
 
 @translates_function("GLSL.std.450", "Determinant")
 def determinant(t: Translation, one: Instruction) -> None:
-    """The determinant of a square matrix."""
-    matrix = columns(t, one.id("x"))
-    every = tuple(range(len(matrix)))
-    t.give(one, [Minors(NumberBuilder(t), matrix).of(every, every)])
+    """The determinant of a square matrix, computed in a wider type and rounded once."""
+    n, matrix = NumberBuilder(t), columns(t, one.id("x"))
+    every, type = tuple(range(len(matrix))), matrix[0][0].type
+    t.give(one, [_rounded(n, Minors(n, _widened(n, matrix)).of(every, every), type)])
 
 
 @translates_function("GLSL.std.450", "MatrixInverse")
 def inverse(t: Translation, one: Instruction) -> None:
-    """The cofactors of the transpose, divided by the determinant."""
+    """The cofactors of the transpose, divided by the determinant, computed in a wider type and rounded once."""
     n, matrix = NumberBuilder(t), columns(t, one.id("x"))
-    minors, every = Minors(n, matrix), tuple(range(len(matrix)))
+    minors, every, type = Minors(n, _widened(n, matrix)), tuple(range(len(matrix))), matrix[0][0].type
     whole = minors.of(every, every)
 
     def cofactor(row: int, column: int) -> Value:
         found = minors.without(row, column)
         return n.unary("neg", found) if (row + column) % 2 else found
 
-    t.give(one, [n.div(cofactor(column, row), whole) for column in every for row in every])
+    found = [n.div(cofactor(column, row), whole) for column in every for row in every]
+    t.give(one, [_rounded(n, value, type) for value in found])
+
+
+def _widened(n: NumberBuilder, matrix: Columns) -> Columns:
+    """A matrix in the type in which its determinant is computed."""
+    wider = WIDER.get(matrix[0][0].type)
+    return matrix if wider is None else [tuple(n.converted("cast", x, wider) for x in column) for column in matrix]
+
+
+def _rounded(n: NumberBuilder, value: Value, type: IrType) -> Value:
+    """A number in the type of the matrix that it was computed from."""
+    return value if value.type == type or not isinstance(type, Number) else n.converted("cast", value, type)
