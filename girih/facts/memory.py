@@ -22,7 +22,7 @@ def bytes_outside(op: Op, width: int, name: str) -> FindingWords:
 
 
 def bytes_unwritten(op: Op, width: int, name: str) -> FindingWords:
-    """The words for a read of `width` bytes some of which were never written."""
+    """The words for a read of `width` bytes some of which were never written, or have an undefined value."""
     message = f"{op.spec.called} of %{name} before it is written"
     return FindingWords("run.uninitialized", message, f"{_bytes(width)} of {{shape[0]}}")
 

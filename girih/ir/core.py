@@ -129,6 +129,15 @@ class Region:
         """The last instruction; None in an empty region."""
         return self.ops[-1] if self.ops else None
 
+    def walk(self) -> Iterator[Op]:
+        """All instructions, outer before inner, in program order."""
+        stack = list(reversed(self.ops))
+        while stack:
+            op = stack.pop()
+            yield op
+            for region in reversed(op.regions):
+                stack.extend(reversed(region.ops))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Op:
@@ -295,12 +304,7 @@ class Function:
 
     def walk(self) -> Iterator[Op]:
         """All instructions, outer before inner, in program order."""
-        stack = list(reversed(self.body.ops))
-        while stack:
-            op = stack.pop()
-            yield op
-            for region in reversed(op.regions):
-                stack.extend(reversed(region.ops))
+        return self.body.walk()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cases import every_case, long
-from tests.device.programs import TARGETS, codes, findings, on_both
+from tests.device.programs import TARGETS, codes, findings, on_both, program
 
 RNG = np.random.default_rng(15)
 
@@ -261,6 +261,10 @@ def test_a_second_way_of_decoding_that_gives_something_else_is_found() -> None:
     words = f"DecodeVectorFunc gives {2 * first} where DecodeFunc gives {3 * first}"
     assert (finding.code, finding.message) == ("run.decode", f"{words}: component (0, 3) of (16, 8)")
     assert findings(DECODE.replace("%SECOND", "%other"), "cpu", *arguments) == []
+    # Functions that round otherwise are both right, and the shader's result is that of either: a warning.
+    kernel = program(DECODE.replace("%SECOND", "%other"), "interpreter")["f"]
+    kernel[1](blocks, np.array([3 + 2**-21, 3, 9, 9], np.float32), np.zeros((16, 8), np.float32, order="F"))
+    assert [(d.code, d.severity) for d in kernel.remarks] == [("run.decode", "warning")]
 
 
 def test_blocks_without_a_size_are_the_tensor_from_its_beginning_on() -> None:

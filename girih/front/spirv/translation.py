@@ -83,6 +83,8 @@ class Translation:
         """Values that are others plus a constant."""
         self.arrays: dict[int, Mapping[IrType, Value]] = {}
         """The private arrays of variables that are such: one for each type of leaves, each as long as the variable."""
+        self.blocks: dict[Value, BytePointer] = {}
+        """What addresses point to that are known to lie in a block which a function decodes."""
         self.descriptors: dict[Value, tuple[Value, Value]] = {}
         """Buffers of arrays of buffers, with the group and the number of each."""
         self.natural = ByteLayout(facts, natural=True)
@@ -142,13 +144,13 @@ class Translation:
         known = self._pointers.get(id)
         type = self.type_of(id)
         if isinstance(type, PointerType) and type.storage_class == "PhysicalStorageBuffer":
-            if isinstance(known, BytePointer):
-                # The block that a function decodes, or a part of one.
-                slots = self.variables.slots.get(id)
-                return known if slots is None else replace(known, offset=self.as_type(self.slot(slots.start), INDEX))
-            alignment = known.alignment if isinstance(known, AddressPointer) else self.alignment_of(type)
-            matrix = known.matrix if isinstance(known, AddressPointer) else None
-            return AddressPointer(self.facts.pointee(type), self.leaf(id), alignment, matrix)
+            alignment, matrix, address = self.alignment_of(type), None, self.leaf(id)
+            if isinstance(known, AddressPointer | BytePointer):
+                alignment, matrix = known.alignment, known.matrix
+            block = self.blocks.get(address)
+            if block is not None:
+                return replace(block, pointee=self.facts.pointee(type), alignment=alignment, matrix=matrix)
+            return AddressPointer(self.facts.pointee(type), address, alignment, matrix)
         if known is None:
             raise Undetermined
         slots = self.variables.slots.get(id)
@@ -227,7 +229,9 @@ class Translation:
         if isinstance(pointer, AddressPointer):
             self.give_id(id, (pointer.address,))
         elif isinstance(pointer, BytePointer) and pointer.storage == "PhysicalStorageBuffer":
-            self.give_id(id, (self.as_address(pointer.offset),))
+            address = self.one("cast", I64, a=pointer.offset)
+            self.blocks[address] = pointer
+            self.give_id(id, (address,))
         elif id in self.variables.slots and not self._is_variable(id, pointer):
             given = zip(self.variables.slots[id], self._computed(pointer), strict=True)
             self.slots.update((slot, value) for slot, value in given if value is not None)

@@ -20,7 +20,7 @@ from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.undefined import hand_on_by_themselves
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
-from girih.ir.types import Boolean, Number
+from girih.ir.types import AddressSpace, Boolean, MemRef, Number
 from girih.ops.device.atomics import AtomicAccess
 from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, size_in_memory
 
@@ -187,7 +187,9 @@ def byte_store(machine: Machine, op: ByteStore) -> None:
     here = access(machine, op, op.values)
     elements = here.memory.elements
     values = [machine.array(value) for value in op.values]
-    check_defined(machine, here, op.values)
+    lost = _undefined_bytes(machine, here, op.values)
+    if lost is None:
+        check_defined(machine, here, op.values)
     follow_bytes(machine, op, "memory", "write", elements, here.position, here.usable, here.width, values)
     if elements.data.size < here.width:
         return
@@ -202,6 +204,31 @@ def byte_store(machine: Machine, op: ByteStore) -> None:
         place = first + number * step if number else first
         view.data[place] = value
         view.mark(place)
+    if lost is not None:
+        elements.memory.forget(lost)
+
+
+def _undefined_bytes(machine: Machine, here: ByteAccess, values: Sequence[Value]) -> Array | None:
+    """The bytes in memory of the work-group that get an undefined value, as if they had never been written.
+
+    What nobody reads there does no harm. None for all other memory, and where nothing is undefined.
+    """
+    type = here.op.memory.type
+    assert isinstance(type, MemRef)
+    if not machine.undefined or type.space is not AddressSpace.LOCAL:
+        return None
+    if here.memory.elements.memory.readable is None:
+        return None
+    found = []
+    for number, value in enumerate(values):
+        mask = machine.undefined.get(value)
+        if mask is None:
+            continue
+        lost = restrict(machine, mask if here.usable is None else mask & here.usable)
+        lost, position = np.broadcast_arrays(lost, here.position)
+        first = position[lost] + number * here.size
+        found.append((first[:, None] + np.arange(here.size)).ravel())
+    return np.concatenate(found) if found else None
 
 
 def check_defined(machine: Machine, here: ByteAccess, values: Sequence[Value]) -> None:

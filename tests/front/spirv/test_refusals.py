@@ -145,3 +145,40 @@ def test_constructs_that_nest_too_deep_are_told(depth: int) -> None:
     """
     )
     assert codes(text + head + tail) == ["nesting"]
+
+
+DECODING = """
+OpCapability PhysicalStorageBufferAddresses
+OpCapability Int64
+OpMemoryModel PhysicalStorageBuffer64 Vulkan
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %block Block
+%block = OpTypeStruct %float
+%address = OpTypePointer PhysicalStorageBuffer %block
+%place = OpTypeArray %uint %uint_2
+%decode_type = OpTypeFunction %float %address %place %place
+%main = OpFunction %void None %fn_void
+%entry = OpLabel
+%p = OpAccessChain %_ptr_StorageBuffer_float %buffer_float %int_0 %int_0
+%o = OpCompositeConstruct %matrix_float_16x8_c %float_0
+%c = OpCreateTensorLayoutNV %layout_2
+%t = OpTensorLayoutSetDimensionNV %layout_2 %c %uint_16 %uint_8
+%m = OpCooperativeMatrixLoadTensorNV %matrix_float_16x8_c %p %o %t None DecodeFunc %decode
+OpReturn
+OpFunctionEnd
+%decode = OpFunction %float None %decode_type
+%decode_0 = OpFunctionParameter %address
+%decode_1 = OpFunctionParameter %place
+%decode_2 = OpFunctionParameter %place
+%decode_entry = OpLabel
+%number = OpConvertPtrToU %ulong %decode_0
+%found = OpConvertUToF %float %number
+OpReturnValue %found
+OpFunctionEnd
+"""
+
+
+def test_the_address_of_a_block_that_is_decoded_is_refused() -> None:
+    (found,) = refusals(DECODING)
+    assert found.code == "spirv.translation.pointer"
+    assert found.message.endswith("found: one that is computed, chosen or stored")

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from girih.diagnostics import CompileError
+from girih.front.spirv.codes import refused
 from girih.front.spirv.handlers import translates
 from girih.front.spirv.instructions.element_functions import parameters_of
 from girih.front.spirv.instructions.matrices import matrix_type, type_of, view
 from girih.front.spirv.leaves import leaves
 from girih.front.spirv.pointers import BytePointer
 from girih.front.spirv.translation import Translation
-from girih.ir.core import Region, Slice, Value
+from girih.ir.core import Op, Region, Slice, Value
 from girih.ir.types import I8, I32, INDEX, CoopMatrix, MemRef
 from girih.ir.types import Type as IrType
 from girih.spirv.instruction import Instruction
@@ -144,6 +146,18 @@ def _block_bytes(t: Translation, pointer: int) -> int:
     return t.explicit.pointer_stride(type, t.facts.pointee(type))
 
 
+def _without_addresses(t: Translation, body: Region) -> tuple[Op, ...]:
+    """The code of a function that decodes, without the numbers that stand for pointers into its block.
+
+    Raises `CompileError` where one is used as a number, or chosen: what a block is has no address.
+    """
+    for op in body.walk():
+        if any(value in t.blocks for value in op.operands):
+            expected = "pointers into the block of a decode function that are the same each time it is called"
+            raise CompileError([refused("pointer", expected, "one that is computed, chosen or stored", op.span)])
+    return tuple(op for op in body.ops if not any(result in t.blocks for result in op.results))
+
+
 def _decode(t: Translation, function: int, tensor: Value) -> dict[str, object]:
     """The fields of a region that calls a function for the block and for coordinates, which are unsigned.
 
@@ -160,5 +174,5 @@ def _decode(t: Translation, function: int, tensor: Value) -> dict[str, object]:
         memory, alignment = (block, bytes & -bytes) if bytes else (tensor, 16)
         start = BytePointer(pointee, "PhysicalStorageBuffer", memory, t.index(0), alignment)
         body, span = t.region_of(function, {pointer: start, blocks: numbers[:half], within: numbers[half:]})
-    region = Region(body.kind, (*inner.ops, *body.ops), span)
+    region = Region(body.kind, (*inner.ops, *_without_addresses(t, body)), span)
     return {"block": block, "block_type": block.type, "coordinates": tuple(coordinates), "body": region}
