@@ -229,6 +229,14 @@ def test_examples_are_what_they_say() -> None:
     assert wrong == []
 
 
+def test_what_is_found_in_shaders_has_a_shader() -> None:
+    known = json.loads((ROOT / "girih" / "data" / "examples.json").read_text(encoding="utf-8"))["shader"]
+    assert known == tool("generate_examples.py", "found_in_shaders")(), STALE
+    assert {"run.address", "run.undef", "run.undefined_operation", "run.uninitialized"} <= set(known)
+    for code, text in known.items():
+        assert f"// finds {code}" in text and "FAULT" not in text
+
+
 def test_every_rule_has_its_examples() -> None:
     known = json.loads((ROOT / "girih" / "data" / "examples.json").read_text(encoding="utf-8"))
     rules = {f"{mnemonic}.{row.id}" for mnemonic, rows in TILE_LANGUAGE.rules.items() for row in rows}

@@ -140,7 +140,8 @@ def _example_id(code: Code) -> str:
 def _program(code: Code) -> str | None:
     """The program that a code is shown with; None for a code that is shown with none."""
     known = examples()
-    return known["rejected"].get(code.code) or known["remarked"].get(code.code)
+    shown = (known[kind].get(code.code) for kind in ("rejected", "remarked", "shader"))
+    return next(filter(None, shown), None)
 
 
 def _told(code: Code) -> list[str]:

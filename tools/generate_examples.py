@@ -1,7 +1,8 @@
 """Write girih/data/examples.json: for `girih explain`, a short accepted and rejected program for each topic.
 
 They are taken from the tests: `tests/ops/MNEMONIC/ok.tl`, `bad.tl` and `run.tl`, `tests/front/codes/CODE.tl`, and for
-remarks `tests/back/remarks/CODE.tl`, which has one function that gets the remark and one that does not.
+remarks `tests/back/remarks/CODE.tl`, which has one function that gets the remark and one that does not. The
+shader for a code of a run is one of `tests/shaders`, with its fault.
 Of the functions that show a topic the shortest is taken, without what it does not need, laid out as `girih fmt` does.
 `python tools/generate_examples.py` writes the file.
 """
@@ -26,6 +27,8 @@ TARGET = ROOT / "girih" / "data" / "examples.json"
 _EXPECTED = re.compile(r";\s*(?:error|warning):\s*([\w., ]+)")
 _NAME = re.compile(r"func\s*@(\w+)")
 _BEHIND_EMPTY = re.compile(r"\{\n( *\}) (; error: .*)")
+_SHADER_FINDS = re.compile(r"^// finding: (\w+)$", re.M)
+_GIVEN = re.compile(r"// (?:\d+:\d+|grid|push|spec|address)(?: fault)?: ")
 _FINDS = re.compile(r"^(; run: (\w+).* finds (run\.\w+))$", re.M)
 
 
@@ -186,6 +189,37 @@ def found_by_running() -> dict[str, str]:
     return {code: shortest(programs) for code, programs in by_code.items()}
 
 
+def found_in_shaders() -> dict[str, str]:
+    """For each code of a run the shortest shader with a fault that ends so, the faulty lines marked.
+
+    Comments at its head say what it is given.
+    """
+    by_code: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "tests" / "shaders").rglob("*.comp")):
+        text = path.read_text(encoding="utf-8")
+        codes = _SHADER_FINDS.findall(text)
+        if len(codes) == 1 and "// here" in text:
+            by_code.setdefault(f"run.{codes[0]}", []).append(_with_its_fault(text, f"run.{codes[0]}"))
+    return {code: shortest(programs) for code, programs in by_code.items()}
+
+
+def _with_its_fault(text: str, code: str) -> str:
+    """A shader as it is compiled with its fault, without what every shader has at its head."""
+    given = [line for line in text.splitlines() if _GIVEN.match(line)]
+    faulty = [line.replace(" fault:", ":", 1) for line in given if " fault:" in line]
+    names = {line.split(": ")[0] for line in faulty}
+    head = [*faulty, *(line for line in given if " fault:" not in line and line.split(": ")[0] not in names)]
+    lines: list[str] = []
+    keeping = True
+    for line in text.splitlines():
+        if (condition := re.match(r"#(ifdef|ifndef) FAULT|#(else|endif)\b", line)) is not None:
+            keeping = {"ifdef": True, "ifndef": False, "else": not keeping, "endif": True}[condition[1] or condition[2]]
+        elif keeping and not line.startswith(("#version", "#extension", "// ")):
+            lines.append(re.sub(r"// here.*", f"// finds {code}", line))
+    told = sorted(line for line in head if line not in ("// grid: 1", "// address: none"))
+    return "\n".join([*told, *lines]).strip("\n") + "\n"
+
+
 def laid_out(program: str) -> str:
     """The program as `girih fmt` lays it out; as it is where its errors keep the formatter from reading it."""
     text, _ = format_source(Source(program), TILE_LANGUAGE)
@@ -207,6 +241,7 @@ def collect() -> str:
         found["remarked"][path.stem] = path.read_text(encoding="utf-8")
     for programs in found.values():
         programs.update({topic: laid_out(program) for topic, program in programs.items()})
+    found["shader"] = found_in_shaders()
     return json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -185,7 +185,7 @@ def _page(lines: list[str]) -> str:
 
 def _examples(d: dict[str, Any]) -> list[str]:
     lines: list[str] = []
-    for title in ("accepted", "rejected", "remarked"):
+    for title in ("accepted", "rejected", "remarked", "shader"):
         if d.get(title):
             lines += ["", title, textwrap.indent(d[title].rstrip(), "  ")]
     return lines

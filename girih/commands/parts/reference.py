@@ -159,9 +159,10 @@ def _access(role: Role) -> str:
 
 
 def examples() -> Mapping[str, Mapping[str, str]]:
-    """The example programs: `accepted` by mnemonic, `rejected` and `remarked` by code.
+    """The example programs: `accepted` by mnemonic, `rejected`, `remarked` and `shader` by code.
 
-    Those that are remarked on have two functions, of which one gets the remark. tools/generate_examples.py writes them.
+    Those that are remarked on have two functions, of which one gets the remark; a shader is GLSL in which a run finds
+    the code. tools/generate_examples.py writes them.
     """
     text = files("girih").joinpath("data", "examples.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
@@ -175,6 +176,7 @@ def describe_code(language: Language, code: Code) -> dict[str, object]:
         "accepted": known["accepted"].get(code.owner) if code.owner in language.rules else None,
         "rejected": known["rejected"].get(code.code),
         "remarked": known["remarked"].get(code.code),
+        "shader": known["shader"].get(code.code),
     }
 
 
