@@ -484,7 +484,7 @@ class ShaderKernel(Kernel):
                 self.executor.settle(result, grid, values)
         except KernelError as error:
             size = self.executor.subgroup_size if isinstance(self.executor, SizedExecutor) else None
-            raise self.shader.in_its_words(error, size) from None
+            raise self.shader.in_its_words(error, size, arguments, named) from None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickled_shader, (self.shader, self.executor, self.resolved, self.grid, self._options)

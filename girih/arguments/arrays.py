@@ -58,6 +58,7 @@ class ParameterSpec:
 
     `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
     on a group they hold for every member). `order_in_text` tells an order that the text says from one of the program.
+    Members of a group may be one memory if it is `aliased`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class ParameterSpec:
     uses: tuple[MapUse, ...] = ()
     order: Order = "F"
     order_in_text: bool = False
+    aliased: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ def specifications(function: Function) -> list[ParameterSpec]:
             specification(p, written=p.value in written, uses=uses.get(p.value, ())),
             order=function.order,
             order_in_text=in_text,
+            aliased=function.language.name == "device",
         )
         for p in function.parameters
     ]
@@ -185,7 +188,8 @@ def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> 
     accepted = _accept_all(parameters, arguments, report)
     groups = [item for item in accepted if isinstance(item, GroupClaim)]
     if groups and not report.diagnostics:
-        claims = [claim for item in accepted for claim in _claims(item)]
+        pairs = zip(parameters, accepted, strict=True)
+        claims = [claim for spec, item in pairs for claim in _memories(spec, item)]
         refuse_shared_members(claims, [claim for group in groups for claim in group.members], report)
     if report.diagnostics:
         raise LaunchError(report.diagnostics)
@@ -213,6 +217,17 @@ def _claims(item: Accepted) -> Sequence[Claim]:
     if isinstance(item, MapClaim):
         return (item.claim,)
     return (item,) if isinstance(item, Claim) else ()
+
+
+def _memories(spec: ParameterSpec, item: Accepted) -> Sequence[Claim]:
+    """The arrays of an argument that must be memories of their own: of members that may be one memory, the first."""
+    claims = _claims(item)
+    if not spec.aliased or not isinstance(item, GroupClaim):
+        return claims
+    first: dict[tuple[object, ...], Claim] = {}
+    for claim in claims:
+        first.setdefault((claim.start, claim.shape, claim.strides) if claim.extent else (claim,), claim)
+    return list(first.values())
 
 
 def _value(item: Accepted) -> NDArray[Any] | BoundMemRef | BoundGroup | BoundMap:

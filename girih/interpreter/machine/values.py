@@ -180,10 +180,11 @@ class Scatter:
 
 
 def _identity(memory: Memory) -> tuple[int, ...]:
-    """A key that is equal for members with the same memory, which is copied once if it is only read."""
-    if memory.bytes.flags.writeable or memory.readable is not None:
-        return (id(memory),)
-    return _address_range(memory)
+    """A key that is equal for members with the same bytes, which are one memory of the group.
+
+    Where the kernel writes, and its language leaves open what it would see, such members were refused.
+    """
+    return _address_range(memory) if memory.bytes.size else (id(memory),)
 
 
 def _side_by_side(scatters: list[Scatter], size: int, dtype: np.dtype[Any], name: str) -> ElementView:

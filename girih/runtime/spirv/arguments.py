@@ -6,7 +6,7 @@ Nothing is copied but dictionaries and push constants: the arrays that executors
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -49,6 +49,11 @@ class BoundBuffer:
     def value(self) -> object:
         """The argument for an executor."""
         return uninitialized(self.bytes) if self.unwritten else self.bytes
+
+    @property
+    def writeable(self) -> BoundBuffer:
+        """The buffer, or a copy of one that is read-only."""
+        return self if self.bytes.flags.writeable else replace(self, bytes=self.bytes.copy())
 
 
 class ShaderCall:
@@ -99,9 +104,36 @@ class ShaderCall:
         ]
         return (*values, *push)
 
-    def in_its_words(self, error: KernelError, subgroup_size: int | None) -> KernelError:
-        """The findings of a launch in the words of the shader (`girih.runtime.spirv.findings`)."""
-        return KernelError([in_the_shader(self.translated, one, subgroup_size) for one in error.findings])
+    def in_its_words(
+        self, error: KernelError, subgroup_size: int | None, arguments: Sequence[object], named: Mapping[str, object]
+    ) -> KernelError:
+        """The findings of a launch with arguments in the words of the shader (`girih.runtime.spirv.findings`)."""
+        members = self.member_names(arguments, named) if self.interface.has_addresses else []
+        return KernelError([in_the_shader(self.translated, one, subgroup_size, members) for one in error.findings])
+
+    def member_names(self, arguments: Sequence[object], named: Mapping[str, object]) -> list[str]:
+        """What the members of the group of all buffers are called, in their order, for arguments that were accepted."""
+        bindings, _, more = self.in_order(arguments, named)
+        given = self._by_resource(bindings, ShaderReport())
+        names: list[str] = []
+        known: set[int] = set()
+        for resource in self.interface.resources:
+            name = resource.names[0] if resource.names else f"buffer_{resource.set}_{resource.binding}"
+            value = given[resource]
+            while isinstance(value, Uninitialized):
+                value = value.array
+            many = value if resource.is_array and isinstance(value, list | tuple) else [value]
+            names += [f"{name}[{k}]" for k in range(len(many))] if resource.is_array else [name]
+            known.update(one.address for one in many if isinstance(one, Buffer))
+        listed = more if isinstance(more, list | tuple) else ()
+        others = [(f"buffers[{k}]", one) for k, one in enumerate(listed)]
+        places = {(one.set, one.binding) for one in self.interface.resources}
+        others += [(f"binding {key}", one) for key, one in bindings.items() if _is_place(key) and key not in places]
+        for name, one in others:
+            if isinstance(one, Buffer) and one.address not in known:
+                known.add(one.address)
+                names.append(name)
+        return names
 
     def in_order(
         self, positional: Sequence[object], named: Mapping[str, object]
@@ -112,13 +144,17 @@ class ShaderCall:
     def _with_addresses(
         self, bound: Sequence[Sequence[BoundBuffer]], push: Sequence[Bytes], extra: Sequence[BoundBuffer]
     ) -> tuple[object, ...]:
-        """The group of all buffers, push constants, and the addresses. A buffer that is bound need not be named."""
+        """The group of all buffers, push constants, and the addresses. A buffer that is bound need not be named.
+
+        Executors may write to each member. A read-only array at a binding that the shader only reads, which has no
+        address that a shader could know, is a copy.
+        """
         known = {one.address for buffers in bound for one in buffers}
         members = [one for buffers in bound for one in buffers]
         members += {one.address: one for one in extra if one.address not in known}.values()
         given = [ADDRESSES.take(one.bytes.size) if one.address is None else one.address for one in members]
         addresses = np.array(given, np.uint64).view(np.int64)
-        return [one.value for one in members], *push, addresses
+        return [one.writeable.value for one in members], *push, addresses
 
     def _check_grid(self, grid: tuple[int, int, int], report: ShaderReport) -> None:
         if 0 in grid:
@@ -231,7 +267,9 @@ class ShaderCall:
     ) -> BoundBuffer | None:
         if isinstance(value, Mapping):
             return self._dictionary(value, resource, place, report, writable=writable)
-        bound = bytes_of(value, place, report, writable=writable)
+        # What has an address that others know may be written through that.
+        reached = isinstance(value, Buffer) and self.interface.has_addresses and self._written[0]
+        bound = bytes_of(value, place, report, writable=writable or reached)
         if bound is None or not _suits(bound.bytes.size, resource, place, report):
             return None
         return bound

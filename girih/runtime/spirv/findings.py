@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from girih.diagnostics import Finding, MemoryAccess
@@ -20,8 +21,18 @@ _COMPONENTS = "xyzw"
 Ids = tuple[int, int, int]
 
 
-def in_the_shader(translated: Translated, finding: Finding, subgroup_size: int | None) -> Finding:
-    """The finding with the invocation that it names by subgroup and lane, and the member at the byte that it names."""
+_MEMBER = re.compile(r"\bbuffers\[(\d+)\]")
+
+
+def in_the_shader(
+    translated: Translated, finding: Finding, subgroup_size: int | None, members: Sequence[str] = ()
+) -> Finding:
+    """The finding with the invocation that it names by subgroup and lane, and the member at the byte that it names.
+
+    `members` are the names of the buffers of a shader that takes addresses, which executors number.
+    """
+    if members:
+        finding = _named(finding, members)
     other = finding.other
     if other is not None:
         other = replace(other, invocation=_invocation(translated, other, subgroup_size))
@@ -29,6 +40,17 @@ def in_the_shader(translated: Translated, finding: Finding, subgroup_size: int |
     message = finding.message if member is None else f"{finding.message}, {member}"
     invocation = _invocation(translated, finding, subgroup_size)
     return replace(finding, message=message, other=other, invocation=invocation)
+
+
+def _named(finding: Finding, members: Sequence[str]) -> Finding:
+    """The finding with names of buffers instead of their numbers."""
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found.group(1))
+        return members[number] if number < len(members) else found.group(0)
+
+    argument = None if finding.argument is None else _MEMBER.sub(name, finding.argument)
+    return replace(finding, message=_MEMBER.sub(name, finding.message), argument=argument)
 
 
 def _invocation(translated: Translated, who: Finding | MemoryAccess, subgroup_size: int | None) -> Ids | None:

@@ -371,3 +371,34 @@ def test_it_runs_and_changes_arrays_in_place(addresses: bool) -> None:
     with pytest.raises(girih.KernelError) as found:
         kernel(buffers(b=np.zeros(3, np.int32)), push_constants=PUSH)
     assert found.value.findings[0].code == "run.out_of_bounds"
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_buffers_with_addresses_may_be_one_memory_or_read_only(target: str) -> None:
+    row, made = resolve(target), translated(addresses=True)
+    kernel = ShaderKernel.of_entry_point(made, row.executor(made.function), row)
+    fixed, written = np.arange(19, dtype=np.int32), np.zeros(4, np.int32)
+    fixed.flags.writeable = False
+    kernel(buffers(a=fixed, b=written), push_constants=PUSH)
+    assert written.tolist() == [0, 1, 2, 3]
+    both = np.arange(19, dtype=np.int32)
+    named = girih.Buffer(both)
+    for one in (both, named):
+        kernel(buffers(a=one, b=one), push_constants=PUSH, buffers=[named])
+    assert both.tolist() == list(range(19))
+    with pytest.raises(girih.KernelError) as short:
+        kernel(buffers(b=np.zeros(3, np.int32)), push_constants=PUSH)
+    assert (short.value.findings[0].argument, "%buffers" in short.value.findings[0].message) == ("b", False)
+    with pytest.raises(girih.LaunchError) as refused:
+        kernel(buffers(a=girih.Buffer(fixed)), push_constants=PUSH)
+    assert [one.code for one in refused.value.diagnostics] == ["bind.buffer_read_only"]
+
+
+def test_names_of_buffers_with_addresses() -> None:
+    far, idle, shown = (girih.Buffer(np.zeros(76, np.uint8)) for _ in range(3))
+    made = ShaderCall(translated(addresses=True))
+    given = buffers(a=shown) | {(0, 9): idle}
+    names = made.member_names((given, PUSH, [shown, far]), {})
+    assert names == ["a", "b", "table[0]", "table[1]", "buffers[1]", "binding (0, 9)"]
+    group = made.arguments((given, PUSH, [shown, far]), {}, (1, 1, 1))[0]
+    assert isinstance(group, list) and len(group) == len(names)
