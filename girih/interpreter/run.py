@@ -101,8 +101,8 @@ def _execute(run: Execution, findings: Findings, progress: Progress | None) -> N
             machine.env.update(zip((p.value for p in run.function.parameters), run.arguments, strict=True))
             try:
                 machine.run()
-            except BudgetSpent:
-                findings.add(_budget(run, machine))
+            except BudgetSpent as spent:
+                findings.add(_budget(run, machine, spent.loop))
                 break
             done += len(groups)
             if progress is not None:
@@ -191,7 +191,7 @@ def _scalar_bytes(value: core.Value) -> int:
     return value.type.size if isinstance(value.type, Number) else 1
 
 
-def _budget(run: Execution, machine: Machine) -> Finding:
+def _budget(run: Execution, machine: Machine, loop: Op | None) -> Finding:
     words = budget(run.function.name, run.max_steps)
     x, y, z = (int(i[0, 0, 0]) for i in machine.group_ids)
-    return Finding(words.code, words.message, run.function.span, work_group=(x, y, z))
+    return Finding(words.code, words.message, run.function.span if loop is None else loop.span, work_group=(x, y, z))

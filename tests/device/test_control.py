@@ -215,10 +215,11 @@ def test_a_place_that_is_reached(target: str) -> None:
 
 
 def test_an_endless_loop_spends_the_budget() -> None:
-    body = "loop { leave 0 () }"
+    body = "%zero = constant 0 : i32\nloop { leave 0 () }"
     with pytest.raises(KernelError) as raised:
         compile_module(kernel(body), "interpreter")["f"].options(max_steps=1000)(np.zeros(8, np.int32))
-    assert [f.code for f in raised.value.findings] == ["run.budget"]
+    (finding,) = raised.value.findings
+    assert (finding.code, finding.span.line, finding.span.text[:4]) == ("run.budget", 4, "loop")
 
 
 PRODUCTS = """

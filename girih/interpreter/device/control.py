@@ -14,7 +14,7 @@ import numpy as np
 from girih.facts import device
 from girih.interpreter.machine import numbers
 from girih.interpreter.machine.holders import of_components
-from girih.interpreter.machine.machine import NOBODY, Machine, meaning
+from girih.interpreter.machine.machine import NOBODY, BudgetSpent, Machine, meaning
 from girih.interpreter.machine.undefined import find_undefined, hand_on_by_themselves, mark
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.core import Value
@@ -123,17 +123,21 @@ def loop(machine: Machine, op: Loop) -> None:
     going, crossed = outer, False
     ended: Mask | None = NOBODY
     machine.constructs.append(construct)
-    while True:
-        machine.mask = going
-        construct.bind(machine, op.carried)
-        construct.begin()
-        construct.crossed = False
-        machine.region_that_is_left(op.body)
-        crossed = crossed or construct.crossed
-        if construct.crossed or machine.mask is not NOBODY:
-            ended, going = joined(ended, machine.mask), construct.arrived
-        if construct.arrived is NOBODY:
-            break
+    try:
+        while True:
+            machine.mask = going
+            construct.bind(machine, op.carried)
+            construct.begin()
+            construct.crossed = False
+            machine.region_that_is_left(op.body)
+            crossed = crossed or construct.crossed
+            if construct.crossed or machine.mask is not NOBODY:
+                ended, going = joined(ended, machine.mask), construct.arrived
+            if construct.arrived is NOBODY:
+                break
+    except BudgetSpent as spent:
+        spent.loop = spent.loop or op
+        raise
     machine.constructs.pop()
     machine.mask = ended if crossed else outer
 

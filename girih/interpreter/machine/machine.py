@@ -53,7 +53,9 @@ def meaning(*targets: type[Op]) -> Callable[[M], M]:
 
 
 class BudgetSpent(Exception):
-    """The launch has executed as many instructions as it may."""
+    """The launch has executed as many instructions as it may: a shader, in a loop, of which `loop` is the innermost."""
+
+    loop: Op | None = None
 
 
 @dataclass(frozen=True, slots=True)
