@@ -298,7 +298,8 @@ class Emission:
 
     def _repeat(self, nest: Repetition) -> None:
         t, slots = self.t, self._slots_of(nest)
-        span = t.span
+        merge = self._here.reached.blocks[nest.target].body[-2]
+        span = t.span = self._lines.of(merge.index) or t.span
         initial = tuple(map(t.slot, slots))
         carried = tuple(Value("", value.type, span) for value in initial)
         self._depth += 1

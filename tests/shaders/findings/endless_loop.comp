@@ -9,7 +9,7 @@ layout(set = 0, binding = 0) buffer A { uint a[]; };
 void main() {
     uint i = gl_LocalInvocationIndex, x = 0;
 #ifdef FAULT
-    while (x != i * 3 + 1) x += 3;
+    while (x != i * 3 + 1) x += 3; // here
 #else
     while (x != i * 3) x += 3;
 #endif
