@@ -12,4 +12,5 @@ def reached(text: str) -> FindingWords:
 
 def outside_private_array(name: str) -> FindingWords:
     """The words for an index outside of a private array."""
-    return FindingWords("run.out_of_bounds", f"an access outside the private array %{name}")
+    called = f"the private array %{name}" if name else "a private array"
+    return FindingWords("run.out_of_bounds", f"an access outside {called}")

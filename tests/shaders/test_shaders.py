@@ -76,7 +76,8 @@ def test_what_is_wrong_is_found_at_its_line() -> None:
                         np.testing.assert_equal(buffers, one.buffers)
                     codes = {f"run.{word}" for word in (one.head("finding") or "").split()}
                     found = [f for f in raised.value.findings if f.code in codes]
-                    assert found, [f.render() for f in raised.value.findings]
+                    others = {f.code for f in raised.value.findings if f.span.line in one.wanted_lines} - codes
+                    assert found and not others, [f.render() for f in raised.value.findings]
                     for f in found:
                         assert f.span.line in one.wanted_lines, f.render()
 

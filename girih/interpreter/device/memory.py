@@ -247,7 +247,10 @@ def check_defined(machine: Machine, here: ByteAccess, values: Sequence[Value]) -
 
 @meaning(ArrayIndex)
 def array_index(machine: Machine, op: ArrayIndex) -> None:
-    """The index as it is, or 0 where it is undefined; one outside of the array is found."""
+    """The index as it is, or 0 where it is undefined; one outside of the array is found.
+
+    What stands behind a vector may be no memory of the variable: a component that is not there is 0 from here on.
+    """
     index = machine.array(op.index).astype(np.int64, copy=False)
     bad = undefined(machine, op, "index")
     if bad is not None:
@@ -255,4 +258,6 @@ def array_index(machine: Machine, op: ArrayIndex) -> None:
     over = np.ascontiguousarray(index).view(np.uint64) >= np.uint64(op.size)
     if over.any():
         machine.find(words.element_outside(op), op, restrict(machine, over), index=(index,), shape=(op.size,))
+        if op.vector:
+            index = np.where(over, 0, index)
     machine.set(op.result, index)
