@@ -83,7 +83,9 @@ def launch(
         run.lines.write_behind(error)
         raise
     run.lines.write()
-    return (*(finding.as_warning() for finding in findings), *_untouched(bound, grid))
+    # Of a buffer of bytes a shader often writes a part.
+    partly = () if function.language.counts_bytes else _untouched(bound, grid)
+    return (*(finding.as_warning() for finding in findings), *partly)
 
 
 def _failed(findings: Sequence[Finding]) -> bool:

@@ -15,6 +15,7 @@ TRANSLATION_CODES = {
     "spirv.translation.recursion": "no function calls itself",
     "spirv.translation.nesting": "constructs and calls nest at most as deep as regions may",
     "spirv.translation.constant": "constants have values when specialisation constants have theirs",
+    "spirv.translation.form": "types, constants and pointers of an instruction are known before the shader runs",
     "spirv.translation.type": "girih has values of the type",
 }
 """What is said of modules that are valid and not executed, by code."""

@@ -20,6 +20,7 @@ from girih.ir.build import RegionBuilder
 from girih.ir.core import Dictionary, Entry, RegionKind, is_name
 from girih.ops.device import DEVICE_LANGUAGE
 from girih.recursion import recursion_room
+from girih.rules.row import Undetermined
 from girih.source import Source, Span
 from girih.spirv.instruction import Instruction
 from girih.spirv.judge.places import Places
@@ -99,7 +100,11 @@ class _EntryTranslation:
         code = RegionBuilder(DEVICE_LANGUAGE, RegionKind.SPMD)
         with t.inside(code):
             declare_variables(t, used, interface, parameters, body)
-            t.emission.body(self.entry.function, {}, 0)
+            try:
+                t.emission.body(self.entry.function, {}, 0)
+            except Undetermined as error:
+                expected = "an instruction whose types, constants and pointers are known before the shader runs"
+                raise CompileError([refused("form", expected, "one for which they are not", t.span)]) from error
         head.ops += code.ops
         span = self.place(self.facts.definition(self.entry.function))
         body.add("parallel", body=head.region(span), span=span)

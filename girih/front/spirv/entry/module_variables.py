@@ -63,7 +63,8 @@ def _declare_work_group(t: Translation, listed: Sequence[Instruction], body: Reg
         memory = shared or _memory(t, size, t.facts.annotations.names.get(one.result) or f"variable_{one.result}", body)
         _give(t, one, memory)
         if one.id("initializer"):
-            cleared[memory] = max(size, 1)
+            needed = t.explicit.size(t.variables.pointee(one.result)) if shared else size
+            cleared[memory] = max(needed, cleared.get(memory, 1))
     for memory, size in cleared.items():
         _clear(t, memory, size)
     if cleared:
