@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import ast
 import fcntl
+import gc
 import marshal
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -95,7 +96,14 @@ class _Loader(SourceFileLoader):
         return code
 
     def _compiled(self, source: bytes) -> CodeType:
-        code = compile(noting(ast.parse(source, self.path)), self.path, "exec", dont_inherit=True)
+        # A tree is many objects without cycles: looking for cycles takes longer than making it.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            code = compile(noting(ast.parse(source, self.path)), self.path, "exec", dont_inherit=True)
+        finally:
+            if collecting:
+                gc.enable()
         if not sys.dont_write_bytecode:
             place = self._place()
             place.parent.mkdir(exist_ok=True)
@@ -109,74 +117,84 @@ def noting(tree: ast.Module) -> ast.Module:
     """The module with a note in front of each statement. The tree itself is changed."""
     start = _first_code(tree.body)
     imports = [statement.lineno for statement in tree.body[:start] if isinstance(statement, ast.ImportFrom)]
-    notes = [_note(tree.body[0], imports)] if imports else []
-    tree.body[start:] = [*notes, *_noted(tree.body[start:])]
-    listed = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_note(node)})
+    listed: set[str] = set()
+    names: set[str] = set()
+    notes = [_note(tree.body[0], imports, names)] if imports else []
+    tree.body[start:] = [*notes, *_noted(tree.body[start:], names, listed)]
+    listed |= names
     if listed:
         # The names are there from the start, so that the first note of a line moves no other name of the module.
-        names: list[ast.expr] = [ast.Name(name, ast.Store()) for name in listed]
-        tree.body.insert(start, ast.Assign(names, ast.Constant(False)))
-    return ast.fix_missing_locations(tree)
+        stored: list[ast.expr] = [ast.Name(name, ast.Store()) for name in sorted(listed)]
+        first = ast.Assign(stored, ast.Constant(False), lineno=1, col_offset=0)
+        tree.body.insert(start, ast.fix_missing_locations(first))
+    return tree
 
 
-def _noted(body: Iterable[ast.stmt]) -> list[ast.stmt]:
-    """Statements, those inside them too, with their notes."""
+def _noted(body: Iterable[ast.stmt], names: set[str], listed: set[str]) -> list[ast.stmt]:
+    """Statements, those inside them too, with their notes.
+
+    The names of the notes are added to `names`, and those of functions and classes inside, which have their own, to
+    `listed`.
+    """
     result: list[ast.stmt] = []
     for statement in body:
         if not isinstance(statement, ast.Global | ast.Nonlocal):
             decorators = statement.decorator_list if isinstance(statement, DEFINITIONS) else []
-            result.append(_note(statement, [*(one.lineno for one in decorators), statement.lineno]))
-        _note_inside(statement)
+            result.append(_note(statement, [*(one.lineno for one in decorators), statement.lineno], names))
+        if isinstance(statement, DEFINITIONS):
+            _note_definition(statement, listed)
+        else:
+            _note_inside(statement, names, listed)
         result.append(statement)
     return result
 
 
-def _note_inside(statement: ast.stmt) -> None:
-    if isinstance(statement, DEFINITIONS):
-        start = _first_code(statement.body)
-        inner = _noted(statement.body[start:])
-        names = sorted(set(_names(inner)))
-        statement.body[start:] = [ast.Global(names), *inner] if names else inner
-        return
+def _note_definition(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, listed: set[str]) -> None:
+    start = _first_code(definition.body)
+    names: set[str] = set()
+    inner = _noted(definition.body[start:], names, listed)
+    if names:
+        inner.insert(0, ast.copy_location(ast.Global(sorted(names)), definition))
+    definition.body[start:] = inner
+    listed |= names
+
+
+def _note_inside(statement: ast.stmt, names: set[str], listed: set[str]) -> None:
     for field in ("body", "orelse", "finalbody"):
         if getattr(statement, field, None):
-            setattr(statement, field, _noted(getattr(statement, field)))
+            setattr(statement, field, _noted(getattr(statement, field), names, listed))
     for handler in getattr(statement, "handlers", ()):
-        _note_handler(handler)
+        _note_handler(handler, names, listed)
     passed: list[int] = []
     for case in getattr(statement, "cases", ()):
         passed.append(case.pattern.lineno)
-        case.body = [_note(case.body[0], passed), *_noted(case.body)]
+        case.body = [_note(case.body[0], passed, names), *_noted(case.body, names, listed)]
 
 
-def _note_handler(handler: ast.ExceptHandler) -> None:
+def _note_handler(handler: ast.ExceptHandler, names: set[str], listed: set[str]) -> None:
     """Note the line of a handler when an exception is held against its type: `except (note := True) and type`."""
     first = handler.body[0]
-    handler.body = _noted(handler.body)
+    handler.body = _noted(handler.body, names, listed)
     if handler.type is None:
-        handler.body.insert(0, _note(first, [handler.lineno]))
+        handler.body.insert(0, _note(first, [handler.lineno], names))
         return
-    note = ast.NamedExpr(ast.Name(str(handler.lineno), ast.Store()), ast.Constant(True))
-    handler.type = ast.copy_location(ast.BoolOp(ast.And(), [note, handler.type]), handler.type)
+    place = handler.type
+    names.add(str(handler.lineno))
+    name = ast.copy_location(ast.Name(str(handler.lineno), ast.Store()), place)
+    note = ast.NamedExpr(name, ast.copy_location(ast.Constant(True), place))
+    handler.type = ast.copy_location(ast.BoolOp(ast.And(), [ast.copy_location(note, place), place]), place)
 
 
-def _note(place: ast.stmt, lines: Iterable[int]) -> ast.stmt:
-    """The note that lines are reached. Its name lists them all, so that it is one store."""
-    name = ast.Name(" ".join(map(str, lines)), ast.Store())
-    return ast.copy_location(ast.Assign([name], ast.Constant(True)), place)
-
-
-def _is_note(name: ast.Name) -> bool:
-    return name.id[0].isdigit()
-
-
-def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The names of the notes in nodes, without those in functions and classes, which have their own."""
-    for node in nodes:
-        if isinstance(node, ast.Name) and _is_note(node):
-            yield node.id
-        elif not isinstance(node, DEFINITIONS):
-            yield from _names(ast.iter_child_nodes(node))
+def _note(place: ast.stmt, lines: Iterable[int], names: set[str]) -> ast.stmt:
+    """The note that lines are reached. Its name, which is added to `names`, lists them all, so that it is one store."""
+    name = " ".join(map(str, lines))
+    names.add(name)
+    stored, true = ast.Name(name, ast.Store()), ast.Constant(True)
+    note = ast.Assign([stored], true)
+    for node in (stored, true, note):
+        node.lineno, node.end_lineno = place.lineno, place.end_lineno
+        node.col_offset, node.end_col_offset = place.col_offset, place.end_col_offset
+    return note
 
 
 def _first_code(body: Sequence[ast.stmt]) -> int:
