@@ -7,8 +7,9 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ MEASURING = Coverage.current()
 if MEASURING is not None:
     MEASURING.stop()
     sys.meta_path.insert(0, NOTES)
+
+# Collecting makes many objects that stay: looking for cycles among them is a tenth of it.
+gc.disable()
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Golden = Callable[[str, str], None]
@@ -69,6 +73,33 @@ def pytest_pycollect_makemodule(module_path: Path) -> Generator[None, Any, objec
     return module
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Values of parameters that are marked `long` become no tests where these are not run.
+
+    Each of the processes that share the tests would make them all, and then put them aside.
+    """
+    marks = getattr(obj, "pytestmark", None)
+    if collector.config.option.markexpr != "not long" or not callable(obj) or not marks:
+        return None
+    if any(mark.name == "long" for mark in marks):
+        return []
+    shorter = [without_long(mark) if mark.name == "parametrize" else mark for mark in marks]
+    vars(obj)["pytestmark"] = shorter
+    return [] if any(mark.name == "parametrize" and not mark.args[1] for mark in shorter) else None
+
+
+def without_long(mark: pytest.Mark) -> pytest.Mark:
+    """A mark of parameters without the values that are marked `long`, and without their names."""
+    names, values, *others = mark.args
+    values = list(values)
+    stays = [not any(one.name == "long" for one in getattr(value, "marks", ())) for value in values]
+    options = dict(mark.kwargs)
+    if isinstance(options.get("ids"), Sequence):
+        options["ids"] = list(compress(options["ids"], stays))
+    return pytest.mark.parametrize(names, list(compress(values, stays)), *others, **options).mark
+
+
 def is_compiled(path: Path) -> bool:
     """Whether pytest has kept the code of a test module as it is now."""
     kept = path.parent.glob(f"__pycache__/{path.stem}.{sys.implementation.cache_tag}-pytest-*.pyc")
@@ -89,6 +120,7 @@ def pytest_runtestloop() -> Generator[None, object, object]:
     """After the tests coverage is told which lines they reached."""
     # What collecting left stays to the end: looking through it takes longer than a test.
     gc.freeze()
+    gc.enable()
     try:
         return (yield)
     finally:
