@@ -20,6 +20,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("target", TARGETS[:1] if alone else TARGETS, indirect=True)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of a test with more parameters `make test` takes one target in turns, so that each value has one."""
+    places = item.callspec.indices if isinstance(item, pytest.Function) else {}
+    others = {name: place for name, place in places.items() if name != "target"}
+    if others and "target" in places and item.get_closest_marker("interpreter") is None:
+        turn = sum(others.values()) // len(others) + places["target"]
+        if turn % 2:
+            item.add_marker(pytest.mark.long)
+
+
 load = api._compile
 loaded: dict[object, api.Program] = {}
 

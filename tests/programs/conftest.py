@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.kernels.conftest import pytest_generate_tests, target
+from tests.kernels.conftest import pytest_generate_tests, pytest_itemcollected, target
 
-__all__ = ["pytest_generate_tests", "target"]
+__all__ = ["pytest_generate_tests", "pytest_itemcollected", "target"]
