@@ -8,14 +8,14 @@ of its own costs a few milliseconds; a case costs nothing.
             with case(text):
                 assert check(text) == []
 
-`long` and `crossed` leave values of parameters to `make test-long`, which runs everything.
+`long`, `crossed` and `one_in` leave values of parameters to `make test-long`, which runs everything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import pytest
@@ -45,9 +45,22 @@ def every_case() -> Iterator[Callable[[str], AbstractContextManager[None]]]:
 
 def long(values: Iterable[object]) -> list[Any]:
     """Values of a parameter, or tuples of several, that only `make test-long` takes."""
-    return [
-        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.long) for value in values
-    ]
+    return [pytest.param(*as_tuple(value), marks=pytest.mark.long) for value in values]
+
+
+def one_in(step: int, values: Iterable[Any]) -> list[Any]:
+    """Values of a parameter of which `make test` takes the first and each that is `step` further.
+
+    Values that are `long` already, as some of `crossed`, stay so and do not count.
+    """
+    values = [value if hasattr(value, "marks") else pytest.param(*as_tuple(value)) for value in values]
+    counted = count()
+    return [value if value.marks or next(counted) % step == 0 else long([value.values])[0] for value in values]
+
+
+def as_tuple(value: object) -> tuple[object, ...]:
+    """The values of the parameters, or of the only one."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def crossed(*axes: Sequence[object], first: int = 0) -> list[Any]:

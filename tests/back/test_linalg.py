@@ -14,7 +14,7 @@ import girih
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.numbers.rounding import Features
 from tests.back.harness import Compiled, Failed, compare, compiled
-from tests.cases import crossed, long
+from tests.cases import crossed, long, one_in
 
 Array = NDArray[Any]
 
@@ -93,7 +93,7 @@ SHALLOW_OR_DEEP = [((33, 18, 19), False), ((37, 41, 783), False), ((37, 41, 1603
 """Sizes of products, and whether they show at launch only."""
 
 
-@pytest.mark.parametrize(("types", "sized"), crossed(PRODUCTS, SHALLOW_OR_DEEP, first=2))
+@pytest.mark.parametrize(("types", "sized"), one_in(3, crossed(PRODUCTS, SHALLOW_OR_DEEP, first=2)))
 def test_gemm_of_every_type(types: tuple[str, str, str], sized: tuple[tuple[int, int, int], bool]) -> None:
     size, dynamic = sized
     check_gemm(*size, types, dynamic)
@@ -130,7 +130,7 @@ def test_gemm_of_one_row_or_column(size: tuple[int, int, int], typed: tuple[str,
     check_gemm(*size, (type, type, type), dynamic)
 
 
-@pytest.mark.parametrize(("columns", "dynamic"), crossed(range(15, 26), [True, True, False, True, True]))
+@pytest.mark.parametrize(("columns", "dynamic"), one_in(4, crossed(range(15, 26), [True, True, False, True, True])))
 def test_gemm_of_columns_that_remain(columns: int, dynamic: bool) -> None:
     check_gemm(53 if dynamic else 24, columns, 20 if dynamic else 24, ("f32", "f32", "f32"), dynamic)
 
@@ -221,7 +221,7 @@ def elementwise(m: int, n: int, source: str, target: str, dynamic: bool) -> str:
     return f"func @f(%alpha: {source}, %beta: {target}, {listed}) {{{body}}}"
 
 
-@pytest.mark.parametrize(("types", "dynamic"), crossed(ELEMENTWISE, [False, True]))
+@pytest.mark.parametrize(("types", "dynamic"), one_in(3, crossed(ELEMENTWISE, [False, True])))
 def test_everything_but_gemm(types: tuple[str, str], dynamic: bool) -> None:
     source, target = types
     kernel = compiled(elementwise(1, 1, source, target, dynamic)) if dynamic else None

@@ -7,6 +7,7 @@ import pytest
 
 from girih.api import compile_module
 from girih.ir.core import Module
+from tests.cases import long
 from tests.device.nests import LANES, function, outcome
 
 SHARED = (0, 5)
@@ -29,8 +30,9 @@ def differences(seeds: range, targets: list[str]) -> dict[int, str]:
     return wrong
 
 
-def test_nests_in_the_interpreter() -> None:
-    assert differences(range(40), ["interpreter"]) == {}
+@pytest.mark.parametrize("seeds", [range(12), *long([range(12, 40)])])
+def test_nests_in_the_interpreter(seeds: range) -> None:
+    assert differences(seeds, ["interpreter"]) == {}
 
 
 def test_nests_on_both_executors() -> None:

@@ -163,7 +163,7 @@ def test_what_is_printed_reads_back() -> None:
     assert format_source(Source(TEXT), TINY) == (TEXT, [])
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(modules(TINY))
 def test_a_made_module_reads_back(module: Module) -> None:
     again, problems = read(str(module))

@@ -28,7 +28,7 @@ def test_a_program_reads_back(path: Path) -> None:
     assert str(again) == text
 
 
-@pytest.mark.parametrize("examples", [30, *long([200])])
+@pytest.mark.parametrize("examples", [12, *long([200])])
 def test_made_modules_read_back(examples: int) -> None:
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings(max_examples=examples, suppress_health_check=checks)(given(modules(TILE_LANGUAGE))(reads_back))()

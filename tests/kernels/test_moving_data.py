@@ -90,11 +90,11 @@ def test_histogram(size: tuple[int, int], type_: str) -> None:
 
 
 @pytest.mark.interpreter
-@pytest.mark.parametrize("seed", [1, *long([2, 3])])
-def test_histogram_whatever_an_implementation_chooses(seed: int) -> None:
-    x, h = np.arange(10_000, dtype=np.int32) % 50, np.zeros(50, np.int32)
+@pytest.mark.parametrize(("seed", "length"), [(1, 1000), *long([(2, 10_000), (3, 10_000)])])
+def test_histogram_whatever_an_implementation_chooses(seed: int, length: int) -> None:
+    x, h = np.arange(length, dtype=np.int32) % 50, np.zeros(50, np.int32)
     kernels.histogram(bins=50).options(choices=girih.Choices(seed))[3](x, h)
-    assert (h == 200).all()
+    assert (h == length // 50).all()
 
 
 def scan(x: Array, type_: str, choices: girih.Choices | None = None) -> Array:

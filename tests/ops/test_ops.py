@@ -108,16 +108,20 @@ def files_and_executors() -> list[object]:
     """Each file with vectors on each executor."""
     # The executor is the outer loop, so that processes which share the tests seldom compile the same file.
     return [
-        pytest.param(path, executor, id=f"{path.parent.name}-{name}", marks=marks_of(executor))
+        pytest.param(path, executor, id=f"{path.parent.name}-{name}", marks=marks_of(executor, place))
         for name, executor in EXECUTORS.items()
-        for path in corpus.files("run.tl")
+        for place, path in enumerate(corpus.files("run.tl"))
         if executor.functions(path)
     ]
 
 
-def marks_of(executor: Executor) -> list[pytest.MarkDecorator]:
-    """Without checks a function that finds nothing is as with them, but for its loads and stores."""
-    return [pytest.mark.long] if executor.finding is False else []
+def marks_of(executor: Executor, place: int) -> list[pytest.MarkDecorator]:
+    """Without checks a function that finds nothing is as with them, but for its loads and stores.
+
+    Every third file runs with other choices than the usual ones in `make test` too.
+    """
+    other = executor is EXECUTORS["interpreter-other-choices"] and place % 3 != 0
+    return [pytest.mark.long] if executor.finding is False or other else []
 
 
 @pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)

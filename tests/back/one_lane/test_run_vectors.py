@@ -36,12 +36,12 @@ def runs(path: Path, name: str) -> bool:
     return function is not None and not is_refused(function)
 
 
-@pytest.mark.parametrize(("path", "first"), crossed(corpus.files("run.tl"), range(3)))
+@pytest.mark.parametrize(("path", "first"), crossed(corpus.files("run.tl"), range(6)))
 def test_run_vectors(path: Path, first: int) -> None:
-    """Those of every third function of a file."""
+    """Those of every sixth function of a file."""
     launches = [(line, vectors.parse_vector(text)) for line, text in corpus.read(path).vectors]
     names = list(dict.fromkeys(launch.function for _, launch in launches if runs(path, launch.function)))
-    chosen = names[first % len(names) :: 3] if names else []
+    chosen = names[first % len(names) :: 6] if names else []
     with every_case() as case:
         for line, launch in launches:
             with case(f"line {line}"):
