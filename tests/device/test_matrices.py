@@ -342,3 +342,12 @@ def test_work_items_leave_with_their_components(m: int, n: int) -> None:
         text = PARTED.format(m=m, n=n, type=type, count=count, last=last, name=name)
         for (found,) in on_both(text, a):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_a_whole_subgroup_leaves_with_its_components_of_a_matrix_of_the_work_group() -> None:
+    a = RNG.integers(1, 9, (8, 8)).astype(np.float32)
+    a[:, 3] = -1
+    type = "coopmatrix<f32x8x8,matrix_acc,work_group>"
+    text = PARTED.format(m=8, n=8, type=type, count=4, last="", name="new").replace("[8,1]", "[16,1]")
+    for (found,) in on_both(text, a):
+        np.testing.assert_array_equal(found, np.where(a < 0, a, 2 * a))

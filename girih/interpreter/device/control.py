@@ -175,9 +175,6 @@ def branch(machine: Machine, op: Branch) -> None:
 @meaning(Leave)
 def leave(machine: Machine, op: Leave) -> None:
     """Let the active work-items wait at the end of the construct, or for the next iteration."""
-    for value in op.values:
-        if isinstance(value.type, CoopMatrix) and value.type.of_work_group:
-            machine.together(op, 2)
     for crossed in machine.constructs[len(machine.constructs) - op.depth :]:
         crossed.crossed = True
     machine.constructs[-1 - op.depth].arrive(machine, op)

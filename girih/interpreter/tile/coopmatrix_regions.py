@@ -12,6 +12,7 @@ import numpy as np
 from girih.interpreter.machine.access import shared
 from girih.interpreter.machine.following import components_held
 from girih.interpreter.machine.machine import Machine, meaning
+from girih.interpreter.machine.undefined import hand_on_by_themselves, mark
 from girih.interpreter.machine.values import Array, Mask, MemRefValue
 from girih.interpreter.tile.control import yielded
 from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
@@ -24,6 +25,9 @@ from girih.ops.tile.coopmatrix_regions import (
     CooperativeMatrixCombine,
     combined_columns,
 )
+
+# A function of components may look at none of a matrix that nothing was stored to.
+hand_on_by_themselves(CooperativeMatrixApply)
 
 
 @contextmanager
@@ -47,14 +51,19 @@ def shared_outside(machine: Machine, op: Op, axes: int) -> Iterator[None]:
     Values that differ between them are found, and are those of the first active one.
     """
     outer: dict[Value, Any] = {}
+    undefined: dict[Value, Mask] = {}
     for value in (v for v in free_values(op) if not isinstance(v.type, CoopMatrix)):
         outer[value] = held = machine.env[value]
         if isinstance(held, np.ndarray):
             machine.env[value] = machine.uniform(op, f"%{value.name}", held, axes)
         elif isinstance(held, MemRefValue):
             machine.env[value] = shared(machine, op, f"%{value.name}", held, axes)
+        if value in machine.undefined:
+            undefined[value] = where = machine.undefined[value]
+            machine.undefined[value] = np.any(where, axis=tuple(range(3 - axes, 3)), keepdims=True)
     yield
     machine.env.update(outer)
+    machine.undefined.update(undefined)
 
 
 def as_items(matrix: Array) -> Array:
@@ -75,6 +84,7 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     for element, matrix in zip(op.elements, op.matrices, strict=True):
         held = machine.array(matrix)
         machine.env[element] = as_items(np.broadcast_to(held, (*held.shape[:2], *type_.shape)))
+        mark(machine, element, machine.undefined.get(matrix))
     holders = components_held(machine, type_)
     items = components(machine, count, type_.columns, of_work_group=type_.of_work_group)
     with shared_outside(machine, op, axes), items, holders:
@@ -82,6 +92,16 @@ def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
         (result,) = yielded(machine, op.body)
     full = np.broadcast_to(result, (*result.shape[:2], count))
     machine.set(op.result, full.reshape(*result.shape[:2], *type_.shape))
+    mark(machine, op.result, _undefined_component(machine, op))
+
+
+def _undefined_component(machine: Machine, op: CooperativeMatrixApply) -> Mask | None:
+    """Who holds a component that the region gives an undefined value; None for nobody."""
+    last = op.body.terminator
+    assert last is not None
+    (given,) = last.operands
+    where = machine.undefined.get(given)
+    return None if where is None else np.any(where, axis=2, keepdims=True)
 
 
 @meaning(CooperativeMatrixCombine)
