@@ -118,9 +118,9 @@ def files_and_executors() -> list[object]:
 def marks_of(executor: Executor, place: int) -> list[pytest.MarkDecorator]:
     """Without checks a function that finds nothing is as with them, but for its loads and stores.
 
-    Every third file runs with other choices than the usual ones in `make test` too.
+    Every third file runs with other choices than the usual ones, and without checks, in `make test` too.
     """
-    other = executor is EXECUTORS["interpreter-other-choices"] and place % 3 != 0
+    other = executor in (EXECUTORS["interpreter-other-choices"], EXECUTORS["cpu-unchecked"]) and place % 3 != 0
     return [pytest.mark.long] if executor.finding is False or other else []
 
 
