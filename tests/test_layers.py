@@ -118,12 +118,36 @@ ROOMS = {
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
+    # SPIR-V: shader code is recorded through the lowerings for one lane, and written as a module or as GLSL.
+    "back.spirv.code": Room(("source", "back.llvm.emit")),
+    "back.spirv.passes": Room(("source", "back.llvm.emit", "back.spirv.code")),
+    "back.spirv.profiles": Room((*WORDS, "ir")),
+    "back.spirv.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.spirv.code", "back.spirv.profiles")),
+    "back.spirv.binary": Room(
+        (*WORDS, "spirv", "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.profiles")
+    ),
+    "back.spirv.glsl": Room((*WORDS, "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.profiles")),
+    "back.spirv.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "spirv", "back.spirv")),
+    "back.spirv": Room(),
     "back": Room(),
     "runtime.device": Room(("diagnostics", "ir")),
     "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
     "runtime.cpu": Room((*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
+    "runtime.vulkan": Room(
+        (*KNOWN, "arguments", "back.llvm", "back.spirv", "spirv", "runtime.cache", "runtime.device"), ARRAYS
+    ),
     "runtime": Room(
-        (*KNOWN, "arguments", "interpreter", "back.llvm", "runtime.device", "runtime.cache", "runtime.cpu"), ARRAYS
+        (
+            *KNOWN,
+            "arguments",
+            "interpreter",
+            "back",
+            "runtime.device",
+            "runtime.cache",
+            "runtime.cpu",
+            "runtime.vulkan",
+        ),
+        ARRAYS,
     ),
     "runtime.spirv": Room((*KNOWN, "arguments", "front.spirv", "spirv", "runtime"), ARRAYS),
     "api": Room((*WORDS, "environment", "ir", "program", "front", "arguments", "interpreter", "runtime")),
