@@ -30,7 +30,7 @@ Matrices (KHR_cooperative_matrix; those of 002 where they are named)
 NV_cooperative_matrix2 (001)
     matrix_load_tensor  details (memory, type, routine, block)   operands (object, place, layout) or (object, place,
                                                                  layout, view); what the view clips is as in the object;
-                                                                 `routine` decodes components of a `BlockWords`, `block`;
+                                                                 `routine` decodes components of `block`, `BlockWords`;
                                                                  both are None where nothing is decoded
     matrix_store_tensor details (memory, type)                   operands (matrix, place, layout) or (..., view)
     matrix_reduce       details (along, routine)                 operands (matrix,); along row column all 2x2
@@ -57,8 +57,8 @@ Routines are `ShaderRoutine`s; those of their parameters and results that are co
 In a decode routine `block_address`, operands (ptr,), is the i64 address of the block, through which it is read.
 
 The component types half, bfloat, f8e4m3 and f8e5m2 are those of scalars, too: in `fpext` and `fptrunc`, `bitcast`
-to and from integers, and as operands of the operations above. What goes into them is exact, as registers hold floats that are
-numbers of the narrow type.
+to and from integers, and as operands of the operations above. What goes into them is exact, as registers hold floats
+that are numbers of the narrow type.
 """
 
 from __future__ import annotations
