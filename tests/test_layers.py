@@ -33,6 +33,7 @@ LOWER = (
     "back.llvm.numbers",
     "back.llvm.lower.*",
     "back.llvm.lower.launch",
+    "back.llvm.lower.collective",
     "back.llvm.lower.device",
 )
 ARRAYS = ("numpy", "ml_dtypes")
@@ -108,6 +109,7 @@ ROOMS = {
     "back.llvm.numbers.device": Room(("ir", "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.launch": Room(("ir", "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.collective": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.device": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower": Room(),

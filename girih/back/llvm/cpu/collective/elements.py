@@ -14,72 +14,16 @@ from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.text import Operand, Val, constant_vector, integer, lanes, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.rounding import from_memory, round_to, to_memory
-from girih.back.llvm.numbers.values import MemRefHeld, Scalar, memory_type, register
+from girih.back.llvm.numbers.values import memory_type, register
 from girih.facts.remarks import RemarkWords
-from girih.ir.types import BF16, F16, F32, I8, I16, I32, I64, INDEX, PARTS, Number
+from girih.ir.types import BF16, PARTS, Number
 
 Parts = tuple[Val, ...]
-
-_COMPUTING = {I8: I32, I16: I32, INDEX: I64, BF16: F32, F16: F32}
-
-
-def computing(element: Number) -> Number:
-    """The type in which sums for a target with such elements are computed."""
-    return _COMPUTING.get(element, element)
 
 
 def part_of(type: Number) -> Number:
     """The type of a part: that of a complex number, or the type itself."""
     return PARTS.get(type, type)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A box of elements in memory: element (i, j, ...) lies at pointer + size * (i * strides[0] + ...) bytes."""
-
-    element: Number
-    pointer: Val
-    shape: tuple[Operand, ...]
-    strides: tuple[Operand, ...]
-    name: str = ""
-    local: bool = False
-
-    @property
-    def contiguous(self) -> bool:
-        """Whether the elements along the first mode are known to be neighbours."""
-        return not self.strides or self.strides[0] == 1
-
-    def address(self, w: Writer, *indices: Operand) -> Val:
-        """The address of an element."""
-        held = self.pointer
-        for position, stride in zip(indices, self.strides, strict=True):
-            held = w.at(held, w.mul(w.mul(position, stride), self.element.size))
-        return held
-
-    def turned(self, transpose: bool) -> View:
-        """The transpose of a matrix, if asked for."""
-        if not transpose or len(self.shape) != 2:
-            return self
-        return View(self.element, self.pointer, self.shape[::-1], self.strides[::-1], self.name, self.local)
-
-    def inner(self, w: Writer, position: Operand) -> View:
-        """The box at a position of the last mode."""
-        moved = w.at(self.pointer, w.mul(w.mul(position, self.strides[-1]), self.element.size))
-        return View(self.element, moved, self.shape[:-1], self.strides[:-1], self.name, self.local)
-
-
-def view(w: Writer, held: MemRefHeld) -> View:
-    """A memref that all work-items share."""
-    shape, strides = (tuple(map(_extent, row)) for row in (held.shape, held.strides))
-    pointer = w.at(held.pointer, w.mul(_extent(held.offset), held.element.size))
-    return View(held.element, pointer, shape, strides, held.name, held.local)
-
-
-def _extent(held: int | Scalar) -> Operand:
-    if isinstance(held, int):
-        return held
-    known = held.part.literal
-    return held.part if known is None else known
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.collective.views import View
 from girih.facts import remarks
 
 Body = Callable[[Operand, int, Val | None], None]

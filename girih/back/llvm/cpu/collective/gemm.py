@@ -17,13 +17,14 @@ from functools import partial
 from itertools import groupby
 
 from girih.back.llvm.cpu.collective import gemm_packed, gemm_tiles, gemm_vector
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
 from girih.back.llvm.cpu.collective.microkernel import most_accumulators
 from girih.back.llvm.cpu.collective.panels import Panels
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.collective.sums import PIECE_BYTES
 from girih.back.llvm.emit.text import Operand, Val
+from girih.back.llvm.lower.collective.views import View
 from girih.facts import remarks
 from girih.ir.types import BF16
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.elementwise import axpby, sweep
 from girih.back.llvm.cpu.collective.microkernel import accumulate, most_accumulators, multiply_add
 from girih.back.llvm.cpu.collective.panels import ATTRIBUTES, Panels
@@ -21,6 +21,7 @@ from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import MemoryFrame
+from girih.back.llvm.lower.collective.views import View
 from girih.ir.types import BF16, F32, PARTS, Number
 
 _VECTORS = 2

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.microkernel import accumulate, multiply_add
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, wide, zero
 from girih.back.llvm.lower.code import MemoryFrame
+from girih.back.llvm.lower.collective.views import View
 
 
 @dataclass(frozen=True, slots=True)

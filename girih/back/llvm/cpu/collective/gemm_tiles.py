@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.elementwise import sweep
 from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
 from girih.back.llvm.cpu.collective.panels import ATTRIBUTES
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.collective.views import View
 
 DEPTH_BYTES = 2048
 """The depth of a part, in bytes of one row, where vectors hold rows."""

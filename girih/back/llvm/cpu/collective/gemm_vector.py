@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from girih.back.llvm.cpu.collective import sums
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.elementwise import sweep
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val
+from girih.back.llvm.lower.collective.views import View
 
 
 def possible(e: Elements, end: Scaling, a: View, b: View, c: View) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from girih.back.llvm.cpu.collective.elements import View
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.collective.views import View
 
 _NAME = "girih.first_shared"
 _ROW = 32

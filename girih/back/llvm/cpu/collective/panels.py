@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from girih.back.llvm.cpu.collective.elements import Elements, View, quotient
+from girih.back.llvm.cpu.collective.elements import Elements, quotient
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, wide, zero
 from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.lower.collective.views import View
 from girih.ir.types import PARTS, Number
 
 ATTRIBUTES = 'noinline nounwind "prefer-vector-width"="512"'

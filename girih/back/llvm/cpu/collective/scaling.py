@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts, part_of
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, scalar
+from girih.back.llvm.lower.collective.operands import is_constantly
 from girih.back.llvm.numbers.rounding import from_memory, round_to, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type
 from girih.ir.types import PARTS, Number
@@ -107,21 +108,9 @@ def scaling(
     return Scaling(
         elements,
         element,
-        None if _constantly(alpha, 1) else first,
-        None if _constantly(beta, 1) else factor,
-        _constantly(beta, 0),
+        None if is_constantly(alpha, 1) else first,
+        None if is_constantly(beta, 1) else factor,
+        is_constantly(beta, 0),
         atomic,
         local,
     )
-
-
-_CONSTANTS = {
-    0: frozenset({"0", "0x0000000000000000", "0x8000000000000000"}),
-    1: frozenset({"1", "0x3FF0000000000000"}),
-}
-
-
-def _constantly(held: Scalar, value: int) -> bool:
-    """Whether a factor is known to be 0 or 1."""
-    real, *imaginary = held.parts
-    return real.text in _CONSTANTS[value] and all(p.text in _CONSTANTS[0] for p in imaginary)

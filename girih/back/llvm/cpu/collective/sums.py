@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from girih.back.llvm.cpu.collective.elements import Elements, Parts, View
+from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.elementwise import note_apart, sweep
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, lanes
+from girih.back.llvm.lower.collective.views import View
 
 PIECE_BYTES = 16384
 """The extent of a piece of the result of `columns_product`."""

@@ -22,10 +22,10 @@ from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import Linear, Scalar, natural, uniform
-from girih.facts import findings, remarks
+from girih.facts import findings
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
-from girih.ir.types import F32, I32, Number, promote
+from girih.ir.types import I32
 from girih.ops.tile.memory import Scope
 
 
@@ -157,13 +157,6 @@ class CpuCode(KernelCode):
         where = (self.linear_group, w.value(self.place.subgroup if spmd else -1), w.value(lane if spmd else -1))
         w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
         self.exit()
-
-
-def note_tf32(code: CpuCode, a: Number, b: Number) -> None:
-    """Remark on a product of factors of these types, which might be computed in tf32 and is not."""
-    if "tf32" in code.function.permissions and promote(a, b) == F32 and F32 in (a, b):
-        entry = code.function.attributes.entry("allow")
-        code.remarks.note(remarks.tf32(), entry.span if entry else None)
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.back.llvm.cpu.machine.code import CpuCode, note_tf32
+from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import apply
 from girih.back.llvm.cpu.matrix.apply import component_type
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
@@ -34,6 +34,7 @@ from girih.back.llvm.cpu.matrix.states import (
 from girih.back.llvm.cpu.matrix.transpose import turn
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import bits, integer
+from girih.back.llvm.lower.collective.operands import note_tf32
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
 from girih.facts import findings
