@@ -14,15 +14,13 @@ from typing import NoReturn
 import numpy as np
 
 from girih.analysis.prints import prints_of
-from girih.analysis.sources import source_at
 from girih.arguments import arrays
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.launch import record as layout
-from girih.back.llvm.lower.sites import MEMBER, Site
-from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError, in_words
-from girih.facts.elements import in_the_array
+from girih.back.llvm.lower.launch.found import finding_of
+from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.types import INDEX, GroupType, MemRef, Type
 from girih.runtime.cpu import slots
@@ -32,7 +30,7 @@ from girih.runtime.cpu.launcher import Launcher, launcher
 from girih.runtime.cpu.plain import PlainLaunch
 from girih.runtime.cpu.pool import process_pool
 from girih.runtime.cpu.printing import PrintRecords
-from girih.source import NOWHERE, Span
+from girih.source import NOWHERE
 
 __all__ = ["CpuKernel"]
 
@@ -173,8 +171,10 @@ class CpuKernel:
         if not 0 <= number < len(self.compiled.sites):
             raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
         group, subgroup, lane = struct.unpack_from("=qqq", record, layout.RECORD_GROUP)
-        found = _finding_of(self.compiled.sites[number], self.function, record, grid, group, subgroup, lane)
-        return in_the_array(self.function, found)
+        values = struct.unpack_from(f"={layout.RECORD_VALUES}q", record, layout.RECORD_FIRST_VALUE)
+        x, y, _ = grid
+        place = (group % x, group // x % y, group // (x * y))
+        return finding_of(self.compiled.sites[number], self.function, values, place, subgroup, lane)
 
 
 def _unknown(*arguments: object) -> object:
@@ -211,50 +211,3 @@ def _usual_group(type: GroupType, value: object) -> object:
     if isinstance(value, arrays.Group) and type.offset == 0 and value.offset in (None, 0) and value.shapes is None:
         value = value.arrays
     return [_usual(type.memref, member) for member in value] if isinstance(value, list | tuple) else value
-
-
-def _finding_of(
-    site: Site,
-    function: Function,
-    record: bytes,
-    grid: tuple[int, int, int],
-    group: int,
-    subgroup: int,
-    lane: int,
-) -> Finding:
-    signed = site.code != "run.address"
-    index = _values(record, 0, site.index_count, signed=signed)
-    shape = _values(record, site.index_count, site.shape_count, signed=signed)
-    member = str(_member(site, record)) if site.numbered else MEMBER
-    message, place = site.message.replace(MEMBER, member), site.place.replace(MEMBER, member)
-    argument = None if site.argument is None else site.argument.replace(MEMBER, member)
-    if index is not None and shape is not None:
-        message = f"{message}: {in_words(place, index, shape)}"
-    known = lane if lane >= 0 and site.by_lane else None
-    component = divmod(known, site.columns) if known is not None and site.columns else None
-    x, y, _ = grid
-    return Finding(
-        site.code,
-        message,
-        Span(source_at(function, site.source), *site.span),
-        argument,
-        index,
-        shape,
-        (group % x, group // x % y, group // (x * y)),
-        subgroup if subgroup >= 0 else None,
-        known if component is None else None,
-        component,
-    )
-
-
-def _member(site: Site, record: bytes) -> int:
-    """The number of the group's member that a finding is about."""
-    (number,) = _values(record, site.index_count + site.shape_count, 1) or (0,)
-    return number
-
-
-def _values(record: bytes, first: int, count: int, *, signed: bool = True) -> tuple[int, ...] | None:
-    """The values of a record from `first` on, None for a count of 0; only those that were kept of very many."""
-    kept = max(min(first + count, layout.RECORD_VALUES) - first, 0)
-    letter = "q" if signed else "Q"
-    return struct.unpack_from(f"={kept}{letter}", record, layout.RECORD_FIRST_VALUE + 8 * first) if count else None
