@@ -108,7 +108,7 @@ ROOMS = {
     "back.llvm.numbers": Room(("ir", "facts", "back.llvm.emit")),
     "back.llvm.numbers.device": Room(("ir", "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
-    "back.llvm.lower.launch": Room(("ir", "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.launch": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.collective": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.device": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
@@ -135,8 +135,14 @@ ROOMS = {
     "runtime.device": Room(("diagnostics", "ir")),
     "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
     "runtime.cpu": Room((*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
+    "runtime.emitted": Room((*KNOWN, "arguments", "back.llvm.lower", "back.spirv.machine"), ARRAYS),
+    "runtime.opencl": Room(
+        (*KNOWN, "arguments", "back.llvm", "back.spirv", "spirv", "runtime.cache", "runtime.device", "runtime.emitted"),
+        ARRAYS,
+    ),
     "runtime.vulkan": Room(
-        (*KNOWN, "arguments", "back.llvm", "back.spirv", "spirv", "runtime.cache", "runtime.device"), ARRAYS
+        (*KNOWN, "arguments", "back.llvm", "back.spirv", "spirv", "runtime.cache", "runtime.device", "runtime.emitted"),
+        ARRAYS,
     ),
     "runtime": Room(
         (
@@ -147,6 +153,8 @@ ROOMS = {
             "runtime.device",
             "runtime.cache",
             "runtime.cpu",
+            "runtime.emitted",
+            "runtime.opencl",
             "runtime.vulkan",
         ),
         ARRAYS,
