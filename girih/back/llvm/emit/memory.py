@@ -100,6 +100,10 @@ class MemoryInstructions(Instructions):
         """Whether a `compare_exchange` replaced the value in memory."""
         return self.effect("i1", f"extractvalue {pair}, 1")
 
+    def failed(self, exchanged: Val) -> Val:
+        """Whether a `compare_exchange` has to be tried again."""
+        return self.effect("i1", f"xor {exchanged}, true")
+
     def fence(self, ordering: str, scope: str = "") -> None:
         """Order the memory accesses before and after this place."""
         self.line(f"fence {_among(scope)}{ordering}")

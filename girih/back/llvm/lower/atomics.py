@@ -175,7 +175,7 @@ def compare_and_swap(
         new = w.convert("bitcast", combined(w.convert("bitcast", guess, stored)), whole)
         pair = w.compare_exchange(pointer, guess, new, size, scope)
         old, won = w.found(pair, whole), w.exchanged(pair)
-        return [old, w.effect("i1", f"xor {won}, true")]
+        return [old, w.failed(won)]
 
     results = w.repeat([first, integer(1, "i1")], lambda values: values[1], again)
     return w.convert("bitcast", results[0], stored)

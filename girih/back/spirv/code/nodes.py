@@ -14,7 +14,7 @@ The operations of nodes (with the meaning that LLVM gives to these names; operan
     select                                                        i1, two of a type
     trunc zext sext sitofp uitofp fptosi fptoui fptrunc fpext     conversions to the type of the result; zext, sext,
     bitcast                                                       sitofp, uitofp of i1, too
-    fma sqrt fabs floor truncate rint copysign minnum maxnum      functions of floats; fma is the device's own
+    fma sqrt fabs floor truncate rint                             functions of floats; fma is the device's own
     umin umax smin smax ctpop ctlz cttz bitreverse                functions of integers
     call        details (ShaderRoutine,)
     load        details (ShaderMemory, type)      operands (element,), or (address,) of ADDRESS

@@ -10,13 +10,16 @@ from girih.diagnostics import Diagnostic
 from girih.ir.core import Function
 from girih.spirv.module import Module
 
+BindingKind = Literal["memref", "group", "parameters", "findings"]
+MemberKind = Literal["value", "size", "stride", "associated"]
+
 
 @dataclass(frozen=True, slots=True)
 class EmittedBinding:
     """A storage buffer of set 0. `parameter` counts the function's parameters; None for `parameters` and `findings`."""
 
     binding: int
-    kind: Literal["memref", "group", "parameters", "findings"]
+    kind: BindingKind
     parameter: int | None = None
     written: bool = True
 
@@ -34,7 +37,7 @@ class EmittedMember:
     type: str
     offset: int
     parameter: int
-    what: Literal["value", "size", "stride", "associated"]
+    what: MemberKind
     part: int = 0
 
 

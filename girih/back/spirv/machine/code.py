@@ -1,0 +1,175 @@
+"""The machine that a Vulkan device is for lowerings: each work-item is an invocation of a compute shader.
+
+`girih.back.llvm.lower.machine` says what a machine is, `lower/one_lane` has what all do whose work-items are threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.text import Operand, Val, bits, integer
+from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.numbers.rounding import Features
+from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
+from girih.back.spirv.code.recorder import Recorder
+from girih.back.spirv.machine import record
+from girih.back.spirv.profiles.profile import Profile
+from girih.ir.core import Op, RegionKind
+from girih.ops.tile.memory import Scope
+from girih.source import Span
+
+_SCOPES = {Scope.WORK_GROUP: "work_group", Scope.DEVICE: "device"}
+
+
+class RecordedSpans(DebugInfo):
+    """What tells the recorder the place of each instruction, as debug information tells LLVM."""
+
+    def __init__(self, w: Recorder) -> None:
+        self._recorder = w
+
+    def at(self, span: Span) -> str:
+        """Nothing; what is recorded from now on comes from the place."""
+        self._recorder.span = span
+        return ""
+
+
+@dataclass(slots=True, kw_only=True)
+class VulkanCode(OneLaneCode):
+    """The code of an invocation."""
+
+    recorder: Recorder
+    """The writer again, by its own type."""
+    profile: Profile
+    device_subgroup: int
+    """The size of the device's subgroups, a multiple of the kernel's."""
+    device_lane: Val
+    """The number of the invocation in the device's subgroup, an i32."""
+    findings: ShaderMemory | None = None
+    """The buffer of the findings record; None without checks."""
+    _exchange: Val | None = field(default=None)
+
+    @property
+    def features(self) -> Features:
+        return Features(f16=self.profile.has("float16"), fma=self.profile.has("fused"))
+
+    # --- together ------------------------------------------------------------------------
+
+    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
+        """Nothing: who does not come is not known on a device."""
+
+    def barrier(self) -> None:
+        self.recorder.node("barrier", (), None, ("work_group",))
+
+    def subgroup_barrier(self) -> None:
+        self.recorder.node("barrier", (), None, ("subgroup",))
+
+    def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
+        w = self.recorder
+        if work_group:
+            return self._through_memory(part, source)
+        lane = source
+        if self.device_subgroup != self.geometry.subgroup_size:
+            first = w.binary("and", self.device_lane, integer(-self.geometry.subgroup_size, "i32"))
+            lane = w.add(first, source)
+        return self._shuffled(part, lane)
+
+    def _shuffled(self, part: Val, lane: Val) -> Val:
+        """The part that another invocation of the device's subgroup has, in words of 32 bits where it must be."""
+        w, width = self.recorder, bits(part.type)
+        if part.type == "i1" or (width < 32 and not self.profile.has("extended_subgroups")):
+            held = w.convert("zext", part, "i32")
+            return w.convert("trunc", w.node("shuffle", (held, lane), "i32"), part.type)
+        if width == 64 and not self.profile.has("extended_subgroups"):
+            word = w.convert("bitcast", part, "i64")
+            halves = (w.convert("trunc", word, "i32"), w.convert("trunc", w.binary("lshr", word, integer(32)), "i32"))
+            low, high = (w.convert("zext", w.node("shuffle", (half, lane), "i32"), "i64") for half in halves)
+            return w.convert("bitcast", w.binary("or", w.binary("shl", high, integer(32)), low), part.type)
+        return w.node("shuffle", (part, lane), part.type)
+
+    def _through_memory(self, part: Val, source: Val) -> Val:
+        """The part that a work-item of the work-group has, by an array of 64-bit words, or of two words of 32 bits."""
+        w = self.recorder
+        narrow = bits(part.type) <= 32
+        threads = self.geometry.subgroups * self.geometry.subgroup_size
+        if self._exchange is None:
+            self._exchange = self._shared("exchange", 8 * threads, 8)
+        word = part if part.type.startswith("i") else w.convert("bitcast", part, f"i{bits(part.type)}")
+        words = [w.convert("zext", word, "i32")] if narrow else [
+            w.convert("trunc", word, "i32"), w.convert("trunc", w.binary("lshr", word, integer(32)), "i32")
+        ]  # fmt: skip
+        for number, one in enumerate(words):
+            w.store(one, w.at(self._exchange, w.add(w.mul(self.thread, 8), 4 * number)), 4)
+        self.barrier()
+        begin = w.at(self._exchange, w.mul(w.convert("sext", source, "i64"), 8))
+        found = [w.load("i32", w.at(begin, 4 * number), 4) for number in range(len(words))]
+        self.barrier()
+        whole = found[0]
+        if not narrow:
+            low, high = (w.convert("zext", one, "i64") for one in found)
+            whole = w.binary("or", w.binary("shl", high, integer(32)), low)
+        kept = w.convert("trunc", whole, "i1" if part.type == "i1" else f"i{bits(part.type)}")
+        return w.convert("bitcast", kept, part.type) if kept.type != part.type else kept
+
+    # --- memory --------------------------------------------------------------------------
+
+    def local(self, size: int, align: int) -> Val:
+        number = sum(one.kind is MemoryKind.SHARED for one in self.recorder.code.memories)
+        return self._shared(f"local{number}", size, align)
+
+    def _shared(self, name: str, size: int, align: int) -> Val:
+        made = ShaderMemory(MemoryKind.SHARED, name, size=size, aligned=align)
+        self.recorder.code.memories.append(made)
+        return self.recorder.pointer(ShaderPlace(made, integer(0)))
+
+    def private(self, type: str, count: int) -> Val:
+        number = sum(one.kind is MemoryKind.PRIVATE for one in self.recorder.code.memories)
+        size = count * (1 if type == "i1" else bits(type) // 8)
+        made = ShaderMemory(MemoryKind.PRIVATE, f"private{number}", size=size, element=type)
+        self.recorder.code.memories.append(made)
+        return self.recorder.pointer(ShaderPlace(made, integer(0)))
+
+    def scratch(self, size: int, align: int = 64) -> Val:
+        raise NotImplementedError("with one lane nothing is put aside for the others")
+
+    def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
+        return "work_group" if local else _SCOPES.get(scope, "device")
+
+    # --- leaving -------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Nothing: nobody ends a launch from outside."""
+
+    def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
+        """Claim the findings record, fill it, and end the invocation."""
+        w = self.recorder
+        assert self.findings is not None
+        base = w.pointer(ShaderPlace(self.findings, integer(0)))
+
+        def put(word: int, held: Val) -> None:
+            w.store(held, w.at(base, 4 * word), 4)
+
+        claimed = w.atomic("compare_exchange", w.at(base, 4 * record.STATE), "i32",
+                           (integer(record.NOTHING, "i32"), integer(record.CLAIMED, "i32")), "device")  # fmt: skip
+        with w.when(w.compare("eq", claimed, integer(record.NOTHING, "i32"))):
+            put(record.SITE, integer(site, "i32"))
+            for axis, number in enumerate(self.group):
+                put(record.GROUP + axis, w.convert("trunc", number, "i32"))
+            spmd = self.place.kind is RegionKind.SPMD
+            nobody = integer(-1, "i32")
+            put(record.SUBGROUP, w.convert("trunc", self.subgroup, "i32") if spmd else nobody)
+            put(record.LANE, self._lane_told(lane) if spmd else nobody)
+            put(record.COUNT, integer(len(values), "i32"))
+            for place, value in enumerate(values):
+                put(record.FIRST_VALUE + 2 * place, w.convert("trunc", value, "i32"))
+                high = w.convert("trunc", w.binary("ashr", value, integer(32)), "i32")
+                put(record.FIRST_VALUE + 2 * place + 1, high)
+            w.atomic("store", base, "i32", (integer(record.WRITTEN, "i32"),), "device", "release")
+        w.leave()
+
+    def _lane_told(self, lane: Operand) -> Val:
+        """The lane of a finding, or the number of the component that is computed."""
+        if self.place.element_number is not None and isinstance(lane, Val):
+            return self.recorder.convert("trunc", lane, "i32")
+        return self.lane
