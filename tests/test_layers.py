@@ -121,7 +121,7 @@ ROOMS = {
     "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     # SPIR-V: shader code is recorded through the lowerings for one lane, and written as a module or as GLSL.
-    "back.spirv.code": Room(("source", "back.llvm.emit")),
+    "back.spirv.code": Room((*WORDS, "back.llvm.emit")),
     "back.spirv.passes": Room(("source", "back.llvm.emit", "back.spirv.code")),
     "back.spirv.profiles": Room((*WORDS, "ir")),
     "back.spirv.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.spirv.code", "back.spirv.profiles")),
