@@ -126,6 +126,13 @@ class Instructions(FunctionText):
         text = self.module.hidden(byte)
         return condition if text is None else self.convert("trunc", self.pure("i8", text, (byte,)), "i1")
 
+    def far_angle(self, name: str, unit: int, known: int, x: Val) -> tuple[Val, Val] | None:
+        """The angle of x units without whole turns, in two parts; None where that is the module's own function, or C's.
+
+        `unit` are the first `known` bits of one unit in turns.
+        """
+        return None
+
     # --- calls ---------------------------------------------------------------------------
 
     def intrinsic(self, name: str, type: str, *operands: Val, flags: str = "") -> Val:

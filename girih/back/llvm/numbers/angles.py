@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from girih.back.llvm.emit.text import Val, bits, integer, lanes, mangled, poison, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, magnitude, pattern, polynomial, real
+from girih.facts.turns import RADIAN_IN_TURNS, TURN_BITS
 
 REACH = {"float": 2.0**17, "double": 2.0**30}
 """The largest size of an argument that is reduced here."""
@@ -61,10 +62,21 @@ def sine_cosine(w: Writer, x: Val, wanted: Sequence[str], native: bool) -> tuple
     # Lanes within reach keep their results, so that none depends on its neighbours.
     found = w.either(
         w.any(beyond),
-        lambda: [w.select(beyond, _library(w, name, x), y) for name, y in zip(wanted, near, strict=True)],
+        lambda: [w.select(beyond, far, y) for far, y in zip(_beyond(w, x, wanted, native), near, strict=True)],
         lambda: near,
     )
     return tuple(found)
+
+
+def _beyond(w: Writer, x: Val, wanted: Sequence[str], native: bool) -> list[Val]:
+    """The functions of an angle of any size."""
+    found = w.far_angle("radians", RADIAN_IN_TURNS, TURN_BITS, x)
+    if found is None:
+        return [_library(w, name, x) for name in wanted]
+    angle, lost = found
+    cosine, sine = reduced(w, angle, magnitude(w, angle), ("cos", "sin"), native)
+    turned = {"cos": w.fma(w.negative(lost), sine, cosine), "sin": w.fma(lost, cosine, sine)}
+    return [turned[name] for name in wanted]
 
 
 def reduced(w: Writer, x: Val, size: Val, wanted: Sequence[str], native: bool) -> list[Val]:

@@ -52,6 +52,9 @@ _WORDS = (_LEAD + TURN_BITS) // 64
 
 def _far(w: Writer, y: Val) -> list[Val]:
     """The angles of large numbers, at most half a turn, each in two parts."""
+    own = w.far_angle("ln2", LN2_IN_TURNS, TURN_BITS, y)
+    if own is not None:
+        return list(own)
     name = f"girih.turn.{mangled(y.type)}"
     pair = f"{{ {y.type}, {y.type} }}"
     if name not in w.module.helpers:

@@ -18,6 +18,7 @@ STORAGE = {
     MemoryKind.BUFFER: "StorageBuffer",
     MemoryKind.SHARED: "Workgroup",
     MemoryKind.PRIVATE: "Function",
+    MemoryKind.TABLE: "Private",
     MemoryKind.ADDRESS: "PhysicalStorageBuffer",
 }
 """The storage class of each kind of memory."""
@@ -61,7 +62,7 @@ class VulkanMemory:
 
     def operands(self, memory: ShaderMemory, type: str) -> tuple[int, ...]:
         """The memory operands of a load or store of one element."""
-        private = memory.kind is MemoryKind.PRIVATE
+        private = memory.kind in (MemoryKind.PRIVATE, MemoryKind.TABLE)
         mask = 0 if private else enumerant("MemoryAccess", "NonPrivatePointer")
         if memory.kind is MemoryKind.ADDRESS:
             return (mask | enumerant("MemoryAccess", "Aligned"), size_of(type))
@@ -84,6 +85,7 @@ class VulkanMemory:
                 MemoryKind.BUFFER: self._buffer,
                 MemoryKind.SHARED: self._shared,
                 MemoryKind.PRIVATE: self._private,
+                MemoryKind.TABLE: self._table,
             }[memory.kind]
             known = self._variables[memory, type] = declare(memory, type)
             name = memory.name if type == next(iter(memory.types), type) else f"{memory.name}_{type}"
@@ -162,6 +164,15 @@ class VulkanMemory:
         pointer = a.pointer_type("Function", a.declare("OpTypeArray", a.type(type), a.index(count)))
         variable = a.fresh()
         self.locals.append((pointer, variable))
+        return variable
+
+    def _table(self, memory: ShaderMemory, type: str) -> int:
+        a = self._a
+        array = a.declare("OpTypeArray", a.type(type), a.index(len(memory.values)))
+        values = a.declare_typed("OpConstantComposite", array, *(a.integer(one) for one in memory.values))
+        storage = enumerant("StorageClass", "Private")
+        variable = a.declare_typed("OpVariable", a.pointer_type("Private", array), storage, values, new=True)
+        a.interface.append(variable)
         return variable
 
     def _parameters(self) -> tuple[int, str]:

@@ -172,6 +172,18 @@ def _unsigned(name: str) -> Callable[[Assembly, ShaderNode], bool]:
     return write
 
 
+def _high_product(a: Assembly, node: ShaderNode) -> bool:
+    """The high word of a product of unsigned numbers."""
+    x, y = (a.id_of(one) for one in node.operands)
+    assert node.result is not None
+    unsigned = a.integer_type(bits(node.result.type), signed=False)
+    x, y = (a.result("OpBitcast", unsigned, one) for one in (x, y))
+    pair = a.result("OpUMulExtended", a.declare("OpTypeStruct", unsigned, unsigned), x, y)
+    high = a.result("OpCompositeExtract", unsigned, pair, 1)
+    a.result("OpBitcast", a.type(node.result.type), high, into=node.result)
+    return True
+
+
 def _unordered(a: Assembly, node: ShaderNode) -> bool:
     """Whether one of two numbers is NaN."""
     x, y = node.operands
@@ -234,6 +246,7 @@ WRITTEN: dict[str, Callable[[Assembly, ShaderNode], bool]] = {
     "fptoui": _to_unsigned,
     "udiv": _unsigned("OpUDiv"),
     "urem": _unsigned("OpUMod"),
+    "umulh": _high_product,
     "uno": _unordered,
     "ord": _ordered,
     "xor": _negation,

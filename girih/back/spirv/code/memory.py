@@ -23,6 +23,8 @@ class MemoryKind(Enum):
     """An array that the work-group shares."""
     PRIVATE = "private"
     """An array of each work-item."""
+    TABLE = "table"
+    """An array of constants."""
     ADDRESS = "address"
     """What a 64-bit address points to."""
 
@@ -42,6 +44,8 @@ class ShaderMemory:
     size: int = 0
     element: str = ""
     types: dict[str, None] = field(default_factory=dict)
+    values: tuple[int, ...] = ()
+    """The words of a table, of 32 bits."""
     written: bool = False
     atomic: bool = False
     aligned: int = 4

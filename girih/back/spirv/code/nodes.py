@@ -15,7 +15,8 @@ The operations of nodes (with the meaning that LLVM gives to these names; operan
     trunc zext sext sitofp uitofp fptosi fptoui fptrunc fpext     conversions to the type of the result; zext, sext,
     bitcast                                                       sitofp, uitofp of i1, too
     fma sqrt fabs floor truncate rint                             functions of floats; fma is the device's own
-    umin umax smin smax ctpop ctlz cttz bitreverse                functions of integers
+    umin umax smin smax ctpop ctlz cttz bitreverse umulh          functions of integers; umulh is the high word of an
+                                                                  unsigned product
     call        details (ShaderRoutine,)
     load        details (ShaderMemory, type)      operands (element,), or (address,) of ADDRESS
     store       details (ShaderMemory, type)      operands (value, element or address)

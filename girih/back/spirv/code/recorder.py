@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Loop
+from girih.back.spirv.code import angles
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
 from girih.back.spirv.code.nodes import (
     BranchStatement,
@@ -95,6 +96,24 @@ class Recorder(NumberRecording):
             return self.pointer(ShaderPlace(memory, integer(0), address, missing))
         memory, element = self.where(pointer, type)
         return self.node("load", (element,), type, (memory, type))
+
+    def table(self, name: str, values: tuple[int, ...]) -> ShaderMemory:
+        """An array of constants of 32 bits; the same one again for the same name."""
+        for memory in self.code.memories:
+            if memory.kind is MemoryKind.TABLE and memory.name == name:
+                return memory
+        made = ShaderMemory(MemoryKind.TABLE, name, size=4 * len(values), element="i32", values=values)
+        self.code.memories.append(made)
+        return made
+
+    def table_word(self, table: ShaderMemory, number: Val) -> Val:
+        """A number of a table."""
+        table.types.setdefault("i32")
+        return self.node("load", (number,), "i32", (table, "i32"))
+
+    def far_angle(self, name: str, unit: int, known: int, x: Val) -> tuple[Val, Val] | None:
+        """The angle of x units without whole turns, in two parts."""
+        return angles.angle_of(self, x, name, (unit, known))
 
     def memory_of_addresses(self, table: ShaderMemory) -> ShaderMemory:
         """What is reached by the addresses in a table."""
