@@ -36,6 +36,7 @@ LOWER = (
     "back.llvm.lower.collective",
     "back.llvm.lower.device",
 )
+THREADS = ("back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*", "back.llvm.lower.collective")
 ARRAYS = ("numpy", "ml_dtypes")
 ANY = ("*",)
 
@@ -110,7 +111,12 @@ ROOMS = {
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.launch": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.collective": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
-    "back.llvm.lower.one_lane": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.one_lane.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.one_lane.linalg": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
+    "back.llvm.lower.one_lane.table": Room(
+        (*KNOWN, *THREADS, "back.llvm.lower.one_lane.*", "back.llvm.lower.one_lane.linalg")
+    ),
+    "back.llvm.lower.one_lane": Room(),
     "back.llvm.lower.device": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower": Room(),
     "back.llvm.cpu.machine": Room((*KNOWN, *LOWER, "back.llvm.assemble")),

@@ -4,8 +4,8 @@ It executes `girih.back.llvm.lower.one_lane` and all of `girih.back.llvm.lower` 
 the other, each until it waits; `launch` resumes them. Where others are needed, a value goes through memory: a work-item
 writes its own, waits for the others, reads, and waits again before the next one is written.
 
-Refused, because these are each target's own rules: matrices of a subgroup or work-group, and the collective
-instructions of linear algebra. Everything else of the language is executed.
+Refused, because these are each target's own rules: matrices of a subgroup or work-group. Everything else of the
+language is executed.
 
 Who waits says for which instruction. So a subgroup operation or a barrier that only some work-items of a subgroup come
 to, or that only some subgroups come to, is found, where a GPU would hang or give wrong values.
@@ -35,7 +35,7 @@ from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.types import CoopMatrix
-from girih.ops.tile import coopmatrix, coopmatrix_regions, coopmatrix_tensor, linalg
+from girih.ops.tile import coopmatrix, coopmatrix_regions, coopmatrix_tensor
 from girih.ops.tile.memory import Scope
 
 CONTEXT = ("arguments", "local", "exchange", "waiting", "group_x", "group_y", "group_z", "number")
@@ -49,7 +49,6 @@ TOGETHER = -1
 
 
 MATRICES = "a matrix is held as the target chooses"
-LINEAR_ALGEBRA = "collective linear algebra is the target's own"
 """Why instructions are refused."""
 
 
@@ -58,7 +57,6 @@ def _refusing() -> Lowerings[OneLaneCode]:
     rooms = (coopmatrix, coopmatrix_regions, coopmatrix_tensor)
     matrices = [found for room in rooms for found in _instructions(room)]
     table.refuse(MATRICES, CoopMatrix, *dict.fromkeys(matrices))
-    table.refuse(LINEAR_ALGEBRA, *_instructions(linalg))
     return ONE_LANE.joined(table)
 
 

@@ -112,13 +112,14 @@ def _near(code: KernelCode, memref: MemRefHeld, found: Sequence[Scalar]) -> tupl
 
 def shared_memref(code: KernelCode, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
     """The memref of the first active work-item; it is a finding if another one has a different one."""
-    if held.uniform:
+    if held.uniform and code.lanes > 1:
         return held
 
     def one(extent: Extent) -> Extent:
         if isinstance(extent, int):
             return extent
-        return addresses.as_extent(index(code.agreed(op, name, extent)[0]))
+        parts = code.agreed(op, name, extent)
+        return extent if parts == extent.parts else addresses.as_extent(index(parts[0]))
 
     def first(value: Val) -> Val:
         return value if lanes(value.type) == 1 else code.w.extract(value, code.first_lane())

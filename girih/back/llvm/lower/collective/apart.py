@@ -16,7 +16,7 @@ from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.collective.views import View, view
-from girih.back.llvm.numbers.values import Scalar, index
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
 from girih.facts import findings
 from girih.facts.overlap import ByteBox, byte_box, first_shared, index_at
 from girih.ir.core import Function, Value
@@ -83,9 +83,15 @@ class OperandPair(Generic[Code]):
         return True
 
     @property
+    def memrefs(self) -> tuple[MemRefHeld, MemRefHeld]:
+        """The operand and the result as they are held."""
+        other, result = (self.code.memref(operand) for operand in self._operands)
+        return other, result
+
+    @property
     def known_distance(self) -> int | None:
         """The number of bytes from the result to the operand, two views of one memory, where it is a constant."""
-        other, result = (self.code.memref(operand) for operand in self._operands)
+        other, result = self.memrefs
         if isinstance(self.roots[0].type, GroupType) or not (other.uniform and result.uniform):
             return None
         theirs, mine = other.offset.part, result.offset.part

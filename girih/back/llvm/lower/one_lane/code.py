@@ -12,14 +12,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
+from girih.analysis.effects import roots_of
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.values import Scalar, uniform
 from girih.facts import findings
-from girih.ir.core import Op, RegionKind, Value
-from girih.ir.types import I32
+from girih.ir.core import Function, Op, RegionKind, Value
+from girih.ir.types import I32, I64, GroupType
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,6 +58,21 @@ class OneLaneCode(KernelCode):
         self.check(op, bad, findings.not_uniform(op, name, work_group=work_group), argument=argument)
         return parts
 
+    def agree_on_member(self, op: Op, name: str) -> None:
+        """Find an operand that is a member of a group, and not the same one in all work-items (run.not_uniform)."""
+        value = getattr(op, name)
+        if value in self.varying and isinstance(_roots(self.function)[value].type, GroupType):
+            self.agreed(op, name, uniform(I64, self.w.convert("ptrtoint", self.memref(value).pointer, "i64")))
+
+    def distance(self, a: Val, b: Val) -> Val | None:
+        """The number of bytes from the address `b` to `a`, an i64.
+
+        A machine gives None where these are two memories that cannot meet, such as buffers of their own.
+        """
+        if a.text == b.text:
+            return integer(0)
+        return self.w.sub(*(self.w.convert("ptrtoint", pointer, "i64") for pointer in (a, b)))
+
     def _may_differ(self, op: Op, name: str) -> bool:
         """Whether an operand, or one of several of the name, is not known to be the same in all work-items."""
         operand = getattr(op, name, None)
@@ -84,3 +101,8 @@ class OneLaneCode(KernelCode):
         """Write a barrier in a collective region."""
         if self.place.kind is RegionKind.COLLECTIVE:
             self.barrier()
+
+
+@lru_cache(maxsize=4)
+def _roots(function: Function) -> dict[Value, Value]:
+    return roots_of(function)

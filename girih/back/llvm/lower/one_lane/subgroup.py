@@ -45,13 +45,13 @@ def operation(code: OneLaneCode, op: SubgroupOperation) -> None:
     held = code.scalar(op.a)
     assert isinstance(held.type, Number)
     if shape == "reduce":
-        code.set(op.result, uniform(held.type, *_reduced(code, operator, held.type, held.parts)))
+        code.set(op.result, uniform(held.type, *reduced(code, operator, held.type, held.parts)))
         return
-    scanned = _scanned(code, operator, held.type, held.parts)
+    parts = scanned(code, operator, held.type, held.parts)
     if shape == "exclusive_scan":
         nothing = arith.identity(operator, held.type, 1)
-        scanned = _from_below(code, scanned, 1, tuple(nothing for _ in scanned))
-    code.set(op.result, uniform(held.type, *scanned))
+        parts = _from_below(code, parts, 1, tuple(nothing for _ in parts))
+    code.set(op.result, uniform(held.type, *parts))
 
 
 def _from(code: OneLaneCode, parts: Parts, lane: Val) -> Parts:
@@ -60,7 +60,7 @@ def _from(code: OneLaneCode, parts: Parts, lane: Val) -> Parts:
     return tuple(code.exchanged(part, source) for part in parts)
 
 
-def _reduced(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
+def reduced(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
     """The combination of all work-items' parts: each with its partner's in the other half, the lower half's first."""
     w, distance = code.w, code.geometry.subgroup_size // 2
     while distance:
@@ -73,7 +73,7 @@ def _reduced(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Pa
     return parts
 
 
-def _scanned(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
+def scanned(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
     """The combination of each work-item's part with those of the work-items below it."""
     w, distance = code.w, 1
     while distance < code.geometry.subgroup_size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane import sharing, subgroup
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.lower.one_lane.linalg import lowerings as linalg
 from girih.back.llvm.lower.table import GENERIC
 from girih.ops.tile.control import Print
 from girih.ops.tile.tensor_map import TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyReduce, TensorCopyStore
@@ -16,5 +17,5 @@ _REFUSED = Lowerings[OneLaneCode]()
 _REFUSED.refuse(NO_OUTPUT, Print)
 _REFUSED.refuse(NO_COPY_ENGINE, TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyStore, TensorCopyReduce)
 
-ONE_LANE = Lowerings[OneLaneCode]().joined(GENERIC, sharing.LOWERINGS, subgroup.LOWERINGS, _REFUSED)
-"""How everything but matrices and collective linear algebra is lowered; these are each target's own."""
+ONE_LANE = Lowerings[OneLaneCode]().joined(GENERIC, sharing.LOWERINGS, subgroup.LOWERINGS, linalg.LOWERINGS, _REFUSED)
+"""How everything but matrices is lowered; these are each target's own."""
