@@ -27,6 +27,10 @@ from girih.source import NOWHERE, Span
 Key = tuple[object, ...]
 
 
+_BETWEEN_WORK_ITEMS = frozenset(("load", "store", "atomic", "fence", "shuffle", "broadcast", "vote", "group"))
+"""Operations that tell of other work-items, or them."""
+
+
 @dataclass(slots=True)
 class _Level:
     """What is known in a block: values by what computes them, and facts."""
@@ -80,15 +84,21 @@ class Recording(Writer):
         return result
 
     def _waits_already(self, details: tuple[object, ...]) -> bool:
-        """Whether nothing happens between this place and a barrier of the same scope before it."""
+        """Whether nothing happens between this place and a barrier of the same scope, or the begin of the shader."""
         for one in reversed(self._here.statements):
             if not isinstance(one, ShaderNode):
                 return False
             if one.op == "barrier":
                 return one.details == details
-            if one.op in ("load", "store", "atomic", "fence", "shuffle") or one.result is None:
+            if one.result is None or one.op in _BETWEEN_WORK_ITEMS:
                 return False
-        return False
+        return self._here is self.code.body
+
+    def finish(self) -> None:
+        """End the shader: no work-item waits for others at its end."""
+        body = self.code.body.statements
+        while body and isinstance(body[-1], ShaderNode) and body[-1].op == "barrier":
+            body.pop()
 
     def computed(
         self, op: str, operands: Sequence[Val], type: str, details: tuple[object, ...] = (), *, exactly: bool = True

@@ -18,6 +18,8 @@ from girih.back.spirv.machine.code import RecordedSpans, VulkanCode
 from girih.back.spirv.machine.emitted import EmittedBinding, EmittedKernel, EmittedMember
 from girih.back.spirv.machine.parameters import Interval, ParameterBinder, bound_values
 from girih.back.spirv.machine.table import lowerings_of
+from girih.back.spirv.passes.dead import without_dead_code
+from girih.back.spirv.passes.narrow import narrowed
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.remarks import Remarks, RemarkWords
@@ -141,6 +143,7 @@ def _recorded(
     )
     lowering.env.update(held)
     lowering.body()
+    w.finish()
     _check_shared(function, code, profile)
     return RecordedKernel(
         function,
@@ -157,7 +160,7 @@ def _recorded(
 
 def passed(code: ShaderCode, intervals: dict[str, Interval], *, wide: bool) -> ShaderCode:
     """The code after all passes."""
-    return code
+    return without_dead_code(narrowed(without_dead_code(code), intervals, wide=wide))
 
 
 class _BuiltIns:

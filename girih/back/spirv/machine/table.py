@@ -6,6 +6,8 @@ from typing import Any
 
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
+from girih.back.spirv.machine import functions
+from girih.back.spirv.machine.code import VulkanCode
 from girih.back.spirv.profiles.profile import Profile
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function
@@ -13,4 +15,5 @@ from girih.ir.core import Function
 
 def lowerings_of(function: Function, profile: Profile, remarks: Remarks) -> Lowerings[Any]:
     """The lowerings of a kernel for a profile, with remarks on the choice."""
-    return ONE_LANE
+    shared: Lowerings[VulkanCode] = ONE_LANE
+    return shared.replaced(functions.LOWERINGS)

@@ -62,9 +62,12 @@ def narrowed(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -
     kept = {name for one in needs for name in one.members_in_full()}
     cut = {member.name for member in code.members if member.type == WIDE} - kept
     changed = []
+    # Names are those of the whole module.
+    free = max(first_free(block, parameters) for block, parameters, _ in bodies(code))
     for one, (block, parameters, result) in zip(needs, bodies(code), strict=True):
-        narrowing = _Narrowing(first_free(block, parameters), needs=one, cut=cut)
+        narrowing = _Narrowing(free, needs=one, cut=cut)
         new = narrowing.body(block, parameters)
+        free = narrowing.free
         changed.append((new, None if result is None else narrowing.value(result)))
     low = [replace(one, type=NARROW) if one.name in cut else one for one in code.members]
     return with_bodies(code, changed, low)
