@@ -113,11 +113,12 @@ ROOMS = {
     "back.llvm.lower.collective": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane.linalg": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
+    "back.llvm.lower.one_lane.matrix": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
     "back.llvm.lower.one_lane.table": Room(
         (*KNOWN, *THREADS, "back.llvm.lower.one_lane.*", "back.llvm.lower.one_lane.linalg")
     ),
-    "back.llvm.lower.one_lane": Room(),
     "back.llvm.lower.device": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.one_lane": Room(),
     "back.llvm.lower": Room(),
     "back.llvm.cpu.machine": Room((*KNOWN, *LOWER, "back.llvm.assemble")),
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
@@ -306,7 +307,7 @@ def test_a_file_imports_only_what_its_room_may() -> None:
         ("addressing.tensor_map", "from girih.addressing import convert"),
         ("back.llvm.lower.*", "from girih.back.llvm.cpu.machine import abi"),
         ("back.llvm.lower.*", "from girih.back.llvm.lower.one_lane import code"),
-        ("back.llvm.lower.one_lane", "from girih.back.llvm.cpu import coroutine"),
+        ("back.llvm.lower.one_lane.*", "from girih.back.llvm.cpu import coroutine"),
         ("back.llvm.cpu.matrix", "from girih.back.llvm.cpu.tensor import access"),
         ("interpreter.machine", "from girih.interpreter.tile import memory"),
         ("interpreter", "from girih.front.text.parser import parse"),

@@ -101,7 +101,8 @@ class _WorkGroup:
         local = _aligned(self.lowered.local_bytes)
         exchange = np.zeros(threads * WIDEST, np.uint8)
         self.waiting = np.zeros(threads, np.int64)
-        memory = (self.arguments, local, exchange, self.waiting)
+        shared = [_aligned(size) for size in self.lowered.shared_bytes]
+        memory: tuple[NDArray[Any], ...] = (self.arguments, local, exchange, self.waiting, *shared)
         context = np.array([*(one.ctypes.data for one in memory), *self.place], np.int64)
         self.handles = [self.entries.begin(context.ctypes.data, thread) for thread in range(threads)]
         self.subgroups = [range(first, first + size) for first in range(0, threads, size)]

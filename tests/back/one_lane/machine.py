@@ -4,8 +4,8 @@ It executes `girih.back.llvm.lower.one_lane` and all of `girih.back.llvm.lower` 
 the other, each until it waits; `launch` resumes them. Where others are needed, a value goes through memory: a work-item
 writes its own, waits for the others, reads, and waits again before the next one is written.
 
-Refused, because these are each target's own rules: matrices of a subgroup or work-group. Everything else of the
-language is executed.
+Matrices are those of machines without instructions for them. Everything of the language is executed but for tensor
+copies and output.
 
 Who waits says for which instruction. So a subgroup operation or a barrier that only some work-items of a subgroup come
 to, or that only some subgroups come to, is found, where a GPU would hang or give wrong values.
@@ -14,7 +14,7 @@ to, or that only some subgroups come to, is found, where a GPU would hang or giv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 
 from girih.analysis.uniformity import constants_of, varying_values
@@ -28,6 +28,7 @@ from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.back.llvm.lower.sites import Site
 from girih.back.llvm.numbers.rounding import Features
@@ -38,8 +39,12 @@ from girih.ir.types import CoopMatrix
 from girih.ops.tile import coopmatrix, coopmatrix_regions, coopmatrix_tensor
 from girih.ops.tile.memory import Scope
 
-CONTEXT = ("arguments", "local", "exchange", "waiting", "group_x", "group_y", "group_z", "number")
-"""What a work-item is told, in slots of 8 bytes: four addresses, its work-group's place in the grid and number."""
+SHARED = ("i32", "i64", "float", "double")
+"""The types of the arrays that work-items share for matrices."""
+
+MEMORY = ("arguments", "local", "exchange", "waiting", *SHARED)
+CONTEXT = (*MEMORY, "group_x", "group_y", "group_z", "number")
+"""What a work-item is told, in slots of 8 bytes: addresses, its work-group's place in the grid and number."""
 
 WIDEST = 8
 """The bytes of a part that goes from one work-item to another."""
@@ -55,9 +60,9 @@ MATRICES = "a matrix is held as the target chooses"
 def _refusing() -> Lowerings[OneLaneCode]:
     table = Lowerings[OneLaneCode]()
     rooms = (coopmatrix, coopmatrix_regions, coopmatrix_tensor)
-    matrices = [found for room in rooms for found in _instructions(room)]
-    table.refuse(MATRICES, CoopMatrix, *dict.fromkeys(matrices))
-    return ONE_LANE.joined(table)
+    matrices = [op for room in rooms for op in _instructions(room) if op not in SOFT_MATRICES]
+    table.refuse(MATRICES, *dict.fromkeys(matrices))
+    return ONE_LANE.joined(SOFT_MATRICES, table)
 
 
 def _instructions(room: ModuleType) -> list[type[Op]]:
@@ -77,6 +82,8 @@ class Lowered:
     text: str
     symbol: str
     local_bytes: int
+    shared_bytes: tuple[int, ...]
+    """Those of the arrays of the types in `SHARED`."""
     geometry: KernelGeometry
     sites: tuple[Site, ...]
 
@@ -91,6 +98,9 @@ class CoroutineCode(OneLaneCode):
     local_memory: Val
     exchange: Val
     waiting: Val
+    arrays: dict[str, Val]
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SHARED, 0))
+    """How many elements the arrays have that are shared, by their type."""
     meeting: int = TOGETHER
     """The site of the instruction that the work-items are about to meet in."""
 
@@ -101,11 +111,19 @@ class CoroutineCode(OneLaneCode):
     # --- together ------------------------------------------------------------------------
 
     def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
-        """What the work-items wait for next is this instruction; `launch` finds who waits for another."""
+        """What the work-items wait for next is this instruction; `launch` finds who waits for another.
+
+        An instruction on matrices may need nobody else, so that they wait for it here.
+        """
         self.meeting = self.site(op, findings.divergent(op, work_group=work_group), by_lane=True)
+        if self.checks and any(isinstance(value.type, CoopMatrix) for value in (*op.operands, *op.results)):
+            self._wait(work_group=work_group)
 
     def barrier(self) -> None:
         self._wait(work_group=True)
+
+    def subgroup_barrier(self) -> None:
+        self._wait(work_group=False)
 
     def _wait(self, *, work_group: bool) -> None:
         """Suspend, and say for what: twice the number of the site, and one more for the whole work-group."""
@@ -131,6 +149,13 @@ class CoroutineCode(OneLaneCode):
     def local(self, size: int, align: int) -> Val:
         return self.w.at(self.local_memory, self.frame.take(size, align))
 
+    def private(self, type: str, count: int) -> Val:
+        return self.w.alloca(type, count)
+
+    def shared(self, type: str, count: int) -> Val:
+        self.counts[type] = max(self.counts[type], count)
+        return self.arrays[type]
+
     def scratch(self, size: int, align: int = 64) -> Val:
         raise NotImplementedError("with one lane nothing is put aside for the others")
 
@@ -146,7 +171,7 @@ class CoroutineCode(OneLaneCode):
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         w = self.w
         spmd = self.place.kind is RegionKind.SPMD
-        own = w.convert("sext", self.lane, "i64")
+        own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
         where = (self.number, *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
         w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
         w.jump("final")
@@ -162,7 +187,7 @@ def lower(function: Function, features: Features, *, checks: bool = True) -> Low
     w.location = debug.at(function.span)
     handle = coroutine.begin(w)
     context, thread = Val("%context", "ptr"), Val("%thread", "i64")
-    told = {name: slot(w, context, k, "ptr" if k < 4 else "i64") for k, name in enumerate(CONTEXT)}
+    told = {name: slot(w, context, k, "ptr" if name in MEMORY else "i64") for k, name in enumerate(CONTEXT)}
     arguments, size = told["arguments"], geometry.subgroup_size
     constants = constants_of(function)
     code = CoroutineCode(
@@ -188,13 +213,15 @@ def lower(function: Function, features: Features, *, checks: bool = True) -> Low
         local_memory=told["local"],
         exchange=told["exchange"],
         waiting=told["waiting"],
+        arrays={type: told[type] for type in SHARED},
     )
     bind_parameters(code, arguments)
     code.body()
     coroutine.end(w, handle)
     w.finish()
     _write_entries(module)
-    return Lowered(str(module), symbol, max(1, code.frame.most), geometry, tuple(code.sites))
+    shared = tuple(max(1, code.counts[type] * stored_bytes(type)) for type in SHARED)
+    return Lowered(str(module), symbol, max(1, code.frame.most), shared, geometry, tuple(code.sites))
 
 
 def _write_entries(module: ModuleText) -> None:

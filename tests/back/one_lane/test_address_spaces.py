@@ -50,6 +50,15 @@ class SharedCode(OneLaneCode):
     def local(self, size: int, align: int) -> Val:
         return self.w.at(Val("@local", SHARED), self.frame.take(size, align))
 
+    def private(self, type: str, count: int) -> Val:
+        raise NotImplementedError("the kernels of this file have no matrices")
+
+    def shared(self, type: str, count: int) -> Val:
+        raise NotImplementedError("the kernels of this file have no matrices")
+
+    def subgroup_barrier(self) -> None:
+        raise NotImplementedError("the kernels of this file have no matrices")
+
     def scratch(self, size: int, align: int = 64) -> Val:
         raise NotImplementedError("with one lane nothing is put aside for the others")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.back.llvm.emit.instructions import Instructions
-from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangled, scalar, wide
+from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangled, scalar, stored_bytes, wide
 
 
 class MemoryInstructions(Instructions):
@@ -18,6 +18,12 @@ class MemoryInstructions(Instructions):
             return pointer
         type = wide(scalar(pointer.type), max(lanes(pointer.type), lanes(offset.type)))
         return self.pure(type, f"getelementptr i8, {pointer}, {offset}", (pointer, offset))
+
+    def alloca(self, type: str, count: int) -> Val:
+        """The address of a new array of `count` elements of a type, which the function has until it ends."""
+        name = f"%{self.name()}"
+        self._entry.append(f"  {name} = alloca [{count} x {type}], align {max(4, stored_bytes(type))}")
+        return Val(name, "ptr")
 
     def load(self, type: str, pointer: Val, align: int) -> Val:
         """The value at an address, which is a multiple of `align` bytes."""

@@ -49,6 +49,8 @@ class VulkanCode(OneLaneCode):
     findings: ShaderMemory | None = None
     """The buffer of the findings record; None without checks."""
     _exchange: Val | None = field(default=None)
+    _arrays: dict[str, Val] = field(default_factory=dict)
+    """The arrays that the work-group shares, by the type of their elements."""
 
     @property
     def features(self) -> Features:
@@ -118,8 +120,16 @@ class VulkanCode(OneLaneCode):
         number = sum(one.kind is MemoryKind.SHARED for one in self.recorder.code.memories)
         return self._shared(f"local{number}", size, align)
 
-    def _shared(self, name: str, size: int, align: int) -> Val:
-        made = ShaderMemory(MemoryKind.SHARED, name, size=size, aligned=align)
+    def shared(self, type: str, count: int) -> Val:
+        size = bits(type) // 8
+        if type not in self._arrays:
+            self._arrays[type] = self._shared(f"matrices_{type}", 0, size, type)
+        memory = self.recorder.place(self._arrays[type]).memory
+        memory.size = max(memory.size, count * size)
+        return self._arrays[type]
+
+    def _shared(self, name: str, size: int, align: int, element: str = "") -> Val:
+        made = ShaderMemory(MemoryKind.SHARED, name, size=size, element=element, aligned=align)
         self.recorder.code.memories.append(made)
         return self.recorder.pointer(ShaderPlace(made, integer(0)))
 

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from girih.analysis.effects import roots_of
+from girih.analysis.uniformity import Uniformities, Uniformity, uniformity_of
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.values import Scalar, uniform
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind, Value
-from girih.ir.types import I32, I64, GroupType
+from girih.ir.types import I32, I64, CoopMatrix, GroupType
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,10 +35,31 @@ class OneLaneCode(KernelCode):
     """The number of its subgroup, an i64."""
     lane: Val
     """Its number in the subgroup, an i32."""
+    spare: dict[tuple[str, int], list[Val]] = field(default_factory=dict)
+    """The private arrays that nothing lies in any more, by the type and the number of their elements."""
+
+    known_promises: Uniformities | None = None
+    """What `promises` has found."""
 
     @abstractmethod
     def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
         """The part that work-item `source`, an i32, of the subgroup or work-group has; all of them execute this."""
+
+    @abstractmethod
+    def private(self, type: str, count: int) -> Val:
+        """The address of a new array of `count` elements of an LLVM type, which the work-item has for itself until the
+        end of the kernel."""
+
+    @abstractmethod
+    def shared(self, type: str, count: int) -> Val:
+        """The address of the kernel's only array of an LLVM type that the work-group shares, which matrices go through.
+
+        Each call may ask for more: the array has as many elements as the largest `count` that any call gives.
+        """
+
+    @abstractmethod
+    def subgroup_barrier(self) -> None:
+        """Wait for all work-items of the subgroup; their earlier writes to shared memory are visible after it."""
 
     def work_item(self) -> Scalar:
         """The lane, which is one number in each thread."""
@@ -45,10 +67,13 @@ class OneLaneCode(KernelCode):
 
     def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
         """The first work-item's value, with which each compares its own, unless they are known to agree."""
-        if not self._may_differ(op, name):
+        by_work_group = any(
+            isinstance(v.type, CoopMatrix) and v.type.of_work_group for v in (*op.operands, *op.results)
+        )
+        if not self._may_differ(op, name, by_work_group=by_work_group):
             return held.parts
         w = self.w
-        work_group = self.place.kind is RegionKind.COLLECTIVE
+        work_group = by_work_group or self.place.kind is RegionKind.COLLECTIVE
         parts = tuple(self.exchanged(part, integer(0, "i32"), work_group=work_group) for part in held.parts)
         bad = integer(0, "i1")
         for own, first in zip(held.parts, parts, strict=True):
@@ -73,11 +98,26 @@ class OneLaneCode(KernelCode):
             return integer(0)
         return self.w.sub(*(self.w.convert("ptrtoint", pointer, "i64") for pointer in (a, b)))
 
-    def _may_differ(self, op: Op, name: str) -> bool:
-        """Whether an operand, or one of several of the name, is not known to be the same in all work-items."""
+    def _may_differ(self, op: Op, name: str, *, by_work_group: bool) -> bool:
+        """Whether an operand, or one of several of the name, is not known to be the same in all work-items.
+
+        In an SPMD region those of a subgroup are meant, unless the instruction is one of the work-group.
+        """
         operand = getattr(op, name, None)
         values = operand if isinstance(operand, tuple) else (operand,)
-        return any(not isinstance(value, Value) or value in self.varying for value in values)
+        known = [value for value in values if isinstance(value, Value)]
+        if len(known) < len(values):
+            return True
+        if by_work_group and self.place.kind is RegionKind.SPMD:
+            return any(self.promises.of(value) is not Uniformity.WORK_GROUP for value in known)
+        return any(value in self.varying for value in known)
+
+    @property
+    def promises(self) -> Uniformities:
+        """What the language promises of the kernel's values."""
+        if self.known_promises is None:
+            self.known_promises = uniformity_of(self.function)
+        return self.known_promises
 
     def once(self, body: Callable[[], None], *, apart: bool) -> None:
         """Let the last thread execute code after all have read what it may overwrite; then the others continue.
