@@ -140,6 +140,11 @@ class VulkanCode(OneLaneCode):
         self.recorder.code.memories.append(made)
         return self.recorder.pointer(ShaderPlace(made, integer(0)))
 
+    def address(self, pointer: Val) -> Val | None:
+        """The address of a member of a group; buffers have none."""
+        place = self.recorder.place(pointer)
+        return None if place.address is None else self.recorder.add(place.address, place.offset)
+
     def scratch(self, size: int, align: int = 64) -> Val:
         raise NotImplementedError("with one lane nothing is put aside for the others")
 

@@ -87,16 +87,23 @@ class OneLaneCode(KernelCode):
         """Find an operand that is a member of a group, and not the same one in all work-items (run.not_uniform)."""
         value = getattr(op, name)
         if value in self.varying and isinstance(_roots(self.function)[value].type, GroupType):
-            self.agreed(op, name, uniform(I64, self.w.convert("ptrtoint", self.memref(value).pointer, "i64")))
+            address = self.address(self.memref(value).pointer)
+            assert address is not None, "members of a group have addresses"
+            self.agreed(op, name, uniform(I64, address))
+
+    def address(self, pointer: Val) -> Val | None:
+        """The number that an address is, an i64.
+
+        A machine gives None for memory that has none, such as a buffer, which cannot meet any other.
+        """
+        return self.w.convert("ptrtoint", pointer, "i64")
 
     def distance(self, a: Val, b: Val) -> Val | None:
-        """The number of bytes from the address `b` to `a`, an i64.
-
-        A machine gives None where these are two memories that cannot meet, such as buffers of their own.
-        """
+        """The number of bytes from the address `b` to `a`, an i64; None where these are memories that cannot meet."""
         if a.text == b.text:
             return integer(0)
-        return self.w.sub(*(self.w.convert("ptrtoint", pointer, "i64") for pointer in (a, b)))
+        first, second = self.address(a), self.address(b)
+        return None if first is None or second is None else self.w.sub(first, second)
 
     def _may_differ(self, op: Op, name: str, *, by_work_group: bool) -> bool:
         """Whether an operand, or one of several of the name, is not known to be the same in all work-items.
