@@ -17,6 +17,9 @@ from girih.runtime.opencl.memory import DeviceArguments, place
 from girih.runtime.opencl.program import OpenClProgram
 from girih.runtime.opencl.session import OpenClSession, SharedMemory
 
+_BEHIND_RECORD = 16
+"""The bytes behind the findings record, for accesses of work-items that have left."""
+
 
 class OpenClKernel:
     """A kernel that the driver of a device has built. Raises `OpenClError` for a module that it does not take."""
@@ -58,7 +61,7 @@ class OpenClKernel:
         for binding in self.emitted.bindings:
             if binding.kind in ("findings", "parameters"):
                 record = binding.kind == "findings"
-                content = bytes(RECORD_BYTES) if record else member_block(self.emitted, accepted)
+                content = bytes(RECORD_BYTES + _BEHIND_RECORD) if record else member_block(self.emitted, accepted)
                 extra[binding.kind] = self._session.allocate(len(content))
                 extra[binding.kind].put_bytes(content)
 

@@ -56,7 +56,13 @@ def extended(set_name: str, name: str) -> int:
 
 
 class Assembly:
-    """The sections of a module (SPIR-V 2.4)."""
+    """The sections of a module (SPIR-V 2.4), for Vulkan unless a class made of this one says otherwise."""
+
+    version: tuple[int, int] = VERSION
+    function_set: str = GLSL
+    """The set of extended instructions that has functions of numbers."""
+    contains_sources: bool = True
+    """Whether the texts of files are part of the module, and not only their names."""
 
     def __init__(self) -> None:
         self.capabilities: dict[str, None] = {}
@@ -110,8 +116,9 @@ class Assembly:
         return made
 
     def extended(self, name: str, type: int, *words: int, into: Val | None = None) -> int:
-        """Write an instruction of GLSL.std.450 with a result."""
-        return self.result("OpExtInst", type, self.imported(GLSL), extended(GLSL, name), *words, into=into)
+        """Write an instruction of `function_set` with a result."""
+        functions = self.function_set
+        return self.result("OpExtInst", type, self.imported(functions), extended(functions, name), *words, into=into)
 
     def declare(self, name: str, *words: int, key: tuple[object, ...] | None = None) -> int:
         """A declaration with a result and no result type, such as a type; the same one again for the same key."""
@@ -181,10 +188,12 @@ class Assembly:
         self.function.append(RawInstruction(opcode("OpLine"), made))
 
     def source(self, name: str, text: str) -> int:
-        """The id of the name of a file, whose text becomes part of the module."""
+        """The id of the name of a file, whose text becomes part of a module that contains sources."""
         known = self._strings.get(name)
         if known is None:
             known = self._strings[name] = self.fresh()
+            if not self.contains_sources:
+                return known
             language = enumerant("SourceLanguage", "Unknown")
             # One instruction has at most 65535 words: a longer text is named, not contained.
             contained = words_of(text) if len(text.encode()) < 200_000 else ()
@@ -274,7 +283,7 @@ class Assembly:
         for text, id in self._strings.items():
             add("OpString", id, *words_of(text))
         parts += [*self._sources, *self._names, *self._decorations, *self._globals, *self.functions]
-        return Module(Header(VERSION, GENERATOR, self._bound, 0), tuple(parts), name=told)
+        return Module(Header(self.version, GENERATOR, self._bound, 0), tuple(parts), name=told)
 
 
 def _float_words(value: Val) -> Iterable[int]:

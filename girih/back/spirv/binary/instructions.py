@@ -21,7 +21,7 @@ _SEMANTICS = {
     "seq_cst": "AcquireRelease|MakeAvailable|MakeVisible",
 }
 
-_ATOMICS = {
+ATOMICS = {
     "add": "OpAtomicIAdd",
     "smin": "OpAtomicSMin",
     "smax": "OpAtomicSMax",
@@ -42,7 +42,7 @@ _GROUP = {
     "fmin": "OpGroupNonUniformFMin",
     "fmax": "OpGroupNonUniformFMax",
 }
-_KINDS = {"reduce": "Reduce", "inclusive": "InclusiveScan", "exclusive": "ExclusiveScan"}
+GROUP_KINDS = {"reduce": "Reduce", "inclusive": "InclusiveScan", "exclusive": "ExclusiveScan"}
 
 _BUILT_INS = {
     "work_group_id": ("WorkgroupId", 3),
@@ -65,7 +65,8 @@ def semantics_id(s: StatementWriter, ordering: str, *memories: str) -> int:
     return s.a.index(enumerant("MemorySemantics", "|".join((words, *memories))))
 
 
-def _memory_of(node: ShaderNode) -> tuple[ShaderMemory, str]:
+def memory_of(node: ShaderNode) -> tuple[ShaderMemory, str]:
+    """The memory of an access, and the type of the element."""
     memory, type = node.details[0], node.details[1]
     assert isinstance(memory, ShaderMemory) and isinstance(type, str)
     return memory, type
@@ -73,14 +74,14 @@ def _memory_of(node: ShaderNode) -> tuple[ShaderMemory, str]:
 
 def load(s: StatementWriter, node: ShaderNode) -> None:
     """A load of an element."""
-    memory, type = _memory_of(node)
+    memory, type = memory_of(node)
     pointer = s.memory.pointer(memory, type, node.operands[0])
     s.a.result("OpLoad", s.memory.element_type(type), pointer, *s.memory.operands(memory, type), into=node.result)
 
 
 def store(s: StatementWriter, node: ShaderNode) -> None:
     """A store of an element."""
-    memory, type = _memory_of(node)
+    memory, type = memory_of(node)
     value, element = node.operands
     pointer = s.memory.pointer(memory, type, element)
     s.a.emit("OpStore", pointer, s.a.id_of(value), *s.memory.operands(memory, type))
@@ -89,7 +90,7 @@ def store(s: StatementWriter, node: ShaderNode) -> None:
 def atomic(s: StatementWriter, node: ShaderNode) -> None:
     """An atomic access."""
     a = s.a
-    memory, type = _memory_of(node)
+    memory, type = memory_of(node)
     operation, scope, ordering = (str(one) for one in node.details[2:5])
     element, *values = node.operands
     where = s.memory.pointer(memory, type, element)
@@ -111,7 +112,7 @@ def atomic(s: StatementWriter, node: ShaderNode) -> None:
         if operation == "fadd":
             a.capability(f"AtomicFloat{bits(type)}AddEXT")
             a.extension("SPV_EXT_shader_atomic_float_add")
-        a.result(_ATOMICS[operation], held, where, over, order, *ids, into=node.result)
+        a.result(ATOMICS[operation], held, where, over, order, *ids, into=node.result)
 
 
 def member(s: StatementWriter, node: ShaderNode) -> None:
@@ -185,7 +186,7 @@ def vote(s: StatementWriter, node: ShaderNode) -> None:
 def group(s: StatementWriter, node: ShaderNode) -> None:
     """A reduction or a scan of the subgroup."""
     operation, kind = (str(one) for one in node.details)
-    how = enumerant("GroupOperation", _KINDS[kind])
+    how = enumerant("GroupOperation", GROUP_KINDS[kind])
     value = s.a.id_of(node.operands[0])
     _over_subgroup(s, node, _GROUP[operation], "GroupNonUniformArithmetic", how, value)
 

@@ -7,6 +7,8 @@ pointer that is made of it. Members are those of the push-constant block, or of 
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from girih.back.llvm.emit.text import Val, bits
 from girih.back.spirv.binary.assembly import Assembly, enumerant
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
@@ -22,6 +24,25 @@ STORAGE = {
     MemoryKind.ADDRESS: "PhysicalStorageBuffer",
 }
 """The storage class of each kind of memory."""
+
+
+class ModuleMemory(Protocol):
+    """The memories of shader code in a module."""
+
+    locals: list[tuple[int, int]]
+    """Variables of the function that is being written: pointer type and id."""
+
+    def pointer(self, memory: ShaderMemory, type: str, element: Val) -> int:
+        """The pointer to an element, or to what lies at an address."""
+
+    def element_type(self, type: str) -> int:
+        """The type of an element in memory."""
+
+    def operands(self, memory: ShaderMemory, type: str) -> tuple[int, ...]:
+        """The memory operands of a load or store of one element."""
+
+    def member(self, name: str) -> int:
+        """What a member of the parameters is: for Vulkan a pointer, for OpenCL its value."""
 
 
 class VulkanMemory:

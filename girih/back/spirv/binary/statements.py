@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.binary.assembly import Assembly, enumerant
-from girih.back.spirv.binary.memory import VulkanMemory
+from girih.back.spirv.binary.memory import ModuleMemory
 from girih.back.spirv.binary.operations import write_number
 from girih.back.spirv.code.nodes import (
     BranchStatement,
@@ -49,7 +49,7 @@ class StatementWriter:
     def __init__(
         self,
         a: Assembly,
-        memory: VulkanMemory,
+        memory: ModuleMemory,
         rules: Mapping[str, Rule],
         types: Callable[[str], int],
         names: Mapping[str, str],
@@ -130,6 +130,10 @@ class StatementWriter:
             a.interface.append(known)
             self._inputs[built_in] = known
         return known
+
+    def goes_on(self, condition: int) -> int:
+        """The condition on which a loop that has one goes on."""
+        return condition
 
     # --- statements ----------------------------------------------------------------------
 
@@ -296,7 +300,7 @@ class StatementWriter:
         a.emit("OpBranch", test)
         self._begin(test)
         self.block(one.head)
-        a.emit("OpBranchConditional", a.id_of(one.condition), body, merge)
+        a.emit("OpBranchConditional", self.goes_on(a.id_of(one.condition)), body, merge)
         self._begin(body)
         self.block(one.body)
         if self._open:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 from girih.analysis.uniformity import constants_of, varying_values
@@ -17,9 +17,11 @@ from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine.code import RecordedSpans, VulkanCode
 from girih.back.spirv.machine.emitted import EmittedBinding, EmittedKernel, EmittedMember
 from girih.back.spirv.machine.parameters import Interval, ParameterBinder, bound_values
+from girih.back.spirv.machine.record import RECORD_WORDS
 from girih.back.spirv.machine.table import lowerings_of
 from girih.back.spirv.passes.dead import without_dead_code
 from girih.back.spirv.passes.narrow import narrowed
+from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.remarks import Remarks, RemarkWords
@@ -27,6 +29,8 @@ from girih.ir.core import Function, Op
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import CoopMatrix
 from girih.recursion import recursion_room
+from girih.spirv.grammar import grammar
+from girih.spirv.module import Module
 
 MOST_GRID = 2**20
 """The work-groups of a launch along an axis are fewer in narrow modules."""
@@ -58,11 +62,11 @@ def compile_kernel(
 
     Raises `CompileError` for what the profile's devices cannot do.
     """
-    from girih.back.spirv.binary.write import write_module
-
     recorded = recorded_kernel(function, profile, checks=checks, wide=wide, limits=limits)
-    module = write_module(recorded.code, profile)
-    members = recorded.members
+    module = _written(recorded)
+    # Members of which only the low bits are read have become narrow.
+    types = {one.name: one.type for one in recorded.code.members}
+    members = tuple(replace(one, type=types.get(one.name, one.type)) for one in recorded.members)
     end = max((one.offset + (8 if one.type in ("i64", "double") else 4) for one in members), default=0)
     shared = sum(one.size for one in recorded.code.memories if one.kind is MemoryKind.SHARED)
     return EmittedKernel(
@@ -80,6 +84,35 @@ def compile_kernel(
         sites=recorded.sites,
         remarks=recorded.remarks,
     )
+
+
+def _written(recorded: RecordedKernel) -> Module:
+    """The module for what the profile's devices take."""
+    if recorded.profile.environment == "opencl":
+        from girih.back.spirv.binary.opencl import write_opencl_module
+
+        checked = any(one.kind == "findings" for one in recorded.bindings)
+        module = write_opencl_module(recorded.code, len(recorded.bindings), RECORD_WORDS if checked else None)
+        _refuse_missing(recorded, module)
+        return module
+    from girih.back.spirv.binary.write import write_module
+
+    return write_module(recorded.code, recorded.profile)
+
+
+def _refuse_missing(recorded: RecordedKernel, module: Module) -> None:
+    """Raise `CompileError` for what a module for OpenCL uses and the profile's devices have not."""
+    from girih.back.spirv.profiles.opencl import FEATURE_OF_CAPABILITY
+
+    profile = recorded.profile
+    used = {one.get("capability") for one in module.instructions if one.name == "OpCapability"}
+    known = grammar().kinds["Capability"]
+    features = [name for word, name in FEATURE_OF_CAPABILITY.items() if known.value(word) in used]
+    missing = [FEATURES[name] for name in features if not profile.has(name)]
+    if missing:
+        words = ", ".join(f"{one.says} ({one.name})" for one in missing)
+        message = f"@{recorded.function.name} needs {words}, which {profile.name} has not"
+        raise CompileError([Diagnostic("run.target", message, recorded.function.span)])
 
 
 def recorded_kernel(
@@ -100,9 +133,9 @@ def recorded_kernel(
 def _recorded(
     function: Function, profile: Profile, *, checks: bool, wide: bool, limits: DeviceLimits
 ) -> RecordedKernel:
-    remarks = Remarks("vulkan")
+    remarks = Remarks(profile.environment)
     lowerings = lowerings_of(function, profile, remarks)
-    refuse_unknown(function, lowerings, "vulkan")
+    refuse_unknown(function, lowerings, profile.environment)
     geometry, device_subgroup = sizes_of(function, profile, limits, remarks)
     items = geometry.subgroups * geometry.subgroup_size
     code = ShaderCode(_entry_name(function), items, device_subgroup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Profile:
     push_bytes: int
     features: frozenset[str]
     matrices: tuple[MatrixShape, ...] = field(default=())
+    environment: Literal["vulkan", "opencl"] = "vulkan"
+    """What modules for the device are written for."""
     source: str = ""
     """Where the facts come from: driver, version, date."""
 
