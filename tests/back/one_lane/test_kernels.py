@@ -49,6 +49,10 @@ LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
         [0.1, 0.1 * numbers(20, 20, 3), numbers(9, 9, 3, 2), numbers(20, 9, 2), zeros(20, 9, 2)],
     ),
     ("argmax", "argmax"): ((3, 1, 1), [numbers(70, 3), np.zeros(3, np.int64)]),
+    ("attention", "attention"): (
+        (2, 2, 1),
+        [numbers(64, 40, 2), numbers(64, 33, 1), numbers(64, 33, 1), zeros(64, 40, 2), 0.125],
+    ),
     ("axpby", "axpby"): ((2, 1, 1), [0.5, numbers(1100), 2.0, numbers(1100)]),
     ("cholesky", "cholesky"): ((3, 1, 1), [matrices(3), zeros(4, 4, 3), integers(3)]),
     ("cholesky", "cholesky_small"): ((1, 1, 1), [matrices(3), zeros(4, 4, 3), integers(3)]),
@@ -85,6 +89,10 @@ LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
     ("ger", "ger"): ((2, 2, 1), [0.5, numbers(70), numbers(66), 2.0, numbers(70, 66)]),
     ("hadamard", "hadamard"): ((2, 1, 1), [0.5, numbers(1100), numbers(1100), 2.0, numbers(1100)]),
     ("gemm", "gemm"): ((2, 1, 1), [1.5, numbers(40, 33), numbers(33, 5), 0.5, numbers(40, 5)]),
+    ("gemm_epilogue", "gemm_epilogue"): (
+        (2, 1, 1),
+        [numbers(40, 33), numbers(33, 5), numbers(40), numbers(40, 5), zeros(40, 5)],
+    ),
     ("gemm_mixed", "gemm_mixed"): (
         (1, 2, 1),
         [small(20, 40), small(40, 33), integers(20, 33)],

@@ -83,11 +83,17 @@ class PrivateWindow:
 
 
 def shared_memory(code: OneLaneCode, op: Op, name: str, value: Value) -> MemRefHeld:
-    """A memref that all work-items must have alike: that of the first one but for its memory."""
+    """The memref of an operand, which all work-items must have alike."""
     held = code.memref(value)
     check_null(code, op, held)
     if not code.varies(value):
         return held
+    code.agree_on_member(op, name)
+    return shared_memory_of(code, op, name, held)
+
+
+def shared_memory_of(code: OneLaneCode, op: Op, name: str, held: MemRefHeld) -> MemRefHeld:
+    """A memref that differs between work-items, as the first one has it but for its memory; that is a finding."""
 
     def one(extent: Extent) -> Extent:
         return extent if isinstance(extent, int) else as_extent(index(code.agreed(op, name, extent)[0]))

@@ -154,8 +154,14 @@ class Exchange:
         body()
         self.numbers.end()
 
-    def find(self, row: Val, column: Val, body: Callable[[Parts], None], exists: Val | None = None) -> None:
-        """Write code for a component at a place, which is executed in the piece that has it, if it `exists`."""
+    def at(self, row: Val, column: Val) -> Parts:
+        """The component at a place, where the whole matrix is there."""
+        return self.numbers.get(linear_index(self.code, self.m.type, row, column))
+
+    def find(
+        self, row: Val, column: Val, body: Callable[[Parts], Parts], exists: Val | None, otherwise: Parts = ()
+    ) -> Parts:
+        """What code gives for a component at a place in the piece that has it, if it `exists`; else `otherwise`."""
         w = self.code.w
         place = linear_index(self.code, self.m.type, row, column)
         there = exists
@@ -163,10 +169,8 @@ class Exchange:
             place = w.sub(place, self.first)
             there = w.both(there, w.compare("ult", place, integer(self.step * self.width, "i32")))
         if there is None:
-            body(self.numbers.get(place))
-            return
-        with w.when(there):
-            body(self.numbers.get(place))
+            return body(self.numbers.get(place))
+        return tuple(w.either(there, lambda: body(self.numbers.get(place)), lambda: otherwise))
 
 
 def move(
@@ -182,12 +186,12 @@ def move(
     def take(component: Val) -> None:
         at = position(code, target.type, component)
         row, column = place(at.row, at.column)
-        exchange.find(
-            row,
-            column,
-            lambda parts: write(code, target, component, parts if first else convert(parts)),
-            at.exists,
-        )
+
+        def put(parts: Parts) -> Parts:
+            write(code, target, component, parts if first else convert(parts))
+            return ()
+
+        exchange.find(row, column, put, at.exists)
 
     exchange.each_piece(lambda: each(code, components(code, target.type), take))
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
-from girih.back.llvm.lower.one_lane.matrix import elementwise, memory, product
+from girih.back.llvm.lower.one_lane.matrix import components, elementwise, memory, product, reduce, regions
 
-SOFT_MATRICES = Lowerings[OneLaneCode]().joined(elementwise.LOWERINGS, memory.LOWERINGS, product.LOWERINGS)
+SOFT_MATRICES = Lowerings[OneLaneCode]().joined(
+    components.LOWERINGS,
+    elementwise.LOWERINGS,
+    memory.LOWERINGS,
+    product.LOWERINGS,
+    reduce.LOWERINGS,
+    regions.LOWERINGS,
+)
 """How matrices are lowered without instructions of the machine for them; joined to `ONE_LANE`."""
