@@ -18,10 +18,13 @@ from girih.back.spirv.code.nodes import (
     ShaderMember,
     ShaderNode,
 )
+from girih.back.spirv.passes.accesses import with_direct_accesses
 from girih.back.spirv.passes.dead import without_dead_code
+from girih.back.spirv.passes.improve import improved, scalar_types
 from girih.back.spirv.passes.intervals import Interval
 from girih.back.spirv.passes.narrow import narrowed
 from girih.back.spirv.passes.ranges import Ranges, known_ranges
+from girih.back.spirv.passes.tidy import tidied
 from tests.back.spirv.evaluate import Evaluation
 from tests.back.spirv.random_code import RANGES, executed, random_code
 from tests.cases import every_case, long
@@ -30,6 +33,10 @@ PASSES: dict[str, Callable[[ShaderCode], ShaderCode]] = {
     "dead": without_dead_code,
     "narrow": lambda code: narrowed(code, RANGES, wide=False),
     "wide": lambda code: narrowed(code, RANGES, wide=True),
+    "tidy": lambda code: tidied(code, RANGES, wide=False),
+    "accesses": with_direct_accesses,
+    "all": lambda code: improved(code, RANGES, wide=False),
+    "all, wide": lambda code: improved(code, RANGES, wide=True),
 }
 
 
@@ -142,6 +149,8 @@ def test_indices_of_elements_have_32_bits() -> None:
     assert (loop.index.type, loop.start.type, loop.stop.type, loop.step.type) == ("i32",) * 4
     assert not loop.wraps
     assert [(m.type, m.offset) for m in code.members] == [("i32", 0), ("i32", 8)]
+    assert scalar_types(code) == {"i32"}
+    assert scalar_types(rows_of_a_matrix().code) == {"i64", "i32"}
 
 
 def test_wide_indices_keep_64_bits_where_numbers_may_be_large() -> None:
@@ -247,3 +256,138 @@ def test_what_nobody_uses_is_left_out() -> None:
 def checked_nothing(w: Shader, index: Val) -> None:
     """A branch in which nothing is."""
     w.code.body.statements.append(BranchStatement(w("slt", "i1", index, integer(3, "i32"))))
+
+
+# --- without detours ---------------------------------------------------------------------------
+
+
+def tidy(shader: Shader, members: Mapping[str, Interval] | None = None) -> ShaderCode:
+    """The code of an example without detours, and without what that leaves unused."""
+    return without_dead_code(tidied(shader.code, members or {}, wide=False))
+
+
+def test_a_check_that_cannot_fail_vanishes_with_its_branch() -> None:
+    w = Shader(rows="i64")
+    one = LoopStatement(w.new("i64"), integer(0), w.member("rows"), integer(1))
+
+    def body() -> None:
+        checked(w, one.index, integer(1 << 28))
+        w.store(integer(7, "i32"), one.index)
+
+    w.inside(one.body, body)
+    w.code.body.statements.append(one)
+    assert operations(tidy(w, SIZES)) == ["member i64", "loop", "store"]
+    assert operations(tidy(w, {"rows": (0, 1 << 29)})).count("leave") == 1
+
+
+def test_what_was_checked_is_not_checked_again() -> None:
+    w = Shader(i="i64", rows="i64")
+    index, rows = w.member("i"), w.member("rows")
+    checked(w, index, rows)
+    w.store(w("select", "i32", w("slt", "i1", index, integer(0)), integer(1, "i32"), integer(2, "i32")), index)
+    checked(w, index, integer(1 << 28))
+    assert operations(tidy(w, SIZES))[-2:] == ["leave", "store"]
+
+
+def quotients() -> list[tuple[str, Callable[[Shader, Val, Val], Val], list[str]]]:
+    """Operations on two sizes, and what is left of them beside the sizes."""
+
+    def bytes_of(w: Shader, a: Val, b: Val) -> Val:
+        return w("add", "i64", w("mul", "i64", a, integer(4)), w("shl", "i64", b, integer(3)))
+
+    return [
+        ("a multiple", lambda w, a, b: w("sdiv", "i64", bytes_of(w, a, b), integer(4)), ["mul i64", "add i64"]),
+        ("by shift", lambda w, a, b: w("lshr", "i64", bytes_of(w, a, b), integer(2)), ["mul i64", "add i64"]),
+        ("no remainder", lambda w, a, b: w("srem", "i64", bytes_of(w, a, b), integer(4)), []),
+        ("power of two", lambda w, a, b: w("srem", "i64", w("add", "i64", a, b), integer(8)), ["add i64", "and i64"]),
+        ("no sign", lambda w, a, b: w("sdiv", "i64", a, integer(3)), ["udiv i64"]),
+        ("constants", lambda w, a, b: w("add", "i64", w("add", "i64", a, integer(3)), integer(-3)), []),
+        ("negated twice", lambda w, a, b: w("xor", "i64", w("xor", "i64", a, integer(5)), integer(5)), []),
+        ("the smaller", lambda w, a, b: w("smin", "i64", a, integer(1 << 30)), []),
+        ("cut", lambda w, a, b: w("sext", "i64", w("trunc", "i32", a)), []),
+        ("cut too far", lambda w, a, b: w("sext", "i64", w("trunc", "i16", a)), ["trunc i16", "sext i64"]),
+        ("twice", lambda w, a, b: w("mul", "i64", w("add", "i64", a, b), w("add", "i64", b, a)),
+         ["add i64", "mul i64"]),
+        ("not less", lambda w, a, b: w("zext", "i64", w("xor", "i1", w("slt", "i1", a, b), integer(1, "i1"))),
+         ["sge i1", "zext i64"]),
+    ]  # fmt: skip
+
+
+def test_operations_become_simpler() -> None:
+    with every_case() as case:
+        for name, write, left in quotients():
+            with case(name):
+                w = Shader(rows="i64", stride="i64")
+                rows, stride = w.member("rows"), w.member("stride")
+                w.store(write(w, rows, stride), integer(0))
+                names = operations(tidy(w, SIZES))
+                assert [one for one in names if one not in ("member i64", "store")] == left
+
+
+def test_what_does_not_change_is_computed_before_the_loop() -> None:
+    w = Shader(rows="i64", stride="i64")
+    rows, stride = w.member("rows"), w.member("stride")
+    outer = LoopStatement(w.new("i64"), integer(0), rows, integer(1))
+    inner = LoopStatement(w.new("i64"), integer(0), rows, integer(1))
+
+    def body() -> None:
+        row = w("mul", "i64", outer.index, stride)
+        last = w("mul", "i64", rows, stride)
+        w.store(integer(7, "i32"), w("add", "i64", w("add", "i64", row, last), inner.index))
+        # Where the divisor may be 0, the quotient stays where it was asked for.
+        w.store(integer(8, "i32"), w("udiv", "i64", rows, stride))
+
+    w.inside(inner.body, body)
+    outer.body.statements.append(inner)
+    w.code.body.statements.append(outer)
+    assert operations(tidy(w, SIZES)) == [
+        "member i64", "member i64", "mul i64", "loop", "mul i64", "add i64", "loop", "add i64", "store",
+        "udiv i64", "store",
+    ]  # fmt: skip
+
+
+def test_loops_of_one_iteration_and_branches_of_values_are_none() -> None:
+    w = Shader(n="i32")
+    n = w.member("n")
+    carried = CarriedValue(w.new("i32"), n, w.new("i32"))
+    once = LoopStatement(w.new("i32"), integer(3, "i32"), integer(4, "i32"), integer(1, "i32"), [carried])
+    w.inside(
+        once.body,
+        lambda: w.code.body.statements.append(ShaderNode("mul", (carried.value, once.index), carried.following)),
+    )
+    chosen = w.new("i32")
+    never = LoopStatement(w.new("i32"), n, n, integer(1, "i32"))
+    w.inside(never.body, lambda: w.store(n, integer(1)))
+    w.code.body.statements.append(once)
+    w.code.body.statements.append(
+        BranchStatement(w("slt", "i1", n, integer(0, "i32")), results=[(chosen, carried.value, n)])
+    )
+    w.code.body.statements.append(never)
+    w.store(chosen, integer(0))
+    assert operations(tidy(w, {"n": (5, 5)})) == ["store"]
+    assert operations(tidy(w)) == ["member i32", "mul i32", "slt i1", "select i32", "loop", "store", "store"]
+
+
+# --- accesses ----------------------------------------------------------------------------------
+
+
+def test_floats_are_loaded_and_stored_as_floats() -> None:
+    w = Shader()
+    other = ShaderMemory(MemoryKind.BUFFER, "B", 1, types=dict.fromkeys(("i32", "float")))
+    idle = ShaderMemory(MemoryKind.SHARED, "idle", size=64, types={"float": None})
+    w.code.memories += [other, idle]
+    loaded = w("bitcast", "float", w("load", "i32", integer(0), details=(w.memory, "i32")))
+    w.store(w("bitcast", "i32", w("fneg", "float", loaded)), integer(1))
+    # Of this buffer an integer is used, too: it stays one of integers.
+    both = w("load", "i32", integer(0), details=(other, "i32"))
+    w.store(w("bitcast", "i32", w("fadd", "float", w("bitcast", "float", both), loaded)), integer(2))
+    counted = ShaderNode("atomic", (integer(0), both), w.new("i32"), (other, "i32", "add", "device", ""))
+    w.code.body.statements.append(counted)
+    code = without_dead_code(with_direct_accesses(w.code))
+    assert operations(code) == [
+        "load float", "fneg float", "store", "load i32", "bitcast float", "fadd float", "store", "atomic i32",
+    ]  # fmt: skip
+    assert [(m.name, list(m.types), m.written, m.atomic) for m in code.memories] == [
+        ("A", ["float"], True, False), ("B", ["i32"], True, True),
+    ]  # fmt: skip
+    assert list(w.memory.types) == ["i32", "i64", "float"]
