@@ -221,7 +221,7 @@ def _element(one: ShaderNode, known: Interval, wide: bool) -> Need:
     kind = reached(one).kind
     if kind is MemoryKind.ADDRESS:
         return Need.ALL
-    return Need.LOW if not wide or kind in (MemoryKind.SHARED, MemoryKind.PRIVATE) or _fit(known) else Need.ALL
+    return Need.LOW if not wide or kind is not MemoryKind.BUFFER or _fit(known) else Need.ALL
 
 
 def _grouped(one: ShaderNode, known: Interval) -> Need:

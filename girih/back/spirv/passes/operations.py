@@ -21,7 +21,7 @@ _FLOATS = frozenset({
 })  # fmt: skip
 _INTEGERS = frozenset({
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "select", "trunc", "zext", "sext", "bitcast",
-    "umin", "umax", "smin", "smax", "ctpop", "ctlz", "cttz", "bitreverse",
+    "umin", "umax", "smin", "smax", "ctpop", "ctlz", "cttz", "bitreverse", "umulh",
 })  # fmt: skip
 DIVISIONS = frozenset({"sdiv", "udiv", "srem", "urem"})
 """What must not be computed where it was not asked for, unless the divisor is known."""

@@ -51,7 +51,7 @@ def tidied(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -> 
 
 
 @dataclass(slots=True)
-class _Scope:
+class _BlockInProgress:
     """A block that is written: its statements, whether it is repeated, and what is forgotten behind it."""
 
     out: list[Statement]
@@ -67,7 +67,7 @@ class _Tidying(Rewriter):
 
     ranges: Ranges = field(kw_only=True)
     rules: Simpler = field(init=False)
-    _scopes: list[_Scope] = field(default_factory=list)
+    _scopes: list[_BlockInProgress] = field(default_factory=list)
     _table: dict[tuple[object, ...], Val] = field(default_factory=dict)
     _depths: dict[str, int] = field(default_factory=dict)
     """In which scope values are defined, from outside: 0 the body and its parameters."""
@@ -91,7 +91,7 @@ class _Tidying(Rewriter):
     def block(self, one: ShaderBlock, repeated: bool = False) -> ShaderBlock:
         """A block, written anew."""
         outer, self.out = self.out, []
-        self._scopes.append(_Scope(self.out, repeated))
+        self._scopes.append(_BlockInProgress(self.out, repeated))
         self.statements(one)
         inner, self.out = self.out, outer
         for key in self._scopes.pop().keys:
