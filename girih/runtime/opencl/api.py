@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, NoReturn
-
-from girih.diagnostics import Diagnostic, LaunchError
-from girih.source import NOWHERE, Span
+from typing import Any
 
 _COUNT, _STATUS = POINTER(c_uint32), POINTER(c_int32)
 _SIZES = POINTER(c_size_t)
@@ -97,16 +94,6 @@ class OpenClError(Exception):
         name, words = _ERRORS.get(status, (f"error {status}", "no description is known"))
         super().__init__(f"OpenCL failed to {doing}: {words} ({name})")
         self.status, self.log = status, log
-
-    @property
-    def code(self) -> str:
-        """The code of the diagnostic: want of memory, or what the target refuses."""
-        return "bind.memory" if self.status in WANT_OF_MEMORY else "bind.target"
-
-    def refuse(self, span: Span = NOWHERE) -> NoReturn:
-        """Raise the error as a `LaunchError`."""
-        hint = f"the driver says: {self.log}" if self.log else None
-        raise LaunchError([Diagnostic(self.code, str(self), span, hint=hint)]) from self
 
 
 class Api:

@@ -21,6 +21,8 @@ class OpenClSession:
         self.device = device
         self.api: Api = device.api
         self.lock = Lock()
+        self.lost = False
+        """Whether a kernel has not come to its end; then nothing else is known to work."""
         handles = (c_void_p * 1)(device.handle)
         self.context = self.api.make("open the device", "clCreateContext", None, 1, handles, None, None)
         self.queue = self.api.make("open the device", "clCreateCommandQueue", self.context, device.handle, 0)
@@ -31,7 +33,11 @@ class OpenClSession:
 
     def finish(self) -> None:
         """Wait for all commands. Raises `OpenClError` where the device did not survive them."""
-        self.api.call("run the kernel", "clFinish", self.queue)
+        try:
+            self.api.call("run the kernel", "clFinish", self.queue)
+        except OpenClError:
+            self.lost = True
+            raise
 
 
 class SharedMemory:
@@ -84,7 +90,27 @@ class SharedMemory:
             self.session.api.call(doing, "clEnqueueSVMMemcpy", queue, 1, target, source, size, 0, None, None)
 
 
-@lru_cache(maxsize=8)
+class _Sessions:
+    """The sessions of a process, one for each device; a device that was lost is opened anew."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._open: dict[OpenClDevice, OpenClSession] = {}
+
+    def of(self, device: OpenClDevice) -> OpenClSession:
+        """The session of a device."""
+        with self._lock:
+            known = self._open.get(device)
+            if known is None or known.lost:
+                known = self._open[device] = OpenClSession(device)
+            return known
+
+
+@lru_cache(maxsize=1)
+def _sessions() -> _Sessions:
+    return _Sessions()
+
+
 def session_of(device: OpenClDevice) -> OpenClSession:
-    """The session of a device, one for all launches of the process. Raises `OpenClError` as its making does."""
-    return OpenClSession(device)
+    """The session of a device, one for all launches until one loses it. Raises `OpenClError` as its making does."""
+    return _sessions().of(device)

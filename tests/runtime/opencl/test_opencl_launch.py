@@ -17,7 +17,9 @@ from girih.runtime.opencl.api import OpenClError
 from girih.runtime.opencl.launch import OpenClKernel
 from girih.runtime.opencl.memory import place
 from girih.runtime.opencl.program import OpenClProgram
+from girih.runtime.opencl.report import refuse
 from girih.runtime.opencl.session import OpenClSession
+from girih.source import NOWHERE
 from girih.spirv.module import Module
 
 # c = alpha * (the shifted a) + b for 16 work-items a group; 1 in the first word of the record where alpha is negative.
@@ -154,12 +156,14 @@ def test_what_the_driver_does_not_take_is_told(session: OpenClSession, emitted: 
     with pytest.raises(OpenClError) as refused:
         OpenClProgram(session, b"no module at all", "scaled")
     with pytest.raises(LaunchError, match="OpenCL failed to read the module") as told:
-        refused.value.refuse()
-    assert told.value.diagnostics[0].code == "bind.target"
+        refuse(refused.value, "bind.opencl_module", NOWHERE)
+    assert told.value.diagnostics[0].code == "bind.opencl_module"
     odd = replace(emitted, local_size=24)
     accepted = accept(specifications(odd.function), [1.0, np.zeros(32, np.float32), [np.zeros(32, np.float32)] * 2])
     with pytest.raises(OpenClError, match="work-group of another size"):
         OpenClKernel(session, odd).launch((1, 1, 1), accepted)
     with pytest.raises(OpenClError, match="not enough memory") as full:
         session.allocate(2**50)
-    assert full.value.code == "bind.memory"
+    with pytest.raises(LaunchError) as told:
+        refuse(full.value, "bind.opencl_launch", NOWHERE)
+    assert told.value.diagnostics[0].code == "bind.memory"

@@ -20,6 +20,7 @@ STORAGE = {
     MemoryKind.SHARED: "Workgroup",
     MemoryKind.PRIVATE: "Function",
     MemoryKind.ADDRESS: "CrossWorkgroup",
+    MemoryKind.TABLE: "UniformConstant",
 }
 """The storage class of each kind of memory."""
 
@@ -137,7 +138,7 @@ class OpenClMemory:
     # --- declarations --------------------------------------------------------------------
 
     def _variable(self, memory: ShaderMemory, type: str) -> int:
-        """The variable of shared or private memory, an array of elements of the first type that it is seen as."""
+        """The variable of memory that is no buffer, an array of elements of the first type that it is seen as."""
         a = self._a
         known = self._variables.get(memory)
         if known is not None:
@@ -145,10 +146,15 @@ class OpenClMemory:
         element = _first(memory, type)
         if memory.kind is MemoryKind.PRIVATE and type != element:
             raise InternalError(f"private memory of {element} is seen as {type}")
-        count = -(-memory.size // size_of(element))
+        count = len(memory.values) or -(-memory.size // size_of(element))
         storage = STORAGE[memory.kind]
         pointer = a.pointer_type(storage, a.declare("OpTypeArray", self.element_type(element), a.index(count)))
-        if memory.kind is MemoryKind.PRIVATE:
+        if memory.kind is MemoryKind.TABLE:
+            array = a.declare("OpTypeArray", a.type(element), a.index(count))
+            values = a.declare_typed("OpConstantComposite", array, *(a.integer(one) for one in memory.values))
+            made = a.declare_typed("OpVariable", pointer, enumerant("StorageClass", storage), values, new=True)
+            a.decorate(made, "Constant")
+        elif memory.kind is MemoryKind.PRIVATE:
             made = a.fresh()
             self.locals.append((pointer, made))
         else:

@@ -36,6 +36,7 @@ _FUNCTIONS = {
     "umax": "u_max",
     "smin": "s_min",
     "smax": "s_max",
+    "umulh": "u_mul_hi",
     "ctlz": "clz",
     "cttz": "ctz",
 }
