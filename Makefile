@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-long lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
+.PHONY: help demo test test-long test-vulkan lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,13 +18,16 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 	@$(RUN) examples/demo.py
 
 # Without .pyc files each process of the tests, of which there are hundreds, would compile girih and the tests again.
-test test-long: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-vulkan: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 test-long: $(VENV)/ready-to-develop ## all that make test has, and the rest: every seed, every combination
 	@$(RUN) -m pytest -m "" -n $(JOBS) --dist worksteal --cov --cov-report=term
+
+test-vulkan: $(VENV)/ready-to-develop ## what needs a Vulkan driver; GIRIH_VULKAN_DRIVER names one
+	@$(RUN) -m pytest -m vulkan -n 0 tests/runtime/vulkan
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .

@@ -21,7 +21,7 @@ from girih.ir.core import Function, Module, Order
 from girih.ir.grid import grid_of_function, show_grid
 from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
-from girih.runtime.device import Executor, SizedExecutor
+from girih.runtime.device import Executor, ShaderEntry, ShaderExecutor, SizedExecutor
 from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
 
@@ -230,7 +230,10 @@ class ShaderProgram(Program):
         if name not in self._module.entry_points:
             raise KeyError(f"there is no entry point {name!r}; the module has: {', '.join(self)}")
         translated = self._module.translated(name, self.resolved.row.limits)
-        made = ShaderKernel.of_entry_point(translated, self.resolved.executor(translated.function), self.resolved)
+        entry = ShaderEntry(
+            translated.function, self._module.facts.module, name, translated.local_size, sum(translated.local_bytes())
+        )
+        made = ShaderKernel.of_entry_point(translated, self.resolved.shader_executor(entry), self.resolved)
         return self._kernels.setdefault(name, made)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -477,6 +480,9 @@ class ShaderKernel(Kernel):
         written.
         """
         grid = self.grid or (1, 1, 1)
+        if isinstance(self.executor, ShaderExecutor):
+            self.executor.launch(grid, self.shader.buffers(arguments, named, grid))
+            return
         values = self.shader.arguments(arguments, named, grid)
         try:
             result = self.executor.call(grid, *values)

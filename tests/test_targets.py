@@ -18,10 +18,7 @@ from girih.runtime.cpu import device, executor
 from girih.runtime.targets import CHECKS, FORMS, REMARKS_FORM, TARGETS, EmittedForm, no_form, resolve
 from girih.source import Source, Span
 
-TEXT = """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
-  axpby %alpha, %A, %beta, %B
-}
-func @fill(%value: i32, %A: memref<i32x?>) {
+FILL = """func @fill(%value: i32, %A: memref<i32x?>) {
   %zero = constant 0 : index
   %n = size %A[0] : index
   foreach (%i)=(%zero),(%n) {
@@ -29,6 +26,15 @@ func @fill(%value: i32, %A: memref<i32x?>) {
   }
 }
 """
+TEXT = (
+    """func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
+  axpby %alpha, %A, %beta, %B
+}
+"""
+    + FILL
+)
+ANYWHERE = {"vulkan": "vulkan:lavapipe"}
+"""The targets that compile for what this machine may lack, as they compile on every machine."""
 HOST = Cpu.host()
 NEEDS_AVX2 = pytest.mark.skipif("avx2" not in HOST.known, reason="this machine has no AVX2, which haswell needs")
 FOREIGN = "neoverse-v1" if HOST.family == "x86_64" else "haswell"
@@ -98,11 +104,11 @@ def test_switching_checks_off_for_compiled_code_lets_the_environment_choose_the_
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"target": "abacus"}, ValueError, "there is no target 'abacus'; the targets are interpreter, cpu, and cpu:N"),
+        ({"target": "abacus"}, ValueError, "there is no target 'abacus'; the targets are interpreter, cpu, cpu:NAME"),
         (
             {"target": "gpu"},
             ValueError,
-            "^there is no target 'gpu'; the targets are interpreter, cpu, and",
+            "^there is no target 'gpu'; the targets are interpreter, cpu, cpu:NAME",
         ),
         ({"target": "CPU"}, ValueError, r"there is no target 'CPU' \(did you mean 'cpu'\?\); the targets are"),
         ({"target": "interpeter"}, ValueError, r"there is no target 'interpeter' \(did you mean 'interpreter'\?\)"),
@@ -225,7 +231,7 @@ def test_the_interpreter_compiles_nothing(form: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
-@pytest.mark.parametrize(("form", "words"), [("ptx", "PTX"), ("spirv", "SPIR-V")])
+@pytest.mark.parametrize(("form", "words"), [("ptx", "PTX")])
 def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
     with pytest.raises(girih.CompileError) as caught:
         getattr(girih.loads(TEXT, target=target)["fill"], form)
@@ -233,7 +239,7 @@ def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
     assert (told.code, told.message) == ("run.emit", no_form(target, form))
     assert told.message == (
         f"{words} is not there yet, no target emits it; there are the canonical text (ir), LLVM IR (llvm), "
-        "assembly (asm), and remarks of the compiler (remarks)"
+        "assembly (asm), SPIR-V (spirv), and remarks of the compiler (remarks)"
     )
 
 
@@ -248,7 +254,7 @@ def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
 )
 def test_what_is_no_option_of_a_launch_is_given_elsewhere(name: str, where: str) -> None:
     for target in TARGETS:
-        kernel = girih.loads(TEXT, target=target)["fill"]
+        kernel = girih.loads(FILL, target=ANYWHERE.get(target, target))["fill"]
         with pytest.raises(TypeError) as caught:
             kernel.options(**{name: "off"})
         assert str(caught.value) == f"{name} is no option of a launch: {where}"
@@ -269,11 +275,12 @@ def test_a_limit_of_steps_may_be_an_integer_of_numpy() -> None:
 def test_every_form_is_a_property_of_a_kernel(form: EmittedForm) -> None:
     assert isinstance(getattr(girih.Kernel, form.attribute), property)
     for target in TARGETS.values():
-        kernel = girih.loads(TEXT, target=target.name)["fill"]
+        kernel = girih.loads(FILL, target=ANYWHERE.get(target.name, target.name))["fill"]
         if form.name == REMARKS_FORM:
-            assert kernel.remarks == ()
+            assert target.name == "vulkan" or kernel.remarks == ()
         elif form.name in target.emits:
-            assert "girih.fill" in getattr(kernel, form.attribute)
+            found = getattr(kernel, form.attribute)
+            assert (b"fill" if isinstance(found, bytes) else "fill") in found
 
 
 @pytest.mark.parametrize(

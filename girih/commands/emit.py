@@ -51,12 +51,15 @@ def emit_file(request: EmitRequest) -> int:
     try:
         if request.form == REMARKS_FORM and target is not None:
             return _remarks(module, target, request)
-        text = _compiled(module, target, request.form)
+        made = _compiled(module, target, request.form)
     except CompileError as error:
         print_items(error.diagnostics, to_stderr=True)
         click.echo(f"{request.path}: {counted(error.diagnostics)}", err=True)
         return 1
-    write_text(text, request.output)
+    if isinstance(made, bytes):
+        write_bytes(made, request.output)
+    else:
+        write_text(made, request.output)
     return 0
 
 
@@ -108,11 +111,29 @@ def _remarks(module: Module, target: ResolvedTarget, request: EmitRequest) -> in
     return 0
 
 
-def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str:
-    """The text of all kernels in a form, one after the other; they are not made ready to run."""
+def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str | bytes:
+    """The text of all kernels in a form, one after the other, or the bytes of one; they are not made ready to run."""
     if target is None or form == PROGRAM_FORM:
         return str(module)
-    return "\n".join(str(target.emit(function, form)) for function in module.functions)
+    made = [target.emit(function, form) for function in module.functions]
+    if made and isinstance(made[0], bytes):
+        if len(made) > 1:
+            names = ", ".join(function.name for function in module.functions)
+            raise click.UsageError(f"--as {form} writes one kernel to a file; name one of them: {names}")
+        return made[0]
+    return "\n".join(str(one) for one in made)
+
+
+def write_bytes(content: bytes, output: str | None) -> None:
+    """Write bytes to a file, or to standard output for None and `-`. Raises `click.ClickException` on failure."""
+    if output in (None, "-"):
+        click.echo(content, nl=False)
+        return
+    try:
+        with open(output, "wb") as file:
+            file.write(content)
+    except (OSError, ValueError) as error:
+        refuse_file(output, error)
 
 
 def write_text(text: str, output: str | None) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.limits import DeviceLimits
+    from girih.spirv.module import Module
 
 
 class Executor(Protocol):
@@ -50,6 +51,84 @@ class TargetDevice(Protocol):
 
     def summary(self) -> ExecutionSummary:
         """The summary of how the device executes the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderEntry:
+    """An entry point of a SPIR-V module without errors, in which no specialisation constant is left.
+
+    `function` is what it means in the device language; `shared_bytes` are those that a work-group shares.
+    """
+
+    function: Function
+    module: Module
+    name: str
+    local_size: tuple[int, int, int]
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderBuffer:
+    """A buffer of the launch of a shader: its bytes as an array of int8, and its place as diagnostics call it.
+
+    `home` is the buffer of the device that it has already, with its address.
+    """
+
+    bytes: Any
+    place: str
+    home: AddressedBuffer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderBinding:
+    """What a launch binds at a set and binding: one buffer, or those of an array, which the shader writes or not."""
+
+    set: int
+    binding: int
+    uniform: bool
+    written: bool
+    buffers: tuple[ShaderBuffer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderArguments:
+    """What a launch of a shader is given: buffers that are bound, others that it reaches by address, push constants."""
+
+    bindings: tuple[ShaderBinding, ...]
+    by_address: tuple[ShaderBuffer, ...]
+    push_constants: bytes
+
+
+@runtime_checkable
+class ShaderExecutor(Executor, Protocol):
+    """An executor of a shader that takes buffers as they are, and not the arguments of a function."""
+
+    def launch(self, grid: tuple[int, int, int], arguments: ShaderArguments) -> None:
+        """Run the shader and wait for it; the bytes of what it writes are changed. Raises `LaunchError`."""
+
+
+@runtime_checkable
+class ShaderDevice(TargetDevice, Protocol):
+    """The device of a target that executes SPIR-V modules as they are."""
+
+    def shader_executor(self, entry: ShaderEntry, settings: Mapping[str, str]) -> ShaderExecutor:
+        """The executor of an entry point. Raises `CompileError` for one that the target refuses."""
+
+
+class AddressedBuffer(Protocol):
+    """Memory of a device that has an address there as long as this object lives."""
+
+    @property
+    def address(self) -> int:
+        """The address, as 64 bits without sign."""
+
+
+@runtime_checkable
+class AddressingDevice(TargetDevice, Protocol):
+    """The device of a target whose buffers have addresses of their own."""
+
+    def addressed_buffer(self, size: int) -> AddressedBuffer:
+        """Memory of some bytes. Raises `LaunchError` where there is none."""
 
 
 @runtime_checkable

@@ -19,7 +19,7 @@ from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
-    from girih.runtime.device import Executor, TargetDevice
+    from girih.runtime.device import Executor, ShaderEntry, TargetDevice
 
 ENVIRONMENT = "GIRIH_TARGET"
 """The environment variable that names the target where a program names none."""
@@ -143,6 +143,12 @@ def _cpu(name: str) -> TargetDevice:
     return CpuDevice.named(name)
 
 
+def _vulkan(name: str) -> TargetDevice:
+    from girih.runtime.vulkan.target import VulkanDevice
+
+    return VulkanDevice.named(name)
+
+
 def _choices(value: object) -> object:
     from girih.interpreter.machine.choices import Choices
 
@@ -162,6 +168,14 @@ def _max_steps(value: object) -> int:
     if steps < 1:
         raise ValueError(f"max_steps is at least 1; got {steps}")
     return steps
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"timeout is a number of seconds; got {value!r}")
+    if not 0 < value < 1e9:
+        raise ValueError(f"timeout is above 0 and below 1e9 seconds; got {value!r}")
+    return float(value)
 
 
 def _flag(value: object) -> bool:
@@ -219,15 +233,30 @@ TARGETS: Mapping[str, Target] = {
             (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
             emits=("llvm", "asm", REMARKS_FORM),
         ),
+        Target(
+            "vulkan",
+            (
+                TargetForm("vulkan", "the Vulkan driver of this machine, without its loader",
+                           "speed on GPUs, and SPIR-V modules as a driver executes them"),
+                TargetForm("vulkan:PROFILE", "SPIR-V for a kind of device, such as `vulkan:nvidia-hopper`",
+                           "modules for other machines", "a kind of device that `girih targets vulkan` lists"),
+            ),
+            _vulkan,
+            (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
+            (
+                LaunchOption("timeout", "how many seconds a launch may take", lambda: "60", _seconds),
+            ),
+            emits=("spirv", REMARKS_FORM),
+        ),
     )
 }  # fmt: skip
 """The rows of the table by the name of the target."""
 
 
-PLANNED = "NVIDIA GPUs and SPIR-V for Vulkan are planned, not there yet"
+PLANNED = "`vulkan` runs on GPUs of all makers; machine code of NVIDIA's own (PTX) is planned, not there yet"
 """What `girih targets` says of targets to come, and what is said to who names one."""
 
-GPU_WORDS = ("gpu", "cuda", "nvidia", "nvptx", "ptx", "vulkan", "spirv", "spir-v", "opencl", "hip", "rocm", "metal")
+GPU_WORDS = ("gpu", "cuda", "nvidia", "nvptx", "ptx", "spirv", "spir-v", "opencl", "hip", "rocm", "metal")
 """Names under which a target for GPUs is looked for."""
 
 
@@ -258,6 +287,17 @@ class ResolvedTarget:
     def executor(self, function: Function) -> Executor:
         """The executor of a kernel. Raises `CompileError` for a kernel that the target refuses."""
         return self.device.executor(function, self.settings, self.row.limits)
+
+    def shader_executor(self, entry: ShaderEntry) -> Executor:
+        """The executor of an entry point of a module, of its function where the target does not execute modules.
+
+        Raises `CompileError` for one that the target refuses.
+        """
+        from girih.runtime.device import ShaderDevice
+
+        if isinstance(self.device, ShaderDevice):
+            return self.device.shader_executor(entry, self.settings)
+        return self.executor(entry.function)
 
     def emit(self, function: Function, form: str) -> str | bytes:
         """The kernel in a form of the row's `emits`.

@@ -19,12 +19,14 @@ from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import address, as_array
 from girih.diagnostics import KernelError, nearest
 from girih.front.spirv.translated import Translated
+from girih.runtime.device import AddressedBuffer, ShaderArguments, ShaderBinding, ShaderBuffer
 from girih.runtime.spirv.buffer import ADDRESSES, Buffer
 from girih.runtime.spirv.findings import in_the_shader
 from girih.runtime.spirv.report import ShaderReport, described, place_of
 from girih.runtime.spirv.structs import packed
 from girih.source import NOWHERE
 from girih.spirv.model.declared.bindings import BlockVariable, ShaderInterface, ShaderResource
+from girih.spirv.model.declared.resources import storage_of
 
 Bytes = NDArray[np.int8]
 
@@ -39,11 +41,15 @@ _MOST_ITEMS = 2**32
 
 @dataclass(frozen=True, slots=True)
 class BoundBuffer:
-    """A buffer of a launch: its bytes, whether they count as written, and its address if that is known."""
+    """A buffer of a launch: its bytes, whether they count as written, and its address if that is known.
+
+    `home` is the memory of a device in which it has that address; None for an address in the memory of this process.
+    """
 
     bytes: Bytes
     unwritten: bool = False
     address: int | None = None
+    home: AddressedBuffer | None = None
 
     @property
     def value(self) -> object:
@@ -88,6 +94,45 @@ class ShaderCall:
         That is a mapping from (set, binding), or names, to buffers; `push_constants`, bytes or a mapping; `buffers`,
         those that are reached by address alone. Raises `LaunchError` with all that is wrong.
         """
+        bound, push, extra = self._accepted(positional, named, grid)
+        if self.interface.has_addresses:
+            return self._with_addresses(bound, push, extra)
+        values = [
+            [one.value for one in buffers] if resource.is_array else buffers[0].value
+            for resource, buffers in zip(self.interface.resources, bound, strict=True)
+        ]
+        return (*values, *push)
+
+    def buffers(
+        self, positional: Sequence[object], named: Mapping[str, object], grid: tuple[int, int, int]
+    ) -> ShaderArguments:
+        """What a launch on a grid was given, as executors take it that execute the module itself.
+
+        Raises `LaunchError` as `arguments` does.
+        """
+        bound, push, extra = self._accepted(positional, named, grid)
+        bindings = []
+        for number, (resource, buffers) in enumerate(zip(self.interface.resources, bound, strict=True)):
+            written = self._written[0 if self.interface.has_addresses else number] and not resource.read_only
+            places = [place_of(resource, index if resource.is_array else None) for index in range(len(buffers))]
+            listed = tuple(ShaderBuffer(one.bytes, place, one.home) for one, place in zip(buffers, places, strict=True))
+            bindings.append(ShaderBinding(resource.set, resource.binding, self._is_uniform(resource), written, listed))
+        reached = tuple(ShaderBuffer(one.bytes, f"buffers[{k}]", one.home) for k, one in enumerate(extra))
+        return ShaderArguments(tuple(bindings), reached, push[0].tobytes() if push else b"")
+
+    def _is_uniform(self, resource: ShaderResource) -> bool:
+        """Whether a resource is a uniform buffer (Vulkan 15.5.2)."""
+        facts = self.interface.facts
+        return any(
+            storage_of(facts.module.definitions[one.id]) == "Uniform"
+            and not facts.annotations.has(one.struct.id, "BufferBlock")
+            for one in resource.variables
+        )
+
+    def _accepted(
+        self, positional: Sequence[object], named: Mapping[str, object], grid: tuple[int, int, int]
+    ) -> tuple[list[list[BoundBuffer]], list[Bytes], list[BoundBuffer]]:
+        """The buffers of each resource, push constants, and further buffers. Raises `LaunchError`."""
         bindings, pushed, more = self.in_order(positional, named)
         report = ShaderReport()
         self._check_grid(grid, report)
@@ -96,13 +141,7 @@ class ShaderCall:
         push = self._push_constants(pushed, report)
         extra = [*self._extra(more, report), *self._idle(bindings, report)]
         report.finish()
-        if self.interface.has_addresses:
-            return self._with_addresses(bound, push, extra)
-        values = [
-            [one.value for one in buffers] if resource.is_array else buffers[0].value
-            for resource, buffers in zip(self.interface.resources, bound, strict=True)
-        ]
-        return (*values, *push)
+        return bound, push, extra
 
     def in_its_words(
         self, error: KernelError, subgroup_size: int | None, arguments: Sequence[object], named: Mapping[str, object]
@@ -372,10 +411,10 @@ def _is_place(key: object) -> bool:
 
 def bytes_of(value: object, place: str, report: ShaderReport, *, writable: bool) -> BoundBuffer | None:
     """The bytes of an array or buffer as they lie in memory; None where something is wrong, which is reported."""
-    unwritten, at = False, None
+    unwritten, at, home = False, None, None
     while isinstance(value, Uninitialized | Buffer):
         unwritten = unwritten or isinstance(value, Uninitialized)
-        at = value.address if isinstance(value, Buffer) else at
+        at, home = (value.address, value.home) if isinstance(value, Buffer) else (at, home)
         value = value.argument if isinstance(value, Buffer) else value.array
     array = _array(value, place, report)
     if array is None:
@@ -394,7 +433,7 @@ def bytes_of(value: object, place: str, report: ShaderReport, *, writable: bool)
     if writable and not flat.flags.writeable:
         hint = "pass memory that may be changed: no broadcast view, no read-only buffer"
         report.add("bind.buffer_read_only", f"{place}: the shader writes to it, but the array is read-only", hint)
-    return BoundBuffer(flat, unwritten, at)
+    return BoundBuffer(flat, unwritten, at, home)
 
 
 def _array(value: object, place: str, report: ShaderReport) -> NDArray[Any] | None:

@@ -1,7 +1,8 @@
 """Buffers with addresses (Vulkan, "vkGetBufferDeviceAddress"), which shaders can hold in memory and follow.
 
-Addresses are virtual: one counter of the process gives them out, so that they are the same on every target, and what
-lies between two buffers is far enough that an index that goes astray does not come to the next one.
+In the memory of this process addresses are virtual: one counter gives them out, so that they are the same on every
+target that is the processor, and what lies between two buffers is far enough that an index that goes astray does not
+come to the next one. On a device they are the device's own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.arguments.arrays import Uninitialized
+from girih.runtime.device import AddressedBuffer, AddressingDevice
 
 ALIGNMENT = 64 * 1024
 """What addresses are multiples of, in bytes, and the least distance between the ends of two buffers."""
@@ -42,12 +44,14 @@ class Buffer:
 
     `array` is any array whose bytes lie side by side, also `girih.uninitialized(array)`; shaders change it in place. A
     buffer stands wherever an array does in the launch of a shader; one that is reached by its address alone is named by
-    `buffers=[...]`. `target` is that of the programs that will use it, as `girih.load` names targets; both targets of
-    today have all buffers in the memory of this process.
-    Raises `TypeError` for what is not an array, and `ValueError` for an unknown target.
+    `buffers=[...]`. `target` is that of the programs that will use it, as `girih.load` names targets: on "vulkan" the
+    buffer has memory of the device, and its address there; a launch copies the array to it and back. The other targets
+    have all buffers in the memory of this process.
+    Raises `TypeError` for what is not an array, `ValueError` for an unknown target, and `LaunchError` where the target
+    has no device or no memory.
     """
 
-    __slots__ = ("_address", "_given", "array", "target")
+    __slots__ = ("_address", "_given", "array", "home", "target")
 
     def __init__(self, array: object, target: str | None = None) -> None:
         from girih.runtime.targets import resolve
@@ -59,14 +63,20 @@ class Buffer:
             raise TypeError(f"girih.Buffer takes an array of NumPy; got {given.__class__.__name__}")
         self.array: NDArray[Any] = given
         """The array itself."""
-        self.target = resolve(target).name
+        resolved = resolve(target)
+        self.target = resolved.name
         """The name of the target."""
         self._given = array
-        self._address = ADDRESSES.take(given.nbytes)
+        device = resolved.device
+        self.home: AddressedBuffer | None = None
+        """The memory of the target's device; None for the memory of this process."""
+        if isinstance(device, AddressingDevice):
+            self.home = device.addressed_buffer(given.nbytes)
+        self._address = ADDRESSES.take(given.nbytes) if self.home is None else self.home.address
 
     @property
     def address(self) -> int:
-        """The virtual address of the first byte, a multiple of 64 KiB, as 64 bits without sign."""
+        """The address of the first byte, as 64 bits without sign: the device's, or a virtual one."""
         return self._address
 
     @property
