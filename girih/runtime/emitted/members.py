@@ -24,6 +24,8 @@ def member_value(member: EmittedMember, type: Type, item: Accepted) -> bytes:
     match member.what:
         case "associated":
             number: int | float = int(not _is_null(item))
+        case "address" if isinstance(item, Claim):
+            number = item.start
         case "size" if isinstance(item, GroupClaim):
             number = item.size
         case "size" if isinstance(item, Claim):

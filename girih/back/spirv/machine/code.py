@@ -41,6 +41,8 @@ class VulkanCode(OneLaneCode):
 
     recorder: Recorder
     """The writer again, by its own type."""
+    addresses: dict[str, Val]
+    """Where the caller's arrays are that checks compare, by the names of their memories."""
     profile: Profile
     device_subgroup: int
     """The size of the device's subgroups, a multiple of the kernel's."""
@@ -141,9 +143,10 @@ class VulkanCode(OneLaneCode):
         return self.recorder.pointer(ShaderPlace(made, integer(0)))
 
     def address(self, pointer: Val) -> Val | None:
-        """The address of a member of a group; buffers have none."""
+        """The address of a member of a group, or of the caller's array behind a buffer, as far as it is told."""
         place = self.recorder.place(pointer)
-        return None if place.address is None else self.recorder.add(place.address, place.offset)
+        begin = self.addresses.get(place.memory.name) if place.address is None else place.address
+        return None if begin is None else self.recorder.add(begin, place.offset)
 
     def scratch(self, size: int, align: int = 64) -> Val:
         raise NotImplementedError("with one lane nothing is put aside for the others")

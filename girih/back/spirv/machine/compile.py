@@ -143,7 +143,7 @@ def _recorded(
     w.contract = "contract" in function.permissions
     debug = RecordedSpans(w)
     debug.at(function.span)
-    binder = ParameterBinder(w, function, wide=wide)
+    binder = ParameterBinder(w, function, wide=wide, checks=checks)
     held = bound_values(function, binder)
     end = max((one.offset + 8 for one in binder.members), default=0)
     if end > profile.push_bytes:
@@ -154,6 +154,7 @@ def _recorded(
     lowering = VulkanCode(
         w=w,
         recorder=w,
+        addresses=binder.addresses,
         module=ModuleText({}),
         function=function,
         lowerings=lowerings,

@@ -11,7 +11,7 @@ from girih.ir.core import Function
 from girih.spirv.module import Module
 
 BindingKind = Literal["memref", "group", "parameters", "findings"]
-MemberKind = Literal["value", "size", "stride", "associated"]
+MemberKind = Literal["value", "size", "stride", "associated", "address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class EmittedMember:
     """A member of the push constants, or of the parameter buffer.
 
     `type` is i32, i64, float or double, little-endian at `offset` bytes. `what` is `value` (`part` 0, or 1 for an
-    imaginary part), `size` or `stride` of mode `part`, in elements, the `size` of a group with `part` 0, or
-    `associated`.
+    imaginary part), `size` or `stride` of mode `part`, in elements, the `size` of a group with `part` 0,
+    `associated`, or the `address` that the caller's array has, for comparing it with those of others.
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.lower.collective.apart import compared_parameters
 from girih.back.llvm.numbers.values import GroupHeld, MapHeld, MemRefHeld, Scalar, index, uniform
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
 from girih.back.spirv.code.nodes import ShaderMember
@@ -22,15 +23,18 @@ Interval = tuple[int, int]
 class ParameterBinder:
     """The binding of all parameters: buffers and members in the order of the function's parameters."""
 
-    def __init__(self, w: Recorder, function: Function, *, wide: bool) -> None:
+    def __init__(self, w: Recorder, function: Function, *, wide: bool, checks: bool) -> None:
         self.bindings: list[EmittedBinding] = []
         self.members: list[EmittedMember] = []
         self.intervals: dict[str, Interval] = {}
         """What is known of members, by their names."""
+        self.addresses: dict[str, Val] = {}
+        """Where the caller's arrays are that checks compare, by the names of their memories."""
         self._w = w
         self._function = function
         self._wide = wide
         self._asked = {op.tensor for op in function.walk() if isinstance(op, Associated)}
+        self._compared = compared_parameters(function) if checks else set()
         self._names: set[str] = set()
 
     def bind(self, number: int, parameter: Parameter) -> Held:
@@ -68,6 +72,8 @@ class ParameterBinder:
         pointer = w.pointer(
             ShaderPlace(memory, integer(0), missing=self._missing(number, parameter) if asked else None)
         )
+        if parameter.value in self._compared:
+            self.addresses[memory.name] = self._member(number, parameter, "address", "i64")
         shape = self._extents(number, parameter, "size", type.shape)
         strides = self._extents(number, parameter, "stride", type.strides)
         return MemRefHeld(type, pointer, index(0), shape, strides, parameter.name, memory.aligned, maybe_null=asked)
@@ -140,7 +146,7 @@ def _member_name(parameter: Parameter, what: MemberKind, part: int) -> str:
     if what == "value":
         imaginary = isinstance(parameter.type, Number) and parameter.type in PARTS
         return f"{parameter.name}_{('re', 'im')[part]}" if imaginary else parameter.name
-    if what == "associated" or isinstance(parameter.type, GroupType):
+    if what in ("associated", "address") or isinstance(parameter.type, GroupType):
         return f"{parameter.name}_{what}"
     return f"{parameter.name}_{what}{part}"
 

@@ -16,6 +16,7 @@ from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.text import Val
+from girih.back.llvm.lower.collective.apart import OPERANDS
 from girih.back.llvm.lower.collective.operands import check_shapes, factor, note_tf32, views_of
 from girih.back.llvm.lower.collective.views import View, computing, known_extents
 from girih.back.llvm.lower.lowerings import Lowerings
@@ -26,8 +27,9 @@ LOWERINGS = Lowerings[CpuCode]()
 """The lowerings of this file."""
 
 
-def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list[View]]:
+def _start(code: CpuCode, op: Any) -> tuple[Elements, Scaling, list[View]]:
     """The memory of the operands, checked, the target last; how to compute for it, and how results reach it."""
+    names = OPERANDS[op.__class__]
     views = views_of(code, op, *names)
     target = views[-1]
     contract = code.contract and code.features.fma
@@ -46,7 +48,7 @@ def _start(code: CpuCode, op: Any, *names: str) -> tuple[Elements, Scaling, list
 @LOWERINGS.of(Axpby)
 def axpby(code: CpuCode, op: Axpby) -> None:
     """b := alpha op(a) + beta b."""
-    e, end, (a, b) = _start(code, op, "a", "b")
+    e, end, (a, b) = _start(code, op)
     source = a.turned(op.transpose)
     elementwise.axpby(e, end, source, b)
 
@@ -54,21 +56,21 @@ def axpby(code: CpuCode, op: Axpby) -> None:
 @LOWERINGS.of(Hadamard)
 def hadamard(code: CpuCode, op: Hadamard) -> None:
     """c := alpha a * b + beta c, entry by entry."""
-    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    e, end, (a, b, c) = _start(code, op)
     elementwise.hadamard(e, end, a, b, c)
 
 
 @LOWERINGS.of(Ger)
 def ger(code: CpuCode, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
-    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    e, end, (a, b, c) = _start(code, op)
     elementwise.ger(e, end, a, b, c)
 
 
 @LOWERINGS.of(Sum)
 def sum_(code: CpuCode, op: Sum) -> None:
     """b := alpha op(a) 1 + beta b."""
-    e, end, (a, b) = _start(code, op, "a", "b")
+    e, end, (a, b) = _start(code, op)
     if not b.shape:
         sums.total(e, end, a, b)
         return
@@ -79,7 +81,7 @@ def sum_(code: CpuCode, op: Sum) -> None:
 @LOWERINGS.of(Gemv)
 def gemv(code: CpuCode, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
-    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    e, end, (a, b, c) = _start(code, op)
     left = a.turned(op.transpose)
     with_piece(code, lambda piece: sums.matrix_vector(e, end, left, b, c, piece))
 
@@ -94,14 +96,14 @@ def with_piece(code: CpuCode, body: Callable[[Val], None]) -> None:
 @LOWERINGS.of(Cumsum)
 def cumsum(code: CpuCode, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
-    e, end, (a, b) = _start(code, op, "a", "b")
+    e, end, (a, b) = _start(code, op)
     sums.running(e, end, a, op.mode, b)
 
 
 @LOWERINGS.of(Gemm)
 def gemm_(code: CpuCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
-    e, end, (a, b, c) = _start(code, op, "a", "b", "c")
+    e, end, (a, b, c) = _start(code, op)
     left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
     used = code.frame.used
     product = Product(e, end, *known_extents(left, right, c), code.frame, code.workspace)

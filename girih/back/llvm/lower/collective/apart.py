@@ -19,9 +19,9 @@ from girih.back.llvm.lower.collective.views import View, view
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
 from girih.facts import findings
 from girih.facts.overlap import ByteBox, byte_box, first_shared, index_at
-from girih.ir.core import Function, Value
+from girih.ir.core import Function, Op, Value
 from girih.ir.types import GroupType, MemRef
-from girih.ops.tile.linalg import same_view_has_meaning
+from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum, same_view_has_meaning
 
 Code = TypeVar("Code", bound=KernelCode)
 
@@ -123,6 +123,30 @@ def span(w: Writer, box: View) -> Val:
     for size, stride in zip(box.shape, box.strides, strict=True):
         elements = w.add(elements, w.mul(w.sub(size, 1), stride))
     return w.mul(elements, box.element.size)
+
+
+OPERANDS: dict[type[Op], tuple[str, ...]] = {
+    Axpby: ("a", "b"),
+    Cumsum: ("a", "b"),
+    Sum: ("a", "b"),
+    Gemm: ("a", "b", "c"),
+    Gemv: ("a", "b", "c"),
+    Ger: ("a", "b", "c"),
+    Hadamard: ("a", "b", "c"),
+}
+"""The operands of each instruction that are memrefs, the result last."""
+
+
+def compared_parameters(function: Function) -> set[Value]:
+    """The parameters that are results of instructions with operands in other parameters, and these."""
+    compared: set[Value] = set()
+    for op in function.walk():
+        names = OPERANDS.get(op.__class__, ())
+        shown = [_roots(function)[getattr(op, name)] for name in names]
+        memories = {root for root in shown if _is_memref_parameter(function, root)}
+        if shown and shown[-1] in memories and len(memories) > 1:
+            compared |= memories
+    return compared
 
 
 @lru_cache(maxsize=4)

@@ -94,7 +94,7 @@ class OneLaneCode(KernelCode):
     def address(self, pointer: Val) -> Val | None:
         """The number that an address is, an i64.
 
-        A machine gives None for memory that has none, such as a buffer, which cannot meet any other.
+        A machine gives None for memory that has none, or none that it needs to compare.
         """
         return self.w.convert("ptrtoint", pointer, "i64")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from girih.back.llvm.lower.collective.apart import OPERANDS
 from girih.back.llvm.lower.collective.operands import check_shapes, note_tf32, views_of
 from girih.back.llvm.lower.collective.views import View, known_extents
 from girih.back.llvm.lower.lowerings import Lowerings
@@ -21,8 +22,9 @@ LOWERINGS = Lowerings[OneLaneCode]()
 """The lowerings of this file."""
 
 
-def _start(code: OneLaneCode, op: Any, *names: str) -> tuple[ScaledTarget, list[View]]:
+def _start(code: OneLaneCode, op: Any) -> tuple[ScaledTarget, list[View]]:
     """The target and the memory of all operands, checked; then the threads come together."""
+    names = OPERANDS[op.__class__]
     for name in names:
         code.agree_on_member(op, name)
     views = views_of(code, op, *names)
@@ -38,7 +40,7 @@ def _start(code: OneLaneCode, op: Any, *names: str) -> tuple[ScaledTarget, list[
 @LOWERINGS.of(Axpby)
 def axpby(code: OneLaneCode, op: Axpby) -> None:
     """b := alpha op(a) + beta b."""
-    target, (a, _) = _start(code, op, "a", "b")
+    target, (a, _) = _start(code, op)
     products.scaled_copy(code, target, a.turned(op.transpose))
     code.barrier()
 
@@ -46,7 +48,7 @@ def axpby(code: OneLaneCode, op: Axpby) -> None:
 @LOWERINGS.of(Hadamard)
 def hadamard(code: OneLaneCode, op: Hadamard) -> None:
     """c := alpha a * b + beta c, entry by entry."""
-    target, (a, b, _) = _start(code, op, "a", "b", "c")
+    target, (a, b, _) = _start(code, op)
     products.entrywise(code, target, a, b)
     code.barrier()
 
@@ -54,7 +56,7 @@ def hadamard(code: OneLaneCode, op: Hadamard) -> None:
 @LOWERINGS.of(Ger)
 def ger(code: OneLaneCode, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
-    target, (a, b, _) = _start(code, op, "a", "b", "c")
+    target, (a, b, _) = _start(code, op)
     products.outer(code, target, a, b)
     code.barrier()
 
@@ -62,7 +64,7 @@ def ger(code: OneLaneCode, op: Ger) -> None:
 @LOWERINGS.of(Sum)
 def sum_(code: OneLaneCode, op: Sum) -> None:
     """b := alpha op(a) 1 + beta b."""
-    target, (a, b) = _start(code, op, "a", "b")
+    target, (a, b) = _start(code, op)
     if b.shape:
         sums.row_sums(code, target, a.turned(op.transpose), None)
     else:
@@ -73,7 +75,7 @@ def sum_(code: OneLaneCode, op: Sum) -> None:
 @LOWERINGS.of(Gemv)
 def gemv(code: OneLaneCode, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
-    target, (a, b, _) = _start(code, op, "a", "b", "c")
+    target, (a, b, _) = _start(code, op)
     sums.row_sums(code, target, a.turned(op.transpose), b)
     code.barrier()
 
@@ -81,7 +83,7 @@ def gemv(code: OneLaneCode, op: Gemv) -> None:
 @LOWERINGS.of(Cumsum)
 def cumsum(code: OneLaneCode, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
-    target, (a, _) = _start(code, op, "a", "b")
+    target, (a, _) = _start(code, op)
     sums.running_sums(code, target, a, op.mode)
     code.barrier()
 
@@ -89,7 +91,7 @@ def cumsum(code: OneLaneCode, op: Cumsum) -> None:
 @LOWERINGS.of(Gemm)
 def gemm(code: OneLaneCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
-    target, (a, b, c) = _start(code, op, "a", "b", "c")
+    target, (a, b, c) = _start(code, op)
     left, right, _ = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
     products.matrix_product(code, target, left, right)
     code.barrier()
