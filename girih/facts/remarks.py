@@ -249,3 +249,15 @@ def untouched(
     ran = f"{' x '.join(map(str, grid))} work-groups"
     hint = f"if the kernel should write all of it, {ran} are too few, or each writes too little"
     return Diagnostic("run.untouched", message, span, "remark", hint=hint)
+
+
+# --- Vulkan ------------------------------------------------------------------------------------
+
+
+def software_matrices(reason: str) -> RemarkWords:
+    """Matrices that are arrays of each work-item; the reason says what the device lacks."""
+    return RemarkWords(
+        "matrix",
+        f"matrices are arrays of each work-item, not the device's: {reason}",
+        "matrices of a listed shape and type, in a subgroup or work-group of a listed size, are the device's",
+    )

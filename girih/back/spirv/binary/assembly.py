@@ -55,6 +55,14 @@ def extended(set_name: str, name: str) -> int:
     return next(one.value for one in known.values() if one.name == name)
 
 
+_ENCODED = {
+    "bfloat": (16, "BFloat16KHR", "BFloat16TypeKHR", "SPV_KHR_bfloat16"),
+    "f8e4m3": (8, "Float8E4M3EXT", "Float8EXT", "SPV_EXT_float8"),
+    "f8e5m2": (8, "Float8E5M2EXT", "Float8EXT", "SPV_EXT_float8"),
+}
+"""Floats of another encoding than IEEE 754's: width, encoding, capability, extension."""
+
+
 class Assembly:
     """The sections of a module (SPIR-V 2.4), for Vulkan unless a class made of this one says otherwise."""
 
@@ -213,6 +221,11 @@ class Assembly:
             if width != 32:
                 self.capability(f"Float{width}")
             return self.declare("OpTypeFloat", width)
+        if word in _ENCODED:
+            width, encoding, capability, extension = _ENCODED[word]
+            self.capability(capability)
+            self.extension(extension)
+            return self.declare("OpTypeFloat", width, enumerant("FPEncoding", encoding))
         if word[0] == "i" and word[1:].isdigit():
             return self.integer_type(int(word[1:]), signed=True)
         raise InternalError(f"SPIR-V has no type for {word!r}")
@@ -289,6 +302,9 @@ class Assembly:
 def _float_words(value: Val) -> Iterable[int]:
     """The words of a float constant, whose text is the bits of a double."""
     number = struct.unpack(">d", int(value.text, 16).to_bytes(8, "big"))[0]
+    if value.type == "bfloat":
+        # Constants are numbers of the type: the low half of the f32 is 0.
+        return [int.from_bytes(struct.pack("<f", number)[2:], "little")]
     form = {"half": "<e", "float": "<f", "double": "<d"}[value.type]
     data = struct.pack(form, number)
     data += b"\0" * (-len(data) % 4)

@@ -22,6 +22,7 @@ STORAGE = {
     MemoryKind.PRIVATE: "Function",
     MemoryKind.TABLE: "Private",
     MemoryKind.ADDRESS: "PhysicalStorageBuffer",
+    MemoryKind.BLOCK: "PhysicalStorageBuffer",
 }
 """The storage class of each kind of memory."""
 
@@ -63,6 +64,9 @@ class VulkanMemory:
         a = self._a
         storage = STORAGE[memory.kind]
         to = a.pointer_type(storage, self.element_type(type))
+        if memory.kind is MemoryKind.BLOCK:
+            assert memory.block is not None
+            return a.result("OpAccessChain", to, a.id_of(memory.block), a.index(0), a.id_of(element))
         if memory.kind is MemoryKind.ADDRESS:
             a.capability("PhysicalStorageBufferAddresses", "Int64")
             return a.result("OpConvertUToPtr", to, a.id_of(element))
@@ -85,7 +89,7 @@ class VulkanMemory:
         """The memory operands of a load or store of one element."""
         private = memory.kind in (MemoryKind.PRIVATE, MemoryKind.TABLE)
         mask = 0 if private else enumerant("MemoryAccess", "NonPrivatePointer")
-        if memory.kind is MemoryKind.ADDRESS:
+        if memory.kind in (MemoryKind.ADDRESS, MemoryKind.BLOCK):
             return (mask | enumerant("MemoryAccess", "Aligned"), size_of(type))
         return (mask,) if mask else ()
 

@@ -75,6 +75,7 @@ class StatementWriter:
         if known is None:
             outer, self.a.function = self.a.function, []
             state = self._label, self._open, self._span, self._variables
+            locals, self.memory.locals = self.memory.locals, []
             known = self.a.fresh()
             self.a.name(known, routine.name)
             result = self.type(routine.result.type) if routine.result is not None else self.type("void")
@@ -82,6 +83,7 @@ class StatementWriter:
             self.a.functions += self.a.function
             self.a.function = outer
             self._label, self._open, self._span, self._variables = state
+            self.memory.locals = locals
             self.routines[routine] = known
         return known
 

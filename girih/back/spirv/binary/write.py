@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from girih.back.spirv.binary.assembly import VERSION, Assembly
 from girih.back.spirv.binary.instructions import RULES
+from girih.back.spirv.binary.matrices import MATRIX_RULES, MatrixTypes
 from girih.back.spirv.binary.memory import VulkanMemory
 from girih.back.spirv.binary.statements import StatementWriter
 from girih.back.spirv.code.memory import MemoryKind
@@ -22,7 +23,7 @@ def write_module(code: ShaderCode, profile: Profile) -> Module:
     a = Assembly()
     a.capability("Shader", "VulkanMemoryModel")
     memory = VulkanMemory(a, code)
-    s = StatementWriter(a, memory, RULES, a.type, code.names)
+    s = StatementWriter(a, memory, {**RULES, **MATRIX_RULES}, MatrixTypes(a).type, code.names)
     entry = a.fresh()
     a.name(entry, code.name)
     s.function(entry, a.type("void"), (), code.body)
@@ -34,7 +35,7 @@ def write_module(code: ShaderCode, profile: Profile) -> Module:
                 if profile.has(f"{feature}{width}"):
                     a.capability(mode)
                     a.mode(entry, mode, width)
-    addresses = any(one.kind is MemoryKind.ADDRESS for one in code.memories)
+    addresses = any(one.kind in (MemoryKind.ADDRESS, MemoryKind.BLOCK) for one in code.memories)
     model = "PhysicalStorageBuffer64" if addresses else "Logical"
     if addresses:
         a.capability("PhysicalStorageBufferAddresses")

@@ -27,15 +27,18 @@ class MemoryKind(Enum):
     """An array of constants."""
     ADDRESS = "address"
     """What a 64-bit address points to."""
+    BLOCK = "block"
+    """An array that the first parameter of a decode routine points to (001)."""
 
 
 @dataclass(eq=False, slots=True)
 class ShaderMemory:
     """A variable, or all that is reached by addresses.
 
-    `binding` is that of a buffer. `size` are the bytes of shared and private memory, which is of `element` from its
-    declaration on where that is given. `types` are the element types of all accesses, in the order in which they came;
-    `written` and `atomic` whether there are such accesses. `aligned` is the alignment of the memory, in bytes.
+    `binding` is that of a buffer. `size` are the bytes of shared and private memory and of a block, which are of
+    `element` from their declaration on where that is given. `types` are the element types of all accesses, in the order
+    in which they came; `written` and `atomic` whether there are such accesses. `aligned` is the alignment of the
+    memory, in bytes.
     """
 
     kind: MemoryKind
@@ -49,6 +52,8 @@ class ShaderMemory:
     written: bool = False
     atomic: bool = False
     aligned: int = 4
+    block: Val | None = None
+    """The parameter that points to a block."""
 
 
 @dataclass(frozen=True, slots=True)

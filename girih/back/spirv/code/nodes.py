@@ -149,7 +149,7 @@ class ShaderRoutine:
     """A function of its own: it sees its parameters and constants.
 
     Matrix instructions call those of decode and combine regions and the like; `call` the others. `result` is None where
-    it returns nothing. A parameter of type `ptr` is an address of a block of bytes, as decode functions get it (001).
+    it returns nothing. What SPIR-V and GLSL ask of the parameters of such a function is the writers' matter.
     """
 
     name: str

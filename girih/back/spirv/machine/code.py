@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Operand, Val, bits, integer
-from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.numbers.rounding import Features
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine import record
-from girih.back.spirv.profiles.profile import Profile
+from girih.back.spirv.matrix.code import MatrixCode
 from girih.ir.core import Op, RegionKind
 from girih.ops.tile.memory import Scope
 from girih.source import Span
@@ -36,14 +35,11 @@ class RecordedSpans(DebugInfo):
 
 
 @dataclass(slots=True, kw_only=True)
-class VulkanCode(OneLaneCode):
+class VulkanCode(MatrixCode):
     """The code of an invocation."""
 
-    recorder: Recorder
-    """The writer again, by its own type."""
     addresses: dict[str, Val]
     """Where the caller's arrays are that checks compare, by the names of their memories."""
-    profile: Profile
     device_subgroup: int
     """The size of the device's subgroups, a multiple of the kernel's."""
     device_lane: Val

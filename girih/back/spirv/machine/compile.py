@@ -19,6 +19,7 @@ from girih.back.spirv.machine.emitted import EmittedBinding, EmittedKernel, Emit
 from girih.back.spirv.machine.parameters import Interval, ParameterBinder, bound_values
 from girih.back.spirv.machine.record import RECORD_WORDS
 from girih.back.spirv.machine.table import lowerings_of
+from girih.back.spirv.matrix.choice import MatrixSizes, choose_matrices
 from girih.back.spirv.passes.dead import without_dead_code
 from girih.back.spirv.passes.narrow import narrowed
 from girih.back.spirv.profiles.features import FEATURES
@@ -134,10 +135,13 @@ def _recorded(
     function: Function, profile: Profile, *, checks: bool, wide: bool, limits: DeviceLimits
 ) -> RecordedKernel:
     remarks = Remarks(profile.environment)
-    lowerings = lowerings_of(function, profile, remarks)
-    refuse_unknown(function, lowerings, profile.environment)
     geometry, device_subgroup = sizes_of(function, profile, limits, remarks)
     items = geometry.subgroups * geometry.subgroup_size
+    constants = constants_of(function)
+    sizes = MatrixSizes(items, geometry.subgroup_size, device_subgroup)
+    choice = choose_matrices(function, profile, sizes, constants, checks=checks)
+    lowerings = lowerings_of(choice, profile, remarks)
+    refuse_unknown(function, lowerings, profile.environment)
     code = ShaderCode(_entry_name(function), items, device_subgroup)
     w = Recorder(code, abilities_of(profile))
     w.contract = "contract" in function.permissions
@@ -149,7 +153,6 @@ def _recorded(
     if end > profile.push_bytes:
         code.parameters_at = binder.buffer("parameters", "parameters", None).binding
     findings = binder.buffer("findings", "findings", None) if checks else None
-    constants = constants_of(function)
     built = _BuiltIns(w, items, geometry.subgroup_size, device_subgroup)
     lowering = VulkanCode(
         w=w,
@@ -171,6 +174,7 @@ def _recorded(
         subgroup=built.subgroup,
         lane=built.lane,
         profile=profile,
+        matrices=choice,
         device_subgroup=device_subgroup,
         device_lane=built.device_lane,
         findings=findings,

@@ -28,10 +28,9 @@ Matrices (KHR_cooperative_matrix; those of 002 where they are named)
     matrix_insert                                                operands (component, matrix, number)
 
 NV_cooperative_matrix2 (001)
-    matrix_load_tensor  details (memory, type, routine, block)   operands (object, place, layout) or (object, place,
+    matrix_load_tensor  details (memory, type, routine)          operands (object, place, layout) or (object, place,
                                                                  layout, view); what the view clips is as in the object;
-                                                                 `routine` decodes components of `block`, `BlockWords`;
-                                                                 both are None where nothing is decoded
+                                                                 `routine` decodes components, or is None
     matrix_store_tensor details (memory, type)                   operands (matrix, place, layout) or (..., view)
     matrix_reduce       details (along, routine)                 operands (matrix,); along row column all 2x2
     matrix_per_element  details (routine,)                       operands (matrix, more...); more are matrices of its
@@ -49,12 +48,10 @@ Tensor layouts and views (000); all numbers are i32, one for each dimension, out
 
 Routines are `ShaderRoutine`s; those of their parameters and results that are components have the component type:
 
-    decode      (block: ptr, block coordinate: i32 for each dimension, coordinate in the block: i32 for each dimension)
-                gives a component
+    decode      (block: `block ELEMENT COUNT`, the block's number and the coordinate in the block: i32 for each
+                dimension) gives a component; it reads the block as memory of kind BLOCK
     reduce      (component, component) gives a component; in any order and grouping
     per element (row: i32, column: i32, component, one of each further operand) gives a component
-
-In a decode routine `block_address`, operands (ptr,), is the i64 address of the block, through which it is read.
 
 The component types half, bfloat, f8e4m3 and f8e5m2 are those of scalars, too: in `fpext` and `fptrunc`, `bitcast`
 to and from integers, and as operands of the operations above. What goes into them is exact, as registers hold floats
@@ -67,20 +64,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from girih.back.llvm.emit.text import Val
-from girih.back.spirv.code.nodes import ShaderNode
-from girih.back.spirv.code.types import LAYOUT, MATRIX, VIEW, is_opaque
+from girih.back.spirv.code.types import LAYOUT, MATRIX, VIEW
 
 Order = Literal["row", "column"]
 """Whether the components of a row, or those of a column, lie side by side in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockWords:
-    """A block as a decode routine sees it: an array of `count` elements of a scalar type, of their size in bytes."""
-
-    element: str
-    count: int
-
+BLOCK = "block"
+"""The word that types of blocks begin with."""
 
 COMPONENT_OPERATIONS = frozenset({
     "matrix_splat", "matrix_load", "matrix_store", "matrix_load_blocked", "matrix_store_blocked", "matrix_mul_add",
@@ -91,7 +82,6 @@ COMPONENT_OPERATIONS = frozenset({
 
 TENSOR_OPERATIONS = frozenset({
     "matrix_load_tensor", "matrix_store_tensor", "matrix_reduce", "matrix_per_element", "matrix_transpose",
-    "block_address",
 })  # fmt: skip
 """The operations on matrices that NV_cooperative_matrix2 adds."""
 
@@ -103,22 +93,6 @@ LAYOUT_OPERATIONS = frozenset({
 
 OPERATIONS = COMPONENT_OPERATIONS | TENSOR_OPERATIONS | LAYOUT_OPERATIONS
 """All operations of this file."""
-
-WRITING = frozenset({"matrix_store", "matrix_store_blocked", "matrix_store_tensor"})
-"""The operations that give nothing, and must stay for what they write."""
-
-
-def routine_of(node: ShaderNode) -> object | None:
-    """The routine that a matrix operation calls; None for those that call none."""
-    match node.op:
-        case "matrix_load_tensor":
-            return node.details[2]
-        case "matrix_reduce":
-            return node.details[1]
-        case "matrix_per_element":
-            return node.details[0]
-        case _:
-            return None
 
 
 def is_matrix(value: Val) -> bool:
@@ -165,6 +139,18 @@ def view_words(type: str) -> ViewWords:
     return ViewWords(int(dim), has_dimensions == "1", tuple(map(int, permutation)))
 
 
-def reads_opaque(node: ShaderNode) -> bool:
-    """Whether an operand of a node is a matrix, a layout or a view."""
-    return any(is_opaque(operand.type) for operand in node.operands)
+@dataclass(frozen=True, slots=True)
+class BlockWords:
+    """A block as a decode routine sees it: an array of `count` elements of a scalar type, of their size in bytes."""
+
+    element: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{BLOCK} {self.element} {self.count}"
+
+
+def block_words(type: str) -> BlockWords:
+    """The block that a word says."""
+    _, element, count = type.split(" ")
+    return BlockWords(element, int(count))

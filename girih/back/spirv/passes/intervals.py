@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from girih.back.llvm.emit.text import bits
+from girih.back.spirv.code.types import is_opaque
 
 Interval = tuple[int, int]
 
@@ -20,8 +21,10 @@ _LIMITS: dict[str, Interval] = {"i1": CONDITION}
 
 
 def limits(type: str) -> Interval:
-    """All numbers of a type."""
+    """All numbers of a type; 0 alone for one that has none, such as a matrix."""
     known = _LIMITS.get(type)
+    if known is None and is_opaque(type):
+        known = _LIMITS[type] = (0, 0)
     if known is None:
         half = 1 << bits(type) - 1
         known = _LIMITS[type] = (-half, half - 1)

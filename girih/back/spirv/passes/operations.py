@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
-from girih.back.spirv.code.nodes import ShaderNode
+from girih.back.spirv.code.nodes import ShaderNode, ShaderRoutine
 
 SIGNED = frozenset({"slt", "sle", "sgt", "sge"})
 UNSIGNED = frozenset({"ult", "ule", "ugt", "uge"})
@@ -56,8 +56,18 @@ def is_pure(op: str) -> bool:
 
 
 def has_effects(node: ShaderNode) -> bool:
-    """Whether a node must stay though nobody uses its result. All that gives nothing is there for its effects."""
-    return node.result is None or node.op in IDLE_EFFECTS
+    """Whether a node must stay though nobody uses its result. All that gives nothing is there for its effects.
+
+    An operation on a matrix stays that calls a routine with effects for each element.
+    """
+    return node.result is None or node.op in IDLE_EFFECTS or any(map(_acts, node.details))
+
+
+def _acts(detail: object) -> bool:
+    """Whether a detail is a routine with effects."""
+    if not isinstance(detail, ShaderRoutine):
+        return False
+    return any(isinstance(one, ShaderNode) and has_effects(one) for one in detail.body.walk())
 
 
 def names_elements(node: ShaderNode) -> bool:

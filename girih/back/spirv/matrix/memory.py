@@ -1,0 +1,235 @@
+"""Loads and stores of matrices of the device (`girih.ops.tile.coopmatrix`).
+
+A tile whose rows, or columns, begin at multiples of 16 bytes and that is all there is one instruction (KHR); Vulkan
+allows that instruction for no other tile. Any other one goes element by element: a function of each element finds its
+place, and leaves out what lies outside. Where it is not known which way is right, the shader asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from girih.back.llvm.emit.text import Operand, Val, integer, zero
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.tile_bounds import TileBounds
+from girih.back.llvm.numbers.values import memory_type, register
+from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
+from girih.back.spirv.matrix.code import (
+    MatrixCode,
+    bits_of,
+    component_from,
+    matrix_of,
+    matrix_type_of,
+    matrix_word,
+    per_element,
+)
+from girih.back.spirv.matrix.operations import Order
+from girih.back.spirv.matrix.tile import checked_tile
+from girih.back.spirv.matrix.values import splat
+from girih.ir.core import Value
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore, MatrixAccess
+
+LOWERINGS = Lowerings[MatrixCode]()
+"""The lowerings of this file."""
+
+ALIGNMENT = 16
+"""The bytes to which long rows or columns are aligned that are loaded and stored as wholes (VUID 08986)."""
+
+MOST_STRIDE = 2**31 - 1
+"""Strides of loads and stores as wholes have 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlace:
+    """The first element of a matrix in memory that is seen as elements of `type`, and its distance in bytes.
+
+    `element` is what nodes take: the number of the element, or its address. `bytes` counts from the begin of the
+    memory, or is the address, too.
+    """
+
+    memory: ShaderMemory
+    type: str
+    element: Val
+    bytes: Val
+    unit: int
+    """The bytes of an element where places are numbers of elements; where they are addresses, a step has them all."""
+
+    @property
+    def scale(self) -> int:
+        """By how much a place grows from one element to the next."""
+        return self.unit if self.memory.kind is MemoryKind.ADDRESS else 1
+
+
+def matrix_place(code: MatrixCode, pointer: Val, distance: Val, type: str, unit: int, *, written: bool) -> MatrixPlace:
+    """The place some bytes behind an address, in memory that is seen as elements of a type of `unit` bytes.
+
+    It lies at a multiple of `unit`.
+    """
+    w = code.recorder
+    moved = w.at(pointer, distance)
+    place = w.place(moved)
+    memory, element = w.where(moved, type)
+    memory.written = memory.written or written
+    memory.aligned = max(memory.aligned, ALIGNMENT)
+    return MatrixPlace(memory, type, element, place.offset if place.address is None else element, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixTile:
+    """A tile of a memref: where component (0, 0) lies, the steps from row to row and column to column in elements.
+
+    Rows and columns in `ranges` are accessed, each with its first and its end; None stands for all. `whole` is the
+    condition that nothing is left out, None where nothing ever is.
+    """
+
+    type: CoopMatrix
+    place: MatrixPlace
+    steps: tuple[Operand, Operand]
+    ranges: tuple[tuple[Val, Val] | None, tuple[Val, Val] | None]
+    whole: Val | None
+
+    @property
+    def order(self) -> Order | None:
+        """Along which lines the components are neighbours; None where they are none."""
+        return "row" if _is_one(self.steps[1]) else "column" if _is_one(self.steps[0]) else None
+
+    @property
+    def stride(self) -> Operand:
+        """The distance of lines whose components are neighbours."""
+        return self.steps[0] if self.order == "row" else self.steps[1]
+
+
+def _is_one(step: Operand) -> bool:
+    return step == 1 or (isinstance(step, Val) and step.literal == 1)
+
+
+def _tile(
+    code: MatrixCode, op: MatrixAccess, memory: Value, place: tuple[Value, Value], type: CoopMatrix, *, written: bool
+) -> MatrixTile:
+    """The tile that an instruction accesses, checked."""
+    bounds: TileBounds = checked_tile(code, op, memory, place, type)
+    size = type.component.size
+    stored = memory_type(type.component)
+    first = code.w.mul(bounds.first(), size)
+    found = matrix_place(code, bounds.memref.pointer, first, stored, size, written=written)
+    whole = bounds.all_there()
+    ranges = [
+        None if whole is None or not checked else range
+        for checked, range in zip(bounds.checked, bounds.wanted(), strict=True)
+    ]
+    return MatrixTile(type, found, (bounds.strides[0], bounds.strides[1]), (ranges[0], ranges[1]), whole)
+
+
+def _is_suitable(code: MatrixCode, tile: MatrixTile) -> Val:
+    """Whether one instruction accesses the tile."""
+    w = code.w
+    if tile.order is None:
+        return integer(0, "i1")
+    size = tile.type.component.size
+    line = tile.type.columns if tile.order == "row" else tile.type.rows
+    wanted = min(ALIGNMENT, 1 << (line * size).bit_length() - 1)
+    misplaced = w.binary("and", w.binary("or", tile.place.bytes, w.mul(tile.stride, size)), wanted - 1)
+    aligned = w.compare("eq", misplaced, 0)
+    near = w.compare("ule", tile.stride, MOST_STRIDE)
+    aligned = w.binary("and", aligned, near)
+    return aligned if tile.whole is None else w.binary("and", aligned, tile.whole)
+
+
+def _stride(code: MatrixCode, tile: MatrixTile) -> Val:
+    return code.w.convert("trunc", code.w.value(tile.stride), "i32")
+
+
+def _chosen(
+    code: MatrixCode, suitable: Val, whole: Callable[[], Sequence[Val]], elements: Callable[[], Sequence[Val]]
+) -> Sequence[Val]:
+    """The values of one way or the other; of one alone where it is known which."""
+    if suitable.literal is not None:
+        return whole() if suitable.literal else elements()
+    return code.w.either(suitable, whole, elements)
+
+
+@LOWERINGS.of(CooperativeMatrixLoad)
+def load(code: MatrixCode, op: CooperativeMatrixLoad) -> None:
+    """The tile of a memref; elements outside that a check leaves out are zero."""
+    type = matrix_type_of(op.result)
+    tile = _tile(code, op, op.memory, (op.row, op.column), type, written=False)
+
+    def whole() -> list[Val]:
+        place = tile.place
+        details = (place.memory, place.type, tile.order)
+        operands = (place.element, _stride(code, tile))
+        return [code.recorder.node("matrix_load", operands, matrix_word(type), details)]
+
+    def elements() -> list[Val]:
+        nothing = splat(code, type, (zero(register(type.component)),))
+        return [_by_element(code, tile, nothing, _loaded)]
+
+    code.set(op.result, _chosen(code, _is_suitable(code, tile), whole, elements)[0])
+
+
+@LOWERINGS.of(CooperativeMatrixStore)
+def store(code: MatrixCode, op: CooperativeMatrixStore) -> None:
+    """Write the tile to the memref, but for elements outside that a check leaves out."""
+    type, matrix = matrix_type_of(op.matrix), matrix_of(code, op.matrix)
+    tile = _tile(code, op, op.memory, (op.row, op.column), type, written=True)
+
+    def whole() -> list[Val]:
+        place = tile.place
+        details = (place.memory, place.type, tile.order)
+        code.recorder.node("matrix_store", (matrix, place.element, _stride(code, tile)), None, details)
+        return []
+
+    def elements() -> list[Val]:
+        _by_element(code, tile, matrix, _stored)
+        return []
+
+    _chosen(code, _is_suitable(code, tile), whole, elements)
+
+
+# --- element by element ------------------------------------------------------------------------
+
+_AtElement = Callable[[MatrixCode, MatrixTile, Val, Val], Val]
+"""What is done with a component and the place of its element; it gives the component that the matrix has then."""
+
+
+def _loaded(code: MatrixCode, tile: MatrixTile, component: Val, place: Val) -> Val:
+    memory, type = tile.place.memory, tile.place.type
+    return component_from(code, tile.type.component, code.recorder.node("load", (place,), type, (memory, type)))
+
+
+def _stored(code: MatrixCode, tile: MatrixTile, component: Val, place: Val) -> Val:
+    memory, type = tile.place.memory, tile.place.type
+    stored = bits_of(code, tile.type.component, component)
+    code.recorder.node("store", (stored, place), None, (memory, type))
+    return component
+
+
+def _by_element(code: MatrixCode, tile: MatrixTile, matrix: Val, access: _AtElement) -> Val:
+    """A matrix whose components a function of each element has accessed in memory, those in the tile's ranges."""
+    w = code.w
+    numbers: list[tuple[str, Operand]] = [
+        ("place", tile.place.element), ("row_step", tile.steps[0]), ("column_step", tile.steps[1]),
+    ]  # fmt: skip
+    for name, range in zip(("row", "column"), tile.ranges, strict=True):
+        if range is not None:
+            numbers += [(f"first_{name}", range[0]), (f"end_{name}", range[1])]
+    more = [(name, one) for name, one in numbers if isinstance(one, Val) and one.literal is None]
+
+    def call(row: Val, column: Val, component: Val, given: tuple[Val, ...]) -> Val:
+        known = dict(zip((name for name, _ in more), given, strict=True))
+        held = {name: known.get(name) or w.value(one) for name, one in numbers}
+        place, wanted = held["place"], integer(1, "i1")
+        for name, number in (("row", row), ("column", column)):
+            at = w.convert("zext", number, "i64")
+            place = w.add(place, w.mul(at, w.mul(held[f"{name}_step"], tile.place.scale)))
+            if f"first_{name}" in held:
+                wanted = w.binary("and", wanted, w.compare("sge", at, held[f"first_{name}"]))
+                wanted = w.binary("and", wanted, w.compare("slt", at, held[f"end_{name}"]))
+        if wanted.literal == 1:
+            return access(code, tile, component, place)
+        return w.either(wanted, lambda: [access(code, tile, component, place)], lambda: [component])[0]
+
+    name = "load_element" if access is _loaded else "store_element"
+    return per_element(code, name, matrix, more, call)

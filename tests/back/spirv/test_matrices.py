@@ -1,0 +1,150 @@
+"""Matrices of the device: valid modules that compute what the kernels mean, and reasons for those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import girih
+from girih.back.spirv.machine.compile import compile_kernel, recorded_kernel
+from girih.back.spirv.machine.emitted import EmittedKernel
+from girih.back.spirv.profiles.hopper import HOPPER
+from girih.back.spirv.profiles.lavapipe import LAVAPIPE
+from girih.diagnostics import CompileError
+from girih.ir.core import Function
+from girih.ir.types import MemRef
+from girih.program import parse
+from tests.back.spirv.circle import assert_valid, run_back
+from tests.back.spirv.matrices import EVERY_SHAPE, KERNELS, SUBGROUP
+from tests.cases import every_case, one_in
+from tests.ops import corpus, vectors
+
+DTYPES = {"f16": np.float16, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "i32": np.int32}
+SIZES: dict[str, dict[str, tuple[int, ...]]] = {
+    "edges": {"a": (37, 13), "b": (11, 13), "c": (37, 11)},
+    "clamped": {"a": (640,)},
+}
+"""Shapes of arguments whose types leave them open."""
+
+
+def function_of(text: str, name: str) -> Function:
+    function = parse(text).function(name)
+    assert function is not None
+    return function
+
+
+def arguments_of(function: Function, seed: int = 0) -> list[Any]:
+    """Small whole numbers, with which all sums are exact."""
+    rng = np.random.default_rng(seed)
+    made: list[Any] = []
+    for parameter in function.parameters:
+        type = parameter.type
+        if not isinstance(type, MemRef):
+            made.append(5)
+            continue
+        sizes = SIZES.get(function.name, {}).get(parameter.name) or tuple(size or 0 for size in type.shape)
+        numbers = rng.integers(-4, 5, sizes)
+        made.append(np.asfortranarray(numbers.astype(DTYPES[type.element.name])))
+    return made
+
+
+@pytest.mark.parametrize("name", [function.name for function in parse(KERNELS).functions])
+def test_kernels_on_hopper_have_its_matrices_and_mean_the_same(name: str) -> None:
+    function = function_of(KERNELS, name)
+    emitted = compile_kernel(function, HOPPER)
+    assert_valid(emitted)
+    assert [told.message for told in emitted.remarks if told.code == "vulkan.matrix"] == []
+    expected, found = arguments_of(function), arguments_of(function)
+    girih.loads(KERNELS, target="interpreter")[name][1](*expected)
+    run_back(emitted, (1, 1, 1), found)
+    for wanted, came in zip(expected, found, strict=True):
+        assert np.array_equal(wanted, came)
+
+
+def test_a_tile_at_a_known_place_is_one_instruction() -> None:
+    code = recorded_kernel(function_of(KERNELS, "product"), HOPPER).code
+    ops = [node.op for node in code.body.walk() if hasattr(node, "op")]
+    assert ops.count("matrix_store") == 1
+    assert "matrix_mul_add" in ops
+    code = recorded_kernel(function_of(KERNELS, "edges"), HOPPER).code
+    assert {"load_element", "store_element"} <= {one.name.rstrip("_0123456789") for one in code.routines}
+
+
+# --- run vectors -------------------------------------------------------------------------------
+
+SUITS = ("cooperative_matrix", "tensor_layout", "tensor_view")
+FILES = [path for path in corpus.files("run.tl") if path.parent.name.startswith(SUITS)]
+
+
+@cache
+def emitted_for_every_shape(path: Path, name: str) -> EmittedKernel | None:
+    """The kernel on a device with every shape, judged; None where matrices of it are not the device's."""
+    function = corpus.read(path).module.function(name)
+    assert function is not None
+    try:
+        emitted = compile_kernel(function, EVERY_SHAPE, wide=True)
+    except CompileError:
+        return None
+    assert_valid(emitted)
+    return None if any(told.code == "vulkan.matrix" for told in emitted.remarks) else emitted
+
+
+def launches_of(path: Path) -> Iterator[tuple[int, vectors.Launch]]:
+    for line, text in corpus.read(path).vectors:
+        launch = vectors.parse_vector(text)
+        if not launch.expected.findings:
+            yield line, launch
+
+
+@pytest.mark.parametrize("path", one_in(10, FILES), ids=lambda path: path.parent.name)
+def test_run_vectors_on_a_device_with_every_shape(path: Path) -> None:
+    with every_case() as case:
+        for line, launch in launches_of(path):
+            with case(f"line {line}"):
+                emitted = emitted_for_every_shape(path, launch.function)
+                if emitted is not None:
+                    _run(emitted, launch)
+
+
+def _run(emitted: EmittedKernel, launch: vectors.Launch) -> None:
+    if any(one.kind == "group" for one in emitted.bindings):
+        return
+    marked = vectors.bind(emitted.function, launch.arguments)
+    arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
+    x, y, z = (*launch.grid, 1, 1)[:3]
+    run_back(emitted, (x, y, z), arguments)
+    types = {p.name: (p.type, a) for p, a in zip(emitted.function.parameters, marked, strict=True)}
+    for name, wanted in launch.expected.arrays.items():
+        type, held = types[name]
+        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
+        assert told is None, f"{launch.function}: {name}: {told}"
+
+
+# --- what is not the device's ------------------------------------------------------------------
+
+SMALL = f"""
+func @small(%a: memref<f32x32x8>, %b: memref<f32x32x8>) {SUBGROUP} {{
+    parallel {{
+        %zero = constant 0 : index
+        %x = cooperative_matrix_load %a[%zero,%zero] : coopmatrix<f32x32x8,matrix_acc>
+        cooperative_matrix_store %x, %b[%zero,%zero]
+    }}
+}}
+"""
+
+
+def test_matrices_that_are_not_listed_are_told_with_what_is() -> None:
+    (told,) = [
+        one for one in compile_kernel(function_of(SMALL, "small"), HOPPER).remarks if one.code == "vulkan.matrix"
+    ]
+    assert "nvidia-hopper has no coopmatrix<f32x32x8,matrix_acc>" in told.message
+    assert "multiples of 16x16x16 f16 into f32" in told.message
+    # Where there are no matrices at all, other shapes would not help.
+    open_sizes = SMALL.replace(SUBGROUP, "")
+    assert [one.code for one in compile_kernel(function_of(open_sizes, "small"), LAVAPIPE).remarks] == ["vulkan.sizes"]
