@@ -229,10 +229,13 @@ first. Arrays are copied into the layout that the parameter asks for; saved file
               help="Of a shader: compare a buffer with what a driver wrote; exit status 1 if they differ by more than "
                    "the bits of NaN, the sign of zero, and --ulps. May be repeated.")  # fmt: skip
 @click.option("--ulps", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-              help="With --expect: units in the last place by which numbers may differ.")  # fmt: skip
+              help="With --expect and --against: units in the last place by which numbers may differ.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(0), default=4, show_default=True, metavar="N",
-              help="With --expect: where a buffer differs, run the shader in every way that Vulkan allows, and with N "
-                   "seeds, and say what covers the difference; 0 for not.")  # fmt: skip
+              help="With --expect and --against: where a buffer differs, run the shader in every way that Vulkan "
+                   "allows, and with N seeds, and say what covers the difference; 0 for not.")  # fmt: skip
+@click.option("--against", metavar="TARGET",
+              help="Run on this target too and compare every array; exit status 1 if one differs by more than the bits "
+                   "of NaN, the sign of zero, and --ulps.")  # fmt: skip
 @click.option(
     "--save",
     "saves",
@@ -269,6 +272,7 @@ def run(
     expected: tuple[str, ...],
     ulps: int,
     seeds: int,
+    against: str | None,
     saves: tuple[str, ...],
     seed: int,
     choices: int | None,
@@ -306,6 +310,7 @@ def run(
         expected,
         ulps,
         seeds,
+        against,
     )
     ctx.exit(run_kernel(request))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from io import StringIO
@@ -16,10 +16,17 @@ from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
 from girih.commands.parts.calls import checked_definitions, read_program, unknown
 from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import print_items, print_json
-from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run
+from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run, request_against
 from girih.commands.parts.save import Save, checked_saves, save_all
-from girih.commands.parts.summary import LaunchSummary
+from girih.commands.parts.summary import LaunchSummary, arrays_of
 from girih.commands.parts.targets import target_of
+from girih.commands.shader.against import (
+    FoundByOtherTarget,
+    TargetComparison,
+    compared_arrays,
+    finding_verdict,
+    found_by_other,
+)
 from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
 from girih.front.shaders.files import is_module
 from girih.ir.core import Function
@@ -46,8 +53,11 @@ def run_kernel(request: RunRequest) -> int:
         return refuse_run(request, error.diagnostics, [])
     except LaunchError as error:
         return refuse_run(request, [_in_words_of_the_command(d) for d in error.diagnostics], [])
+    except FoundByOtherTarget as other:
+        return refuse_run(request, [], other.findings, verdict=other.verdict)
     except KernelError as error:
-        return refuse_run(request, [], error.findings)
+        verdict = finding_verdict("the kernel", request.target, request.against) if request.against else None
+        return refuse_run(request, [], error.findings, verdict=verdict)
     except ArrayInputError as error:
         return refuse_run(request, [], [], str(error))
 
@@ -66,15 +76,35 @@ def _run(request: RunRequest) -> int:
     with _keeping_lines(request):
         seconds, remarks = _launch(kernel, values)
     save_all(_arrays(saves, function, values))
+    against = None if request.against is None else _against(request, kernel, given, values)
+    status = 0 if against is None or against.agrees else 1
     if request.as_json:
         print_json({"diagnostics": [d.to_json() for d in (*warnings, *remarks)], "findings": [],
-                    "printed": request.printed, "summary": summary.to_json(grid, seconds)})  # fmt: skip
+                    "printed": request.printed, "summary": summary.to_json(grid, seconds),
+                    **({} if against is None else {"against": against.to_json()})})  # fmt: skip
     else:
         print_items(remarks, to_stderr=True)
         click.echo(summary.render(grid, seconds))
         for save in saves:
             click.echo(f"saved {save.name} to {', '.join(save.paths)}")
-    return 0
+        if against is not None:
+            click.echo("\n".join(against.lines()))
+    return status
+
+
+def _against(
+    request: RunRequest, kernel: Kernel, given: Mapping[str, Specification], values: Sequence[object]
+) -> TargetComparison:
+    """The launch on the other target, with arguments as they were before the first, beside what the first one gave."""
+    other, _ = _kernel(request_against(request))
+    function, maker = other.ir, ArrayMaker(request.seed, other.ir.order)
+    theirs = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
+    with found_by_other("the kernel", request), _keeping_lines(request):
+        _launch(other, theirs)
+    pairs = [(p.name, arrays_of(mine), arrays_of(came))
+             for p, mine, came in zip(function.parameters, values, theirs, strict=True)]  # fmt: skip
+    found = compared_arrays(pairs, other.target, request.ulps)
+    return TargetComparison(f"@{kernel.name}", kernel.target, other.target, found)
 
 
 def _kernel(request: RunRequest) -> tuple[Kernel, tuple[Diagnostic, ...]]:
@@ -145,8 +175,6 @@ def _launch(kernel: Kernel, values: Sequence[object]) -> tuple[float, list[Diagn
 
 
 def _arrays(saves: Sequence[Save], function: Function, values: Sequence[object]) -> list[tuple[str, object]]:
-    from girih.commands.parts.summary import arrays_of
-
     by_name = {p.name: value for p, value in zip(function.parameters, values, strict=True)}
     return [pair for save in saves for pair in zip(save.paths, arrays_of(by_name[save.name]), strict=True)]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import click
 
 from girih.commands.parts.report import counted, print_items, print_json
 from girih.diagnostics import Diagnostic, Finding, plural
 from girih.ir.core import Order
-from girih.runtime.targets import ResolvedTarget, targets_with, who_has_it
+from girih.runtime.targets import CHECKING, CHECKS, ResolvedTarget, targets_with, who_has_it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,17 @@ class RunRequest:
     ulps: int = 0
     seeds: int = 4
     """Of shaders: how many seeds each latitude gets where a buffer is not as expected; 0 for no look at them."""
+    against: str | None = None
+    """The target whose results are compared, None for none."""
     printed: list[str] = field(default_factory=list)
     """The lines that the kernel has printed, where they are a part of the JSON."""
+
+
+def request_against(request: RunRequest) -> RunRequest:
+    """The same call on the other target, without what only the first one has."""
+    target = request.against or request.target
+    plain = CHECKS[0] if target == CHECKING else request.checks
+    return replace(request, target=target, checks=plain, choices=None, max_steps=None, races=None)
 
 
 _FLAGS = {"races": "--no-races"}
@@ -65,15 +74,23 @@ def launch_options_of(request: RunRequest, target: ResolvedTarget) -> dict[str, 
 
 
 def refuse_run(
-    request: RunRequest, diagnostics: Sequence[Diagnostic], findings: Sequence[Finding], message: str | None = None
+    request: RunRequest,
+    diagnostics: Sequence[Diagnostic],
+    findings: Sequence[Finding],
+    message: str | None = None,
+    verdict: str | None = None,
 ) -> int:
-    """Print why a run failed; nothing was saved. The result is the exit status 1."""
+    """Print why a run failed; nothing was saved. The result is the exit status 1.
+
+    `verdict` is what follows for a comparison of two targets.
+    """
     if request.as_json:
         print_json({
             "diagnostics": [d.to_json() for d in diagnostics],
             "findings": [f.to_json() for f in findings],
             "printed": request.printed,
             "summary": None if message is None else {"error": message},
+            **({} if verdict is None else {"against": {"target": request.against, "verdict": verdict}}),
         })  # fmt: skip
         return 1
     if message is not None:
@@ -82,4 +99,6 @@ def refuse_run(
     print_items([*diagnostics, *findings])
     nothing = f"; nothing was saved ({plural(len(request.saves), 'file')})" if request.saves else ""
     click.echo(f"{request.file}: {counted([*diagnostics, *findings])}{nothing}")
+    if verdict is not None:
+        click.echo(verdict)
     return 1

@@ -13,16 +13,24 @@ from girih.commands.parts.arrays import ArrayInputError
 from girih.commands.parts.calls import unknown
 from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import print_items, print_json
-from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run
+from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run, request_against
 from girih.commands.parts.save import Save, check_paths, save_all
 from girih.commands.parts.summary import arrays_of
 from girih.commands.parts.targets import target_of
+from girih.commands.shader.against import (
+    FoundByOtherTarget,
+    TargetComparison,
+    compared_arrays,
+    finding_verdict,
+    found_by_other,
+)
 from girih.commands.shader.buffers import BufferMaker, BufferText, array_in, buffer_texts, push_constants, resource_of
 from girih.commands.shader.expect import BufferComparison, compared
 from girih.commands.spirv.definitions import values_of
 from girih.commands.spirv.files import module_of
 from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
 from girih.runtime.spirv.report import place_of
+from girih.runtime.targets import CHECKING
 
 if TYPE_CHECKING:
     from girih.api import ShaderKernel
@@ -38,8 +46,11 @@ def run_shader(request: RunRequest) -> int:
         return _run(request)
     except (CompileError, LaunchError) as error:
         return refuse_run(request, error.diagnostics, [])
+    except FoundByOtherTarget as other:
+        return refuse_run(request, [], other.findings, verdict=other.verdict)
     except KernelError as error:
-        return refuse_run(request, [], error.findings)
+        verdict = finding_verdict("the shader", request.target, request.against) if request.against else None
+        return refuse_run(request, [], error.findings, verdict=verdict)
     except ArrayInputError as error:
         return refuse_run(request, [], [], str(error))
 
@@ -68,7 +79,8 @@ def _run(request: RunRequest) -> int:
     shown = [
         _Buffer(resource, values.get((resource.set, resource.binding)), before) for resource in interface.resources
     ]
-    status = 0 if all(one.agrees for one in found) else 1
+    against = None if request.against is None else _against(request, kernel, values, texts, push, before)
+    status = 0 if all(one.agrees for one in found) and (against is None or against.agrees) else 1
     if request.as_json:
         print_json({
             "diagnostics": [d.to_json() for d in (*warnings, *remarks)],
@@ -76,11 +88,40 @@ def _run(request: RunRequest) -> int:
             "printed": [],
             "summary": _summary(kernel, seconds, shown),
             "expected": [one.to_json() for one in found],
+            **({} if against is None else {"against": against.to_json()}),
         })  # fmt: skip
         return status
     print_items(remarks, to_stderr=True)
     _print(kernel, seconds, shown, found, [save for save, _ in saves])
+    if against is not None:
+        click.echo("\n".join(against.lines()))
     return status
+
+
+def _against(
+    request: RunRequest,
+    kernel: ShaderKernel,
+    values: Mapping[tuple[int, int], object],
+    texts: Sequence[tuple[BufferText, ShaderResource]],
+    push: object,
+    before: Mapping[tuple[int, int], Sequence[Any]],
+) -> TargetComparison:
+    """The launch on the other target, with the same buffers as before the first, beside what the first one gave."""
+    other, _ = _kernel(request_against(request))
+    maker = BufferMaker(request.seed)
+    theirs = {(resource.set, resource.binding): maker.value(one, resource) for one, resource in texts}
+    with found_by_other("the shader", request):
+        _launch(other, theirs, push)
+    names = {(resource.set, resource.binding): one.shown for one, resource in texts}
+    pairs = [(names[key], arrays_of_value(values[key]), arrays_of_value(theirs[key])) for key in values]
+    found = compared_arrays(pairs, other.target, request.ulps)
+    wanted = {key: arrays_of_value(theirs[key])[0] for key in values
+              if any(one.name == names[key] and not one.agrees for one in found)}  # fmt: skip
+    looks = request.seeds and wanted and request.target == CHECKING
+    verdicts = _verdicts(kernel, values, push, before, wanted, request.seeds) if looks else {}
+    covered = {names[key]: verdict for key, verdict in verdicts.items()}
+    found = tuple(replace(one, covered=covered.get(one.name, "")) for one in found)
+    return TargetComparison(f"@{kernel.name}", kernel.target, other.target, found, is_shader=True)
 
 
 def _kernel(request: RunRequest) -> tuple[ShaderKernel, tuple[Diagnostic, ...]]:
