@@ -167,6 +167,21 @@ class Instructions(FunctionText):
         """The value of a b + c, rounded once."""
         return self.overloaded("fma", a, b, c)
 
+    def multiplied(self, a: Val, b: Val) -> Val:
+        """The pair for `product` and `overflows` of two integers that are not negative."""
+        name = f"llvm.smul.with.overflow.{mangled(a.type)}"
+        result = f"{{ {a.type}, {wide('i1', lanes(a.type))} }}"
+        self.module.declare(name, result, (a.type, a.type))
+        return self.pure(result, f"call {result} @{name}({a}, {b})", (a, b))
+
+    def product(self, pair: Val, type: str) -> Val:
+        """The low bits of what was `multiplied`."""
+        return self.field(pair, 0, type)
+
+    def overflows(self, pair: Val, a: Val, b: Val) -> Val:
+        """Whether the product of two integers, which were `multiplied`, is beyond the largest signed one."""
+        return self.field(pair, 1, wide("i1", lanes(a.type)))
+
     # --- vectors -------------------------------------------------------------------------
 
     def splat(self, a: Val, count: int) -> Val:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.back.llvm.emit.text import Val, integer, lanes, mangled, wide, zero
+from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
 from girih.back.llvm.lower.access import first_outside, full_mask, locate, outside, read, write
 from girih.back.llvm.lower.code import KernelCode, memref_type
 from girih.back.llvm.lower.lowerings import Lowerings
@@ -214,22 +214,13 @@ def _check_product(code: KernelCode, op: Expand, memref: MemRefHeld, sizes: list
     product = one
     for held in factors:
         factor = w.larger(held, one)
-        pair = w.pure(f"{{ {factor.type}, {bad.type} }}", _multiplied(code, product, factor), (product, factor))
-        over = w.field(pair, 1, bad.type)
-        bad = w.binary("or", bad, w.binary("and", over, w.negated(empty)))
-        product = w.field(pair, 0, factor.type)
+        pair = w.multiplied(product, factor)
+        bad = w.binary("or", bad, w.binary("and", w.overflows(pair, product, factor), w.negated(empty)))
+        product = w.product(pair, factor.type)
     total = w.select(empty, integer(0, product.type), product)
     bad = w.binary("or", bad, w.compare("ne", total, target))
     words = findings.wrong_sizes(op.mode, memref.name)
     code.check(op, bad, words, argument=memref.name, index=sizes, shape=(extent,))
-
-
-def _multiplied(code: KernelCode, a: Val, b: Val) -> str:
-    count = lanes(a.type)
-    name = f"llvm.smul.with.overflow.{mangled(a.type)}"
-    result = f"{{ {a.type}, {wide('i1', count)} }}"
-    code.module.declare(name, result, (a.type, a.type))
-    return f"call {result} @{name}({a}, {b})"
 
 
 @LOWERINGS.of(Fuse)

@@ -174,6 +174,19 @@ class NumberRecording(Recording):
         """The value of a b + c, rounded once."""
         return exact.fused(self, a, b, c)
 
+    def multiplied(self, a: Val, b: Val) -> Val:
+        return self.mul(a, b)
+
+    def product(self, pair: Val, type: str) -> Val:
+        return pair
+
+    def overflows(self, pair: Val, a: Val, b: Val) -> Val:
+        """Whether the product has the sign bit, or is no multiple any more."""
+        one = integer(1, b.type)
+        differs = self.compare("ne", self.binary("udiv", pair, self.larger(b, one)), a)
+        lost = self.binary("and", differs, self.compare("ne", b, integer(0, b.type)))
+        return self.binary("or", lost, self.compare("slt", pair, integer(0, b.type)))
+
     def saturated(self, a: Val, b: Val) -> Val:
         """The sum of a number and one that is not negative, the largest number if it would exceed that."""
         total = self.add(a, b)
