@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from girih.back.llvm.emit.debug import DebugInfo
@@ -68,7 +68,10 @@ class VulkanCode(MatrixCode):
     def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
         w = self.recorder
         if work_group:
-            return self._through_memory(part, source)
+            return self._through_memory(part, source, self.barrier)
+        if not self.profile.has("shuffle"):
+            begin = w.mul(self.subgroup, self.geometry.subgroup_size)
+            return self._through_memory(part, w.add(begin, w.convert("sext", source, "i64")), self.subgroup_barrier)
         lane = source
         if self.device_subgroup != self.geometry.subgroup_size:
             first = w.binary("and", self.device_lane, integer(-self.geometry.subgroup_size, "i32"))
@@ -88,8 +91,11 @@ class VulkanCode(MatrixCode):
             return w.convert("bitcast", w.binary("or", w.binary("shl", high, integer(32)), low), part.type)
         return w.node("shuffle", (part, lane), part.type)
 
-    def _through_memory(self, part: Val, source: Val) -> Val:
-        """The part that a work-item of the work-group has, by an array of 64-bit words, or of two words of 32 bits."""
+    def _through_memory(self, part: Val, source: Val, wait: Callable[[], None]) -> Val:
+        """The part that a work-item of the work-group has, by an array of 64-bit words, or of two words of 32 bits.
+
+        With `wait` all those wait for each other that exchange something.
+        """
         w = self.recorder
         narrow = bits(part.type) <= 32
         threads = self.geometry.subgroups * self.geometry.subgroup_size
@@ -101,10 +107,10 @@ class VulkanCode(MatrixCode):
         ]  # fmt: skip
         for number, one in enumerate(words):
             w.store(one, w.at(self._exchange, w.add(w.mul(self.thread, 8), 4 * number)), 4)
-        self.barrier()
+        wait()
         begin = w.at(self._exchange, w.mul(w.convert("sext", source, "i64"), 8))
         found = [w.load("i32", w.at(begin, 4 * number), 4) for number in range(len(words))]
-        self.barrier()
+        wait()
         whole = found[0]
         if not narrow:
             low, high = (w.convert("zext", one, "i64") for one in found)

@@ -12,7 +12,7 @@ from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.lower.sites import Site
 from girih.back.spirv.code.abilities import Abilities
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
-from girih.back.spirv.code.nodes import ShaderCode
+from girih.back.spirv.code.nodes import ShaderBlock, ShaderCode, ShaderNode, Statement
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine.code import RecordedSpans, VulkanCode
 from girih.back.spirv.machine.emitted import EmittedBinding, EmittedKernel, EmittedMember
@@ -22,6 +22,7 @@ from girih.back.spirv.machine.table import lowerings_of
 from girih.back.spirv.matrix.choice import MatrixSizes, choose_matrices
 from girih.back.spirv.passes.dead import without_dead_code
 from girih.back.spirv.passes.narrow import narrowed
+from girih.back.spirv.passes.operations import PURE
 from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
@@ -182,10 +183,12 @@ def _recorded(
     lowering.env.update(held)
     lowering.body()
     w.finish()
+    drop_outer_barriers(code.body)
+    code = passed(code, binder.intervals, wide=wide)
     _check_shared(function, code, profile)
     return RecordedKernel(
         function,
-        passed(code, binder.intervals, wide=wide),
+        code,
         profile,
         wide,
         tuple(binder.bindings),
@@ -199,6 +202,24 @@ def _recorded(
 def passed(code: ShaderCode, intervals: dict[str, Interval], *, wide: bool) -> ShaderCode:
     """The code after all passes."""
     return without_dead_code(narrowed(without_dead_code(code), intervals, wide=wide))
+
+
+def drop_outer_barriers(body: ShaderBlock) -> None:
+    """Take away the barriers before the first and after the last access to memory, which keep nothing apart."""
+    statements = body.statements
+    first = next((k for k, one in enumerate(statements) if not _is_idle(one)), len(statements))
+    last = next((k for k in range(len(statements), first, -1) if not _is_idle(statements[k - 1])), first)
+    inner = statements[first:last]
+    outer = [[one for one in some if not _is_barrier(one)] for some in (statements[:first], statements[last:])]
+    body.statements = [*outer[0], *inner, *outer[1]]
+
+
+def _is_idle(one: Statement) -> bool:
+    return isinstance(one, ShaderNode) and (one.op in PURE or _is_barrier(one))
+
+
+def _is_barrier(one: Statement) -> bool:
+    return isinstance(one, ShaderNode) and one.op == "barrier"
 
 
 class _BuiltIns:

@@ -21,7 +21,10 @@ Interval = tuple[int, int]
 
 
 class ParameterBinder:
-    """The binding of all parameters: buffers and members in the order of the function's parameters."""
+    """The binding of all parameters: buffers and members in the order of the function's parameters.
+
+    With `checks` each memref and group says whether it is there, so that what is read of one that is not is found.
+    """
 
     def __init__(self, w: Recorder, function: Function, *, wide: bool, checks: bool) -> None:
         self.bindings: list[EmittedBinding] = []
@@ -33,7 +36,9 @@ class ParameterBinder:
         self._w = w
         self._function = function
         self._wide = wide
-        self._asked = {op.tensor for op in function.walk() if isinstance(op, Associated)}
+        asked = {op.tensor for op in function.walk() if isinstance(op, Associated)}
+        self._told = {one.value for one in function.parameters if checks or one.value in asked}
+        """The memrefs and groups with a member that says whether they are there."""
         self._compared = compared_parameters(function) if checks else set()
         self._names: set[str] = set()
 
@@ -68,21 +73,18 @@ class ParameterBinder:
         w = self._w
         memory = self.buffer(parameter.name, "memref", number)
         memory.aligned = max(4, _alignment(parameter, type))
-        asked = parameter.value in self._asked
-        pointer = w.pointer(
-            ShaderPlace(memory, integer(0), missing=self._missing(number, parameter) if asked else None)
-        )
+        missing = self._missing(number, parameter)
+        pointer = w.pointer(ShaderPlace(memory, integer(0), missing=missing))
         if parameter.value in self._compared:
             self.addresses[memory.name] = self._member(number, parameter, "address", "i64")
         shape = self._extents(number, parameter, "size", type.shape)
         strides = self._extents(number, parameter, "stride", type.strides)
-        return MemRefHeld(type, pointer, index(0), shape, strides, parameter.name, memory.aligned, maybe_null=asked)
+        return MemRefHeld(type, pointer, index(0), shape, strides, parameter.name, memory.aligned, missing is not None)
 
     def _group(self, number: int, parameter: Parameter, type: GroupType) -> GroupHeld:
         w = self._w
         memory = self.buffer(parameter.name, "group", number)
-        missing = self._missing(number, parameter) if parameter.value in self._asked else None
-        table = w.pointer(ShaderPlace(memory, integer(0), missing=missing))
+        table = w.pointer(ShaderPlace(memory, integer(0), missing=self._missing(number, parameter)))
         size: int | Val = type.size if type.size is not None else self._index(number, parameter, "size", 0)
         fields = 1 + type.memref.shape.count(None) + type.memref.strides.count(None)
         alignment = _alignment(parameter, type.memref)
@@ -100,7 +102,10 @@ class ParameterBinder:
         count = 2 if type in PARTS else 1
         return uniform(type, *(self._member(number, parameter, "value", register, k) for k in range(count)))
 
-    def _missing(self, number: int, parameter: Parameter) -> Val:
+    def _missing(self, number: int, parameter: Parameter) -> Val | None:
+        """Whether there is no memory; None where nobody asks."""
+        if parameter.value not in self._told:
+            return None
         return self._w.compare("eq", self._member(number, parameter, "associated", "i32"), integer(0, "i32"))
 
     def _extents(
