@@ -246,7 +246,7 @@ class VulkanExecutor:
 
 
 def _span(item: Accepted, claim: Claim) -> HostSpan:
-    size = claim.extent * claim.dtype.itemsize
+    size = 0 if claim.array is None else claim.extent * claim.dtype.itemsize
     return HostSpan(claim.start, size, claim.written, str(claim.place), isinstance(item, GroupClaim))
 
 
