@@ -8,6 +8,7 @@ from girih.back.spirv.binary.instructions import ATOMICS, GROUP_KINDS, call, mem
 from girih.back.spirv.binary.statements import Rule, StatementWriter
 from girih.back.spirv.code.memory import MemoryKind
 from girih.back.spirv.code.nodes import ShaderNode
+from girih.diagnostics import CompileError, Diagnostic
 
 _SCOPES = {"subgroup": "Subgroup", "work_group": "Workgroup", "device": "Device"}
 
@@ -36,13 +37,6 @@ _BUILT_INS = {
     "subgroup_id": ("SubgroupId", 1),
     "subgroup_local_id": ("SubgroupLocalInvocationId", 1),
 }
-
-_FLOAT_ATOMICS = {
-    "float": "SPV_EXT_shader_atomic_float_add",
-    "double": "SPV_EXT_shader_atomic_float_add",
-    "half": "SPV_EXT_shader_atomic_float16_add",
-}
-"""The extensions that have atomic sums of floats."""
 
 
 def _scope(s: StatementWriter, scope: str) -> int:
@@ -80,10 +74,14 @@ def store(s: StatementWriter, node: ShaderNode) -> None:
 
 
 def atomic(s: StatementWriter, node: ShaderNode) -> None:
-    """An atomic access."""
+    """An atomic access. Raises `CompileError` for elements of 8 or 16 bits."""
     a = s.a
     memory, type = memory_of(node)
     operation, scope, ordering = (str(one) for one in node.details[2:5])
+    if bits(type) < 32:
+        message = f"OpenCL has no atomic accesses to elements of {bits(type)} bits"
+        hint = "let the element have 32 or 64 bits"
+        raise CompileError([Diagnostic("run.target", message, node.span, hint=hint)])
     element, *values = node.operands
     where = s.memory.pointer(memory, type, element)
     kind = "WorkgroupMemory" if memory.kind is MemoryKind.SHARED else "CrossWorkgroupMemory"
@@ -102,7 +100,7 @@ def atomic(s: StatementWriter, node: ShaderNode) -> None:
             a.result("OpAtomicCompareExchange", held, where, over, order, unequal, new, expected, into=node.result)
         case "fadd":
             a.capability(f"AtomicFloat{bits(type)}AddEXT")
-            a.extension(_FLOAT_ATOMICS[type])
+            a.extension("SPV_EXT_shader_atomic_float_add")
             a.result("OpAtomicFAddEXT", held, where, over, order, *ids, into=node.result)
         case _:
             a.result(ATOMICS[operation], held, where, over, order, *ids, into=node.result)
