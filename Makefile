@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-long test-vulkan lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
+.PHONY: help demo test test-long test-vulkan test-opencl lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 	@$(RUN) examples/demo.py
 
 # Without .pyc files each process of the tests, of which there are hundreds, would compile girih and the tests again.
-test test-long test-vulkan: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-vulkan test-opencl: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
@@ -28,6 +28,9 @@ test-long: $(VENV)/ready-to-develop ## all that make test has, and the rest: eve
 
 test-vulkan: $(VENV)/ready-to-develop ## what needs a Vulkan driver; GIRIH_VULKAN_DRIVER names one
 	@$(RUN) -m pytest -m vulkan -n 0 tests/runtime/vulkan
+
+test-opencl: $(VENV)/ready-to-develop ## what needs an OpenCL driver that takes SPIR-V, every run vector among it
+	@$(RUN) -m pytest -m "" -n 0 tests/runtime/opencl
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .

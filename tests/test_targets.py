@@ -33,7 +33,7 @@ TEXT = (
 """
     + FILL
 )
-ANYWHERE = {"vulkan": "vulkan:lavapipe"}
+ANYWHERE = {"vulkan": "vulkan:lavapipe", "opencl": "opencl:intel-cpu"}
 """The targets that compile for what this machine may lack, as they compile on every machine."""
 HOST = Cpu.host()
 NEEDS_AVX2 = pytest.mark.skipif("avx2" not in HOST.known, reason="this machine has no AVX2, which haswell needs")
@@ -277,7 +277,7 @@ def test_every_form_is_a_property_of_a_kernel(form: EmittedForm) -> None:
     for target in TARGETS.values():
         kernel = girih.loads(FILL, target=ANYWHERE.get(target.name, target.name))["fill"]
         if form.name == REMARKS_FORM:
-            assert target.name == "vulkan" or kernel.remarks == ()
+            assert target.name in ("vulkan", "opencl") or kernel.remarks == ()
         elif form.name in target.emits:
             found = getattr(kernel, form.attribute)
             assert (b"fill" if isinstance(found, bytes) else "fill") in found

@@ -149,6 +149,12 @@ def _vulkan(name: str) -> TargetDevice:
     return VulkanDevice.named(name)
 
 
+def _opencl(name: str) -> TargetDevice:
+    from girih.runtime.opencl.target import OpenClTarget
+
+    return OpenClTarget.named(name)
+
+
 def _choices(value: object) -> object:
     from girih.interpreter.machine.choices import Choices
 
@@ -248,6 +254,18 @@ TARGETS: Mapping[str, Target] = {
             ),
             emits=("spirv", REMARKS_FORM),
         ),
+        Target(
+            "opencl",
+            (
+                TargetForm("opencl", "the OpenCL driver of this machine that takes SPIR-V",
+                           "GPUs of Intel, and its runtime for processors"),
+                TargetForm("opencl:PROFILE", "SPIR-V for a kind of device, such as `opencl:minimal`",
+                           "modules for other machines", "a kind of device that `girih targets opencl` lists"),
+            ),
+            _opencl,
+            (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
+            emits=("spirv", REMARKS_FORM),
+        ),
     )
 }  # fmt: skip
 """The rows of the table by the name of the target."""
@@ -256,7 +274,7 @@ TARGETS: Mapping[str, Target] = {
 PLANNED = "`vulkan` runs on GPUs of all makers; machine code of NVIDIA's own (PTX) is planned, not there yet"
 """What `girih targets` says of targets to come, and what is said to who names one."""
 
-GPU_WORDS = ("gpu", "cuda", "nvidia", "nvptx", "ptx", "spirv", "spir-v", "opencl", "hip", "rocm", "metal")
+GPU_WORDS = ("gpu", "cuda", "nvidia", "nvptx", "ptx", "spirv", "spir-v", "hip", "rocm", "metal")
 """Names under which a target for GPUs is looked for."""
 
 

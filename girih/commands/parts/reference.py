@@ -60,6 +60,7 @@ def other_codes() -> dict[str, list[Code]]:
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
     from girih.facts.remarks import CPU_REMARKS, RUN_REMARKS
+    from girih.runtime.opencl.report import OPENCL_CODES
     from girih.runtime.spirv.report import SHADER_BIND_CODES
     from girih.runtime.vulkan.report import VULKAN_CODES
 
@@ -69,6 +70,7 @@ def other_codes() -> dict[str, list[Code]]:
         "Binding the arguments of a launch": (BIND_CODES, "error"),
         "Binding what a shader takes": (SHADER_BIND_CODES, "error"),
         "Launching on a Vulkan driver": (VULKAN_CODES, "error"),
+        "Launching on an OpenCL driver": (OPENCL_CODES, "error"),
         "Running a kernel": (RUN_CODES, "finding"),
         "After a launch in the interpreter": (RUN_REMARKS, "remark"),
         "Compiling for the CPU": (CPU_REMARKS, "remark"),
