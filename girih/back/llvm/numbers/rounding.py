@@ -25,6 +25,8 @@ class Features:
     """Conversions between `half` and `float` in hardware: F16C on x86, always on AArch64."""
     fma: bool
     """Fused multiplication and addition in hardware: FMA3 on x86, always on AArch64."""
+    narrows: bool = True
+    """Whether a conversion to `half` and back rounds: some compilers of shaders take such a pair away."""
 
 
 def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:
@@ -76,7 +78,7 @@ def _round_bf16(w: Writer, x: Val) -> Val:
 
 
 def _round_f16(w: Writer, features: Features, x: Val) -> Val:
-    if features.f16:
+    if features.f16 and features.narrows:
         return w.convert("fpext", w.convert("fptrunc", x, "half"), "float")
     size = magnitude(w, x)
     small = _larger_or_nan(w, _real(2.0**-14, x), size)

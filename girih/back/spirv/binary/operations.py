@@ -18,7 +18,6 @@ INSTRUCTIONS = {
     "sub": "OpISub",
     "mul": "OpIMul",
     "sdiv": "OpSDiv",
-    "srem": "OpSRem",
     "shl": "OpShiftLeftLogical",
     "lshr": "OpShiftRightLogical",
     "ashr": "OpShiftRightArithmetic",
@@ -184,6 +183,16 @@ def _high_product(a: Assembly, node: ShaderNode) -> bool:
     return True
 
 
+def _remainder(a: Assembly, node: ShaderNode) -> bool:
+    """What a signed division leaves. Vulkan leaves OpSRem open where a number is negative (appendix on SPIR-V)."""
+    x, y = (a.id_of(one) for one in node.operands)
+    assert node.result is not None
+    type = a.type(node.result.type)
+    whole = a.result("OpIMul", type, a.result("OpSDiv", type, x, y), y)
+    a.result("OpISub", type, x, whole, into=node.result)
+    return True
+
+
 def _unordered(a: Assembly, node: ShaderNode) -> bool:
     """Whether one of two numbers is NaN."""
     x, y = node.operands
@@ -247,6 +256,7 @@ WRITTEN: dict[str, Callable[[Assembly, ShaderNode], bool]] = {
     "udiv": _unsigned("OpUDiv"),
     "urem": _unsigned("OpUMod"),
     "umulh": _high_product,
+    "srem": _remainder,
     "uno": _unordered,
     "ord": _ordered,
     "xor": _negation,

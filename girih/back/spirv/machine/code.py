@@ -52,7 +52,11 @@ class VulkanCode(MatrixCode):
 
     @property
     def features(self) -> Features:
-        return Features(f16=self.profile.has("float16"), fma=self.profile.has("fused"))
+        return Features(
+            f16=self.profile.has("float16"),
+            fma=self.profile.has("fused"),
+            narrows=not self.profile.has("folds_narrowing"),
+        )
 
     # --- together ------------------------------------------------------------------------
 

@@ -34,8 +34,8 @@ class QueueFamily:
 class MatrixRow:
     """A row of the cooperative matrices that a device has, with Vulkan's numbers of scope and component types.
 
-    `work_items` is 0 for matrices of exact shapes, otherwise the size of the work-group that has shapes which are
-    multiples.
+    `work_items` is None for matrices of exact shapes, otherwise the size of the work-group that has shapes which are
+    multiples, and 0 for matrices of a subgroup.
     """
 
     m: int
@@ -47,7 +47,7 @@ class MatrixRow:
     result: int
     saturating: bool
     scope: int
-    work_items: int = 0
+    work_items: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +203,6 @@ def _listed(commands: VulkanCommands, handle: int, name: str, type: type[TypedSt
     return listed[: count.value]
 
 
-def _matrix(shape: tuple[int, int, int], one: Any, work_items: int = 0) -> MatrixRow:
+def _matrix(shape: tuple[int, int, int], one: Any, work_items: int | None = None) -> MatrixRow:
     types = one.AType, one.BType, one.CType, one.ResultType
     return MatrixRow(*shape, *types, bool(one.saturatingAccumulation), one.scope, work_items)
