@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from girih.back.spirv.profiles.profile import MatrixShape, Profile
 
-# As listed by the driver: VkCooperativeMatrixPropertiesKHR, then VkCooperativeMatrixFlexibleDimensionsPropertiesNV, whose
-# granularities depend on the number of work-items.
+# As listed by the driver: VkCooperativeMatrixPropertiesKHR, then VkCooperativeMatrixFlexibleDimensionsPropertiesNV,
+# whose granularities depend on the number of work-items.
 _FLOATS = (("f16", "f16"), ("f16", "f32"))
 _BFLOATS = (("bf16", "f32"),)
 _INTEGERS = (("u8", "u32"), ("i8", "i32"))
