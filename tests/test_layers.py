@@ -34,9 +34,16 @@ LOWER = (
     "back.llvm.lower.*",
     "back.llvm.lower.launch",
     "back.llvm.lower.collective",
+    "back.llvm.lower.tiles",
     "back.llvm.lower.device",
 )
-THREADS = ("back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*", "back.llvm.lower.collective")
+THREADS = (
+    "back.llvm.emit",
+    "back.llvm.numbers",
+    "back.llvm.lower.*",
+    "back.llvm.lower.collective",
+    "back.llvm.lower.tiles",
+)
 ARRAYS = ("numpy", "ml_dtypes")
 ANY = ("*",)
 
@@ -111,6 +118,7 @@ ROOMS = {
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers")),
     "back.llvm.lower.launch": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.collective": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.tiles": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane.linalg": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
     "back.llvm.lower.one_lane.matrix": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu import coroutine
@@ -26,7 +25,7 @@ from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFra
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
-from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
+from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
@@ -36,7 +35,6 @@ from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.types import CoopMatrix
-from girih.ops.tile import coopmatrix, coopmatrix_regions, coopmatrix_tensor
 from girih.ops.tile.memory import Scope
 
 SHARED = ("i32", "i64", "float", "double")
@@ -53,25 +51,7 @@ TOGETHER = -1
 """What work-items wait for that come together around and in collective regions; otherwise the number of a site."""
 
 
-MATRICES = "a matrix is held as the target chooses"
-"""Why instructions are refused."""
-
-
-def _refusing() -> Lowerings[OneLaneCode]:
-    table = Lowerings[OneLaneCode]()
-    rooms = (coopmatrix, coopmatrix_regions, coopmatrix_tensor)
-    matrices = [op for room in rooms for op in _instructions(room) if op not in SOFT_MATRICES]
-    table.refuse(MATRICES, *dict.fromkeys(matrices))
-    return ONE_LANE.joined(SOFT_MATRICES, table)
-
-
-def _instructions(room: ModuleType) -> list[type[Op]]:
-    """The instructions that a module defines, without those that it imports."""
-    found = [value for value in vars(room).values() if isinstance(value, type) and issubclass(value, Op)]
-    return [op for op in found if "spec" in vars(op) and op.spec.mnemonic != "" and op.__module__ == room.__name__]
-
-
-LOWERINGS = _refusing()
+LOWERINGS = ONE_LANE.joined(SOFT_MATRICES)
 """How this machine lowers instructions."""
 
 

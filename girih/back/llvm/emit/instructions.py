@@ -66,6 +66,10 @@ class Instructions(FunctionText):
         alone = lanes(a.type) == 1
         return self.pure(wide("i1", lanes(a.type)), f"{opcode} {predicate} {a}, {b.text}", (a, b), stays=alone)
 
+    def compare_early(self, predicate: str, a: Val, b: Val) -> Val:
+        """The condition that `icmp` gives for integers, found in front of the loops in which they do not change."""
+        return self.pure("i1", f"icmp {predicate} {a}, {b.text}", (a, b))
+
     def select(self, condition: Val, a: Val, b: Val) -> Val:
         """The value `a` if the condition holds, else `b`; of vectors, element by element."""
         if condition.literal is not None:

@@ -258,6 +258,13 @@ class KernelCode(Executing):
             return count
         return self.w.convert("zext" if width < 64 else "trunc", count, "i64")
 
+    def aligned_offset(self, pointer: Val) -> Val:
+        """The bytes of an address from a begin that is aligned for everything, an i64.
+
+        That is the address itself, or where memory has none, the distance from the begin of the memory.
+        """
+        return self.w.convert("ptrtoint", pointer, "i64")
+
     def zero(self, type: Number | Boolean, count: int) -> tuple[Val, ...]:
         """The parts of the number zero in `count` lanes."""
         part = zero(wide(register(type), count))

@@ -12,7 +12,7 @@ from math import prod
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.code import KernelCode
-from girih.back.llvm.lower.tensor_reals import Real, Reals
+from girih.back.llvm.lower.tensor_reals import Arithmetic, Real, Reals
 from girih.back.llvm.lower.tensor_values import U32, LayoutHeld, ViewHeld
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import index
@@ -40,20 +40,28 @@ class TensorIndex:
     """The elements of a matrix `[rows, columns]` that is accessed through a layout, and a view if there is one."""
 
     def __init__(
-        self, code: KernelCode, layout: LayoutHeld, view: ViewHeld | None, shape: tuple[int, int], *, store: bool
+        self,
+        code: KernelCode,
+        layout: LayoutHeld,
+        view: ViewHeld | None,
+        shape: tuple[int, int],
+        *,
+        store: bool,
+        arithmetic: Arithmetic = Reals,
     ) -> None:
         self.code, self.layout, self.view, self.shape = code, layout, view, shape
+        self.arithmetic = arithmetic
         self.moves = not store and layout.mode in _MOVES
 
     def at(self, row: Real, column: Real, count: int) -> Element:
         """The elements of `count` components whose rows and columns are given."""
-        r = Reals(self.code.w, count)
+        r = self.arithmetic(self.code.w, count)
         clipped, index = self._index(r, row, column)
         return self._element(r, clipped, index)
 
     def place(self, line: Operand, start: Operand, count: int, *, along_rows: bool) -> Element:
         """The elements of `count` neighbours from `start` on: along the rows, or along the columns."""
-        r = Reals(self.code.w, count)
+        r = self.arithmetic(self.code.w, count)
         across, first = (r.of(k if isinstance(k, int) else index(k)) for k in (line, start))
         along = r.lanes_from(first)
         return self.at(along, across, count) if along_rows else self.at(across, along, count)
@@ -106,16 +114,16 @@ class TensorIndex:
             inner = span[position + 1 :]
             known = [n for n in inner if isinstance(n, int)]
             # Products of unknown spans may pass 2^53: they are summed as integers.
-            strides.append(prod(known) if len(known) == len(inner) else self._product(r, position + 1))
+            strides.append(prod(known) if len(known) == len(inner) else r.of_integer(self._product(position + 1)))
         return span, strides
 
-    def _product(self, r: Reals, first: int) -> Val:
+    def _product(self, first: int) -> Val:
         """The product of the spans from a dimension on, modulo 2^32."""
         w = self.code.w
         held: Operand = 1
         for extent in self.layout.span[first:]:
             held = w.binary("and", w.mul(held, as_scalar(extent).part), U32)
-        return w.convert("sitofp", w.value(held), "double")
+        return w.value(held)
 
     def _summed(self, r: Reals, coordinates: Sequence[_Bounded], strides: Sequence[Real]) -> _Bounded:
         """The sum of products modulo 2^32; the sum itself may exceed 2^53."""
@@ -126,7 +134,7 @@ class TensorIndex:
             product = w.mul(r.integers(c.number, everywhere), r.integers(s, everywhere))
             found = w.add(found, product)
         low = w.binary("and", found, w.splat(integer(U32), r.count))
-        return _Bounded(w.convert("sitofp", low, "double"), 2**32)
+        return _Bounded(r.of_integer(low), 2**32)
 
     # --- coordinates ---------------------------------------------------------------------
 

@@ -31,6 +31,15 @@ class Reals:
         known = scalar.part.literal
         return known if known is not None else self.w.convert("sitofp", scalar.part, "double")
 
+    def of_integer(self, a: Val) -> Val:
+        """The number that an `i64` is, or each of a vector of them."""
+        return self.w.convert("sitofp", a, "double")
+
+    def cut(self, a: Real, most: int) -> Val:
+        """A number of one lane as an `i64`; `most` if it is larger."""
+        limit = floating(float(most), "double")
+        return self.w.convert("fptosi", self.w.overloaded("minnum", self.wide(a), limit), "i64")
+
     def lanes_from(self, start: Real) -> Real:
         """The numbers start, start + 1, ..., one for each lane."""
         if self.count == 1:
@@ -153,3 +162,6 @@ class Reals:
 
 
 _KNOWN = {"olt": int.__lt__, "ogt": int.__gt__, "oge": int.__ge__}
+
+Arithmetic = type[Reals]
+"""`Reals`, or what computes the same in another way."""

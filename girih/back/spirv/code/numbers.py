@@ -196,6 +196,9 @@ class NumberRecording(Recording):
     def opaque(self, a: Val) -> Val:
         return a
 
+    def compare_early(self, predicate: str, a: Val, b: Val) -> Val:
+        return self.compare(predicate, a, b)
+
     def settled(self, condition: Val) -> Val:
         return condition
 

@@ -141,6 +141,10 @@ class VulkanCode(MatrixCode):
         self.recorder.code.memories.append(made)
         return self.recorder.pointer(ShaderPlace(made, integer(0)))
 
+    def aligned_offset(self, pointer: Val) -> Val:
+        place = self.recorder.place(pointer)
+        return place.offset if place.address is None else self.w.add(place.address, place.offset)
+
     def private(self, type: str, count: int) -> Val:
         number = sum(one.kind is MemoryKind.PRIVATE for one in self.recorder.code.memories)
         size = count * (1 if type == "i1" else bits(type) // 8)

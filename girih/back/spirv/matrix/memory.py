@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Operand, Val, integer, zero
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.tile_bounds import TileBounds
+from girih.back.llvm.lower.tiles.bounds import TileBounds
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.matrix.code import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.back.llvm.lower.access import check_null, shared_memref
-from girih.back.llvm.lower.tile_bounds import TileBounds
+from girih.back.llvm.lower.tiles.bounds import TileBounds
 from girih.back.spirv.matrix.code import MatrixCode, together
 from girih.facts import findings
 from girih.ir.core import Value

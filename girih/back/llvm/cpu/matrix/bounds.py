@@ -11,7 +11,7 @@ from girih.back.llvm.cpu.matrix.byte_bounds import check_bytes
 from girih.back.llvm.cpu.matrix.states import InMemory, Parts, known, length, turned
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
-from girih.back.llvm.lower.tile_bounds import TileBounds
+from girih.back.llvm.lower.tiles.bounds import TileBounds
 from girih.back.llvm.numbers.values import BytesHeld
 from girih.facts import findings
 from girih.ir.core import Op, Value

@@ -16,10 +16,10 @@ from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, Matrix, Splat, consume, new_tile, operand, zero_parts
 from girih.back.llvm.cpu.tensor import decode
 from girih.back.llvm.cpu.tensor.access import TensorAccess, tensor_of
-from girih.back.llvm.cpu.tensor.checks import check, is_legal
 from girih.back.llvm.cpu.tensor.move import Move
 from girih.back.llvm.lower import tensor_layout
 from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.tiles.checks import check, is_legal
 from girih.facts import remarks
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes

@@ -17,16 +17,15 @@ from girih.back.llvm.cpu.matrix.states import (
     read_tile,
     turned,
     write_tile,
-    zero_parts,
 )
 from girih.back.llvm.cpu.tensor.access import TensorAccess
 from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Reals
-from girih.back.llvm.numbers.floats import as_float
+from girih.back.llvm.lower.tiles.tensor import clamp_parts
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
-from girih.ir.types import ClampMode, CoopMatrix, Number
+from girih.ir.types import ClampMode, CoopMatrix
 
 _MOST = 8
 """How many components are moved at a time: so many pointers a register has."""
@@ -123,7 +122,7 @@ class Move:
         """The components, replaced by the clamp value outside the tensor if the clamp mode is constant."""
         if self.tensor.layout.mode is not ClampMode.CONSTANT or found.outside.literal == 0:
             return parts
-        return self._selected(found.outside, clamp_value(self.tensor, type), parts, count)
+        return self._selected(found.outside, clamp_parts(self.tensor, type.component), parts, count)
 
     # --- stores --------------------------------------------------------------------------
 
@@ -154,18 +153,3 @@ def _write(code: CpuCode, tile: InMemory, at: MatrixPiece, parts: Parts) -> None
         write_tile(code, tile, at, parts)
         return
     write_tile(code, tile, MatrixPiece(at.line, at.start, 1), tuple(code.w.extract(p, 0) for p in parts))
-
-
-def clamp_value(tensor: TensorAccess, type: CoopMatrix) -> Parts:
-    """The component whose bits are the low ones of the clamp value, with zeros above them."""
-    code, one = tensor.code, part(type)
-    real = _number(code, one, tensor.layout.clamp_value.part)
-    return (real, *zero_parts(type, 1)[1:])
-
-
-def _number(code: CpuCode, type: Number, pattern: Val) -> Val:
-    width = f"i{8 * type.size}"
-    held = pattern if type.size == 4 else code.w.convert("trunc" if type.size < 4 else "zext", pattern, width)
-    if type.family == "floating" and type.size >= 4:
-        return as_float(code.w, held, "float" if type.size == 4 else "double")
-    return from_memory(code.w, code.target.features, type, held)

@@ -26,7 +26,7 @@ from girih.back.llvm.lower.one_lane.matrix.held import (
     zero_parts,
 )
 from girih.back.llvm.lower.one_lane.matrix.layout import Position, position
-from girih.back.llvm.lower.tile_bounds import TileBounds
+from girih.back.llvm.lower.tiles.bounds import TileBounds
 from girih.back.llvm.numbers.addresses import Extent, as_extent
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, memory_type

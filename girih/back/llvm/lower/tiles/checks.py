@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from girih.back.llvm.cpu.tensor.access import TensorAccess, holds
-from girih.back.llvm.emit.text import Val, floating, integer
+from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Real, Reals
 from girih.back.llvm.lower.tensor_values import U32
+from girih.back.llvm.lower.tiles.tensor import TensorTile, holds
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import index
 from girih.facts import findings
@@ -21,7 +21,7 @@ from girih.ir.types import ClampMode
 from girih.ops.tile.tensor_layout import NO_LAYOUT
 
 
-def is_legal(tensor: TensorAccess) -> bool:
+def is_legal(tensor: TensorTile) -> bool:
     """Whether layout and view have all numbers that an access needs; it is a finding if not."""
     wrong: list[str] = []
     layout, view = tensor.layout, tensor.view
@@ -39,7 +39,7 @@ def _listed(numbers: Sequence[Extent]) -> str:
     return f"{text}," if len(numbers) == 1 else text
 
 
-def check(tensor: TensorAccess) -> None:
+def check(tensor: TensorTile) -> None:
     """Write the checks of an access that `is_legal`."""
     if tensor.code.checks:
         _Checks(tensor).write()
@@ -51,7 +51,7 @@ class _Checks:
     A block without a size of its own takes none.
     """
 
-    def __init__(self, tensor: TensorAccess) -> None:
+    def __init__(self, tensor: TensorTile) -> None:
         self.tensor, self.code, self.op = tensor, tensor.code, tensor.op
         self.name = tensor.memref.name
         self.step = max(1, tensor.unit // tensor.memref.element.size) if tensor.unit else 0
@@ -86,7 +86,7 @@ class _Checks:
             and as_scalar(memref.offset).part.literal == 0
         ):
             return integer(0, "i1")
-        address = w.convert("ptrtoint", self.tensor.base, "i64")
+        address = self.code.aligned_offset(self.tensor.base)
         # Where there are no elements, an address says nothing.
         rest = index(w.binary("and", address, TENSOR_ALIGNMENT - 1))
         return w.binary("and", holds(w, "ne", rest, 0), holds(w, "ne", index(self.size), 0))
@@ -110,15 +110,14 @@ class _Checks:
 
     def _last(self) -> Val:
         """The number of the last element or block of the tensor; a large one if it exceeds 32 bits."""
-        r, layout = Reals(self.code.w, 1), self.tensor.layout
+        r, layout = self.tensor.one, self.tensor.layout
         found: Real = 0
         for size, block, stride in zip(layout.dimension, layout.block_size, layout.stride, strict=True):
             number = r.quotient(r.sub(r.of(size), 1), r.of(block))
             found = r.add(found, r.mul(number, r.of(stride)))
         if isinstance(found, int):
             return integer(min(found, 2**33))
-        limit = floating(2.0**33, "double")
-        return self.code.w.convert("fptosi", self.code.w.overloaded("minnum", found, limit), "i64")
+        return r.cut(found, 2**33)
 
     def _in_memory(self, position: Val, count: Val | int) -> Val:
         """The condition that the memref has `count` elements from a position on."""
@@ -134,8 +133,8 @@ class _Checks:
         w = self.code.w
         rows, columns = self.tensor.type.shape
         with w.loop(0, rows) as row, w.loop(0, columns) as column:
-            r = Reals(w, 1)
-            place = (w.convert("sitofp", row.index, "double"), w.convert("sitofp", column.index, "double"))
+            r = self.tensor.one
+            place = (r.of_integer(row.index), r.of_integer(column.index))
             look_at(r, self.tensor.index.at(*place, 1), row.index, column.index)
 
     def _there(self, r: Reals, found: Element) -> Val:
