@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from girih.back.spirv.profiles.profile import Profile
 
-# As tools/describe_vulkan.py reads it from Mesa 22.3.6, llvmpipe with LLVM 15.0.6 and 256 bits, on 2026-11-23. Its Fma is
-# a product and a sum, and it keeps no promise on subnormals.
+# As tools/describe_vulkan.py reads it from Mesa 22.3.6, llvmpipe with LLVM 15.0.6 and 256 bits, on 2026-11-23. Its Fma
+# is a product and a sum, and it keeps no promise on subnormals.
 LAVAPIPE = Profile(
     name="lavapipe",
     says="Mesa's driver for processors",
