@@ -84,6 +84,23 @@ func @rows(%a: memref<f32x32x16>, %b: memref<f16x16x16>, %c: memref<f32x32x16>, 
     }}
 }}
 
+; Sums of f16 are rounded after each product: what is carried on is computed with.
+func @half(%a: memref<f16x32x32>, %b: memref<f16x32x16>, %c: memref<f16x32x16>) {SUBGROUP} {{
+    parallel {{
+        %zero = constant 0 : index
+        %end = constant 32 : index
+        %step = constant 16 : index
+        %begin = constant 2048.0 : coopmatrix<f16x32x16,matrix_acc>
+        %sums = for %k=%zero,%end,%step init(%acc=%begin) -> (coopmatrix<f16x32x16,matrix_acc>) {{
+            %x = cooperative_matrix_load %a[%zero,%k] : coopmatrix<f16x32x16,matrix_a>
+            %y = cooperative_matrix_load %b[%k,%zero] : coopmatrix<f16x16x16,matrix_b>
+            %new = cooperative_matrix_mul_add %x, %y, %acc : coopmatrix<f16x32x16,matrix_acc>
+            yield (%new)
+        }}
+        cooperative_matrix_store %sums, %c[%zero,%zero]
+    }}
+}}
+
 ; Integers, through a layout that clamps and a view that turns.
 func @clamped(%a: memref<i8x?>, %b: memref<i8x32x16>, %c: memref<i32x32x16>, %row: index) {SUBGROUP} {{
     parallel {{

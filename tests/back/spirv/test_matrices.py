@@ -76,6 +76,16 @@ def test_a_tile_at_a_known_place_is_one_instruction() -> None:
     assert {"load_element", "store_element"} <= {one.name.rstrip("_0123456789") for one in code.routines}
 
 
+def test_f16_is_rounded_before_a_conversion_that_a_driver_may_take_away() -> None:
+    def rounds(name: str) -> bool:
+        routines = recorded_kernel(function_of(KERNELS, name), HOPPER).code.routines
+        return any(one.name.startswith("round_f16") for one in routines)
+
+    # What is only multiplied and stored goes through no conversion back.
+    assert rounds("half")
+    assert not rounds("rows")
+
+
 # --- run vectors -------------------------------------------------------------------------------
 
 SUITS = ("cooperative_matrix", "tensor_layout", "tensor_view")

@@ -72,6 +72,8 @@ class MatrixChoice:
 
     device: frozenset[Value]
     software: tuple[SoftwareMatrices, ...] = ()
+    moved: frozenset[Value] = frozenset()
+    """Those of the device that are only stored, multiplied, or given another use: no other numbers come from theirs."""
 
     def is_device(self, op: Op) -> bool:
         """Whether an instruction on matrices is the device's."""
@@ -203,9 +205,14 @@ def _cast(asked: _Asked, op: Op) -> str | None:
             return refused
     if not is_converted(source.component, target.component):
         return f"no instruction converts components of {source.component} to {target.component} as the language asks"
-    if target.component == BF16 != source.component:
+    return _rounding(asked, op, source.component, target.component)
+
+
+def _rounding(asked: _Asked, op: Op, source: Number, target: Number) -> str | None:
+    """Why a conversion cannot round as the language asks."""
+    if target == BF16 != source or (rounds_to_half(source, target) and asked.profile.has("folds_narrowing")):
         return _by_element(asked, op)
-    if rounds_to_half(source.component, target.component):
+    if rounds_to_half(source, target):
         return asked.lacks("round16", "rounding to nearest even of f16 on demand")
     return None
 
@@ -238,10 +245,8 @@ def _mul_add(asked: _Asked, op: Op) -> str | None:
     for source, target in ((c, sums), (sums, result)):
         if not is_converted(source.component, target.component):
             return f"no instruction converts sums of {source.component} to {target.component} as the language asks"
-        if target.component == BF16 != source.component:
-            return _by_element(asked, op)
-        refused = rounds_to_half(source.component, target.component) and asked.lacks("round16", "rounding of f16")
-        if refused:
+        refused = _rounding(asked, op, source.component, target.component)
+        if refused is not None:
             return refused
     return None
 
@@ -424,7 +429,39 @@ def choose_matrices(
     for value, span, reason in refused:
         against.setdefault(meeting.of(value), SoftwareMatrices(span, reason))
     device = frozenset(value for value in list(meeting.leader) if meeting.of(value) not in against)
-    return MatrixChoice(device, tuple(against.values()))
+    return MatrixChoice(device, tuple(against.values()), _moved(function) & device)
+
+
+def _moved(function: Function) -> frozenset[Value]:
+    """The matrices with whose numbers nothing is computed but products."""
+    moved: set[Value] = set()
+    computed: set[Value] = set()
+    # Users stand behind what they use, so that a cast to another use alone is known before its operand.
+    for op in reversed(list(function.walk())):
+        moved.update(value for value in op.results if value not in computed)
+        kept = _unchanged(op, moved)
+        computed.update(value for value in op.operands if value not in kept)
+    return frozenset(moved - computed)
+
+
+def _unchanged(op: Op, moved: set[Value]) -> tuple[Value, ...]:
+    """The operands of an instruction with whose numbers it computes nothing but products."""
+    match op:
+        case CooperativeMatrixMulAdd():
+            return op.a, op.b
+        case CooperativeMatrixStore() | CooperativeMatrixStoreTensor():
+            return (op.matrix,)
+        case Cast() if _is_of_same_components(op) and op.result in moved:
+            return (op.a,)
+        case CooperativeMatrixTranspose() if op.result in moved:
+            return (op.matrix,)
+        case _:
+            return ()
+
+
+def _is_of_same_components(op: Cast) -> bool:
+    source, target = op.a.type, op.result.type
+    return isinstance(source, CoopMatrix) and isinstance(target, CoopMatrix) and source.component == target.component
 
 
 def _reasons(asked: _Asked, op: Op, matrices: list[Value]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith
 from girih.back.llvm.numbers.rounding import round_to
 from girih.back.spirv.matrix.carried import DeviceMatrixCarrier
-from girih.back.spirv.matrix.choice import NATIVE, sums_of
+from girih.back.spirv.matrix.choice import NATIVE, rounds_to_half, sums_of
 from girih.back.spirv.matrix.code import (
     MatrixCode,
     component_of,
@@ -122,12 +122,17 @@ def scale(code: MatrixCode, op: CooperativeMatrixScale) -> None:
 # --- conversions -------------------------------------------------------------------------------
 
 
-def converted(code: MatrixCode, matrix: Val, source: CoopMatrix, target: CoopMatrix) -> Val:
-    """A matrix with the components and the use of another type; numbers are rounded to nearest."""
+def converted(code: MatrixCode, matrix: Val, source: CoopMatrix, target: CoopMatrix, *, moved: bool = False) -> Val:
+    """A matrix with the components and the use of another type; numbers are rounded to nearest.
+
+    Nothing computes with the numbers of one that is only `moved`.
+    """
     if source == target:
         return matrix
-    if target.component == BF16 != source.component:
-        # A device may convert to bf16 by cutting off; what is rounded before is not changed by that.
+    # A device may convert to bf16 by cutting off, and may take away a conversion to f16 and back. Neither changes what
+    # is rounded before.
+    doubtful = rounds_to_half(source.component, target.component) and not code.features.narrows and not moved
+    if doubtful or target.component == BF16 != source.component:
         matrix = _rounded(code, matrix, source.component, target.component)
     operation = _conversion(source.component, target.component)
     return code.node("matrix_convert", (matrix,), matrix_word(target), (operation,))
@@ -154,7 +159,8 @@ def _conversion(source: Number, target: Number) -> str:
 def cast(code: MatrixCode, op: Cast) -> None:
     """Component by component (003 "Cast"), to another use too."""
     source, target = matrix_type_of(op.a), matrix_type_of(op.result)
-    code.set(op.result, converted(code, matrix_of(code, op.a), source, target))
+    moved = op.result in code.matrices.moved
+    code.set(op.result, converted(code, matrix_of(code, op.a), source, target, moved=moved))
 
 
 # --- products ----------------------------------------------------------------------------------
@@ -171,7 +177,7 @@ def mul_add(code: MatrixCode, op: CooperativeMatrixMulAdd) -> None:
     addend = converted(code, matrix_of(code, op.c), c, sums)
     details = (SIGNED if integers else frozenset(), False)
     product = code.node("matrix_mul_add", (*factors, addend), matrix_word(sums), details)
-    code.set(op.result, converted(code, product, sums, result))
+    code.set(op.result, converted(code, product, sums, result, moved=op.result in code.matrices.moved))
 
 
 @LOWERINGS.of(CooperativeMatrixTranspose)
