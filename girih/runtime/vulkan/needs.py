@@ -63,9 +63,14 @@ def needs_of(module: Module) -> Iterator[ModuleNeed]:
 
 @cache
 def _ways_by_value() -> Mapping[int, tuple[Mapping[str, Any], ...]]:
-    """The ways by the number of the capability: the grammar and Vulkan may call it differently."""
+    """The ways by the number of the capability, which may have several names, each with ways of its own."""
     known = grammar().kinds["Capability"].by_name
-    return {known[name].value: ways for name, ways in feature_table().capabilities.items() if name in known}
+    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
+    for name, ways in feature_table().capabilities.items():
+        if name in known:
+            value = known[name].value
+            found[value] = (*found.get(value, ()), *ways)
+    return found
 
 
 def lacking(module: Module, device: PhysicalDevice, span: Span = NOWHERE) -> list[Diagnostic]:

@@ -87,7 +87,10 @@ class VulkanMemory:
 
     def operands(self, memory: ShaderMemory, type: str) -> tuple[int, ...]:
         """The memory operands of a load or store of one element."""
-        private = memory.kind in (MemoryKind.PRIVATE, MemoryKind.TABLE)
+        # What nobody writes need not be made visible; to say so would hold back the driver's compiler.
+        private = memory.kind in (MemoryKind.PRIVATE, MemoryKind.TABLE) or (
+            memory.kind is MemoryKind.BUFFER and not memory.written
+        )
         mask = 0 if private else enumerant("MemoryAccess", "NonPrivatePointer")
         if memory.kind in (MemoryKind.ADDRESS, MemoryKind.BLOCK):
             return (mask | enumerant("MemoryAccess", "Aligned"), size_of(type))

@@ -112,9 +112,16 @@ class ParameterBinder:
         self, number: int, parameter: Parameter, what: MemberKind, extents: tuple[Extent, ...]
     ) -> tuple[int | Scalar, ...]:
         return tuple(
-            index(self._index(number, parameter, what, mode)) if extent is None else extent
+            index(self._multiple(self._index(number, parameter, what, mode), _promised(parameter, what, mode)))
+            if extent is None
+            else extent
             for mode, extent in enumerate(extents)
         )
+
+    def _multiple(self, held: Val, divisor: int) -> Val:
+        """A number that is promised to be a multiple, so that the device's compiler sees it."""
+        even = divisor & -divisor
+        return self._w.binary("and", held, integer(-even)) if even > 1 else held
 
     def _index(self, number: int, parameter: Parameter, what: MemberKind, part: int) -> Val:
         """A number of index type, which narrow modules get in 32 bits."""
@@ -154,6 +161,13 @@ def _member_name(parameter: Parameter, what: MemberKind, part: int) -> str:
     if what in ("associated", "address") or isinstance(parameter.type, GroupType):
         return f"{parameter.name}_{what}"
     return f"{parameter.name}_{what}{part}"
+
+
+def _promised(parameter: Parameter, what: str, mode: int) -> int:
+    """What a size or a stride is promised to be a multiple of (003 "Parameter attributes")."""
+    promises = parameter.attributes.get({"size": "shape_gcd", "stride": "stride_gcd"}.get(what, ""))
+    known = promises[mode] if isinstance(promises, tuple) and mode < len(promises) else 1
+    return known if isinstance(known, int) and known > 0 else 1
 
 
 def _alignment(parameter: Parameter, type: MemRef) -> int:
