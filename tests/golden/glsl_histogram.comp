@@ -35,29 +35,27 @@ void main() {
     // %count = min %left, %block : index
     // %end = add %first, %count : index
     // foreach (%b) = (%zero), (%bins) {
-    int v3 = thread < 0 ? -1 : thread;
-    for (int i = v3; i < 256; i += 128) {
+    for (int i = thread; i < 256; i += 128) {
         // store %none, %counts[%b]
         local0[i] = 0;
     }
     work_group_barrier();
     // foreach (%i) = (%first), (%end) {
-    int64_t v4 = v1 + int64_t(uint(thread));
-    for (int64_t i = v4 < v1 ? 9223372036854775807l : v4; i < v1 + (v2 < 4096l ? v2 : 4096l); i += 128l) {
+    for (int64_t i = v1 + int64_t(uint(thread)); i < v1 + (v2 < 4096l ? v2 : 4096l); i += 128l) {
         // %x = load %X[%i] : $type
-        int v5 = X[int(i)];
+        int v3 = X[int(i)];
         // %not_negative = greater_than_equal %bin, %zero : bool
         // %not_large = less_than %bin, %bins : bool
         // %counted = and %not_negative, %not_large : bool
         // if %counted {
-        if (v5 >= 0 && v5 < 256) {
+        if (v3 >= 0 && v3 < 256) {
             // %old = atomic_add.work_group %one, %counts[%bin] : i32
-            atomicAdd(local0[v5], 1);
+            atomicAdd(local0[v3], 1);
         }
     }
     work_group_barrier();
     // foreach (%b) = (%zero), (%bins) {
-    for (int i = v3; i < 256; i += 128) {
+    for (int i = thread; i < 256; i += 128) {
         // %n = load %counts[%b] : i32
         // %old = atomic_add.device %n, %H[%b] : i32
         atomicAdd(H[i], local0[i]);

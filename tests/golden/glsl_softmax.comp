@@ -45,81 +45,83 @@ void main() {
     // func @softmax(%A: memref<$type x ? x ?>, %B: memref<$type x ? x ?>)
     int lane = int(gl_SubgroupInvocationID);
     int group_x = int(gl_WorkGroupID.x);
+    // %a = load %A[%i, %column] : $type
+    int v13 = group_x * A_stride1;
     // %mine = for %i = %first, %length, %lanes init (%m=%lowest) -> ($accumulator) {
-    float v13 = -1.0 / 0.0;
+    float v14 = -1.0 / 0.0;
     for (int i = lane; i < A_size0; i += 32) {
-        // %a = load %A[%i, %column] : $type
-        float v14 = A[i + group_x * A_stride1];
+        float v15 = A[i + v13];
         // %larger = max %m, %x : $accumulator
-        v13 = v14 > v13 || isnan(v13) ? v14 : v13;
+        v14 = v15 > v14 || isnan(v14) ? v15 : v14;
     }
     // %maximum = subgroup_reduce_max %mine : $accumulator
-    int v15 = lane ^ 16;
-    float v16 = subgroupShuffle(v13, uint(v15));
-    bool v17 = (lane & 16) != 0;
-    float v18 = v17 ? v16 : v13;
-    float v19 = v17 ? v13 : v16;
-    float v20 = v19 > v18 || isnan(v18) ? v19 : v18;
-    int v21 = lane ^ 8;
-    float v22 = subgroupShuffle(v20, uint(v21));
-    bool v23 = (lane & 8) != 0;
-    float v24 = v23 ? v22 : v20;
-    float v25 = v23 ? v20 : v22;
-    float v26 = v25 > v24 || isnan(v24) ? v25 : v24;
-    int v27 = lane ^ 4;
-    float v28 = subgroupShuffle(v26, uint(v27));
-    bool v29 = (lane & 4) != 0;
-    float v30 = v29 ? v28 : v26;
-    float v31 = v29 ? v26 : v28;
-    float v32 = v31 > v30 || isnan(v30) ? v31 : v30;
-    int v33 = lane ^ 2;
-    float v34 = subgroupShuffle(v32, uint(v33));
-    bool v35 = (lane & 2) != 0;
-    float v36 = v35 ? v34 : v32;
-    float v37 = v35 ? v32 : v34;
-    float v38 = v37 > v36 || isnan(v36) ? v37 : v36;
-    int v39 = lane ^ 1;
-    float v40 = subgroupShuffle(v38, uint(v39));
-    bool v41 = (lane & 1) != 0;
-    float v42 = v41 ? v40 : v38;
-    float v43 = v41 ? v38 : v40;
-    float v44 = v43 > v42 || isnan(v42) ? v43 : v42;
+    int v16 = lane ^ 16;
+    float v17 = subgroupShuffle(v14, uint(v16));
+    bool v18 = (lane & 16) != 0;
+    float v19 = v18 ? v17 : v14;
+    float v20 = v18 ? v14 : v17;
+    float v21 = v20 > v19 || isnan(v19) ? v20 : v19;
+    int v22 = lane ^ 8;
+    float v23 = subgroupShuffle(v21, uint(v22));
+    bool v24 = (lane & 8) != 0;
+    float v25 = v24 ? v23 : v21;
+    float v26 = v24 ? v21 : v23;
+    float v27 = v26 > v25 || isnan(v25) ? v26 : v25;
+    int v28 = lane ^ 4;
+    float v29 = subgroupShuffle(v27, uint(v28));
+    bool v30 = (lane & 4) != 0;
+    float v31 = v30 ? v29 : v27;
+    float v32 = v30 ? v27 : v29;
+    float v33 = v32 > v31 || isnan(v31) ? v32 : v31;
+    int v34 = lane ^ 2;
+    float v35 = subgroupShuffle(v33, uint(v34));
+    bool v36 = (lane & 2) != 0;
+    float v37 = v36 ? v35 : v33;
+    float v38 = v36 ? v33 : v35;
+    float v39 = v38 > v37 || isnan(v37) ? v38 : v37;
+    int v40 = lane ^ 1;
+    float v41 = subgroupShuffle(v39, uint(v40));
+    bool v42 = (lane & 1) != 0;
+    float v43 = v42 ? v41 : v39;
+    float v44 = v42 ? v39 : v41;
+    float v45 = v44 > v43 || isnan(v43) ? v44 : v43;
     // %blank = equal %maximum, %lowest : bool
     // %shift = if %blank -> ($accumulator) {
-    float v45 = v44 == -1.0 / 0.0 ? 0.0 : v44;
+    float v46 = v45 == -1.0 / 0.0 ? 0.0 : v45;
+    // store %b, %B[%i, %column]
+    int v47 = B_stride1 * group_x;
     // %part = for %i = %first, %length, %lanes init (%s=%zero) -> ($accumulator) {
-    precise float v46 = 0.0;
+    precise float v48 = 0.0;
     for (int i = lane; i < A_size0; i += 32) {
         // %a = load %A[%i, %column] : $type
         // %below = sub %x, %shift : $accumulator
         // %e = exp %below : $accumulator
-        float v47 = girih_exp_f32(A[i + group_x * A_stride1] - v45);
-        // store %b, %B[%i, %column]
-        B[B_stride1 * group_x + i] = v47;
+        float v49 = girih_exp_f32(A[i + v13] - v46);
+        B[v47 + i] = v49;
         // %sum = add %s, %e : $accumulator
-        v46 += v47;
+        v48 += v49;
     }
     // %weight = subgroup_reduce_add %part : $accumulator
-    float v48 = subgroupShuffle(v46, uint(v15));
-    precise float v49 = (v17 ? v48 : v46) + (v17 ? v46 : v48);
-    float v50 = subgroupShuffle(v49, uint(v21));
-    precise float v51 = (v23 ? v50 : v49) + (v23 ? v49 : v50);
-    float v52 = subgroupShuffle(v51, uint(v27));
-    precise float v53 = (v29 ? v52 : v51) + (v29 ? v51 : v52);
-    float v54 = subgroupShuffle(v53, uint(v33));
-    precise float v55 = (v35 ? v54 : v53) + (v35 ? v53 : v54);
-    float v56 = subgroupShuffle(v55, uint(v39));
-    precise float v57 = (v41 ? v56 : v55) + (v41 ? v55 : v56);
+    float v50 = subgroupShuffle(v48, uint(v16));
+    precise float v51 = (v18 ? v50 : v48) + (v18 ? v48 : v50);
+    float v52 = subgroupShuffle(v51, uint(v22));
+    precise float v53 = (v24 ? v52 : v51) + (v24 ? v51 : v52);
+    float v54 = subgroupShuffle(v53, uint(v28));
+    precise float v55 = (v30 ? v54 : v53) + (v30 ? v53 : v54);
+    float v56 = subgroupShuffle(v55, uint(v34));
+    precise float v57 = (v36 ? v56 : v55) + (v36 ? v55 : v56);
+    float v58 = subgroupShuffle(v57, uint(v40));
+    precise float v59 = (v42 ? v58 : v57) + (v42 ? v57 : v58);
     // %nothing = equal %weight, %zero : bool
     // %total = if %nothing -> ($accumulator) {
     // %share = div %one, %total : $accumulator
-    float v58 = divide(1.0, v57 == 0.0 ? 1.0 : v57);
+    float v60 = divide(1.0, v59 == 0.0 ? 1.0 : v59);
     // for %i = %first, %length, %lanes {
     for (int i = lane; i < A_size0; i += 32) {
         // %kept = load %B[%i, %column] : $type
-        int v59 = i + B_stride1 * group_x;
+        int v61 = i + v47;
         // %y = mul %e, %share : $accumulator
         // store %b, %B[%i, %column]
-        B[v59] = v58 * B[v59];
+        B[v61] = v60 * B[v61];
     }
 }

@@ -46,23 +46,26 @@ void main() {
     int v6 = v4 < 32 ? v4 : 32;
     // foreach (%m, %n) = (%zero, %zero), (%height, %width) {
     for (int i = 0; i < v6; i++) {
-        for (int j = thread < 0 ? -1 : thread; j < v5; j += 128) {
+        // %from_column = add %column, %n : index
+        // %x = load %A[%from_row, %from_column] : $type
+        int v7 = (v2 + i) * A_stride1;
+        // store %x, %tile[%m, %n]
+        int v8 = i * 33;
+        for (int j = thread; j < v5; j += 128) {
             // %from_row = add %row, %m : index
-            // %from_column = add %column, %n : index
-            // %x = load %A[%from_row, %from_column] : $type
-            // store %x, %tile[%m, %n]
-            local0[j + i * 33] = A[v1 + j + (v2 + i) * A_stride1];
+            local0[j + v8] = A[v1 + j + v7];
         }
     }
     work_group_barrier();
     // foreach (%n, %m) = (%zero, %zero), (%width, %height) {
     for (int i = 0; i < v5; i++) {
-        for (int j = thread < 0 ? -1 : thread; j < v6; j += 128) {
+        // %to_column = add %row, %m : index
+        // store %x, %B[%to_row, %to_column]
+        int v9 = B_stride1 * (v1 + i);
+        for (int j = thread; j < v6; j += 128) {
             // %x = load %tile[%m, %n] : $type
             // %to_row = add %column, %n : index
-            // %to_column = add %row, %m : index
-            // store %x, %B[%to_row, %to_column]
-            B[v2 + j + B_stride1 * (v1 + i)] = local0[i + j * 33];
+            B[v2 + j + v9] = local0[i + j * 33];
         }
     }
 }

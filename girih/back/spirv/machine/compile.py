@@ -20,8 +20,7 @@ from girih.back.spirv.machine.parameters import Interval, ParameterBinder, bound
 from girih.back.spirv.machine.record import RECORD_WORDS
 from girih.back.spirv.machine.table import lowerings_of
 from girih.back.spirv.matrix.choice import MatrixSizes, choose_matrices
-from girih.back.spirv.passes.dead import without_dead_code
-from girih.back.spirv.passes.narrow import narrowed
+from girih.back.spirv.passes.improve import improved
 from girih.back.spirv.passes.operations import PURE
 from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import Profile
@@ -201,7 +200,7 @@ def _recorded(
 
 def passed(code: ShaderCode, intervals: dict[str, Interval], *, wide: bool) -> ShaderCode:
     """The code after all passes."""
-    return without_dead_code(narrowed(without_dead_code(code), intervals, wide=wide))
+    return improved(code, intervals, wide=wide)
 
 
 def drop_outer_barriers(body: ShaderBlock) -> None:

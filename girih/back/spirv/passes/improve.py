@@ -25,14 +25,13 @@ from girih.back.spirv.passes.tidy import tidied
 def improved(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -> ShaderCode:
     """The code after all passes; `code` stays as it is.
 
-    `members` has intervals of members of type i64 by their names. They count for narrow indices only (`wide` false):
-    then sizes and strides are from 0 to 2^28, arguments of type index from -2^28 to 2^28, grids below 2^20 a mode, and
-    buffers have less than 2^31 bytes.
+    `members` has what is known of integer members, by their names: for narrow indices, sizes and strides are from 0 to
+    2^28, arguments of type index from -2^28 to 2^28. Then grids are below 2^20 a mode, and buffers have less than 2^31
+    bytes; for `wide` indices neither counts.
     """
     # Quotients that have no remainder go before the 64 bits that the numbers in them would need.
     code = without_dead_code(tidied(code, members, wide=wide))
-    code = without_dead_code(narrowed(code, members, wide=wide))
-    return without_dead_code(with_direct_accesses(code))
+    return without_dead_code(with_direct_accesses(narrowed(code, members, wide=wide)))
 
 
 def scalar_types(code: ShaderCode) -> frozenset[str]:

@@ -34,7 +34,7 @@ from girih.back.spirv.passes.operations import (
     reached,
 )
 from girih.back.spirv.passes.ranges import KnownRanges, Ranges, known_ranges
-from girih.back.spirv.passes.rewriting import Rewriter, bodies, first_free, with_bodies
+from girih.back.spirv.passes.rewriting import Rewriter, bodies, first_free, with_bodies, with_operands
 from girih.source import NOWHERE, Span
 
 WIDE, NARROW = "i64", "i32"
@@ -54,8 +54,8 @@ class Need(Enum):
 def narrowed(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -> ShaderCode:
     """The code with 32-bit integers where they do.
 
-    `members` has intervals of members by their names, which count for narrow indices; then elements of buffers are
-    fewer than 2^31. For `wide` indices nothing is assumed of members, buffers and the grid.
+    `members` has what is known of integer members, by their names. Elements of buffers are fewer than 2^31, and grids
+    below 2^20 a mode, except for `wide` indices.
     """
     known = known_ranges(code, members, wide=wide)
     needs = [_Needs.of(block, result, known, wide) for block, _, result in bodies(code)]
@@ -343,18 +343,18 @@ class _Narrowing(Rewriter):
         operands = tuple(map(self._either, one.operands, taken))
         result, op = one.result, one.op
         if result is None or result.type != WIDE or op in ELEMENTS:
-            self.out.append(replace(one, operands=operands))
+            self.out.append(with_operands(one, operands, result))
             if result is not None and result.type == WIDE:
                 self._has(result, result, one.span)
             return
         if not all(small for small, need in zip(taken, forms, strict=True) if need is not None):
-            self.out.append(replace(one, operands=operands))
+            self.out.append(with_operands(one, operands, result))
             self._has(result, result, one.span)
             return
         value = Val(result.text, NARROW)
         if op in ("ashr", "lshr"):
             op, operands = self._shifted(one, operands)
-        self.out.append(replace(one, op=op, operands=operands, result=value))
+        self.out.append(ShaderNode(op, operands, value, one.details, one.span, one.exact))
         self._has(result, value, one.span)
 
     def _shifted(self, one: ShaderNode, operands: tuple[Val, ...]) -> tuple[str, tuple[Val, ...]]:

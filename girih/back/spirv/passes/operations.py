@@ -14,21 +14,22 @@ UNSIGNED = frozenset({"ult", "ule", "ugt", "uge"})
 INTEGER_COMPARISONS = frozenset({"eq", "ne"}) | SIGNED | UNSIGNED
 """Comparisons of integers. As sign extension keeps the unsigned order, too, all of them may be made before it."""
 
-_FLOATS = frozenset({
+OF_FLOATS = frozenset({
     "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "oeq", "one", "olt", "ole", "ogt", "oge", "une", "uno", "ord",
-    "fma", "sqrt", "fabs", "floor", "truncate", "rint", "copysign", "minnum", "maxnum", "sitofp", "uitofp", "fptrunc",
-    "fpext",
+    "fma", "sqrt", "fabs", "floor", "truncate", "rint", "fptrunc", "fpext",
 })  # fmt: skip
+"""Operations without an integer operand; comparisons give a condition."""
+
 _INTEGERS = frozenset({
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "select", "trunc", "zext", "sext", "bitcast",
-    "umin", "umax", "smin", "smax", "ctpop", "ctlz", "cttz", "bitreverse", "umulh",
+    "umin", "umax", "smin", "smax", "ctpop", "ctlz", "cttz", "bitreverse", "umulh", "sitofp", "uitofp",
 })  # fmt: skip
 DIVISIONS = frozenset({"sdiv", "udiv", "srem", "urem"})
 """What must not be computed where it was not asked for, unless the divisor is known."""
 
 _TO_INTEGERS = frozenset({"fptosi", "fptoui"})
 _READ_ONLY = frozenset({"member", "built_in"})
-TOTAL = _FLOATS | _INTEGERS | INTEGER_COMPARISONS | _READ_ONLY
+TOTAL = OF_FLOATS | _INTEGERS | INTEGER_COMPARISONS | _READ_ONLY
 """Operations whose result depends on the operands alone, and that may be computed where nobody asks for them."""
 
 PURE = TOTAL | DIVISIONS | _TO_INTEGERS

@@ -24,7 +24,7 @@ from girih.back.spirv.code.nodes import (
 )
 from girih.back.spirv.passes import intervals
 from girih.back.spirv.passes.intervals import CONDITION, Interval, hull, limits, within
-from girih.back.spirv.passes.operations import INTEGER_COMPARISONS, is_integer, is_name
+from girih.back.spirv.passes.operations import INTEGER_COMPARISONS, OF_FLOATS, is_integer, is_name
 
 MOST_GROUPS = 1 << 20
 """The most work-groups of a mode of the grid, for narrow indices."""
@@ -55,12 +55,12 @@ Iterate = Callable[[], list[Interval]]
 
 
 def known_ranges(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -> KnownRanges:
-    """What is known before the code is read; for wide indices nothing of the grid and of members."""
+    """What is known before the code is read; for wide indices nothing of the grid."""
     subgroups = max(-(-code.local_size // code.subgroup_size), 1)
     built_ins = {"subgroup_id": (0, subgroups - 1), "subgroup_local_id": (0, code.subgroup_size - 1)}
     if not wide:
         built_ins |= {"work_group_id": (0, MOST_GROUPS - 1), "num_work_groups": (0, MOST_GROUPS)}
-    return KnownRanges({} if wide else members, built_ins)
+    return KnownRanges(members, built_ins)
 
 
 @dataclass(slots=True)
@@ -68,7 +68,8 @@ class Ranges:
     """The intervals of a body of code.
 
     `values` are those of integers by their names, where they are defined. `operands` are those of nodes and statements
-    by their `id`, where these stand: of a loop start, stop and step, of a branch the condition.
+    by their `id`, where these stand: of a loop start, stop and step, of a branch the condition. Nodes of `OF_FLOATS`
+    have none.
     """
 
     known: KnownRanges
@@ -81,10 +82,17 @@ class Ranges:
 
     def of(self, value: Val) -> Interval:
         """The interval of an integer, a constant perhaps, as it is known at this place of the walk."""
-        if is_name(value):
-            return self._now.get(value.text) or limits(value.type)
-        number = value.literal
-        return limits(value.type) if number is None else (number, number)
+        text = value.text
+        known = self._now.get(text)
+        if known is not None:
+            return known
+        if text[0] != "%":
+            number = value.literal
+            if number is not None:
+                # As a name would be: the same constant is asked for often.
+                known = self._now[text] = number, number
+                return known
+        return limits(value.type)
 
     def at(self, value: Val) -> Interval:
         """The interval of an integer, a constant perhaps, where it is defined."""
@@ -121,8 +129,10 @@ class Ranges:
         self.values[value.text] = self._now[value.text] = interval
 
     def _node(self, one: ShaderNode) -> None:
+        if one.op in OF_FLOATS:
+            return
         result = one.result
-        known = tuple(self.of(a) if is_integer(a.type) else CONDITION for a in one.operands)
+        known = tuple([self.of(a) if a.type[0] == "i" else CONDITION for a in one.operands])
         self.operands[id(one)] = known
         if result is None or not is_integer(result.type):
             return
@@ -211,6 +221,23 @@ class Ranges:
 
     # --- conditions ----------------------------------------------------------------------
 
+    def selected(self, one: ShaderNode, known: tuple[Interval, ...]) -> Interval:
+        """The interval of one of two values, each as the condition leaves it: that of a minimum, say."""
+        condition, *arms = known
+        if condition[0] == condition[1]:
+            return arms[0] if condition[0] else arms[1]
+        node = self._conditions.get(one.operands[0].text)
+        if node is None or node.op not in INTEGER_COMPARISONS:
+            return hull(*arms)
+        compared = [self.of(a) for a in node.operands]
+        for number, holds in enumerate((True, False)):
+            arm = one.operands[1 + number]
+            for value, left in zip(node.operands, intervals.refined(node.op, holds, *compared), strict=True):
+                met = max(left[0], arms[number][0]), min(left[1], arms[number][1])
+                if (value.text, value.type) == (arm.text, arm.type) and met[0] <= met[1]:
+                    arms[number] = met
+        return hull(*arms)
+
     def _assume(self, condition: Val, holds: bool) -> None:
         """Count on a condition from here to the end of the block that is walked."""
         open_parts = [(condition, holds)]
@@ -271,8 +298,7 @@ def _unusual(ranges: Ranges, one: ShaderNode, result: Val, known: tuple[Interval
     """The interval of what is no operation with two operands."""
     match one.op:
         case "select":
-            condition, a, b = known
-            return (a if condition[0] else b) if condition[0] == condition[1] else hull(a, b)
+            return ranges.selected(one, known)
         case "trunc" | "zext" | "sext":
             return intervals.converted(one.op, known[0], one.operands[0].type, result.type)
         case "ctpop" | "ctlz" | "cttz":

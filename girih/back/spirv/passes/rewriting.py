@@ -66,6 +66,11 @@ def with_details(block: ShaderBlock, details: Callable[[ShaderNode], tuple[objec
     return rewriter.block(block)
 
 
+def with_operands(one: ShaderNode, operands: tuple[Val, ...], result: Val | None) -> ShaderNode:
+    """A node with other operands and another result."""
+    return ShaderNode(one.op, operands, result, one.details, one.span, one.exact)
+
+
 def defined(one: Statement) -> Iterator[Val]:
     """The values that a statement itself defines, without those in its blocks."""
     match one:
@@ -144,7 +149,7 @@ class Rewriter:
     def node(self, one: ShaderNode) -> None:
         """Write a node with what stands for its operands."""
         operands = tuple(map(self.value, one.operands))
-        self.out.append(one if operands == one.operands else replace(one, operands=operands))
+        self.out.append(one if operands == one.operands else with_operands(one, operands, one.result))
 
     def branch(self, one: BranchStatement) -> None:
         """Write a branch."""

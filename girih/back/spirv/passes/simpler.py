@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from girih.back.llvm.emit.folding import COMPARES, FOLDS, neutral
+from girih.back.llvm.emit.folding import FOLDS, neutral
 from girih.back.llvm.emit.text import Val, bits, integer
 from girih.back.spirv.code.nodes import ShaderNode
 from girih.back.spirv.code.types import is_opaque
@@ -50,7 +50,7 @@ class Simpler:
         if op == "select":
             return self._select(*operands)
         if op in INTEGER_COMPARISONS:
-            return self._comparison(op, *operands)
+            return self._comparison(op, operands[0], operands[1], known)
         if op in ("trunc", "zext", "sext", "bitcast"):
             return self._conversion(op, operands[0], type)
         if op == "fneg":
@@ -87,12 +87,16 @@ class Simpler:
         node = self._source(condition, "xor")
         return node.operands[0] if node is not None and node.operands[1].literal == 1 else None
 
-    def _comparison(self, op: str, a: Val, b: Val) -> Simplified:
-        x, y = a.literal, b.literal
-        if x is not None and y is not None and op in COMPARES:
-            return integer(COMPARES[op](x, y), "i1")
+    def _comparison(self, op: str, a: Val, b: Val, known: tuple[Interval, ...]) -> Simplified:
+        decided = intervals.compared(op, known[0], known[1], a.type)
+        if decided[0] == decided[1]:
+            return integer(decided[0], "i1")
+        y = b.literal
         if a.text == b.text:
             return integer(op in _REFLEXIVE, "i1")
+        moved = self._moved(op, a, b)
+        if moved is not None:
+            return moved
         if y is None or op not in ("eq", "ne"):
             return None
         if a.type == "i1":
@@ -103,11 +107,21 @@ class Simpler:
         held = condition.operands[0]
         return held if (op == "eq") == bool(y) else Operation("xor", (held, integer(1, "i1")))
 
+    def _moved(self, op: str, a: Val, b: Val) -> Operation | None:
+        """The comparison of a sum with a part of it: of the other part with 0, if no higher bits were cut."""
+        node = self._source(a, "add")
+        if node is None or op[0] == "u" or b.literal is not None or not self._is_exact(node):
+            return None
+        first, second = node.operands
+        if b.text not in (first.text, second.text):
+            return None
+        return Operation(op, (second if b.text == first.text else first, integer(0, a.type)))
+
     def _conversion(self, op: str, a: Val, type: str) -> Simplified:
         if a.type == type:
             return a
-        if a.literal is not None and op in ("sext", "trunc") and a.type != "i1":
-            return integer(a.literal, type)
+        if a.literal is not None and op != "bitcast":
+            return integer(intervals.converted(op, (a.literal, a.literal), a.type, type)[0], type)
         node = self._source(a, "trunc", "zext", "sext", "bitcast")
         if node is None:
             return None

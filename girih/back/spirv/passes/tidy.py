@@ -8,7 +8,7 @@ in each iteration; not more than `MOST_HOISTED` values for a loop, which live as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from girih.back.llvm.emit.folding import COMMUTES
 from girih.back.llvm.emit.text import Val, integer
@@ -40,7 +40,7 @@ _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 
 
 def tidied(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -> ShaderCode:
-    """The code without detours. `members` has intervals of members by their names, which count for narrow indices."""
+    """The code without detours. `members` has what is known of integer members, by their names."""
     known = known_ranges(code, members, wide=wide)
     changed: list[Body] = []
     for block, parameters, result in bodies(code):
@@ -131,8 +131,8 @@ class _Tidying(Rewriter):
             self.names[result.text] = integer(interval[0], result.type)
             return
         operands = tuple(map(self.value, one.operands))
-        known = self.ranges.operands[id(one)]
-        value = self._computed(replace(one, operands=operands), known)
+        known = self.ranges.operands.get(id(one), ())
+        value = self._computed(ShaderNode(one.op, operands, result, one.details, one.span, one.exact), known)
         if value.text != result.text:
             self.names[result.text] = value
 
@@ -150,7 +150,7 @@ class _Tidying(Rewriter):
                 return simpler
             if simpler.op == "quotient":
                 return self._quotient(simpler, one)
-            one = replace(one, op=simpler.op, operands=simpler.operands)
+            one = ShaderNode(simpler.op, simpler.operands, result, (), one.span, one.exact)
             known = tuple(self._interval(a) if is_integer(a.type) else (0, 1) for a in one.operands)
         return self._once(one, type)
 
