@@ -62,6 +62,8 @@ OF_INTEGERS = {"and": "OpBitwiseAnd", "or": "OpBitwiseOr", "xor": "OpBitwiseXor"
 FUNCTIONS = {
     "fma": "Fma",
     "sqrt": "Sqrt",
+    "exp": "Exp",
+    "exp2": "Exp2",
     "fabs": "FAbs",
     "floor": "Floor",
     "truncate": "Trunc",
