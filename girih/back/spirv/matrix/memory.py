@@ -28,7 +28,7 @@ from girih.back.spirv.matrix.operations import Order
 from girih.back.spirv.matrix.tile import checked_tile
 from girih.back.spirv.matrix.values import splat
 from girih.ir.core import Value
-from girih.ir.types import CoopMatrix
+from girih.ir.types import F16, CoopMatrix, Number
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore, MatrixAccess
 
 LOWERINGS = Lowerings[MatrixCode]()
@@ -60,6 +60,11 @@ class MatrixPlace:
     def scale(self) -> int:
         """By how much a place grows from one element to the next."""
         return self.unit if self.memory.kind is MemoryKind.ADDRESS else 1
+
+
+def seen_as(type: Number) -> str:
+    """The type of the elements that memory is seen as, for matrices of components of a type."""
+    return "half" if type == F16 else memory_type(type)
 
 
 def matrix_place(code: MatrixCode, pointer: Val, distance: Val, type: str, unit: int, *, written: bool) -> MatrixPlace:
@@ -111,7 +116,7 @@ def _tile(
     """The tile that an instruction accesses, checked."""
     bounds: TileBounds = checked_tile(code, op, memory, place, type)
     size = type.component.size
-    stored = memory_type(type.component)
+    stored = seen_as(type.component)
     first = code.w.mul(bounds.first(), size)
     found = matrix_place(code, bounds.memref.pointer, first, stored, size, written=written)
     whole = bounds.all_there()

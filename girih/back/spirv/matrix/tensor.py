@@ -24,7 +24,7 @@ from girih.back.spirv.matrix.code import (
     matrix_word,
     together,
 )
-from girih.back.spirv.matrix.memory import MatrixPlace, matrix_place
+from girih.back.spirv.matrix.memory import MatrixPlace, matrix_place, seen_as
 from girih.back.spirv.matrix.operations import BlockWords, layout_type, view_type
 from girih.back.spirv.matrix.regions import yielded_by
 from girih.back.spirv.matrix.values import splat
@@ -110,7 +110,7 @@ def _base(code: MatrixCode, op: Op, memory: Value, offset: Value, seen: Number, 
     w = code.w
     first = w.add(as_scalar(memref.offset).part, code.agreed(op, "offset", code.scalar(offset))[0])
     distance = w.mul(first, memref.element.size)
-    return matrix_place(code, memref.pointer, distance, memory_type(seen), seen.size, written=written)
+    return matrix_place(code, memref.pointer, distance, seen_as(seen), seen.size, written=written)
 
 
 TensorAccessOp = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
