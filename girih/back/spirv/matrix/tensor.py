@@ -12,7 +12,10 @@ from math import prod
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.tensor_values import U32, LayoutHeld, ViewHeld, shared_layout, shared_view
+from girih.back.llvm.lower.one_lane.matrix.tensor import shared_tensor
+from girih.back.llvm.lower.tensor_values import U32, LayoutHeld, ViewHeld
+from girih.back.llvm.lower.tiles.checks import check, is_legal
+from girih.back.llvm.lower.tiles.tensor import TensorTile
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, memory_type, uniform
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
@@ -36,6 +39,7 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixLoadTensor,
     CooperativeMatrixStoreBlockedInterleaved,
     CooperativeMatrixStoreTensor,
+    block_bytes,
 )
 
 LOWERINGS = Lowerings[MatrixCode]()
@@ -113,16 +117,15 @@ def _base(code: MatrixCode, op: Op, memory: Value, offset: Value, seen: Number, 
     return matrix_place(code, memref.pointer, distance, seen_as(seen), seen.size, written=written)
 
 
-TensorAccessOp = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
+def _seen(code: MatrixCode, tensor: TensorTile, seen: Number) -> MatrixPlace:
+    """The place at which a tensor begins, in memory that is seen as elements of a number type."""
+    return matrix_place(code, tensor.base, integer(0), memory_type(seen), seen.size, written=tensor.store)
 
 
-def _through(code: MatrixCode, op: TensorAccessOp) -> tuple[Val, ...] | None:
-    """The layout and the view of an access; None where one of them has no dimensions, so that nothing is accessed."""
-    layout = shared_layout(code, op, code.env[op.layout])
-    view = None if op.view is None else shared_view(code, op, code.env[op.view])
-    if not layout.has_dimensions or (view is not None and view.lacks_dimensions):
-        return None
-    return (layout_of(code, layout),) if view is None else (layout_of(code, layout), view_of(code, view))
+def _through(code: MatrixCode, tensor: TensorTile) -> tuple[Val, ...]:
+    """The layout and the view of an access."""
+    layout = layout_of(code, tensor.layout)
+    return (layout,) if tensor.view is None else (layout, view_of(code, tensor.view))
 
 
 @LOWERINGS.of(CooperativeMatrixLoadTensor)
@@ -132,13 +135,15 @@ def load(code: MatrixCode, op: CooperativeMatrixLoadTensor) -> None:
     decoded = op.body is not None
     assert isinstance(op.memory.type, MemRef)
     seen = op.memory.type.element if decoded else type.component
-    place = _base(code, op, op.memory, op.offset, seen, written=False)
-    through = _through(code, op)
-    if through is None:
+    unit = block_bytes(op.block_type) if isinstance(op.block_type, MemRef) else type.component.size
+    tensor = shared_tensor(code, op, type, unit)
+    if not is_legal(tensor):
         code.set(op.result, splat(code, type, code.zero(type.component, 1)))
         return
+    check(tensor)
+    place = _seen(code, tensor, seen)
     details = (place.memory, place.type, _decoder(code, op) if decoded else None)
-    operands = (matrix_of(code, op.init), place.element, *through)
+    operands = (matrix_of(code, op.init), place.element, *_through(code, tensor))
     code.set(op.result, code.recorder.node("matrix_load_tensor", operands, matrix_word(type), details))
 
 
@@ -146,11 +151,13 @@ def load(code: MatrixCode, op: CooperativeMatrixLoadTensor) -> None:
 def store(code: MatrixCode, op: CooperativeMatrixStoreTensor) -> None:
     """Store through a layout; what lies outside, or what the view clips, is dropped."""
     type = matrix_type_of(op.matrix)
-    place = _base(code, op, op.memory, op.offset, type.component, written=True)
-    through = _through(code, op)
-    if through is not None:
-        operands = (matrix_of(code, op.matrix), place.element, *through)
-        code.recorder.node("matrix_store_tensor", operands, None, (place.memory, place.type))
+    tensor = shared_tensor(code, op, type, type.component.size)
+    if not is_legal(tensor):
+        return
+    check(tensor)
+    place = _seen(code, tensor, type.component)
+    operands = (matrix_of(code, op.matrix), place.element, *_through(code, tensor))
+    code.recorder.node("matrix_store_tensor", operands, None, (place.memory, place.type))
 
 
 # --- decoding ----------------------------------------------------------------------------------

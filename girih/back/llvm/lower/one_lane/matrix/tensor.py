@@ -80,8 +80,8 @@ class PrivateTensorTile(TensorTile):
         return self.code.w.at(self.base, self.code.w.mul(self.number(found), self.unit))
 
 
-def _tensor(code: OneLaneCode, op: TensorOp, type: CoopMatrix, unit: int) -> PrivateTensorTile:
-    """The access of an instruction to a tensor."""
+def shared_tensor(code: OneLaneCode, op: TensorOp, type: CoopMatrix, unit: int) -> PrivateTensorTile:
+    """The access of an instruction to a tensor, with a layout and a view that all work-items have alike."""
     together(code, op, type)
     memref = shared_memory(code, op, "memory", op.memory)
     offset = code.agreed(op, "offset", code.index(op.offset))[0]
@@ -124,7 +124,7 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
     """Lower a load: components come from memory or a block, or are the clamp value, or those of `init`."""
     type = matrix_type(op.result)
     block = op.block_type if isinstance(op.block_type, MemRef) else None
-    tensor = _tensor(code, op, type, type.component.size if block is None else block_bytes(block))
+    tensor = shared_tensor(code, op, type, type.component.size if block is None else block_bytes(block))
     if not is_legal(tensor):
         release(code, op)
         code.set(op.result, EqualComponents(type, zero_parts(type.component)))
@@ -188,7 +188,7 @@ def store(code: OneLaneCode, op: CooperativeMatrixStoreTensor) -> None:
     """Lower a store: components go to memory, those without an element are dropped."""
     m = matrix(code, op.matrix)
     type = m.type
-    tensor = _tensor(code, op, type, type.component.size)
+    tensor = shared_tensor(code, op, type, type.component.size)
     if is_legal(tensor):
         check(tensor)
 
