@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.emit.text import Operand, Val, bits, integer
 from girih.back.llvm.emit.writer import Loop
 from girih.back.spirv.code import angles
+from girih.back.spirv.code.atomics import access_in_word
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
 from girih.back.spirv.code.nodes import (
     BranchStatement,
@@ -25,7 +26,7 @@ from girih.back.spirv.code.nodes import (
     ShaderBlock,
 )
 from girih.back.spirv.code.numbers import NumberRecording
-from girih.back.spirv.code.types import size_of
+from girih.back.spirv.code.types import is_float, size_of
 
 Key = tuple[object, ...]
 
@@ -134,7 +135,18 @@ class Recorder(NumberRecording):
     def atomic(
         self, operation: str, pointer: Val, type: str, values: Sequence[Val], scope: str, ordering: str = ""
     ) -> Val:
-        """An atomic access: the value from before, for a store nothing of use."""
+        """An atomic access: the value from before, for a store nothing of use.
+
+        Floats are accessed as integers: devices need a feature for them.
+        """
+        if is_float(type):
+            word = f"i{bits(type)}"
+            held = self.atomic(
+                operation, pointer, word, [self.convert("bitcast", one, word) for one in values], scope, ordering
+            )
+            return held if operation == "store" else self.convert("bitcast", held, type)
+        if bits(type) < 32:
+            return access_in_word(self, operation, pointer, type, values, scope, ordering)
         memory, element = self.where(pointer, type)
         memory.atomic = True
         memory.written = memory.written or operation != "load"
@@ -154,15 +166,19 @@ class Recorder(NumberRecording):
     def compare_exchange(self, pointer: Val, expected: Val, new: Val, align: int | None = None, scope: str = "") -> Val:
         """The value that an atomic replacement found; `found` and `exchanged` read it."""
         old = self.atomic("compare_exchange", pointer, new.type, (expected, new), scope)
+        if old.text not in self._replaced:
+            self.replaced(old, self.compare("eq", old, expected))
         return old
+
+    def replaced(self, pair: Val, condition: Val) -> None:
+        """Note the condition on which the atomic replacement that gave a pair was made."""
+        self._replaced[pair.text] = condition
 
     def found(self, pair: Val, type: str) -> Val:
         return pair
 
     def exchanged(self, pair: Val) -> Val:
-        made = self.maker(pair)
-        assert made is not None and made.op == "atomic"
-        return self.compare("eq", pair, made.operands[1])
+        return self._replaced[pair.text]
 
     def failed(self, exchanged: Val) -> Val:
         return self.negated(exchanged)

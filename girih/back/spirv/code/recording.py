@@ -52,6 +52,7 @@ class Recording(Writer):
         self._here = code.body
         self._levels = [_Level({}, set())]
         self._places: dict[str, ShaderPlace] = {}
+        self._replaced: dict[str, Val] = {}
         self._made: dict[str, ShaderNode] = {}
         self._routines: dict[Key, ShaderRoutine] = {}
         self._values = 0

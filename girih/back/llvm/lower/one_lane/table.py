@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.one_lane import sharing, subgroup
+from girih.back.llvm.lower.one_lane import atomics, sharing, subgroup
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.linalg import lowerings as linalg
 from girih.back.llvm.lower.table import GENERIC
@@ -17,5 +17,10 @@ _REFUSED = Lowerings[OneLaneCode]()
 _REFUSED.refuse(NO_OUTPUT, Print)
 _REFUSED.refuse(NO_COPY_ENGINE, TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyStore, TensorCopyReduce)
 
-ONE_LANE = Lowerings[OneLaneCode]().joined(GENERIC, sharing.LOWERINGS, subgroup.LOWERINGS, linalg.LOWERINGS, _REFUSED)
+ONE_LANE = (
+    Lowerings[OneLaneCode]()
+    .joined(GENERIC)
+    .replaced(atomics.LOWERINGS)
+    .joined(sharing.LOWERINGS, subgroup.LOWERINGS, linalg.LOWERINGS, _REFUSED)
+)
 """How everything but matrices is lowered; these are each target's own."""
