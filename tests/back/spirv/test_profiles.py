@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+import girih
+from girih.back.spirv.machine.compile import compile_kernel
+from girih.back.spirv.profiles.capabilities import FEATURE_OF_CAPABILITY
 from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import MatrixShape
 from girih.back.spirv.profiles.table import PROFILES, profile_named
+from girih.diagnostics import CompileError
 from girih.ir.types import NUMBERS
+from girih.spirv.grammar import grammar
 
 
 def test_profiles_say_what_features_permit() -> None:
@@ -38,3 +43,26 @@ def test_shapes_of_matrices_need_the_features_that_permit_them() -> None:
 def test_a_name_that_is_none_is_told_with_the_nearest() -> None:
     with pytest.raises(ValueError, match=r"no profile 'lavapype' \(did you mean 'lavapipe'\?\); the profiles are"):
         profile_named("lavapype")
+
+
+def test_capabilities_need_features_that_there_are() -> None:
+    known = grammar().kinds["Capability"]
+    assert set(FEATURE_OF_CAPABILITY.values()) <= set(FEATURES)
+    assert len({known.value(word) for word in FEATURE_OF_CAPABILITY}) == len(FEATURE_OF_CAPABILITY)
+
+
+@pytest.mark.parametrize(
+    ("profile", "text", "words"),
+    [
+        ("minimal", "func @f(%A: memref<f64x8>) { %0 = constant 0 : index\n%x = load %A[%0] : f64\nstore %x, %A[%0] }",
+         "floats of 64 bits"),
+        ("minimal", "func @f(%A: memref<i8x8>) { %0 = constant 0 : index\n %x = load %A[%0] : i8\n store %x, %A[%0] }",
+         "elements of 8 bits in buffers"),
+        ("lavapipe", "func @f(%A: memref<i32x8>) attributes {subgroup_size=16} { %n = subgroup_size : i32\n"
+         "%0 = constant 0 : index\n store %n, %A[%0] }", "those of lavapipe have 8"),
+    ],
+)  # fmt: skip
+def test_what_a_profile_lacks_is_refused_by_name(profile: str, text: str, words: str) -> None:
+    with pytest.raises(CompileError, match=words) as raised:
+        compile_kernel(girih.parse(text).functions[0], profile_named(profile))
+    assert [one.code for one in raised.value.diagnostics] == ["run.target"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 from girih.analysis.uniformity import constants_of, varying_values
-from girih.back.llvm.emit.text import ModuleText, Val, integer
+from girih.back.llvm.emit.text import ModuleText, Val, bits, integer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.lower.sites import Site
@@ -22,6 +22,7 @@ from girih.back.spirv.machine.table import lowerings_of
 from girih.back.spirv.matrix.choice import MatrixSizes, choose_matrices
 from girih.back.spirv.passes.improve import improved
 from girih.back.spirv.passes.operations import PURE
+from girih.back.spirv.profiles.capabilities import FEATURE_OF_CAPABILITY
 from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
@@ -88,32 +89,33 @@ def compile_kernel(
 
 
 def _written(recorded: RecordedKernel) -> Module:
-    """The module for what the profile's devices take."""
+    """The module for what the profile's devices take. Raises `CompileError` for what it needs and they have not."""
     if recorded.profile.environment == "opencl":
         from girih.back.spirv.binary.opencl import write_opencl_module
 
         checked = any(one.kind == "findings" for one in recorded.bindings)
         module = write_opencl_module(recorded.code, len(recorded.bindings), RECORD_WORDS if checked else None)
-        _refuse_missing(recorded, module)
-        return module
-    from girih.back.spirv.binary.write import write_module
+    else:
+        from girih.back.spirv.binary.write import write_module
 
-    return write_module(recorded.code, recorded.profile)
-
-
-def _refuse_missing(recorded: RecordedKernel, module: Module) -> None:
-    """Raise `CompileError` for what a module for OpenCL uses and the profile's devices have not."""
-    from girih.back.spirv.profiles.opencl import FEATURE_OF_CAPABILITY
-
-    profile = recorded.profile
-    used = {one.get("capability") for one in module.instructions if one.name == "OpCapability"}
-    known = grammar().kinds["Capability"]
-    features = [name for word, name in FEATURE_OF_CAPABILITY.items() if known.value(word) in used]
-    missing = [FEATURES[name] for name in features if not profile.has(name)]
+        module = write_module(recorded.code, recorded.profile)
+    missing = [FEATURES[name] for name in _needs(recorded, module) if not recorded.profile.has(name)]
     if missing:
         words = ", ".join(f"{one.says} ({one.name})" for one in missing)
-        message = f"@{recorded.function.name} needs {words}, which {profile.name} has not"
+        message = f"@{recorded.function.name} needs {words}, which {recorded.profile.name} has not"
         raise CompileError([Diagnostic("run.target", message, recorded.function.span)])
+    return module
+
+
+def _needs(recorded: RecordedKernel, module: Module) -> list[str]:
+    """The features that a module needs, in the order of the list of them."""
+    used = {one.get("capability") for one in module.instructions if one.name == "OpCapability"}
+    known = grammar().kinds["Capability"]
+    needs = {name for word, name in FEATURE_OF_CAPABILITY.items() if known.value(word) in used}
+    atomic = [one for one in recorded.code.memories if one.atomic and one.kind is MemoryKind.SHARED]
+    if any(bits(type) == 64 for one in atomic for type in one.types):
+        needs.add("shared_int64_atomics")
+    return [name for name in FEATURES if name in needs]
 
 
 def recorded_kernel(

@@ -49,13 +49,5 @@ OPENCL_INTEL_CPU = Profile(
 )
 """What Intel's runtime for processors has."""
 
-FEATURE_OF_CAPABILITY = {
-    "Float16": "float16",
-    "Float64": "float64",
-    "Int64Atomics": "buffer_int64_atomics",
-    "AtomicFloat32AddEXT": "float32_atomic_add",
-}
-"""What each capability needs that not all devices have."""
-
 OPENCL_PROFILES = {one.name: one for one in (OPENCL_MINIMAL, OPENCL_INTEL_CPU)}
 """The profiles of OpenCL by their names."""
