@@ -28,6 +28,7 @@ from tests.ops import corpus, vectors
 DTYPES = {"f16": np.float16, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "i32": np.int32}
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "edges": {"a": (37, 13), "b": (11, 13), "c": (37, 11)},
+    "half": {"c": (29, 15)},
     "clamped": {"a": (640,)},
 }
 """Shapes of arguments whose types leave them open."""

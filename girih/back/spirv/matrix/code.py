@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
-from girih.back.llvm.numbers.values import memory_type
 from girih.back.spirv.code.nodes import ShaderRoutine
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.code.types import MatrixWords
@@ -102,9 +101,8 @@ def register_of(code: MatrixCode, type: Number, component: Val) -> Val:
     return code.node("bitcast", (component,), "i8") if type in (F8E4M3, F8E5M2) else component
 
 
-def bits_of(code: MatrixCode, type: Number, component: Val) -> Val:
-    """A component as it is in memory."""
-    word = memory_type(type)
+def bits_of(code: MatrixCode, component: Val, word: str) -> Val:
+    """A component as it is in memory that is seen as elements of a type."""
     return component if component.type == word else code.node("bitcast", (component,), word)
 
 

@@ -206,7 +206,7 @@ def _loaded(code: MatrixCode, tile: MatrixTile, component: Val, place: Val) -> V
 
 def _stored(code: MatrixCode, tile: MatrixTile, component: Val, place: Val) -> Val:
     memory, type = tile.place.memory, tile.place.type
-    stored = bits_of(code, tile.type.component, component)
+    stored = bits_of(code, component, type)
     code.recorder.node("store", (stored, place), None, (memory, type))
     return component
 

@@ -119,7 +119,7 @@ def _base(code: MatrixCode, op: Op, memory: Value, offset: Value, seen: Number, 
 
 def _seen(code: MatrixCode, tensor: TensorTile, seen: Number) -> MatrixPlace:
     """The place at which a tensor begins, in memory that is seen as elements of a number type."""
-    return matrix_place(code, tensor.base, integer(0), memory_type(seen), seen.size, written=tensor.store)
+    return matrix_place(code, tensor.base, integer(0), seen_as(seen), seen.size, written=tensor.store)
 
 
 def _through(code: MatrixCode, tensor: TensorTile) -> tuple[Val, ...]:
