@@ -22,7 +22,7 @@ from girih.ir.grid import grid_of_function, show_grid
 from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
 from girih.runtime.device import Executor, ShaderEntry, ShaderExecutor, SizedExecutor
-from girih.runtime.targets import CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
+from girih.runtime.targets import DEFAULT_CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import NOWHERE, Source
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from girih.front.spirv.judged import ShaderModule
     from girih.front.spirv.translated import Translated
     from girih.runtime.spirv.arguments import ShaderCall
-
-DEFAULT_CHECKS = CHECKS[0]
 
 _MOST_GRIDS = 64
 """The number of grids that a kernel remembers."""

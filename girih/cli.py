@@ -15,13 +15,14 @@ from importlib import import_module
 from typing import Any, NoReturn, TextIO
 
 import click
+from click.core import ParameterSource
 
 from girih import __version__
 from girih.bench.events import CHECK_MODES
 from girih.commands.parts.calls import definitions_of, grid_of, named_values
 from girih.environment import VARIABLES, warn_of_unknown_variables
 from girih.ir.core import ORDERS, Order
-from girih.runtime.targets import CHECKING, CHECKS, FORMS, PROGRAM_FORM
+from girih.runtime.targets import CHECKING, CHECKS, DEFAULT_CHECKS, FORMS, PROGRAM_FORM
 
 EXIT_STATUS = (
     "0 all is well (warnings too); 1 the input is wrong or cannot be read, a run found something, or the output cannot "
@@ -360,6 +361,8 @@ def emit(
     """
     from girih.commands.emit import EmitRequest, emit_file
 
+    if ctx.get_parameter_source("checks") is ParameterSource.DEFAULT:
+        checks = DEFAULT_CHECKS
     ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output, format)))
 
 

@@ -61,17 +61,25 @@ PROGRAM_FORM = "ir"
 """The form that `girih emit --as` writes without a target: the canonical text of the program."""
 
 
+class DefaultWord(str):
+    """The word of a setting that is taken where nobody names one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A choice between words that is made when a program is loaded; the first word is the default.
 
     `refusal` is the message for a word that only other targets have, with `{}` for the word as Python writes it.
+    `emitted` is the default of the forms of a kernel, where they have another than launches.
     """
 
     name: str
     says: str
     words: tuple[str, ...]
     refusal: str = ""
+    emitted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +213,14 @@ def _default_steps() -> str:
 CHECKS = ("bounds", "off")
 """The modes of checks of compiled code: every access and whatever would end the process, or only the latter."""
 
+DEFAULT_CHECKS = DefaultWord(CHECKS[0])
+"""The mode that programs are loaded with where nobody names one."""
+
+_CHECKS_OF_DRIVERS = Setting(
+    "checks", "launches check every access, or only what would end the process; emitted forms have no checks unless "
+              "`bounds` is named", CHECKS, emitted="off",
+)  # fmt: skip
+
 TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in (
@@ -248,7 +264,7 @@ TARGETS: Mapping[str, Target] = {
                            "modules for other machines", "a kind of device that `girih targets vulkan` lists"),
             ),
             _vulkan,
-            (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
+            (_CHECKS_OF_DRIVERS,),
             (
                 LaunchOption("timeout", "how many seconds a launch may take", lambda: "60", _seconds),
             ),
@@ -263,7 +279,7 @@ TARGETS: Mapping[str, Target] = {
                            "modules for other machines", "a kind of device that `girih targets opencl` lists"),
             ),
             _opencl,
-            (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
+            (_CHECKS_OF_DRIVERS,),
             emits=("spirv", REMARKS_FORM),
         ),
     )
@@ -326,7 +342,14 @@ class ResolvedTarget:
 
         if form not in self.row.emits or not isinstance(self.device, EmittingDevice):
             raise InternalError(f"the target {self.name!r} was asked for the form {form!r} of @{function.name}")
-        return self.device.emit(function, form, self.settings, self.row.limits)
+        return self.device.emit(function, form, self._settings_of_forms, self.row.limits)
+
+    @property
+    def _settings_of_forms(self) -> Mapping[str, str]:
+        """The settings of emitted forms: their own defaults in place of words that nobody named."""
+        own = {one.name: one.emitted for one in self.row.settings if one.emitted}
+        return {name: own.get(name, word) if isinstance(word, DefaultWord) else word
+                for name, word in self.settings.items()}  # fmt: skip
 
     def remarks(self, function: Function) -> tuple[Diagnostic, ...]:
         """What the target did with a kernel and why not better; nothing of a target that makes no remarks.
@@ -403,15 +426,17 @@ def listed_forms(rows: Iterable[Target]) -> str:
 
 def _word(setting: Setting, value: str | None, *, lenient: bool) -> str:
     """The word of a setting for a target; `lenient` takes the default for a word that only other targets have."""
-    if value is None or value in setting.words:
-        return value or setting.words[0]
+    if value is None:
+        return DefaultWord(setting.words[0])
+    if value in setting.words:
+        return value
     everywhere = {word: None for row in TARGETS.values() for one in row.settings if one.name == setting.name
                   for word in one.words}  # fmt: skip
     if value not in everywhere:
         modes = ", ".join(everywhere)
         raise TargetError(f"there is no mode of {setting.name} {value!r}; the modes are {modes}", setting.name)
     if lenient:
-        return setting.words[0]
+        return DefaultWord(setting.words[0])
     raise TargetError(setting.refusal.format(repr(value)), setting.name)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from girih.api import DEFAULT_CHECKS
 from girih.bench import plot, session
 from girih.bench.events import Event, MeasuringRequest
 from girih.bench.measuring.rows import Measurement, Versus
 from girih.commands.bench import serve_own
+from girih.runtime.targets import DEFAULT_CHECKS
 from tests.cli.helpers import AXPBY, Done, girih, write
 
 PROGRAM = (
