@@ -442,6 +442,11 @@ class Kernel:
         assert isinstance(made, bytes)
         return made
 
+    @property
+    def glsl(self) -> str:
+        """The kernel as a compute shader in GLSL. Raises `CompileError` for a target that does not emit it."""
+        return str(self._emitted("glsl"))
+
     def _emitted(self, form: str) -> str | bytes:
         """The kernel in a form that `girih emit --as` names. Raises `CompileError` for a form that the target lacks."""
         if form in self.resolved.row.emits:

@@ -239,7 +239,7 @@ def test_forms_that_no_target_has(form: str, words: str, target: str) -> None:
     assert (told.code, told.message) == ("run.emit", no_form(target, form))
     assert told.message == (
         f"{words} is not there yet, no target emits it; there are the canonical text (ir), LLVM IR (llvm), "
-        "assembly (asm), SPIR-V (spirv), and remarks of the compiler (remarks)"
+        "assembly (asm), SPIR-V (spirv), GLSL (glsl), and remarks of the compiler (remarks)"
     )
 
 

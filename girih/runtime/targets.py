@@ -52,6 +52,7 @@ FORMS = {
         EmittedForm("asm", "assembly", "assembly"),
         EmittedForm("ptx", "PTX", "ptx"),
         EmittedForm("spirv", "SPIR-V", "spirv"),
+        EmittedForm("glsl", "GLSL", "glsl"),
         EmittedForm(REMARKS_FORM, "remarks of the compiler", "remarks"),
     )
 }
@@ -260,7 +261,7 @@ TARGETS: Mapping[str, Target] = {
             (
                 TargetForm("vulkan", "the Vulkan driver of this machine, without its loader",
                            "speed on GPUs, and SPIR-V modules as a driver executes them"),
-                TargetForm("vulkan:PROFILE", "SPIR-V for a kind of device, such as `vulkan:nvidia-hopper`",
+                TargetForm("vulkan:PROFILE", "SPIR-V and GLSL for a kind of device, such as `vulkan:nvidia-hopper`",
                            "modules for other machines", "a kind of device that `girih targets vulkan` lists"),
             ),
             _vulkan,
@@ -268,7 +269,7 @@ TARGETS: Mapping[str, Target] = {
             (
                 LaunchOption("timeout", "how many seconds a launch may take", lambda: "60", _seconds),
             ),
-            emits=("spirv", REMARKS_FORM),
+            emits=("spirv", "glsl", REMARKS_FORM),
         ),
         Target(
             "opencl",

@@ -56,3 +56,11 @@ def emitted_spirv(kernel: EmittedKernel) -> bytes:
         what = f"the module of @{kernel.function.name} breaks {len(problems)} rules, the first: {first.code}"
         raise InternalError(f"{what}: {first.message}")
     return kernel.module.to_bytes()
+
+
+def emitted_glsl(function: Function, profile: Profile, limits: DeviceLimits, *, checks: bool) -> str:
+    """A kernel as GLSL. Raises `CompileError` for one that the devices of a profile cannot execute."""
+    from girih.back.spirv.glsl.write import write_glsl
+    from girih.back.spirv.machine.compile import recorded_kernel
+
+    return write_glsl(recorded_kernel(function, profile, checks=checks, limits=limits).code)

@@ -52,14 +52,17 @@ class VulkanDevice:
         return DeviceAddress(size)
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
-        """The kernel as `spirv`, a module that keeps all rules, or the remarks on it as text.
+        """The kernel as `spirv`, a module that keeps all rules, as `glsl`, or the remarks on it as text.
 
         Raises `CompileError` for a kernel that the target refuses.
         """
-        from girih.runtime.vulkan.compiled import emitted_spirv
+        from girih.runtime.vulkan.compiled import chosen_profile, emitted_glsl, emitted_spirv
 
         if form == "remarks":
             return "\n\n".join(remark.render() for remark in self.remarks(function, settings, limits))
+        if form == "glsl":
+            profile = chosen_profile(self.profile, function.span)
+            return emitted_glsl(function, profile, limits, checks=settings["checks"] == "bounds")
         return emitted_spirv(self._emitted(function, settings, limits))
 
     def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:

@@ -51,6 +51,15 @@ def test_a_module_is_written_to_a_file(tmp_path: Path) -> None:
     assert not (tmp_path / "both.spv").exists()
 
 
+def test_a_kernel_is_written_as_glsl(tmp_path: Path) -> None:
+    kernel = girih.loads(TEXT, TARGET)["f"]
+    assert kernel.glsl.startswith("#version 4") and "void main()" in kernel.glsl
+    done = command("emit", write(tmp_path, TEXT), "f", "--as", "glsl", "--target", TARGET)
+    assert (done.status, done.output) == (0, kernel.glsl)
+    with pytest.raises(girih.CompileError, match="the target 'cpu' emits no GLSL; vulkan does"):
+        _ = girih.loads(TEXT, "cpu")["f"].glsl
+
+
 def test_what_breaks_a_rule_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     from girih.runtime.vulkan import compiled
 
