@@ -98,8 +98,9 @@ class OpenClMemory:
             return self._unless_left(to, a.result(chain, to, base, a.id_of(element)))
         variable, number = self._variable(memory, type), a.id_of(element)
         if self.left and element.literal is None:
-            first = a.integer(0, bits(element.type))
-            number = a.result("OpSelect", a.type(element.type), self.has_left(), first, number)
+            # Whatever a work-item computes that has left, it stays within the array; what others read no longer counts.
+            last = a.integer(self._count(memory, type) - 1, bits(element.type))
+            number = a.extended("u_min", a.type(element.type), number, last)
         if self.element_type(_first(memory, type)) == self.element_type(type):
             return a.result("OpInBoundsAccessChain", to, variable, number)
         return a.result("OpInBoundsPtrAccessChain", to, a.result("OpBitcast", to, variable), number)
@@ -137,6 +138,10 @@ class OpenClMemory:
 
     # --- declarations --------------------------------------------------------------------
 
+    def _count(self, memory: ShaderMemory, type: str) -> int:
+        """The number of elements of a type in memory that is no buffer."""
+        return len(memory.values) or -(-memory.size // size_of(type))
+
     def _variable(self, memory: ShaderMemory, type: str) -> int:
         """The variable of memory that is no buffer, an array of elements of the first type that it is seen as."""
         a = self._a
@@ -146,7 +151,7 @@ class OpenClMemory:
         element = _first(memory, type)
         if memory.kind is MemoryKind.PRIVATE and type != element:
             raise InternalError(f"private memory of {element} is seen as {type}")
-        count = len(memory.values) or -(-memory.size // size_of(element))
+        count = self._count(memory, element)
         storage = STORAGE[memory.kind]
         pointer = a.pointer_type(storage, a.declare("OpTypeArray", self.element_type(element), a.index(count)))
         if memory.kind is MemoryKind.TABLE:

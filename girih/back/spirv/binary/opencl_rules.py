@@ -8,6 +8,7 @@ from girih.back.spirv.binary.instructions import ATOMICS, GROUP_KINDS, call, mem
 from girih.back.spirv.binary.statements import Rule, StatementWriter
 from girih.back.spirv.code.memory import MemoryKind
 from girih.back.spirv.code.nodes import ShaderNode
+from girih.back.spirv.code.types import is_float
 from girih.diagnostics import CompileError, Diagnostic
 
 _SCOPES = {"subgroup": "Subgroup", "work_group": "Workgroup", "device": "Device"}
@@ -83,27 +84,37 @@ def atomic(s: StatementWriter, node: ShaderNode) -> None:
         hint = "let the element have 32 or 64 bits"
         raise CompileError([Diagnostic("run.target", message, node.span, hint=hint)])
     element, *values = node.operands
-    where = s.memory.pointer(memory, type, element)
+    as_bits = is_float(type) and operation != "fadd"
+    # Drivers move integers atomically, and doubles not.
+    word = f"i{bits(type)}" if as_bits else type
+    where = s.memory.pointer(memory, word, element)
     kind = "WorkgroupMemory" if memory.kind is MemoryKind.SHARED else "CrossWorkgroupMemory"
     over, order = _scope(s, scope), _semantics(s, ordering, kind)
-    if type == "i64":
+    if word == "i64":
         a.capability("Int64Atomics")
-    held, ids = s.type(type), [a.id_of(one) for one in values]
+    held, ids = s.type(word), [a.id_of(one) for one in values]
+    if as_bits:
+        ids = [a.result("OpBitcast", held, one) for one in ids]
+    result = None if as_bits else node.result
+    made = 0
     match operation:
         case "load":
-            a.result("OpAtomicLoad", held, where, over, order, into=node.result)
+            made = a.result("OpAtomicLoad", held, where, over, order, into=result)
         case "store":
             a.emit("OpAtomicStore", where, over, order, *ids)
         case "compare_exchange":
             unequal = _semantics(s, "acquire" if ordering in ("acquire", "acq_rel", "seq_cst") else "", kind)
             expected, new = ids
-            a.result("OpAtomicCompareExchange", held, where, over, order, unequal, new, expected, into=node.result)
+            name = "OpAtomicCompareExchange"
+            made = a.result(name, held, where, over, order, unequal, new, expected, into=result)
         case "fadd":
             a.capability(f"AtomicFloat{bits(type)}AddEXT")
             a.extension("SPV_EXT_shader_atomic_float_add")
-            a.result("OpAtomicFAddEXT", held, where, over, order, *ids, into=node.result)
+            made = a.result("OpAtomicFAddEXT", held, where, over, order, *ids, into=result)
         case _:
-            a.result(ATOMICS[operation], held, where, over, order, *ids, into=node.result)
+            made = a.result(ATOMICS[operation], held, where, over, order, *ids, into=result)
+    if as_bits and node.result is not None:
+        a.result("OpBitcast", s.type(type), made, into=node.result)
 
 
 def member(s: StatementWriter, node: ShaderNode) -> None:
