@@ -207,6 +207,20 @@ def ger() -> str:
     )
 
 
+def product_of_work_group() -> str:
+    """A tile of C by matrices that the whole work-group has."""
+    m, n, k = blocks(3), blocks(4), blocks(2)
+    return access(
+        f"gemm_work_group: work-group (1, 2) computes {_per_group('gemm_work_group')} elements",
+        (
+            Operand("C, M x N", m, n, {WRITTEN: [(1, 2)]}),
+            Operand("A, M x K", m, k, {READ: _row(1, k), STEP: [(1, 1)]}, ":="),
+            Operand("B, K x N", k, n, {READ: _column(2, k), STEP: [(1, 2)]}, "·"),
+        ),
+        "The loop walks along K, 64 at a time. Tiles at the edge are as large, and clamped: zeros lie outside.",
+    )
+
+
 def quantized_product(name: str) -> str:
     """A tile of C from rows of W in blocks of weights."""
     m, n, k = (WHOLE,) * 3, (22,) * 3, (20,) * 6
@@ -266,18 +280,18 @@ def columns(name: str, result: str, argument: str) -> str:
     )
 
 
-def attention() -> str:
+def attention(name: str, keys_at_once: int) -> str:
     """Some queries against all keys of a head."""
     n, keys = (26,) * 4, (26,) * 4
     return access(
-        f"attention: work-group (1, head) takes {entry('attention').grid[0][1]} queries",
+        f"{name}: work-group (1, head) takes {entry(name).grid[0][1]} queries",
         (
             Operand("O, headdim x queries", (64,), n, {WRITTEN: [(0, 1)]}),
             Operand("Q, the same", (64,), n, {READ: [(0, 1)]}, ":="),
             Operand("K, headdim x keys", (64,), keys, {READ: _row(0, keys), STEP: [(0, 2)]}),
             Operand("V, the same", (64,), keys, {READ: _row(0, keys), STEP: [(0, 2)]}),
         ),
-        "One head. A turn takes 32 keys and their values; the scores live in matrices, not in memory.",
+        f"One head. A turn takes {keys_at_once} keys and their values; the scores live in matrices, not in memory.",
         "Causal, the loop ends with the tile of the last query: here after the second tile of keys.",
     )
 
@@ -494,7 +508,8 @@ def unpack_4_bits() -> str:
 
 PICTURES: dict[str, Callable[[], str]] = {
     **{name: partial(product, name) for name in ("gemm", "gemm_mixed")},
-    **{name: partial(quantized_product, name) for name in ("gemm_q4_0", "gemm_q8_0")},
+    "gemm_work_group": product_of_work_group,
+    **{name: partial(quantized_product, name) for name in ("gemm_q4_0", "gemm_q4_0_work_group", "gemm_q8_0")},
     **{name: partial(quantized_vector, name) for name in ("gemv_q4_0", "gemv_q8_0")},
     **{name: partial(columns, name, "Y, N x columns", "X") for name in ("layernorm", "rms_norm")},
     "argmax": partial(columns, "argmax", "I, one a column", "A"),
@@ -504,7 +519,8 @@ PICTURES: dict[str, Callable[[], str]] = {
     "cholesky": partial(small_matrices, "cholesky", "L", "I"),
     "inverse": partial(small_matrices, "inverse", "B", "I"),
     "lu": partial(small_matrices, "lu", "F", "P", "I"),
-    "attention": attention,
+    "attention": partial(attention, "attention", 32),
+    "attention_work_group": partial(attention, "attention_work_group", 64),
     "blocked_interleaved": blocked_interleaved,
     "convolution": convolution,
     "convolution_im2col": convolution_im2col,

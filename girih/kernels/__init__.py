@@ -54,11 +54,13 @@ from girih.kernels.library import (
 )
 from girih.kernels.quantized import dequantize, quantize
 from girih.kernels.texts import grid_for, names, path
+from girih.kernels.work_groups import attention_work_group, gemm_q4_0_work_group, gemm_work_group
 
 __all__ = [
     "ader_dg",
     "argmax",
     "attention",
+    "attention_work_group",
     "axpby",
     "blocked_interleaved",
     "cholesky",
@@ -75,8 +77,10 @@ __all__ = [
     "gemm_epilogue",
     "gemm_mixed",
     "gemm_q4_0",
+    "gemm_q4_0_work_group",
     "gemm_q8_0",
     "gemm_tall_skinny",
+    "gemm_work_group",
     "gemv",
     "gemv_q4_0",
     "gemv_q8_0",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from girih.kernels.loading import loaded_kernel, loaded_program
 from girih.kernels.table import (
     ACTIVATIONS,
     BIASES,
@@ -26,21 +27,10 @@ from girih.kernels.table import (
     layout_of,
     one_of,
 )
-from girih.kernels.texts import path
 
 if TYPE_CHECKING:
-    from girih.api import Kernel, Program
+    from girih.api import Kernel
     from girih.ir.core import Order
-
-
-def _program(name: str, target: str | None, order: Order, definitions: dict[str, object]) -> Program:
-    from girih.api import load
-
-    return load(path(name), target, checked(name, definitions), order=order)
-
-
-def _kernel(name: str, target: str | None, order: Order, **definitions: object) -> Kernel:
-    return _program(name, target, order, definitions)[name]
 
 
 def gemm(
@@ -60,7 +50,7 @@ def gemm(
     elements count as zero. 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm", type, accumulator)
-    return _kernel(
+    return loaded_kernel(
         "gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b
     )
 
@@ -89,7 +79,7 @@ def gemm_epilogue(
     if activation is not None:
         chosen[one_of("gemm_epilogue", "activation", activation, ACTIVATIONS)] = True
     accumulator = accumulator_of("gemm_epilogue", type, None)
-    return _kernel("gemm_epilogue", target, order, type=type, accumulator=accumulator, transpose_a=transpose_a,
+    return loaded_kernel("gemm_epilogue", target, order, type=type, accumulator=accumulator, transpose_a=transpose_a,
                    transpose_b=transpose_b, residual=residual, **chosen)  # fmt: skip
 
 
@@ -102,7 +92,7 @@ def gemm_mixed(
     f32 for the others. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm_mixed", type, accumulator)
-    return _kernel("gemm_mixed", target, order, type=type, accumulator=summed)
+    return loaded_kernel("gemm_mixed", target, order, type=type, accumulator=summed)
 
 
 def gemm_collective(
@@ -118,7 +108,7 @@ def gemm_collective(
     op(A) is M x K, op(B) is K x N, C is M x N, of any size and any number type; columns may lie apart. op(X) is X or
     its transpose. Grid: ceil(M / 128) x ceil(N / 128). 003 "GEMM".
     """
-    return _kernel("gemm_collective", target, order, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
+    return loaded_kernel("gemm_collective", target, order, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 def gemm_batched(
@@ -143,7 +133,7 @@ def gemm_batched(
         if not isinstance(value, bool):
             raise ValueError(f"gemm_batched: {option} is {value!r}; it must be {choices(TRUTH)}")
     letters = "".join("t" if transpose else "n" for transpose in transposed.values())
-    return _program("gemm_batched", target, order, definitions)[f"gemm_batched_{letters}"]
+    return loaded_program("gemm_batched", target, order, definitions)[f"gemm_batched_{letters}"]
 
 
 def gemm_batched_group(
@@ -159,7 +149,9 @@ def gemm_batched_group(
     A, B and C are lists of matrices, of any number type; each product has sizes of its own. Grid: the number of
     products. 003 "GEMM", "Group type".
     """
-    return _kernel("gemm_batched_group", target, order, type=type, transpose_a=transpose_a, transpose_b=transpose_b)
+    return loaded_kernel(
+        "gemm_batched_group", target, order, type=type, transpose_a=transpose_a, transpose_b=transpose_b
+    )
 
 
 def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -168,7 +160,7 @@ def gemm_tall_skinny(*, n: int, k: int, type: str = "f32", order: Order = "F", t
     A is M x k, B is k x n, C is M x n, of any number type; M is free, n and k are small and known to the compiler.
     Grid: ceil(M / 128). 003 "GEMM".
     """
-    return _kernel("gemm_tall_skinny", target, order, type=type, N=n, K=k)
+    return loaded_kernel("gemm_tall_skinny", target, order, type=type, N=n, K=k)
 
 
 def axpby(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -177,7 +169,7 @@ def axpby(*, type: str = "f32", order: Order = "F", target: str | None = None) -
     x and y are vectors of one length and of any number type; their elements may lie apart. Grid: ceil(length / 1024).
     003 "Axpby".
     """
-    return _kernel("axpby", target, order, type=type)
+    return loaded_kernel("axpby", target, order, type=type)
 
 
 def hadamard(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -186,7 +178,7 @@ def hadamard(*, type: str = "f32", order: Order = "F", target: str | None = None
     x, y and z are vectors of one length and of any number type; their elements may lie apart. Grid:
     ceil(length / 1024). 003 "Hadamard product".
     """
-    return _kernel("hadamard", target, order, type=type)
+    return loaded_kernel("hadamard", target, order, type=type)
 
 
 def ger(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -194,7 +186,7 @@ def ger(*, type: str = "f32", order: Order = "F", target: str | None = None) -> 
 
     x has M elements, y has N, C is M x N, of any number type. Grid: ceil(M / 64) x ceil(N / 64). 003 "GER".
     """
-    return _kernel("ger", target, order, type=type)
+    return loaded_kernel("ger", target, order, type=type)
 
 
 def gemv(*, type: str = "f32", transpose_a: bool = False, order: Order = "F", target: str | None = None) -> Kernel:
@@ -203,7 +195,7 @@ def gemv(*, type: str = "f32", transpose_a: bool = False, order: Order = "F", ta
     op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 512).
     003 "GEMV".
     """
-    return _kernel("gemv", target, order, type=type, transpose_a=transpose_a)
+    return loaded_kernel("gemv", target, order, type=type, transpose_a=transpose_a)
 
 
 def gemv_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -212,7 +204,7 @@ def gemv_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = Non
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemv_q4_0", target, order, type=type)
+    return loaded_kernel("gemv_q4_0", target, order, type=type)
 
 
 def gemv_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -221,7 +213,7 @@ def gemv_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = Non
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemv_q8_0", target, order, type=type)
+    return loaded_kernel("gemv_q8_0", target, order, type=type)
 
 
 def gemm_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -230,7 +222,7 @@ def gemm_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = Non
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
     a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemm_q4_0", target, order, type=type)
+    return loaded_kernel("gemm_q4_0", target, order, type=type)
 
 
 def gemm_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -239,7 +231,7 @@ def gemm_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = Non
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
     a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return _kernel("gemm_q8_0", target, order, type=type)
+    return loaded_kernel("gemm_q8_0", target, order, type=type)
 
 
 def softmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -248,7 +240,7 @@ def softmax(*, type: str = "f32", order: Order = "F", target: str | None = None)
     A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
     gives zeros.
     """
-    return _kernel("softmax", target, order, type=type, accumulator=accumulator_of("softmax", type, None))
+    return loaded_kernel("softmax", target, order, type=type, accumulator=accumulator_of("softmax", type, None))
 
 
 def layernorm(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -257,7 +249,7 @@ def layernorm(*, type: str = "f32", order: Order = "F", target: str | None = Non
     X and Y are N x columns, gamma and beta have N elements, of a floating type; epsilon and sums are f64 for f64, else
     f32. Grid: columns.
     """
-    return _kernel("layernorm", target, order, type=type, accumulator=accumulator_of("layernorm", type, None))
+    return loaded_kernel("layernorm", target, order, type=type, accumulator=accumulator_of("layernorm", type, None))
 
 
 def rms_norm(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -266,7 +258,7 @@ def rms_norm(*, type: str = "f32", order: Order = "F", target: str | None = None
     X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
     columns.
     """
-    return _kernel("rms_norm", target, order, type=type, accumulator=accumulator_of("rms_norm", type, None))
+    return loaded_kernel("rms_norm", target, order, type=type, accumulator=accumulator_of("rms_norm", type, None))
 
 
 def argmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -275,7 +267,7 @@ def argmax(*, type: str = "f32", order: Order = "F", target: str | None = None) 
     A is N x columns, of an integer or floating type; I has `columns` elements of i64. Grid: columns. NaN is passed
     over; a column without a number gives -1.
     """
-    return _kernel("argmax", target, order, type=type)
+    return loaded_kernel("argmax", target, order, type=type)
 
 
 def top_k(*, k: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -285,7 +277,7 @@ def top_k(*, k: int, type: str = "f32", order: Order = "F", target: str | None =
     elements the one with the lowest index comes first. NaN is passed over; where a column has fewer than k numbers, the
     rest of I is -1, and that of V -inf or the smallest integer. Grid: columns.
     """
-    return _kernel("top_k", target, order, type=type, k=k)
+    return loaded_kernel("top_k", target, order, type=type, k=k)
 
 
 def cross_entropy(
@@ -299,7 +291,7 @@ def cross_entropy(
     """
     summed = accumulator_of("cross_entropy", type, None)
     definitions: dict[str, object] = {"accumulator": summed, "index": index, "ignore_index": ignore_index}
-    program = _program("cross_entropy", target, order, {"type": type, **definitions})
+    program = loaded_program("cross_entropy", target, order, {"type": type, **definitions})
     return program["cross_entropy"], program["cross_entropy_gradient"]
 
 
@@ -311,7 +303,7 @@ def rotary(*, type: str = "f32", interleaved: bool = False, order: Order = "F", 
     be X. Grid: ceil(places / 16) x heads.
     """
     accumulator = accumulator_of("rotary", type, None)
-    return _kernel("rotary", target, order, type=type, accumulator=accumulator, interleaved=interleaved)
+    return loaded_kernel("rotary", target, order, type=type, accumulator=accumulator, interleaved=interleaved)
 
 
 def inverse(*, n: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -320,7 +312,7 @@ def inverse(*, n: int, type: str = "f32", order: Order = "F", target: str | None
     A and B are n x n x matrices, of f32 or f64, n up to 64; B may be A. I has an i32 for each matrix: 0, or for a
     singular one the number, counted from 1, of the first column without a pivot. Grid: matrices.
     """
-    return _kernel("inverse", target, order, type=type, n=n)
+    return loaded_kernel("inverse", target, order, type=type, n=n)
 
 
 def cholesky(
@@ -333,7 +325,7 @@ def cholesky(
     each matrix: 0, or for one that is not positive definite the number, counted from 1, of the first pivot that is not
     positive; L has NaN from that column on. Grid: matrices.
     """
-    program = _program("cholesky", target, order, {"type": type, "n": n, "upper": upper})
+    program = loaded_program("cholesky", target, order, {"type": type, "n": n, "upper": upper})
     return program["cholesky" if n > ROWS_OF_A_WORK_ITEM else "cholesky_small"]
 
 
@@ -345,7 +337,7 @@ def lu(*, n: int, type: str = "f32", transpose: bool = False, order: Order = "F"
     or the number, counted from 1, of the first pivot that is zero. With `transpose`, the transposes of A are
     factorized, and F has the transposes of their factors. Grid: matrices.
     """
-    return _kernel("lu", target, order, type=type, n=n, transpose=transpose)
+    return loaded_kernel("lu", target, order, type=type, n=n, transpose=transpose)
 
 
 def attention(
@@ -363,7 +355,7 @@ def attention(
     heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a
     relative error of up to 2^-10. Grid: ceil(queries / 32) x heads.
     """
-    return _kernel("attention", target, order, type=type, headdim=headdim, causal=causal, fast=fast)
+    return loaded_kernel("attention", target, order, type=type, headdim=headdim, causal=causal, fast=fast)
 
 
 def ader_dg(*, convergence_order: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -374,7 +366,7 @@ def ader_dg(*, convergence_order: int, type: str = "f32", order: Order = "F", ta
     Grid: elements.
     003 "GEMM", "Alloca".
     """
-    return _kernel("ader_dg", target, order, type=type, convergence_order=convergence_order)
+    return loaded_kernel("ader_dg", target, order, type=type, convergence_order=convergence_order)
 
 
 def stencil(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -383,7 +375,7 @@ def stencil(*, type: str = "f32", order: Order = "F", target: str | None = None)
     W has 5 weights, U is (nx + 8) x (ny + 8) x (nz + 8), V is nx x ny x nz, of f32 or f64. Grid:
     ceil(nx / 32) x ceil(ny / 8) x nz.
     """
-    return _kernel("stencil", target, order, type=type)
+    return loaded_kernel("stencil", target, order, type=type)
 
 
 def histogram(*, bins: int = 256, type: str = "i32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -392,7 +384,7 @@ def histogram(*, bins: int = 256, type: str = "i32", order: Order = "F", target:
     X is a vector of an integer type, H has `bins` elements of i32; what is not in 0..bins-1 is not counted. Grid:
     ceil(length / 4096). 003 "Atomic update".
     """
-    return _kernel("histogram", target, order, type=type, bins=bins)
+    return loaded_kernel("histogram", target, order, type=type, bins=bins)
 
 
 def scan(*, type: str = "f32", order: Order = "F", target: str | None = None) -> tuple[Kernel, Kernel]:
@@ -401,7 +393,7 @@ def scan(*, type: str = "f32", order: Order = "F", target: str | None = None) ->
     X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
     ceil(length / 1024).
     """
-    program = _program("scan", target, order, {"type": type})
+    program = loaded_program("scan", target, order, {"type": type})
     return program["scan_totals"], program["scan"]
 
 
@@ -410,7 +402,7 @@ def transpose(*, type: str = "f32", order: Order = "F", target: str | None = Non
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32).
     """
-    return _kernel("transpose", target, order, type=type)
+    return loaded_kernel("transpose", target, order, type=type)
 
 
 def transposed_load(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -418,7 +410,7 @@ def transposed_load(*, type: str = "f32", order: Order = "F", target: str | None
 
     A is M x N, B is N x M, of any number type. Grid: ceil(M / 32) x ceil(N / 32). 000 "OpTypeTensorViewNV".
     """
-    return _kernel("transposed_load", target, order, type=type)
+    return loaded_kernel("transposed_load", target, order, type=type)
 
 
 def space_to_depth(*, channels: int = 3, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -427,7 +419,7 @@ def space_to_depth(*, channels: int = 3, type: str = "f32", order: Order = "F", 
     A is C x W x H with W and H even, B is 4 C x W / 2 x H / 2, of i8, i16 or a floating type; C is up to 256. Grid:
     H / 2. 000 "OpTypeTensorViewNV".
     """
-    return _kernel("space_to_depth", target, order, type=type, channels=channels)
+    return loaded_kernel("space_to_depth", target, order, type=type, channels=channels)
 
 
 def patches(
@@ -446,7 +438,7 @@ def patches(
     Grid: ceil(H / S). 001 "Tensor Layout Types".
     """
     layout = layout_of("patches", 3, padding)
-    return _kernel("patches", target, order, type=type, size=size, channels=channels, layout=layout)
+    return loaded_kernel("patches", target, order, type=type, size=size, channels=channels, layout=layout)
 
 
 def convolution(
@@ -470,7 +462,7 @@ def convolution(
     """
     summed = accumulator_of("convolution", type, accumulator)
     layout = layout_of("convolution", 4, padding)
-    return _kernel("convolution", target, order, type=type, accumulator=summed, stride=stride, dilation=dilation,
+    return loaded_kernel("convolution", target, order, type=type, accumulator=summed, stride=stride, dilation=dilation,
                    layout=layout, depth=depth)  # fmt: skip
 
 
@@ -494,8 +486,16 @@ def convolution_im2col(
     64 or 128. Grid: ceil(K / 64) x ceil(Q P N / 32). 004 5.5.4.
     """
     summed = accumulator_of("convolution_im2col", type, accumulator)
-    return _kernel("convolution_im2col", target, order, type=type, accumulator=summed, stride=stride, dilation=dilation,
-                   depth=depth)  # fmt: skip
+    return loaded_kernel(
+        "convolution_im2col",
+        target,
+        order,
+        type=type,
+        accumulator=summed,
+        stride=stride,
+        dilation=dilation,
+        depth=depth,
+    )
 
 
 def copy_boxes(
@@ -507,7 +507,7 @@ def copy_boxes(
     elements and one swizzle; with a swizzle, `columns` elements fill its span. Grid: the number of boxes along
     dimension 0 x along dimension 1. 004 5.5.3, 5.5.5.
     """
-    return _kernel("copy_boxes", target, order, type=type, columns=columns, rows=rows)
+    return loaded_kernel("copy_boxes", target, order, type=type, columns=columns, rows=rows)
 
 
 def gather_rows(
@@ -520,7 +520,7 @@ def gather_rows(
     or 256. Numbers that A does not have, such as -1, give rows of zeros. Grid: ceil(columns of B / `columns`) x
     ceil(length of I / 32). 004 5.5.3.4.
     """
-    return _kernel("gather_rows", target, order, type=type, index=index, columns=columns)
+    return loaded_kernel("gather_rows", target, order, type=type, index=index, columns=columns)
 
 
 def sum_layers(*, stride: int = 1, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -531,7 +531,7 @@ def sum_layers(*, stride: int = 1, type: str = "f32", order: Order = "F", target
     are of u64, since s64 has no sums. Layers are added in any order, each sum rounded to the type. Grid:
     ceil(columns / 32) x ceil(rows of S / 16) x layers. 004 5.5.3, PTX ISA "cp.reduce.async.bulk.tensor".
     """
-    return _kernel("sum_layers", target, order, type=type, stride=stride)
+    return loaded_kernel("sum_layers", target, order, type=type, stride=stride)
 
 
 def unpack_4_bits(*, zero: int = 8, type: str = "i8", order: Order = "F", target: str | None = None) -> Kernel:
@@ -540,7 +540,7 @@ def unpack_4_bits(*, zero: int = 8, type: str = "i8", order: Order = "F", target
     A is the bound map of K x N numbers from 0 to 15, two a byte, the lower half first, of element type b4x16_p64 with
     boxes of 128 x 16; B is K x N, of i8, i16, i32 or a floating type. Grid: ceil(K / 128) x ceil(N / 16). 004 5.5.1.1.
     """
-    return _kernel("unpack_4_bits", target, order, type=type, zero=zero)
+    return loaded_kernel("unpack_4_bits", target, order, type=type, zero=zero)
 
 
 def blocked_interleaved(
@@ -557,7 +557,7 @@ def blocked_interleaved(
     checked("blocked_interleaved", {"type": type, "stride": stride})
     if blocks not in ("row", "column"):
         raise ValueError(f"blocked_interleaved: blocks is {blocks!r}; it must be one of row, column")
-    program = _program(
+    program = loaded_program(
         "blocked_interleaved", target, order, {"type": type, "stride": stride, "block": BLOCK_COLUMNS[type]}
     )
     return program[f"pack_{blocks}s"], program[f"unpack_{blocks}s"]

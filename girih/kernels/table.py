@@ -25,6 +25,11 @@ SMALL = range(1, 65)
 ROWS_OF_A_WORK_ITEM = 8
 """The rows up to which a work-item takes a whole matrix."""
 
+TILE = (16, 32, 64, 128, 256)
+"""The rows and columns of matrices of a work-group; a device lists which of them it has."""
+WORK_ITEMS = (64, 128, 256, 512)
+"""The work-items that have such matrices together; mostly a device lists 128 and 256."""
+
 BLOCK_COLUMNS = {"i8": 16, "i32": 4, "f16": 8, "bf16": 8, "f32": 4, "f64": 2}
 """The columns of an interleaved block, 16 bytes, by type (002 "Cooperative Matrix Layout")."""
 
@@ -75,6 +80,8 @@ _SUMMED = {"type": EVERY, "accumulator": ("i32", "i64", "f16", "bf16", "f32", "f
 _COLUMN = {"type": FLOATING, "accumulator": ("f32", "f64")}
 _TRANSPOSED = {"transpose_a": TRUTH, "transpose_b": TRUTH}
 _ACTIVATIONS = {"type": ("f32", "bf16")}
+_HALF = ("f16", "bf16")
+_TILES_OF_PRODUCTS = {"rows": TILE, "columns": TILE, "depth": TILE, "items": WORK_ITEMS}
 _COLUMNS = (("columns", 1),)
 _MATRICES = (("matrices", 1),)
 _PRODUCTS = (("products", 1),)
@@ -104,6 +111,19 @@ TABLE: dict[str, LibraryEntry] = {
         "flash attention, forward, with a causal mask and grouped heads",
         {"type": ("f16", "bf16", "f32"), "headdim": range(1, 1025), "causal": TRUTH, "fast": TRUTH},
         (("queries", 32), ("heads", 1)),
+    ),
+    "attention_work_group": LibraryEntry(
+        "flash attention with matrices of the work-group, for GPUs with tensor cores",
+        {
+            "type": _HALF,
+            "headdim": range(16, 513, 16),
+            "causal": TRUTH,
+            "fast": TRUTH,
+            "queries": TILE,
+            "keys": TILE,
+            "items": WORK_ITEMS,
+        },
+        (("queries", 64), ("heads", 1)),
     ),
     "axpby": LibraryEntry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
     "blocked_interleaved": LibraryEntry(
@@ -199,6 +219,11 @@ TABLE: dict[str, LibraryEntry] = {
         _ACTIVATIONS,
         (("rows of the result", 64), ("columns of the result", 32)),
     ),
+    "gemm_q4_0_work_group": LibraryEntry(
+        "C := W X with 4-bit weights and matrices of the work-group, for GPUs with tensor cores",
+        {"type": _HALF, **_TILES_OF_PRODUCTS, "depth": TILE[1:]},
+        (("rows of the result", 128), ("columns of the result", 256)),
+    ),
     "gemm_q8_0": LibraryEntry(
         "C := W X with 8-bit weights in blocks of 32 with a common scale",
         _ACTIVATIONS,
@@ -208,6 +233,11 @@ TABLE: dict[str, LibraryEntry] = {
         "C := alpha A B + beta C for a tall A with few columns",
         {**_TYPED, "N": SIZE, "K": SIZE},
         (("rows of the result", 128),),
+    ),
+    "gemm_work_group": LibraryEntry(
+        "C := A B for f16 or bf16 with matrices of the work-group, for GPUs with tensor cores",
+        {"type": _HALF, "result": ("f16", "bf16", "f32"), **_TILES_OF_PRODUCTS},
+        (("rows of the result", 128), ("columns of the result", 256)),
     ),
     "gemv": LibraryEntry(
         "y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)
@@ -305,6 +335,10 @@ ROW_MAJOR: dict[str, str] = {
         "Q and O are heads x queries x headdim, K and V are key heads x keys x headdim: for each head h, O[h] "
         "= softmax(scale Q[h] K[h]^T) V[h]."
     ),
+    "attention_work_group": (
+        "Q and O are heads x queries x headdim, K and V are key heads x keys x headdim: for each head h, O[h] "
+        "= softmax(scale Q[h] K[h]^T) V[h]."
+    ),
     "axpby": "Vectors are the same in both orders.",
     "blocked_interleaved": "A is M x N, a matrix of M rows one below the other.",
     "cholesky": (
@@ -338,11 +372,16 @@ ROW_MAJOR: dict[str, str] = {
         "W is M x K / 32 blocks x 18 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
         "W^T is N x M."
     ),
+    "gemm_q4_0_work_group": (
+        "W is M x K / 32 blocks x 18 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
+        "W^T is N x M."
+    ),
     "gemm_q8_0": (
         "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
         "W^T is N x M."
     ),
     "gemm_tall_skinny": ("C := alpha B A + beta C for a wide A with few rows: A is K x M, B is N x K, C is N x M."),
+    "gemm_work_group": "C := B A: the left factor of a product is passed as B, the right one as A.",
     "gemv": ("y := alpha op(A)^T x + beta y: `transpose_a` is for the product of A itself with a vector."),
     "gemv_q4_0": "W is M x K / 32 blocks x 18 bytes, as the transpose of what `quantize` gives.",
     "gemv_q8_0": "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives.",
@@ -384,7 +423,8 @@ def choices(allowed: Choice) -> str:
         return "one of " + ", ".join(spelled(value) for value in allowed)
     if allowed == SIZE:
         return "a whole number from 1"
-    return f"a whole number from {allowed.start} to {allowed.stop - 1}"
+    numbers = "a whole number" if allowed.step == 1 else f"a multiple of {allowed.step}"
+    return f"{numbers} from {allowed.start} to {allowed[-1]}"
 
 
 def spelled(value: object) -> str:

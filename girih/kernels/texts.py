@@ -31,6 +31,8 @@ def defaults(name: str) -> dict[str, str]:
 def grid_for(name: str, *sizes: SupportsIndex) -> tuple[int, ...]:
     """The grid of a kernel for sizes, which its documentation names: `grid_for("gemm", M, N)`.
 
+    Where a kernel has definitions of its tile, the grid is that of their defaults.
+
     Raises `KeyError` for a name that is not in `names()`, `ValueError` for the wrong number of sizes, or one that is
     negative or not a whole number.
     """

@@ -74,6 +74,13 @@ CALLS: dict[str, Sequence[Call]] = {
     "ader_dg": [Call((0.5, of(4, 4, 3), of(9, 9, 3, 2), of(4, 9, 2), of(4, 9, 2)), (2,), {"convergence_order": 2})],
     "argmax": [Call((of(40, 3), indices(0, 0, 0)), (3,))],
     "attention": [Call((of(16, 33, 2), of(16, 40, 1), of(16, 40, 1), of(16, 33, 2), 0.25), (33, 2), {"headdim": 16})],
+    "attention_work_group": [
+        Call(
+            (*(of(16, n, heads, type_="f16") for n, heads in ((33, 2), (40, 1), (40, 1), (33, 2))), 0.25),
+            (33, 2),
+            {"headdim": 16, "queries": 64, "keys": 16},
+        )
+    ],
     "axpby": [Call((2.0, of(30), 1.0, of(30)), (30,))],
     "blocked_interleaved": [
         Call((of(8, 12), of(96)), (12,), function="pack_rows"),
@@ -113,8 +120,14 @@ CALLS: dict[str, Sequence[Call]] = {
     ],
     "gemm_mixed": [Call((of(35, 20, type_="i8"), of(20, 33, type_="i8"), zeros("i32", 35, 33)), (35, 33))],
     "gemm_q4_0": [Call((blocks("q4_0", 35, 64), of(64, 3), of(35, 3)), (35, 3))],
+    "gemm_q4_0_work_group": [
+        Call((blocks("q4_0", 35, 64), of(64, 3, type_="f16"), of(35, 3)), (35, 3), {"columns": 256, "depth": 32})
+    ],
     "gemm_q8_0": [Call((blocks("q8_0", 35, 64), of(64, 3), of(35, 3)), (35, 3))],
     "gemm_tall_skinny": [Call((2.0, of(40, 5), of(5, 4), 1.0, of(40, 4)), (40,), {"N": 4, "K": 5})],
+    "gemm_work_group": [
+        Call((of(35, 20, type_="f16"), of(20, 33, type_="f16"), zeros("f16", 35, 33)), (35, 33), {"depth": 16})
+    ],
     "gemv": [Call((2.0, of(35, 20), of(20), 1.0, of(35)), (35,))],
     "gemv_q4_0": [Call((blocks("q4_0", 35, 64), of(64), of(35)), (35,))],
     "gemv_q8_0": [Call((blocks("q8_0", 35, 64), of(64), of(35)), (35,))],

@@ -81,12 +81,13 @@ def layernorm(context: MeasuringContext, n: int, type: str = "f32") -> list[Meas
     return [measure(context, "rows", f"layernorm {type} {n} x {columns}", work)]
 
 
-def attention(context: MeasuringContext, length: int, type: str = "f32", headdim: int = 64) -> list[Measurement]:
+def attention(
+    context: MeasuringContext, length: int, type: str = "f32", headdim: int = 64, name: str = "attention"
+) -> list[Measurement]:
     """The row for attention with one head; its operations are those of the two products only, its time is of all."""
     q, k, v = (random(type, headdim, length, 1, seed=seed) for seed in range(3))
     o, scale = zeros(type, headdim, length, 1), headdim**-0.5
-    calls = context.calls(path("attention"), "attention", grid_for("attention", length, 1), (q, k, v, o, scale),
-                          type=type, headdim=headdim)  # fmt: skip
+    calls = context.calls(path(name), name, grid_for(name, length, 1), (q, k, v, o, scale), type=type, headdim=headdim)
     peers = {"numpy": Peer(partial(attention_in_numpy, q, k, v, scale))} if type == "f32" else {}
     torch = context.peers.get("torch")
     if torch is not None:
@@ -97,7 +98,7 @@ def attention(context: MeasuringContext, length: int, type: str = "f32", headdim
     bound = {"f32": 1e-5}.get(type, 4 * EPSILON[type])
     work = Work(calls, o, expected, bound, None, peers, 4.0 * length * length * headdim, 4.0 * q.nbytes,
                 "f32" if type == "f16" else type)  # fmt: skip
-    return [measure(context, "attention", f"attention {type} {length} x {length}, head dim {headdim}", work)]
+    return [measure(context, "attention", f"{name} {type} {length} x {length}, head dim {headdim}", work)]
 
 
 def axpby(context: MeasuringContext, elements: int = MILLION, type: str = "f32") -> list[Measurement]:

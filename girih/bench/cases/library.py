@@ -87,6 +87,10 @@ def _attention(context: MeasuringContext, type: str) -> list[Measurement]:
     return columns.attention(context, 512, type)
 
 
+def _attention_work_group(context: MeasuringContext, type: str) -> list[Measurement]:
+    return columns.attention(context, 512, type, name="attention_work_group")
+
+
 @_single("axpby")
 def _axpby(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = columns.MILLION
@@ -148,6 +152,20 @@ def _gemm_mixed(context: MeasuringContext, type: str) -> tuple[str, Work]:
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros("f32", n, n)
     calls = context.calls(path("gemm_mixed"), "gemm_mixed", grid_for("gemm_mixed", n, n), (a, b, c),
                           type=type, accumulator="f32")  # fmt: skip
+    expected, norms = products.exact(a, b)
+    left, right = a.astype(np.float32), b.astype(np.float32)
+    peers = {"numpy": Peer(lambda: right.T @ left.T)}
+    return f"n={n}", Work(
+        calls, c, expected, EPSILON["f32"] * norms, None, peers, 2.0 * n**3, 3.0 * a.nbytes, _peak(type)
+    )
+
+
+@_single("gemm_work_group")
+def _gemm_work_group(context: MeasuringContext, type: str) -> tuple[str, Work]:
+    n = 512
+    a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros("f32", n, n)
+    calls = context.calls(path("gemm_work_group"), "gemm_work_group", grid_for("gemm_work_group", n, n), (a, b, c),
+                          type=type, result="f32")  # fmt: skip
     expected, norms = products.exact(a, b)
     left, right = a.astype(np.float32), b.astype(np.float32)
     peers = {"numpy": Peer(lambda: right.T @ left.T)}
@@ -287,6 +305,7 @@ KERNELS: Mapping[str, Measured] = {
     "ader_dg": _ader_dg,
     "argmax": _argmax,
     "attention": _attention,
+    "attention_work_group": _attention_work_group,
     "axpby": _axpby,
     "cholesky": matrices.cholesky,
     "cross_entropy": _single("cross_entropy")(choosing.cross_entropy),
@@ -297,6 +316,7 @@ KERNELS: Mapping[str, Measured] = {
     "gemm_epilogue": _single("gemm_epilogue")(choosing.gemm_epilogue),
     "gemm_mixed": _gemm_mixed,
     "gemm_tall_skinny": _gemm_tall_skinny,
+    "gemm_work_group": _gemm_work_group,
     "gemv": _gemv,
     "ger": _ger,
     "hadamard": _hadamard,

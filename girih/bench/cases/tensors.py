@@ -47,14 +47,17 @@ def gemv(format: str) -> Prepared:
     return prepare
 
 
-def gemm(format: str) -> Prepared:
+def gemm(format: str, suffix: str = "") -> Prepared:
     """The work of quantised weights times a matrix; for NumPy they are decoded before."""
 
     def prepare(context: MeasuringContext, type: str) -> tuple[str, Work]:
         m, n, k = 512, 256, 2048
-        name = f"gemm_{format}"
+        name = f"gemm_{format}{suffix}"
         w, x, c = _blocks(format, m, k), random(type, k, n), zeros("f32", m, n)
         weights = dequantize(w, format)
+        if suffix:
+            # Matrices of the work-group have weights of the type of X.
+            weights = weights.astype(x.dtype).astype(np.float32)
         bound = (k + 2) * EPSILON["f32"] * (abs(weights) @ abs(x.astype(np.float32)))
         calls = context.calls(path(name), name, grid_for(name, m, n), (w, x, c), type=type)
         peers = {"numpy": Peer(partial(_decoded_product, w, format, x))}
@@ -138,6 +141,7 @@ PREPARED: dict[str, Prepared] = {
     "blocked_interleaved": blocked_interleaved,
     "convolution": convolution,
     "gemm_q4_0": gemm("q4_0"),
+    "gemm_q4_0_work_group": gemm("q4_0", "_work_group"),
     "gemm_q8_0": gemm("q8_0"),
     "gemv_q4_0": gemv("q4_0"),
     "gemv_q8_0": gemv("q8_0"),
