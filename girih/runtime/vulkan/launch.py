@@ -19,6 +19,9 @@ from girih.runtime.vulkan.pipeline import BoundRange, Pipeline
 from girih.runtime.vulkan.report import refuse, refuse_fault
 from girih.source import NOWHERE, Span
 
+WORD = 4
+"""The bytes of a word of shaders."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostSpan:
@@ -130,7 +133,8 @@ class Placement:
         if end > start:
             self._regions.append(_SharedRegion(start, end, any(one.written for one in members), buffer))
         for number, one in zip(cluster, members, strict=True):
-            bound = BoundRange(buffer, one.start - start if one.size else 0, one.size)
+            # Whole words: atomic accesses to narrower elements are accesses to the words that have them.
+            bound = BoundRange(buffer, one.start - start if one.size else 0, -(-one.size // WORD) * WORD)
             self._check(one, bound)
             placed[number] = bound
 
