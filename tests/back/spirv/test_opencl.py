@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from girih.back.spirv.binary.opencl_numbers import number_rules
+from girih.back.spirv.binary.operations import FUNCTIONS, INSTRUCTIONS, OF_INTEGERS, OF_TRUTH, WRITTEN
 from girih.back.spirv.machine.compile import compile_kernel
 from girih.back.spirv.machine.emitted import EmittedKernel
 from girih.back.spirv.profiles.opencl import OPENCL_INTEL_CPU, OPENCL_MINIMAL
@@ -90,6 +92,10 @@ def test_products_are_rounded_with_sums_where_that_is_permitted() -> None:
         lines = contracted.to_text(friendly_names=False)
         assert " fma " in lines
         assert ("OpFNegate" in lines) is (op == "sub")
+
+
+def test_every_operation_on_numbers_has_a_form_for_opencl() -> None:
+    assert {*INSTRUCTIONS, *FUNCTIONS, *WRITTEN, *OF_TRUTH, *OF_INTEGERS} <= set(number_rules())
 
 
 def test_many_parameters_are_a_buffer() -> None:

@@ -19,6 +19,7 @@ _INSTRUCTIONS = {
     "fptoui": "OpConvertFToU",
     "udiv": "OpUDiv",
     "urem": "OpUMod",
+    "srem": "OpSRem",
     "uno": "OpUnordered",
     "ord": "OpOrdered",
 }
@@ -26,6 +27,8 @@ _INSTRUCTIONS = {
 
 _FUNCTIONS = {
     "fma": "fma",
+    "exp": "exp",
+    "exp2": "exp2",
     "sqrt": "sqrt",
     "fabs": "fabs",
     "floor": "floor",
