@@ -7,7 +7,6 @@ from girih.back.spirv.binary.assembly import enumerant
 from girih.back.spirv.binary.statements import Rule, StatementWriter
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.code.nodes import ShaderNode, ShaderRoutine
-from girih.diagnostics import InternalError
 
 SCOPES = {"subgroup": "Subgroup", "work_group": "Workgroup", "device": "QueueFamily"}
 """The scopes of shader code. All invocations of a launch are of one queue family, which needs no capability."""
@@ -195,9 +194,7 @@ def call(s: StatementWriter, node: ShaderNode) -> None:
     """A call of a routine."""
     routine = node.details[0]
     assert isinstance(routine, ShaderRoutine)
-    if routine.result is None:
-        raise InternalError(f"the routine {routine.name} gives nothing")
-    type = s.type(routine.result.type)
+    type = s.type("void" if routine.result is None else routine.result.type)
     s.a.result("OpFunctionCall", type, s.routine(routine), *(s.a.id_of(one) for one in node.operands), into=node.result)
 
 

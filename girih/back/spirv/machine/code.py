@@ -12,6 +12,7 @@ from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Operand, Val, bits, integer
 from girih.back.llvm.numbers.rounding import Features
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
+from girih.back.spirv.code.nodes import ShaderRoutine
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine import record
 from girih.back.spirv.matrix.code import MatrixCode
@@ -47,6 +48,8 @@ class VulkanCode(MatrixCode):
     findings: ShaderMemory | None = None
     """The buffer of the findings record; None without checks."""
     _exchange: Val | None = field(default=None)
+    _reporters: dict[int, ShaderRoutine] = field(default_factory=dict)
+    """The functions that report findings, by how many values they tell."""
     _arrays: dict[str, Val] = field(default_factory=dict)
     """The arrays that the work-group shares, by the type of their elements."""
 
@@ -170,7 +173,27 @@ class VulkanCode(MatrixCode):
         """Nothing: nobody ends a launch from outside."""
 
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
-        """Claim the findings record, fill it, and end the invocation."""
+        """Report a finding, unless another invocation has done so, and end the invocation."""
+        w = self.recorder
+        spmd = self.place.kind is RegionKind.SPMD
+        nobody = integer(-1, "i32")
+        who = (w.convert("trunc", self.subgroup, "i32"), self._lane_told(lane)) if spmd else (nobody, nobody)
+        words = [integer(site, "i32"), *who]
+        for value in values:
+            words.append(w.convert("trunc", value, "i32"))
+            words.append(w.convert("trunc", w.binary("ashr", value, integer(32)), "i32"))
+        if self.profile.environment == "opencl":
+            # Only the kernel itself sees its parameters, and so the record.
+            self._report(*words)
+        else:
+            reporter = self._reporters.get(len(values))
+            if reporter is None:
+                reporter = self._reporters[len(values)] = w.function("report", ["i32"] * len(words), self._report)
+            w.node("call", words, None, (reporter,))
+        w.leave()
+
+    def _report(self, site: Val, subgroup: Val, lane: Val, *words: Val) -> None:
+        """Record the function that claims the findings record and fills it."""
         w = self.recorder
         assert self.findings is not None
         base = w.pointer(ShaderPlace(self.findings, integer(0)))
@@ -181,20 +204,15 @@ class VulkanCode(MatrixCode):
         claimed = w.atomic("compare_exchange", w.at(base, 4 * record.STATE), "i32",
                            (integer(record.NOTHING, "i32"), integer(record.CLAIMED, "i32")), "device")  # fmt: skip
         with w.when(w.compare("eq", claimed, integer(record.NOTHING, "i32"))):
-            put(record.SITE, integer(site, "i32"))
-            for axis, number in enumerate(self.group):
-                put(record.GROUP + axis, w.convert("trunc", number, "i32"))
-            spmd = self.place.kind is RegionKind.SPMD
-            nobody = integer(-1, "i32")
-            put(record.SUBGROUP, w.convert("trunc", self.subgroup, "i32") if spmd else nobody)
-            put(record.LANE, self._lane_told(lane) if spmd else nobody)
-            put(record.COUNT, integer(len(values), "i32"))
-            for place, value in enumerate(values):
-                put(record.FIRST_VALUE + 2 * place, w.convert("trunc", value, "i32"))
-                high = w.convert("trunc", w.binary("ashr", value, integer(32)), "i32")
-                put(record.FIRST_VALUE + 2 * place + 1, high)
+            put(record.SITE, site)
+            for axis in range(3):
+                put(record.GROUP + axis, w.computed("built_in", (), "i32", ("work_group_id", axis)))
+            put(record.SUBGROUP, subgroup)
+            put(record.LANE, lane)
+            put(record.COUNT, integer(len(words) // 2, "i32"))
+            for place, held in enumerate(words):
+                put(record.FIRST_VALUE + place, held)
             w.atomic("store", base, "i32", (integer(record.WRITTEN, "i32"),), "device", "release")
-        w.leave()
 
     def _lane_told(self, lane: Operand) -> Val:
         """The lane of a finding, or the number of the component that is computed."""
