@@ -8,16 +8,13 @@ import numpy as np
 
 from girih.arguments.arrays import Accepted, GroupClaim
 from girih.arguments.claims import Claim, clusters
+from girih.back.spirv.machine.parameters import EVEN, MOST_GRID, MOST_INDEX
 from girih.ir.core import Function
-from girih.ir.types import INDEX
+from girih.ir.types import INDEX, MemRef
 from girih.runtime.emitted.members import claims_of
 
-MOST_INDEX = 2**28
-"""Sizes, strides and indices that are passed lie within this and its negative."""
 MOST_BYTES = 2**31
 """A buffer has fewer bytes."""
-MOST_GRID = 2**20
-"""The work-groups along an axis are fewer."""
 
 
 def suits_narrow(function: Function, grid: tuple[int, int, int], accepted: Sequence[Accepted]) -> bool:
@@ -31,6 +28,17 @@ def suits_narrow(function: Function, grid: tuple[int, int, int], accepted: Seque
         _is_small(item) for one, item in zip(function.parameters, accepted, strict=True)
         if one.type == INDEX or not isinstance(item, np.ndarray)
     )  # fmt: skip
+
+
+def are_even(function: Function, accepted: Sequence[Accepted]) -> bool:
+    """Whether all sizes and strides that a launch passes for arrays are multiples of `EVEN`."""
+    for parameter, item in zip(function.parameters, accepted, strict=True):
+        if isinstance(item, Claim) and isinstance(parameter.type, MemRef):
+            told = [*zip(parameter.type.shape, item.shape, strict=True),
+                    *zip(parameter.type.strides, item.strides, strict=True)]  # fmt: skip
+            if any(known is None and number % EVEN for known, number in told):
+                return False
+    return True
 
 
 def _is_small(item: Accepted) -> bool:

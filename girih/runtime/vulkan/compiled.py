@@ -38,12 +38,12 @@ def chosen_profile(name: str, span: Span = NOWHERE) -> Profile:
 
 
 def compiled(
-    function: Function, profile: Profile, limits: DeviceLimits, *, checks: bool, wide: bool = False
+    function: Function, profile: Profile, limits: DeviceLimits, *, checks: bool, wide: bool = False, even: bool = False
 ) -> EmittedKernel:
     """A kernel as a module for a profile. Raises `CompileError` for one that its devices cannot execute."""
     from girih.back.spirv.machine.compile import compile_kernel
 
-    return compile_kernel(function, profile, checks=checks, wide=wide, limits=limits)
+    return compile_kernel(function, profile, checks=checks, wide=wide, even=even, limits=limits)
 
 
 def emitted_spirv(kernel: EmittedKernel) -> bytes:

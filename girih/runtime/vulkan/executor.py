@@ -19,9 +19,10 @@ from girih.back.spirv.machine.emitted import EmittedBinding, EmittedKernel
 from girih.diagnostics import Diagnostic, InternalError, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
-from girih.ir.types import GroupType
+from girih.ir.types import CoopMatrix, GroupType
+from girih.ops.tile.linalg import Gemm
 from girih.runtime.emitted.members import claims_of, group_records, member_block
-from girih.runtime.emitted.narrow import suits_narrow
+from girih.runtime.emitted.narrow import are_even, suits_narrow
 from girih.runtime.emitted.record import RECORD_BYTES, finding_in
 from girih.runtime.vulkan.device import DEFAULT_SECONDS, Device
 from girih.runtime.vulkan.driver.faults import VulkanFault
@@ -36,29 +37,32 @@ from girih.runtime.vulkan.shader import code_of
 
 __all__ = ["Compile", "VulkanExecutor", "VulkanKernel"]
 
-Compile = Callable[[bool], EmittedKernel]
-"""What makes the module of a kernel, with narrow indices or, for True, with wide ones."""
+Compile = Callable[[bool, bool], EmittedKernel]
+"""What makes the module of a kernel: with wide indices or narrow ones, for even sizes and strides or any."""
 
 
 class VulkanKernel:
-    """A kernel that is compiled, narrow at once and wide when a launch asks for it; it may be launched on any device.
+    """A kernel that is compiled, narrow for any sizes at once, and otherwise when a launch asks for it.
+
+    It may be launched on any device. `variants` says whether modules for even sizes and strides are worth making.
 
     `seconds` is what the device took for the latest launch, None where it does not say.
     """
 
-    def __init__(self, function: Function, compile: Compile, *, robust: bool) -> None:
+    def __init__(self, function: Function, compile: Compile, *, robust: bool, variants: bool) -> None:
         self.function = function
         self.seconds: float | None = None
         self._specs = arrays.specifications(function)
         self._compile, self._robust = compile, robust
-        self._emitted = {False: compile(False)}
+        self._variants = variants
+        self._emitted = {(False, False): compile(False, False)}
         self._kept = KeptPipelines()
 
-    def emitted(self, *, wide: bool) -> EmittedKernel:
+    def emitted(self, *, wide: bool, even: bool = False) -> EmittedKernel:
         """The module. Raises `CompileError` where there is no wide one."""
-        known = self._emitted.get(wide)
+        known = self._emitted.get((wide, even))
         if known is None:
-            known = self._emitted[wide] = self._compile(wide)
+            known = self._emitted[wide, even] = self._compile(wide, even)
         return known
 
     def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], seconds: float) -> None:
@@ -70,7 +74,8 @@ class VulkanKernel:
         accepted = arrays.accept(self._specs, arguments)
         if 0 in grid:
             return
-        kernel = self.emitted(wide=not suits_narrow(self.function, grid, accepted))
+        even = self._variants and are_even(self.function, accepted)
+        kernel = self.emitted(wide=not suits_narrow(self.function, grid, accepted), even=even)
         device = current_device(self.function.name, self.function.span)
         with device.lock, faults_in_words(device, self.function.name, seconds, self.function.span):
             self._launch(device, kernel, grid, accepted, seconds)
@@ -208,7 +213,10 @@ class VulkanExecutor:
         checked = checks == "bounds"
         self.call: Callable[..., object] = self._call
         self._kernel = VulkanKernel(
-            function, lambda wide: compiled(function, chosen, limits, checks=checked, wide=wide), robust=checked
+            function,
+            lambda wide, even: compiled(function, chosen, limits, checks=checked, wide=wide, even=even),
+            robust=checked,
+            variants=_has_matrices(function) and bool(chosen.matrices),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -243,6 +251,14 @@ class VulkanExecutor:
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Nothing: `call` gives None."""
+
+
+def _has_matrices(function: Function) -> bool:
+    """Whether a kernel loads matrices, for which drivers have a faster way where lines begin at even places."""
+    ops = list(function.walk())
+    if any(isinstance(op, Gemm) for op in ops):
+        return True
+    return any(isinstance(value.type, CoopMatrix) for op in ops for value in op.results)
 
 
 def _span(item: Accepted, claim: Claim) -> HostSpan:

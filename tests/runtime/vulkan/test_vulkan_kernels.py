@@ -119,17 +119,43 @@ def test_a_launch_beyond_narrow_indices_takes_the_wide_module() -> None:
     function = program()["first"].ir
     asked: list[bool] = []
 
-    def compile(wide: bool) -> EmittedKernel:
+    def compile(wide: bool, even: bool) -> EmittedKernel:
         asked.append(wide)
-        return compiled(function, chosen_profile(""), DEFAULT_LIMITS, checks=True, wide=wide)
+        return compiled(function, chosen_profile(""), DEFAULT_LIMITS, checks=True, wide=wide, even=even)
 
-    kernel = VulkanKernel(function, compile, robust=True)
+    kernel = VulkanKernel(function, compile, robust=True, variants=False)
     array = np.arange(4, dtype=np.int32)
     kernel.launch((1, 1, 1), (array, 1), 60)
     with pytest.raises(girih.KernelError) as caught:
         kernel.launch((1, 1, 1), (array, 2**40), 60)
     assert asked == [False, True] and caught.value.findings[0].index == (2**40,)
     assert array.tolist() == [2, 1, 2, 3]
+
+
+PRODUCT = """
+func @product(%A: memref<f16x?x?>, %B: memref<f16x?x?>, %C: memref<f32x?x?>) {
+    %one = constant 1.0 : f32
+    %nothing = constant 0.0 : f32
+    gemm %one, %A, %B, %nothing, %C
+}
+"""
+
+
+def test_even_sizes_and_strides_take_a_module_of_their_own() -> None:
+    function = girih.parse(PRODUCT).functions[0]
+    asked: list[bool] = []
+
+    def compile(wide: bool, even: bool) -> EmittedKernel:
+        asked.append(even)
+        return compiled(function, chosen_profile(""), DEFAULT_LIMITS, checks=True, wide=wide, even=even)
+
+    kernel = VulkanKernel(function, compile, robust=True, variants=True)
+    for size, even in ((16, True), (12, False)):
+        a, b = (np.asfortranarray(np.random.default_rng(size).random((size, size)), np.float16) for _ in range(2))
+        c = np.zeros((size, size), np.float32, order="F")
+        kernel.launch((1, 1, 1), (a, b, c), 60)
+        assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-5)
+        assert even in asked
 
 
 def test_a_kernel_survives_a_pickle_and_has_the_options_of_launches() -> None:

@@ -34,9 +34,6 @@ from girih.recursion import recursion_room
 from girih.spirv.grammar import grammar
 from girih.spirv.module import Module
 
-MOST_GRID = 2**20
-"""The work-groups of a launch along an axis are fewer in narrow modules."""
-
 SUBGROUPS = 4
 """How many subgroups a work-group has that the kernel leaves open, where subgroups share work."""
 
@@ -57,14 +54,17 @@ class RecordedKernel:
 
 
 def compile_kernel(
-    function: Function, profile: Profile, *, checks: bool = False, wide: bool = False,
+    function: Function, profile: Profile, *, checks: bool = False, wide: bool = False, even: bool = False,
     limits: DeviceLimits = DEFAULT_LIMITS,
 ) -> EmittedKernel:  # fmt: skip
     """A checked kernel as a SPIR-V module for a profile.
 
+    `wide` gives indices 64 bits, `even` takes sizes and strides that are `?` as multiples of `EVEN`
+    (docs/design/vulkan.md, "The interface").
+
     Raises `CompileError` for what the profile's devices cannot do.
     """
-    recorded = recorded_kernel(function, profile, checks=checks, wide=wide, limits=limits)
+    recorded = recorded_kernel(function, profile, checks=checks, wide=wide, even=even, limits=limits)
     module = _written(recorded)
     # Members of which only the low bits are read have become narrow.
     types = {one.name: one.type for one in recorded.code.members}
@@ -119,13 +119,13 @@ def _needs(recorded: RecordedKernel, module: Module) -> list[str]:
 
 
 def recorded_kernel(
-    function: Function, profile: Profile, *, checks: bool = False, wide: bool = False,
+    function: Function, profile: Profile, *, checks: bool = False, wide: bool = False, even: bool = False,
     limits: DeviceLimits = DEFAULT_LIMITS,
 ) -> RecordedKernel:  # fmt: skip
     """A checked kernel as shader code. Raises `CompileError` as `compile_kernel`."""
     try:
         with recursion_room():
-            return _recorded(function, profile, checks=checks, wide=wide, limits=limits)
+            return _recorded(function, profile, checks=checks, wide=wide, even=even, limits=limits)
     except (GirihError, MemoryError):
         raise
     except Exception as error:
@@ -134,7 +134,7 @@ def recorded_kernel(
 
 
 def _recorded(
-    function: Function, profile: Profile, *, checks: bool, wide: bool, limits: DeviceLimits
+    function: Function, profile: Profile, *, checks: bool, wide: bool, even: bool, limits: DeviceLimits
 ) -> RecordedKernel:
     remarks = Remarks(profile.environment)
     geometry, device_subgroup = sizes_of(function, profile, limits, remarks)
@@ -149,7 +149,7 @@ def _recorded(
     w.contract = "contract" in function.permissions
     debug = RecordedSpans(w)
     debug.at(function.span)
-    binder = ParameterBinder(w, function, wide=wide, checks=checks)
+    binder = ParameterBinder(w, function, wide=wide, even=even, checks=checks)
     held = bound_values(function, binder)
     end = max((one.offset + 8 for one in binder.members), default=0)
     if end > profile.push_bytes:

@@ -16,6 +16,12 @@ from girih.ops.tile.memory import Associated
 MOST_INDEX = 2**28
 """Sizes, strides and indices of narrow modules lie within this and its negative."""
 
+MOST_GRID = 2**20
+"""The work-groups of a launch along an axis are fewer in narrow modules."""
+
+EVEN = 8
+"""What sizes and strides are multiples of in modules that are told so: 16 bytes of halves."""
+
 Held = Scalar | MemRefHeld | GroupHeld | MapHeld
 Interval = tuple[int, int]
 
@@ -26,7 +32,7 @@ class ParameterBinder:
     With `checks` each memref and group says whether it is there, so that what is read of one that is not is found.
     """
 
-    def __init__(self, w: Recorder, function: Function, *, wide: bool, checks: bool) -> None:
+    def __init__(self, w: Recorder, function: Function, *, wide: bool, even: bool, checks: bool) -> None:
         self.bindings: list[EmittedBinding] = []
         self.members: list[EmittedMember] = []
         self.intervals: dict[str, Interval] = {}
@@ -36,6 +42,7 @@ class ParameterBinder:
         self._w = w
         self._function = function
         self._wide = wide
+        self._even = even
         asked = {op.tensor for op in function.walk() if isinstance(op, Associated)}
         self._told = {one.value for one in function.parameters if checks or one.value in asked}
         """The memrefs and groups with a member that says whether they are there."""
@@ -120,7 +127,7 @@ class ParameterBinder:
 
     def _multiple(self, held: Val, divisor: int) -> Val:
         """A number that is promised to be a multiple, so that the device's compiler sees it."""
-        even = divisor & -divisor
+        even = max(divisor & -divisor, EVEN if self._even else 1)
         return self._w.binary("and", held, integer(-even)) if even > 1 else held
 
     def _index(self, number: int, parameter: Parameter, what: MemberKind, part: int) -> Val:
