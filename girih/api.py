@@ -343,8 +343,9 @@ class Kernel:
         `girih targets NAME` lists the options of a target. The interpreter has `choices`, a `girih.Choices` that varies
         what the language leaves open; `max_steps`, the number of instructions that a batch of work-groups may execute;
         `races`, whether races between work-items are looked for; and `progress`, a function that is called with the
-        numbers of finished and of all work-groups. None is the
-        default; options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and
+        numbers of finished and of all work-groups. Vulkan has `timeout`, in seconds, and `repeat`, how often the device
+        executes the launch on the same memory: `kernel.executor.times` are the seconds of each. None is the default;
+        options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and
         for a value of another type, and `ValueError` for a value out of range.
         """
         chosen = launch_options(self.resolved.row, {**self._options, **options})

@@ -193,6 +193,14 @@ def _seconds(value: object) -> float:
     return float(value)
 
 
+def _repeat(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"repeat is an integer; got {value!r}")
+    if value < 1:
+        raise ValueError(f"repeat is at least 1; got {value}")
+    return value
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"races is True or False; got {value!r}")
@@ -268,6 +276,8 @@ TARGETS: Mapping[str, Target] = {
             (_CHECKS_OF_DRIVERS,),
             (
                 LaunchOption("timeout", "how many seconds a launch may take", lambda: "60", _seconds),
+                LaunchOption("repeat", "how often the device executes it, to be timed: arrays are copied once",
+                             lambda: "1", _repeat),
             ),
             emits=("spirv", "glsl", REMARKS_FORM),
         ),

@@ -24,10 +24,18 @@ from girih.ops.tile.linalg import Gemm
 from girih.runtime.emitted.members import claims_of, group_records, member_block
 from girih.runtime.emitted.narrow import are_even, suits_narrow
 from girih.runtime.emitted.record import RECORD_BYTES, finding_in
-from girih.runtime.vulkan.device import DEFAULT_SECONDS, Device
+from girih.runtime.vulkan.device import Device
 from girih.runtime.vulkan.driver.faults import VulkanFault
 from girih.runtime.vulkan.kept import KeptPipelines
-from girih.runtime.vulkan.launch import Dispatch, HostSpan, Placement, execute, faults_in_words
+from girih.runtime.vulkan.launch import (
+    ONCE,
+    Dispatch,
+    HostSpan,
+    LaunchManner,
+    Placement,
+    execute,
+    faults_in_words,
+)
 from girih.runtime.vulkan.memory import Piece
 from girih.runtime.vulkan.needs import beyond_limits, lacking
 from girih.runtime.vulkan.opened import current_device
@@ -46,12 +54,12 @@ class VulkanKernel:
 
     It may be launched on any device. `variants` says whether modules for even sizes and strides are worth making.
 
-    `seconds` is what the device took for the latest launch, None where it does not say.
+    `times` are the seconds that the device took for each execution of the latest launch, none where it does not say.
     """
 
     def __init__(self, function: Function, compile: Compile, *, robust: bool, variants: bool) -> None:
         self.function = function
-        self.seconds: float | None = None
+        self.times: tuple[float, ...] = ()
         self._specs = arrays.specifications(function)
         self._compile, self._robust = compile, robust
         self._variants = variants
@@ -65,8 +73,8 @@ class VulkanKernel:
             known = self._emitted[wide, even] = self._compile(wide, even)
         return known
 
-    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], seconds: float) -> None:
-        """Run the kernel on a grid and wait for it, at most some seconds; arrays are changed in place.
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[object], manner: LaunchManner) -> None:
+        """Run the kernel on a grid and wait for it; arrays are changed in place.
 
         Nothing runs where a size of the grid is 0. Raises `LaunchError` for wrong arguments and where the driver or its
         device cannot run it, and `KernelError` for what a check found; then arrays are as they were.
@@ -77,8 +85,8 @@ class VulkanKernel:
         even = self._variants and are_even(self.function, accepted)
         kernel = self.emitted(wide=not suits_narrow(self.function, grid, accepted), even=even)
         device = current_device(self.function.name, self.function.span)
-        with device.lock, faults_in_words(device, self.function.name, seconds, self.function.span):
-            self._launch(device, kernel, grid, accepted, seconds)
+        with device.lock, faults_in_words(device, self.function.name, manner.seconds, self.function.span):
+            self._launch(device, kernel, grid, accepted, manner)
 
     def _launch(
         self,
@@ -86,7 +94,7 @@ class VulkanKernel:
         kernel: EmittedKernel,
         grid: tuple[int, int, int],
         accepted: Sequence[Accepted],
-        seconds: float,
+        manner: LaunchManner,
     ) -> None:
         pipeline = self._pipeline(device, kernel)
         claims = [(item, claim) for item in accepted for claim in claims_of(item)]
@@ -98,7 +106,7 @@ class VulkanKernel:
             bound = _Buffers(kernel, accepted, ranges, placement)
             pipeline.bind([[bound.range_of(one)] for one in kernel.bindings])
             push = b"" if kernel.members_in_buffer else member_block(kernel, accepted)
-            self.seconds = execute(device, Dispatch(pipeline, grid, push, seconds))
+            self.times = execute(device, Dispatch(pipeline, grid, push, manner))
             self._raise_findings(device, kernel, bound)
             _download(placement, spans, [claim for _, claim in claims])
         finally:
@@ -201,14 +209,14 @@ class _Buffers:
 class VulkanExecutor:
     """A kernel on the driver of this machine, or compiled for a profile and launched on this machine's driver."""
 
-    __slots__ = ("_checks", "_kernel", "_limits", "_profile", "_timeout", "call")
+    __slots__ = ("_checks", "_kernel", "_limits", "_manner", "_profile", "call")
 
     def __init__(
-        self, function: Function, profile: str, checks: str, limits: DeviceLimits, timeout: float = DEFAULT_SECONDS
+        self, function: Function, profile: str, checks: str, limits: DeviceLimits, manner: LaunchManner = ONCE
     ) -> None:
         from girih.runtime.vulkan.compiled import chosen_profile, compiled
 
-        self._profile, self._checks, self._limits, self._timeout = profile, checks, limits, timeout
+        self._profile, self._checks, self._limits, self._manner = profile, checks, limits, manner
         chosen = chosen_profile(profile, function.span)
         checked = checks == "bounds"
         self.call: Callable[..., object] = self._call
@@ -220,7 +228,7 @@ class VulkanExecutor:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return VulkanExecutor, (self._kernel.function, self._profile, self._checks, self._limits, self._timeout)
+        return VulkanExecutor, (self._kernel.function, self._profile, self._checks, self._limits, self._manner)
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -228,9 +236,9 @@ class VulkanExecutor:
         return ()
 
     @property
-    def seconds(self) -> float | None:
-        """What the device took for the latest launch; None before one, and where it does not say."""
-        return self._kernel.seconds
+    def times(self) -> tuple[float, ...]:
+        """The seconds of each execution of the latest launch; none before one, and where the device does not say."""
+        return self._kernel.times
 
     @property
     def subgroup_size(self) -> int:
@@ -238,16 +246,16 @@ class VulkanExecutor:
         return self._kernel.emitted(wide=False).subgroup_size
 
     def with_options(self, options: Mapping[str, Any]) -> VulkanExecutor:
-        """This executor with the time that a launch may take; it shares what is compiled."""
+        """This executor with options of a launch; it shares what is compiled."""
         made = VulkanExecutor.__new__(VulkanExecutor)
         for name in ("_checks", "_kernel", "_limits", "_profile"):
             setattr(made, name, getattr(self, name))
-        made._timeout = options.get("timeout", DEFAULT_SECONDS)
+        made._manner = LaunchManner.of(options)
         made.call = made._call
         return made
 
     def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
-        self._kernel.launch(grid, arguments, self._timeout)
+        self._kernel.launch(grid, arguments, self._manner)
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
         """Nothing: `call` gives None."""

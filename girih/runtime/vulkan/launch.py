@@ -5,10 +5,11 @@ Spans of the host that overlap are one buffer, so that what is written through o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import addressof, byref, c_uint64, c_void_p, create_string_buffer
 from dataclasses import dataclass, field
+from typing import Any
 
 from girih.runtime.vulkan.device import DEFAULT_SECONDS, Device, LaunchTimeoutError
 from girih.runtime.vulkan.driver import constants as vk
@@ -173,28 +174,47 @@ def _clusters(spans: Sequence[HostSpan]) -> Iterator[list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchManner:
+    """How a launch is executed: the seconds that it may take, and how often the device executes it."""
+
+    seconds: float = DEFAULT_SECONDS
+    repeat: int = 1
+
+    @staticmethod
+    def of(options: Mapping[str, Any]) -> LaunchManner:
+        """What options of a launch ask for."""
+        return LaunchManner(options.get("timeout", DEFAULT_SECONDS), options.get("repeat", 1))
+
+
+ONCE = LaunchManner()
+"""The manner of a launch without options."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dispatch:
     """What is executed: a pipeline on a grid of work-groups, with push constants."""
 
     pipeline: Pipeline
     grid: tuple[int, int, int]
     push: bytes
-    seconds: float = DEFAULT_SECONDS
-    """How long it may take."""
+    manner: LaunchManner
 
 
-def execute(device: Device, dispatch: Dispatch) -> float | None:
-    """Execute a dispatch and wait for it; the seconds that the device says it took, None where it does not say.
+def execute(device: Device, dispatch: Dispatch) -> tuple[float, ...]:
+    """Execute a dispatch and wait for it, as often as it asks: the seconds that the device says each time took.
 
-    Raises `VulkanFault` and `LaunchTimeoutError`, after which the device may be lost, and `LaunchError` for a grid that
-    it does not take.
+    There are none where the device does not say. Raises `VulkanFault` and `LaunchTimeoutError`, after which the device
+    may be lost, and `LaunchError` for a grid that it does not take.
     """
     most = tuple(device.physical.limits.maxComputeWorkGroupCount)
     if any(size > limit for size, limit in zip(dispatch.grid, most, strict=True)):
         refuse("bind.vulkan_limit", f"a grid of {dispatch.grid} has more work-groups along an axis than {device.name} "
                f"takes, {most}", "launch it in parts")  # fmt: skip
-    device.submit(_recorder(device, dispatch), dispatch.seconds)
-    return device.seconds_taken()
+    times = []
+    for _ in range(dispatch.manner.repeat):
+        device.submit(_recorder(device, dispatch), dispatch.manner.seconds)
+        times.append(device.seconds_taken())
+    return tuple(one for one in times if one is not None)
 
 
 def _recorder(device: Device, dispatch: Dispatch) -> Callable[[c_void_p], None]:

@@ -10,10 +10,18 @@ from girih.arguments.views import address
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.runtime.device import ShaderArguments, ShaderBuffer, ShaderEntry
 from girih.runtime.vulkan.addresses import DeviceAddress
-from girih.runtime.vulkan.device import DEFAULT_SECONDS, Device
+from girih.runtime.vulkan.device import Device
 from girih.runtime.vulkan.driver.faults import VulkanFault
 from girih.runtime.vulkan.kept import KeptPipelines
-from girih.runtime.vulkan.launch import Dispatch, HostSpan, Placement, execute, faults_in_words
+from girih.runtime.vulkan.launch import (
+    ONCE,
+    Dispatch,
+    HostSpan,
+    LaunchManner,
+    Placement,
+    execute,
+    faults_in_words,
+)
 from girih.runtime.vulkan.needs import beyond_limits, lacking
 from girih.runtime.vulkan.opened import current_device
 from girih.runtime.vulkan.pipeline import PipelineDescription, Slot
@@ -24,22 +32,23 @@ __all__ = ["VulkanShader"]
 
 
 class VulkanShader:
-    """An entry point on the driver of this machine. `seconds` is what the device took for the latest launch.
+    """An entry point on the driver of this machine.
 
+    `times` are the seconds that the device took for each execution of the latest launch, none where it does not say.
     With `robust`, accesses outside of buffers stay harmless, as far as the device has robustBufferAccess. The driver is
     looked for at the first launch.
     """
 
-    def __init__(self, entry: ShaderEntry, *, robust: bool, timeout: float = DEFAULT_SECONDS) -> None:
+    def __init__(self, entry: ShaderEntry, *, robust: bool, manner: LaunchManner = ONCE) -> None:
         self.entry = entry
-        self.seconds: float | None = None
-        self._robust, self._timeout = robust, timeout
+        self.times: tuple[float, ...] = ()
+        self._robust, self._manner = robust, manner
         self._code = code_of(entry.module)
         self._kept = KeptPipelines()
         self.call: Callable[..., object] = self.settle
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _shader_again, (self.entry, self._robust, self._timeout)
+        return _shader_again, (self.entry, self._robust, self._manner)
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -47,8 +56,8 @@ class VulkanShader:
         return ()
 
     def with_options(self, options: Mapping[str, Any]) -> VulkanShader:
-        """This executor with the time that a launch may take, which shares its pipelines."""
-        made = VulkanShader(self.entry, robust=self._robust, timeout=options.get("timeout", DEFAULT_SECONDS))
+        """This executor with options of a launch, which shares its pipelines."""
+        made = VulkanShader(self.entry, robust=self._robust, manner=LaunchManner.of(options))
         made._kept = self._kept
         return made
 
@@ -63,7 +72,7 @@ class VulkanShader:
         the buffers are as they were.
         """
         device = current_device(self.entry.name, self.entry.function.span)
-        with device.lock, faults_in_words(device, self.entry.name, self._timeout, self.entry.function.span):
+        with device.lock, faults_in_words(device, self.entry.name, self._manner.seconds, self.entry.function.span):
             self._launch(device, grid, arguments)
 
     def _launch(self, device: Device, grid: tuple[int, int, int], arguments: ShaderArguments) -> None:
@@ -85,8 +94,8 @@ class VulkanShader:
             ranges = iter(placement.ranges)
             pipeline.bind([[next(ranges) for _ in binding.buffers] for binding in arguments.bindings])
             push = arguments.push_constants.ljust(description.push_bytes, b"\0")
-            dispatch = Dispatch(pipeline, grid, push, self._timeout)
-            self.seconds = execute(device, dispatch)
+            dispatch = Dispatch(pipeline, grid, push, self._manner)
+            self.times = execute(device, dispatch)
             placement.download(spans, [one.start if one.written else 0 for one in spans])
         finally:
             placement.release()
@@ -133,5 +142,5 @@ def _span(device: Device, buffer: ShaderBuffer, *, written: bool, by_address: bo
     return HostSpan(address(buffer.bytes), buffer.bytes.size, written, buffer.place, by_address, own)
 
 
-def _shader_again(entry: ShaderEntry, robust: bool, timeout: float) -> VulkanShader:
-    return VulkanShader(entry, robust=robust, timeout=timeout)
+def _shader_again(entry: ShaderEntry, robust: bool, manner: LaunchManner) -> VulkanShader:
+    return VulkanShader(entry, robust=robust, manner=manner)

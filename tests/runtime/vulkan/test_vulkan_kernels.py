@@ -15,6 +15,7 @@ from girih.back.spirv.machine.emitted import EmittedKernel
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.runtime.vulkan.compiled import chosen_profile, compiled
 from girih.runtime.vulkan.executor import VulkanExecutor, VulkanKernel
+from girih.runtime.vulkan.launch import ONCE
 from girih.runtime.vulkan.opened import current_device
 from tests.cases import every_case, long
 from tests.ops import corpus, vectors
@@ -125,9 +126,9 @@ def test_a_launch_beyond_narrow_indices_takes_the_wide_module() -> None:
 
     kernel = VulkanKernel(function, compile, robust=True, variants=False)
     array = np.arange(4, dtype=np.int32)
-    kernel.launch((1, 1, 1), (array, 1), 60)
+    kernel.launch((1, 1, 1), (array, 1), ONCE)
     with pytest.raises(girih.KernelError) as caught:
-        kernel.launch((1, 1, 1), (array, 2**40), 60)
+        kernel.launch((1, 1, 1), (array, 2**40), ONCE)
     assert asked == [False, True] and caught.value.findings[0].index == (2**40,)
     assert array.tolist() == [2, 1, 2, 3]
 
@@ -163,6 +164,14 @@ def test_a_kernel_survives_a_pickle_and_has_the_options_of_launches() -> None:
     a, b = floats(8), floats(8)
     add.options(timeout=30)[1](1.0, a, b)
     assert (b == a + 1).all()
+    again = add.options(repeat=3)
+    again[1](1.0, b, b)
+    assert (b == a + 4).all()
+    assert isinstance(again.executor, VulkanExecutor)
+    assert len(again.executor.times) in (0, 3) and all(0 < one < 60 for one in again.executor.times)
+    for wrong, words in ((0, "repeat is at least 1; got 0"), (True, "repeat is an integer; got True")):
+        with pytest.raises((TypeError, ValueError), match=words):
+            add.options(repeat=wrong)
     assert isinstance(add.executor, VulkanExecutor)
     assert add.executor.subgroup_size == current_device("").physical.value(
         "VkPhysicalDeviceVulkan11Properties", "subgroupSize"
