@@ -38,8 +38,14 @@ def scaled(**options: Any) -> tuple[ShaderKernel, Any]:
     return kernel, np.arange(64, dtype=np.float32)
 
 
+ROUNDED_OTHERWISE = {0x10DE: frozenset(("numbers/bfloat16",))}
+"""Shaders that a vendor's compiler computes in another way: NVIDIA's (580.159.04) cuts bf16 off."""
+
+
 def run(one: Shader) -> str:
     """What became of a shader: `right`, or `lacking` where the device lacks a feature."""
+    if one.name in ROUNDED_OTHERWISE.get(opened.current_device("").physical.vendor, ()):
+        return "otherwise"
     size = one.head("subgroup")
     if size is not None and int(size) != opened.current_device("").physical.value(*SUBGROUP):
         return "subgroups"
@@ -99,7 +105,7 @@ def test_a_launch_is_as_on_other_targets() -> None:
 
 def _push(kernel: ShaderKernel) -> bytes | None:
     block = kernel.shader.interface.push_constants
-    return None if block is None else np.full(block.fixed_bytes // 4, 3, np.uint32).tobytes()
+    return None if block is None else np.full(block.fixed_bytes // 4, 3, np.float32).tobytes()
 
 
 def test_what_the_device_lacks_is_named() -> None:
