@@ -13,7 +13,7 @@
 
 layout(local_size_x = 128) in;
 
-layout(set = 0, binding = 0, std430) readonly nonprivate buffer X_block { int X[]; };
+layout(set = 0, binding = 0, std430) readonly buffer X_block { int X[]; };
 layout(set = 0, binding = 1, std430) nonprivate buffer H_block { int H[]; };
 layout(push_constant, std430) uniform Parameters {
     int X_size0;

@@ -12,7 +12,7 @@
 
 layout(local_size_x = 128) in;
 
-layout(set = 0, binding = 0, std430) readonly nonprivate buffer A_block { float A[]; };
+layout(set = 0, binding = 0, std430) readonly buffer A_block { float A[]; };
 layout(set = 0, binding = 1, std430) nonprivate buffer B_block { float B[]; };
 layout(push_constant, std430) uniform Parameters {
     int A_size0;

@@ -185,3 +185,9 @@ class ShaderCode:
     routines: list[ShaderRoutine] = field(default_factory=list)
     body: ShaderBlock = field(default_factory=ShaderBlock)
     names: dict[str, str] = field(default_factory=dict)
+
+    def blocks(self) -> Iterator[ShaderBlock]:
+        """The bodies of the routines in order, then the shader's own."""
+        for one in self.routines:
+            yield one.body
+        yield self.body

@@ -98,6 +98,10 @@ class WrittenFunction:
         """Let a value be a variable, which `changes` if it is assigned more than once."""
         self._values[value.text] = Expression(name, type, variables=frozenset({name} if changes else ()))
 
+    def stand_for(self, value: Val, one: Expression) -> None:
+        """Let a value be an expression wherever it is used: one that is short, and the same everywhere."""
+        self._values[value.text] = one
+
     def declare(self, value: Val, one: Expression) -> Expression:
         """Write a value as a variable of its own, and give its expression."""
         keeps = self.uses.is_unsigned(value)
@@ -131,7 +135,7 @@ class WrittenFunction:
 
     def operands(self, node: ShaderNode) -> list[Expression]:
         """The operands of a node; what would make a line too long is a variable first."""
-        values = list(node.operands)
+        values = list(self.uses.needed(node))
         found = [self.value(value) for value in values]
         while sum(len(one.text) for one in found) > LONGEST:
             longest = max(range(len(found)), key=lambda number: len(found[number].text))

@@ -16,6 +16,7 @@ from girih.back.spirv.glsl.expression import PRIMARY, Expression, composed
 from girih.back.spirv.glsl.names import Names
 from girih.back.spirv.glsl.types import as_type, size, stored, with_sign, word
 from girih.back.spirv.glsl.uses import nodes_of
+from girih.back.spirv.matrix.operations import block_words
 from girih.diagnostics import InternalError
 
 _UNSIGNED_ATOMICS = frozenset({"umin", "umax"})
@@ -38,8 +39,10 @@ def memory_of(node: ShaderNode) -> ShaderMemory | None:
 class MemoryNames:
     """The names of the memories of a shader, and how their elements are written.
 
-    `views` are the types of each memory, `arrays` the name for each of them. What is stored that must be kept as it is
-    computed makes an array `precise`. `ordered` says that the shader makes writes to buffers visible on its way.
+    `views` are the types of each memory, `arrays` the name for each of them; `references`, `array_references` and
+    `blocks` name the types of what is reached by address: elements, arrays of them, and blocks that are decoded. What
+    is stored that must be kept as it is computed makes an array `precise`. `ordered` says that the shader is in the
+    memory model of Vulkan.
     """
 
     code: ShaderCode
@@ -48,6 +51,8 @@ class MemoryNames:
     views: dict[ShaderMemory, list[str]] = field(default_factory=dict)
     arrays: dict[tuple[ShaderMemory, str], str] = field(default_factory=dict)
     references: dict[str, str] = field(default_factory=dict)
+    array_references: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
     members: dict[str, tuple[str, str]] = field(default_factory=dict)
     precise: set[str] = field(default_factory=set)
     extensions: set[str] = field(default_factory=set)
@@ -56,16 +61,15 @@ class MemoryNames:
         """Find what is accessed, and give names to it."""
         for one in self.code.members:
             self.members[one.name] = self.names.take(one.name), word(one.type)
-        bodies = [self.code.body, *(one.body for one in self.code.routines)]
-        for node in (node for body in bodies for node in nodes_of(body)):
+        for node in (node for body in self.code.blocks() for node in nodes_of(body)):
             memory = memory_of(node)
             if memory is not None and len(node.details) > 1:
                 self._view(memory, accessed_type(node))
         for memory in self.views:
-            if memory.kind is MemoryKind.PRIVATE and memory.element:
+            if memory.kind in (MemoryKind.PRIVATE, MemoryKind.TABLE, MemoryKind.BLOCK) and memory.element:
                 self.views[memory] = [word(memory.element)]
         for memory, types in self.views.items():
-            if memory.kind is MemoryKind.ADDRESS:
+            if memory.kind in (MemoryKind.ADDRESS, MemoryKind.BLOCK):
                 continue
             for number, type in enumerate(types):
                 wanted = memory.name if number == 0 else f"{memory.name}_{type.removesuffix('_t')}"
@@ -108,33 +112,54 @@ class MemoryNames:
 
     def reference(self, type: str) -> str:
         """The name of the type of references to an element."""
-        if type not in self.references:
-            self.references[type] = self.names.take(f"{type.removesuffix('_t')}_at")
+        return self._referred(self.references, type, f"{type.removesuffix('_t')}_at")
+
+    def array_reference(self, type: str) -> str:
+        """The name of the type of references to elements that lie side by side, as `values`."""
+        return self._referred(self.array_references, type, f"{type.removesuffix('_t')}_array_at")
+
+    def block(self, type: str) -> str:
+        """The name of the type of references to a block that is decoded, whose array is `data`."""
+        words = block_words(type)
+        return self._referred(self.blocks, type, f"block_{words.element}_{words.count}")
+
+    def _referred(self, known: dict[str, str], type: str, wanted: str) -> str:
+        if type not in known:
+            known[type] = self.names.take(wanted)
             self.extensions.add("GL_EXT_buffer_reference")
-        return self.references[type]
+        return known[type]
 
     # --- declarations --------------------------------------------------------------------
 
     def declarations(self) -> Iterator[str]:
         """The declarations of all that stands outside of functions."""
         for type, name in self.references.items():
-            private = "nonprivate " if self.ordered else ""
             precise = "precise " if name in self.precise else ""
-            yield f"layout(buffer_reference, std430, buffer_reference_align = {size(type)}) {private}buffer {name} {{"
-            yield f"    {precise}{type} value;"
-            yield "};"
+            yield from self._reference(name, type, f"{precise}{type} value")
+        for type, name in self.array_references.items():
+            yield from self._reference(name, type, f"{type} values[]")
+        for type, name in self.blocks.items():
+            words = block_words(type)
+            yield from self._reference(name, word(words.element), f"{word(words.element)} data[{words.count}]")
         for memory, types in sorted(self.views.items(), key=lambda pair: pair[0].binding):
             if memory.kind is MemoryKind.BUFFER:
                 for type in types:
                     yield self._buffer(memory, type)
         yield from self._parameters()
         yield from self._shared()
+        yield from self._tables()
+
+    def _reference(self, name: str, type: str, member: str) -> Iterator[str]:
+        private = "nonprivate " if self.ordered else ""
+        yield f"layout(buffer_reference, std430, buffer_reference_align = {size(type)}) {private}buffer {name} {{"
+        yield f"    {member};"
+        yield "};"
 
     def _buffer(self, memory: ShaderMemory, type: str) -> str:
         name = self.arrays[memory, type]
-        words = [] if memory.written or memory.atomic else ["readonly"]
-        if self.ordered:
-            words.append("nonprivate")
+        # What nobody writes need not be made visible.
+        written = memory.written or memory.atomic
+        words = ["readonly"] if not written else ["nonprivate"] if self.ordered else []
         block = self.names.take(f"{name}_block")
         precise = "precise " if name in self.precise else ""
         layout = f"layout(set = 0, binding = {memory.binding}, std430)"
@@ -156,6 +181,12 @@ class MemoryNames:
             end = one.offset + size(type)
             yield f"    {at}{type} {name};"
         yield "};"
+
+    def _tables(self) -> Iterator[str]:
+        for memory, types in self.views.items():
+            if memory.kind is MemoryKind.TABLE:
+                name, listed = self.arrays[memory, types[0]], ", ".join(map(str, memory.values))
+                yield f"const int {name}[{len(memory.values)}] = int[]({listed});"
 
     def _shared(self) -> Iterator[str]:
         shared = [memory for memory in self.views if memory.kind is MemoryKind.SHARED]

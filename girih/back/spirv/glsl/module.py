@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from girih.back.spirv.code.nodes import ShaderCode, ShaderRoutine
+from girih.back.spirv.code.nodes import ShaderCode, ShaderNode, ShaderRoutine
 from girih.back.spirv.glsl.memory import MemoryNames
 from girih.back.spirv.glsl.names import Names
 from girih.back.spirv.glsl.operations import helper_text
 from girih.back.spirv.glsl.together import BARRIERS, is_ordered
 from girih.back.spirv.glsl.types import EXTENSIONS, SIGNED
+from girih.back.spirv.glsl.uses import nodes_of
 
 
 @dataclass(slots=True)
@@ -17,6 +18,7 @@ class GlslModule:
     """The shader: names, memory, extensions, and functions that are written before the others.
 
     `ordered` says that it is in the memory model of Vulkan; `helpers` are texts of functions by what they are for.
+    `asked_by` has the instructions on matrices that call routines.
     """
 
     code: ShaderCode
@@ -24,6 +26,7 @@ class GlslModule:
     extensions: set[str] = field(default_factory=set)
     helpers: dict[tuple[str, str], str] = field(default_factory=dict)
     routines: dict[ShaderRoutine, str] = field(default_factory=dict)
+    asked_by: dict[ShaderRoutine, ShaderNode] = field(default_factory=dict)
     ordered: bool = False
     memory: MemoryNames = field(init=False)
 
@@ -35,6 +38,9 @@ class GlslModule:
         self.memory = MemoryNames(self.code, self.names, self.ordered)
         for routine in self.code.routines:
             self.routines[routine] = self.names.take(routine.name)
+        for node in (node for block in self.code.blocks() for node in nodes_of(block)):
+            if node.op.startswith("matrix"):
+                self.asked_by.update({one: node for one in node.details if isinstance(one, ShaderRoutine)})
 
     def need(self, *extensions: str) -> None:
         """Note that the shader needs extensions."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.code.nodes import ShaderNode, ShaderRoutine
-from girih.back.spirv.glsl.expression import Expression, called
+from girih.back.spirv.glsl.expression import PRIMARY, Expression, called, composed
 from girih.back.spirv.glsl.function import WrittenFunction
-from girih.back.spirv.glsl.memory import accessed_type, memory_of, touches
+from girih.back.spirv.glsl.memory import accessed_type, index, memory_of, touches
 from girih.back.spirv.glsl.operations import CONVERSIONS, FORMS, applied, chosen, converted, form_of
 from girih.back.spirv.glsl.together import (
     BARRIERS,
@@ -60,9 +60,12 @@ def _element(function: WrittenFunction, node: ShaderNode, place: Expression) -> 
     if memory is None:
         raise InternalError(f"the instruction `{node.op}` of shader code names no memory")
     type = accessed_type(node)
-    if memory.kind is MemoryKind.PRIVATE:
+    if memory.kind in (MemoryKind.PRIVATE, MemoryKind.TABLE, MemoryKind.BLOCK):
         function.private[memory] = None
         type = function.module.memory.views[memory][0]
+    if memory.block is not None:
+        block = function.value(memory.block).text
+        return composed(f"{block}.data[{index(place).text}]", function.module.type(type), PRIMARY, (place,))
     return function.module.memory.element(memory, function.module.type(type), place)
 
 

@@ -93,6 +93,8 @@ def constant(value: Val) -> Expression:
         text = "0" if type[0] == "i" else "0x0000000000000000"
     if type[0] == "i" and value.literal is not None:
         return integer_constant(value.literal, word(type))
+    if type == "bfloat" and text.startswith("0x"):
+        return called("bfloat16_t", "bfloat16_t", float_constant(_number(text, type), "float"))
     if type in _FROM_BITS and text.startswith("0x"):
         return float_constant(_number(text, type), type)
     raise InternalError(f"`{value}` is no constant of shader code")

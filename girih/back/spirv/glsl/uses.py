@@ -16,6 +16,7 @@ from girih.back.spirv.code.nodes import (
 )
 
 _ARITHMETIC = frozenset({"fadd", "fsub", "fmul"})
+_OF_MATRICES = frozenset({"matrix_binary", "matrix_scale"})
 _UNSIGNED = frozenset({"udiv", "urem", "ult", "ule", "ugt", "uge", "umin", "umax", "zext", "uitofp"})
 _MOVES = frozenset({"select", "fneg", "fabs", "fpext", "fptrunc"})
 """What gives on one of its operands, changed so little that a compiler may still combine what made it."""
@@ -27,6 +28,7 @@ class Uses:
     `once` has the values that one statement uses, which stands in the same block as what gives them. `combined` has
     the results of exact sums and products of which an operand is one itself: to compute them otherwise would change
     their value, so that they end in a variable that is `precise`. `precise` has these and what only moves them.
+    `clipped` are the tensor views that leave out some elements of a matrix.
     """
 
     def __init__(self, body: ShaderBlock, result: Val | None = None) -> None:
@@ -37,6 +39,7 @@ class Uses:
         self._flows: list[tuple[str, tuple[Val, ...]]] = []
         self._arithmetic: dict[str, ShaderNode] = {}
         self._fused: set[str] = set()
+        self.clipped: set[str] = set()
         self._unsigned: Counter[str] = Counter()
         self._block(body)
         if result is not None:
@@ -56,6 +59,15 @@ class Uses:
         """How many times a value is used."""
         return self._counted[value.text]
 
+    def needed(self, node: ShaderNode) -> tuple[Val, ...]:
+        """The operands that a node makes use of.
+
+        A load through a layout keeps nothing of the matrix that it is given, unless a view leaves elements out.
+        """
+        if node.op != "matrix_load_tensor" or (len(node.operands) > 3 and node.operands[3].text in self.clipped):
+            return node.operands
+        return node.operands[1:]
+
     def is_unsigned(self, value: Val) -> bool:
         """Whether most of what uses a value takes it as a number without a sign."""
         return 2 * self._unsigned[value.text] > self._counted[value.text]
@@ -69,7 +81,7 @@ class Uses:
         for one in block.statements:
             match one:
                 case ShaderNode():
-                    self._used(block, *one.operands)
+                    self._used(block, *self.needed(one))
                     self._unsigned.update(operand.text for operand in _without_sign(one))
                     self._node(block, one)
                 case BranchStatement():
@@ -94,7 +106,9 @@ class Uses:
         if node.result is None:
             return
         self._makers[node.result.text] = block
-        if node.op in _ARITHMETIC:
+        if node.op == "view_set_clip" or (node.op.startswith("view_set") and node.operands[0].text in self.clipped):
+            self.clipped.add(node.result.text)
+        if (node.details[0] if node.op in _OF_MATRICES else node.op) in _ARITHMETIC:
             self._arithmetic[node.result.text] = node
         elif node.op == "fma":
             self._fused.add(node.result.text)

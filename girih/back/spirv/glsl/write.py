@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.code.nodes import ShaderBlock, ShaderCode, ShaderRoutine
 from girih.back.spirv.glsl.function import WrittenFunction
-from girih.back.spirv.glsl.matrices import type_of
+from girih.back.spirv.glsl.matrices import parameters_of, type_of
 from girih.back.spirv.glsl.memory import described
 from girih.back.spirv.glsl.module import GlslModule
 from girih.back.spirv.glsl.statements import write_block
@@ -51,11 +51,7 @@ def _body(module: GlslModule, block: ShaderBlock, uses: Uses) -> list[str]:
 
 def _routine(module: GlslModule, routine: ShaderRoutine) -> list[str]:
     function = WrittenFunction(module, Uses(routine.body, routine.result))
-    listed = []
-    for one in routine.parameters:
-        name, type = function.name(one), type_of(module, one.type)
-        function.bind(one, name, type)
-        listed.append(f"{module.type(type)} {name}")
+    listed = parameters_of(function, routine)
     write_block(function, routine.body)
     type = "void"
     if routine.result is not None:
