@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Abilities:
     """The abilities that decide how numbers are written out.
 
-    `float64`: there are doubles, whose sums, products, quotients and roots are rounded right. `fused`: a fused
-    multiplication and addition is one. `quotients`, `roots`: those of f32 are rounded right.
+    `float64`: there are doubles, whose sums and products are rounded right. `fused`: a fused multiplication and
+    addition is one. `quotients`, `roots`: those of f32 are rounded right.
     """
 
     float64: bool = True

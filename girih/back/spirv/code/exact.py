@@ -2,17 +2,17 @@
 
 Vulkan promises that sums, differences and products of f32 are rounded right ("Precision and Operation of SPIR-V
 Instructions"); quotients may be off by 2.5 ulp, roots by more, a fused multiplication and addition need not be fused,
-and a remainder follows from the quotient. A double is computed with where the device has it; otherwise with pairs of
-floats whose sum is exact (Dekker 1971).
+and a remainder follows from the quotient. Quotients and roots are made exact in integers (`rounded`), products in
+doubles where the device has them, else in pairs of floats whose sum is exact (Dekker 1971).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.emit.text import Val, bits, floating, integer, zero
+from girih.back.spirv.code.rounded import quotient_in_words, root_in_words
 
 if TYPE_CHECKING:
     from girih.back.spirv.code.numbers import NumberRecording
@@ -63,35 +63,17 @@ def funnel(w: NumberRecording, high: Val, low: Val, by: Val) -> Val:
 
 
 def quotient(w: NumberRecording, a: Val, b: Val) -> Val:
-    """a / b, rounded once."""
+    """a / b, rounded once. Vulkan promises of doubles what it does of floats: they are of no use here."""
     if a.type == "double" or w.abilities.quotients:
         return w.computed("fdiv", (a, b), a.type)
-    if w.abilities.float64:
-        return w.routine("divide", (a.type,), (a, b), _quotient_by_doubles(w))
-    return w.routine("divide", (a.type,), (a, b), lambda x, y: _quotient_by_pairs(w, x, y))
-
-
-def _quotient_by_doubles(w: NumberRecording) -> Callable[[Val, Val], Val]:
-    def divided(x: Val, y: Val) -> Val:
-        wide = [w.convert("fpext", one, "double") for one in (x, y)]
-        # Rounding twice is rounding once: a double has more than twice the bits.
-        return w.convert("fptrunc", w.computed("fdiv", wide, "double"), x.type)
-
-    return divided
+    return w.routine("divide", (a.type,), (a, b), lambda x, y: quotient_in_words(w, x, y))
 
 
 def root(w: NumberRecording, x: Val) -> Val:
     """The square root of x, rounded once."""
     if x.type == "double" or w.abilities.roots:
         return w.computed("sqrt", (x,), x.type)
-    if w.abilities.float64:
-        return w.routine(
-            "square_root",
-            (x.type,),
-            (x,),
-            lambda y: w.convert("fptrunc", w.computed("sqrt", (w.convert("fpext", y, "double"),), "double"), y.type),
-        )
-    return w.routine("square_root", (x.type,), (x,), lambda y: _root_by_pairs(w, y))
+    return w.routine("square_root", (x.type,), (x,), lambda y: root_in_words(w, y))
 
 
 def fused(w: NumberRecording, a: Val, b: Val, c: Val) -> Val:
@@ -159,49 +141,6 @@ def _fused_by_pairs(w: NumberRecording, a: Val, b: Val, c: Val) -> Val:
     return w.select(known, better, total)
 
 
-def _quotient_by_pairs(w: NumberRecording, a: Val, b: Val) -> Val:
-    """a / b: the device's quotient of the mantissas, corrected by what its product with b lacks, then scaled."""
-    x, y = _mantissa(w, a), _mantissa(w, b)
-    guess = w.computed("fdiv", (x, y), x.type)
-    for _ in range(2):
-        product, lost = product_pair(w, guess, y)
-        left = w.binary("fsub", w.binary("fsub", x, product), lost)
-        guess = w.binary("fadd", guess, w.computed("fdiv", (left, y), x.type))
-    scaled = _scaled(w, guess, w.sub(_exponent(w, a), _exponent(w, b)), lambda q: _left_of(w, x, y, q))
-    plain = w.computed("fdiv", (a, b), a.type)
-    return w.select(w.binary("and", _usual(w, a), _usual(w, b)), scaled, plain)
-
-
-def _left_of(w: NumberRecording, x: Val, y: Val, q: Val) -> Val:
-    product, lost = product_pair(w, q, y)
-    return w.binary("fsub", w.binary("fsub", x, product), lost)
-
-
-def _root_by_pairs(w: NumberRecording, x: Val) -> Val:
-    """The root of the mantissa, with an even exponent taken away, corrected by what its square lacks."""
-    exponent = _exponent(w, x)
-    odd = w.binary("and", exponent, integer(1, exponent.type))
-    one = w.compare("ne", odd, integer(0, odd.type))
-    mantissa = _mantissa(w, x)
-    scaled = w.select(one, w.binary("fmul", mantissa, _real(2.0, x)), mantissa)
-    guess = w.computed("sqrt", (scaled,), x.type)
-    for _ in range(2):
-        square, lost = product_pair(w, guess, guess)
-        left = w.binary("fsub", w.binary("fsub", scaled, square), lost)
-        guess = w.binary("fadd", guess, w.computed("fdiv", (left, w.binary("fadd", guess, guess)), x.type))
-    half = w.binary("ashr", w.sub(exponent, odd), integer(1, odd.type))
-    result = w.binary("fmul", guess, _power(w, half, x.type))
-    plain = w.computed("sqrt", (x,), x.type)
-    return w.select(w.binary("and", _usual(w, x), w.compare("ogt", x, _real(0.0, x))), result, plain)
-
-
-def _usual(w: NumberRecording, x: Val) -> Val:
-    """Whether a number is neither 0 nor infinite nor NaN."""
-    size = w.computed("fabs", (x,), x.type)
-    finite = w.compare("olt", size, _real(math.inf, x))
-    return w.binary("and", finite, w.compare("ogt", size, _real(0.0, x)))
-
-
 def _normal(w: NumberRecording, x: Val) -> tuple[Val, Val]:
     """The bits of the magnitude, as of a normal number, and what was added to its exponent for that."""
     type, digits = x.type, _SIGNIFICANT[x.type]
@@ -211,50 +150,10 @@ def _normal(w: NumberRecording, x: Val) -> tuple[Val, Val]:
     return _pattern(w, grown), w.select(small, integer(digits, f"i{bits(type)}"), integer(0, f"i{bits(type)}"))
 
 
-def _exponent(w: NumberRecording, x: Val) -> Val:
-    """The exponent of a number, of 1.xxx."""
-    word, added = _normal(w, x)
-    biased = w.binary("lshr", word, integer(_SIGNIFICANT[x.type] - 1, word.type))
-    return w.sub(w.sub(biased, integer(_EXPONENT_BIAS[x.type], word.type)), added)
-
-
-def _mantissa(w: NumberRecording, x: Val) -> Val:
-    """The number scaled to a magnitude from 1 to 2, with its sign."""
-    word, _ = _normal(w, x)
-    digits = _SIGNIFICANT[x.type] - 1
-    kept = w.binary("and", word, integer((1 << digits) - 1, word.type))
-    sign = w.binary("and", _pattern(w, x), integer(-1 << bits(x.type) - 1, word.type))
-    one = integer(_EXPONENT_BIAS[x.type] << digits, word.type)
-    return w.convert("bitcast", w.binary("or", w.binary("or", kept, one), sign), x.type)
-
-
 def _power(w: NumberRecording, exponent: Val, type: str) -> Val:
     """2 to an exponent of normal numbers."""
     biased = w.add(exponent, integer(_EXPONENT_BIAS[type], exponent.type))
     return w.convert("bitcast", w.binary("shl", biased, integer(_SIGNIFICANT[type] - 1, biased.type)), type)
-
-
-def _scaled(w: NumberRecording, x: Val, exponent: Val, left: Callable[[Val], Val]) -> Val:
-    """x times 2 to an exponent, x from 1/2 to 2, rounded once also where the result is subnormal.
-
-    `left` tells what x lacks of the true number; its sign decides where the result is half way between two numbers.
-    """
-    digits, bias = _SIGNIFICANT[x.type], _EXPONENT_BIAS[x.type]
-    # Rounded to odd, so that the multiplication rounds right.
-    word, lacking = _pattern(w, x), left(x)
-    one = integer(1, word.type)
-    even = w.compare("eq", w.binary("and", word, one), integer(0, word.type))
-    inexact = w.compare("one", lacking, _real(0.0, x))
-    apart = w.binary("xor", word, _pattern(w, lacking))
-    step = w.binary("or", w.binary("ashr", apart, integer(bits(x.type) - 1, word.type)), one)
-    low = w.compare("sle", exponent, integer(2 - bias, exponent.type))
-    odd = w.select(w.binary("and", low, w.binary("and", even, inexact)), w.add(word, step), word)
-    held = w.convert("bitcast", odd, x.type)
-    least, most = -bias - digits - 2, bias + 2
-    within = w.larger(w.smaller(exponent, integer(most, exponent.type)), integer(least, exponent.type))
-    half = w.binary("ashr", within, one)
-    first = w.binary("fmul", held, _power(w, w.sub(within, half), x.type))
-    return w.binary("fmul", first, _power(w, half, x.type))
 
 
 def remainder(w: NumberRecording, a: Val, b: Val) -> Val:
