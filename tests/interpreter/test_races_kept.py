@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import girih
+from girih.interpreter.races.order import GLOBAL, Order
 from tests.cases import every_case, long
 
 ITEMS = """\
@@ -134,3 +135,12 @@ def test_what_is_in_order_is_not_accused() -> None:
         for steps in ("L U L S | L U", "R | R | R", "R1.0 | W1.1 | R1 | U1.0"):
             with case(steps):
                 assert not races(steps, 3)
+
+
+def test_order_knows_nothing_of_work_groups_of_earlier_batches() -> None:
+    order = Order(np.array([7, 5]), copies=False)
+    order.advance((GLOBAL,), np.array([True, False]), copies=False)
+    order.advance_units((GLOBAL,), np.array([[True], [False]]))
+    asked = np.array([5, 6, 7, 8])
+    assert np.asarray(order.latest(GLOBAL, lambda: asked, copies=False)).tolist() == [1, 0, 2, 0]
+    assert order.latest_of_units(GLOBAL, asked, np.zeros(4, np.int64)).tolist() == [1, 0, 3, 0]

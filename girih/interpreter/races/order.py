@@ -54,10 +54,13 @@ class Order:
             self.units_since[memory][units] = self.tick
 
     def latest_of_units(self, memory: int, groups: NDArray[np.int64], units: NDArray[np.int64]) -> Ticks:
-        """Since when accesses of subgroups of the batch among themselves are open; 0 for what is no subgroup."""
+        """Since when accesses of subgroups of the batch among themselves are open; 0 for others, and for no subgroup.
+
+        Who is asked about may be of an earlier batch: a write that an atomic one has replaced.
+        """
         table = self.units_since[memory]
-        rows = self._sorted[np.searchsorted(self.groups, groups, sorter=self._sorted)]
-        known = units < table.shape[1]
+        rows, here = self._rows(groups)
+        known = here & (units < table.shape[1])
         return np.where(known, table[rows, np.where(known, units, 0)], 0)
 
     def step(self) -> None:
@@ -65,12 +68,19 @@ class Order:
         self.tick += 1
 
     def latest(self, memory: int, groups: Callable[[], NDArray[np.int64]], *, copies: bool) -> Ticks | int:
-        """Since when accesses of work-groups of the batch are open; one tick where it is the same for all of them."""
+        """Since when accesses of work-groups of the batch are open, 0 for others; one tick where it is one for all."""
         table = self.copies_since if copies else self.since[memory]
         first = int(table[0])
         if (table == first).all():
             return first
-        return table[self._sorted[np.searchsorted(self.groups, groups(), sorter=self._sorted)]]
+        rows, here = self._rows(groups())
+        return np.where(here, table[rows], 0)
+
+    def _rows(self, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The places of work-groups in the batch, and which of them are in it."""
+        places = np.searchsorted(self.groups, groups, sorter=self._sorted)
+        rows = self._sorted[np.minimum(places, len(self._sorted) - 1)]
+        return rows, self.groups[rows] == groups
 
     def oldest(self, memory: int) -> int:
         """The earliest tick at which an access of any work-group to a memory may still be open."""
