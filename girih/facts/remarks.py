@@ -40,6 +40,21 @@ CPU_REMARKS = {
 }
 """The codes of what the compiler for the CPU remarks, each with its meaning."""
 
+_DEVICE_REMARKS = {
+    "sizes": "the kernel leaves a size open, and gets one that the device has",
+    "bounds": CPU_REMARKS["cpu.bounds"],
+    "call": CPU_REMARKS["cpu.call"],
+    "tf32": CPU_REMARKS["cpu.tf32"],
+}
+
+VULKAN_REMARKS = {f"vulkan.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
+    "vulkan.matrix": "matrices are arrays of each work-item, as the device has no such matrices",
+}
+"""The codes of what the compiler to SPIR-V for Vulkan remarks, each with its meaning."""
+
+OPENCL_REMARKS = {f"opencl.{id}": says for id, says in _DEVICE_REMARKS.items()}
+"""The codes of what the compiler to SPIR-V for OpenCL remarks, each with its meaning."""
+
 
 @dataclass(frozen=True, slots=True)
 class RemarkWords:
@@ -183,7 +198,7 @@ def call(mnemonic: str, type: str) -> RemarkWords:
     """An operation that is a call for each work-item."""
     return RemarkWords(
         "call",
-        f"`{mnemonic}` of {type} is no instruction of the processor: it is a call for every work-item",
+        f"`{mnemonic}` of {type} is no instruction of the target: it is a function, called for every work-item",
         "where the quotient is small, subtract a multiple of the divisor instead",
     )
 
@@ -251,7 +266,16 @@ def untouched(
     return Diagnostic("run.untouched", message, span, "remark", hint=hint)
 
 
-# --- Vulkan ------------------------------------------------------------------------------------
+# --- devices -----------------------------------------------------------------------------------
+
+
+def sizes(subgroup_size: int, work_group: tuple[int, int]) -> RemarkWords:
+    """The sizes that a kernel gets where it leaves one open."""
+    return RemarkWords(
+        "sizes",
+        f"compiled for subgroups of {subgroup_size} and work-groups of {work_group[0]} x {work_group[1]} work-items",
+        "`subgroup_size` and `work_group_size` ask for others",
+    )
 
 
 def software_matrices(reason: str) -> RemarkWords:

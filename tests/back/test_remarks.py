@@ -1,4 +1,4 @@
-"""Each remark of the CPU: a program that gets it on the lines that say so, and a twin that does not.
+"""Each remark of a compiler: a program that gets it on the lines that say so, and a twin that does not.
 
 The files `remarks/CODE.tl` hold the function @worse, with `; remark: CODE` on guilty lines, and the function @better.
 """
@@ -12,8 +12,12 @@ import numpy as np
 
 import girih
 from girih.back.llvm.cpu.compile import lower
+from girih.back.spirv.machine.compile import compile_kernel
+from girih.back.spirv.profiles.hopper import HOPPER
+from girih.back.spirv.profiles.opencl import OPENCL_INTEL_CPU
+from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import Diagnostic
-from girih.facts.remarks import CPU_REMARKS, Remarks, RemarkWords
+from girih.facts.remarks import CPU_REMARKS, OPENCL_REMARKS, VULKAN_REMARKS, Remarks, RemarkWords
 from girih.ir.core import Function
 from girih.source import Source, Span
 from tests.back.harness import TARGET
@@ -29,8 +33,13 @@ def remarks_on(function: Function) -> tuple[Diagnostic, ...]:
     return lower(function, TARGET).remarks
 
 
+def remarks_for(function: Function, profile: Profile) -> tuple[Diagnostic, ...]:
+    return compile_kernel(function, profile, checks=True).remarks
+
+
 def test_a_program_gets_a_remark_and_its_twin_does_not() -> None:
-    assert {path.stem for path in FILES} | LONG == set(CPU_REMARKS)
+    assert {path.stem for path in FILES} | LONG == {*CPU_REMARKS, *VULKAN_REMARKS}
+    assert {code.replace("opencl", "vulkan") for code in OPENCL_REMARKS} == {*VULKAN_REMARKS} - {"vulkan.matrix"}
     with every_case() as case:
         for path in FILES:
             with case(path.stem):
@@ -38,17 +47,28 @@ def test_a_program_gets_a_remark_and_its_twin_does_not() -> None:
                 module = girih.parse(text)
                 worse, better = module.function("worse"), module.function("better")
                 assert worse is not None and better is not None
-                expected = [
-                    (number, code)
-                    for number, line in enumerate(text.splitlines(), 1)
-                    for listed in EXPECTED.findall(line)
-                    for code in listed.split(", ")
-                ]
-                made = remarks_on(worse)
-                assert [(remark.span.line, remark.code) for remark in made] == expected
-                assert path.stem in {remark.code for remark in made}
-                assert all(remark.severity == "remark" and remark.hint for remark in made)
-                assert path.stem not in {remark.code for remark in remarks_on(better)}
+                if path.stem in CPU_REMARKS:
+                    assert_told(path.stem, text, remarks_on(worse), remarks_on(better))
+                    continue
+                assert_told(path.stem, text, remarks_for(worse, HOPPER), remarks_for(better, HOPPER))
+                code = path.stem.replace("vulkan", "opencl")
+                if code in OPENCL_REMARKS:
+                    told = [remarks_for(one, OPENCL_INTEL_CPU) for one in (worse, better)]
+                    assert_told(code, text.replace(path.stem, code), *told)
+
+
+def assert_told(code: str, text: str, worse: tuple[Diagnostic, ...], better: tuple[Diagnostic, ...]) -> None:
+    """The remarks on a program are those that its lines announce, the code is one, and its twin has none of it."""
+    expected = [
+        (number, announced)
+        for number, line in enumerate(text.splitlines(), 1)
+        for listed in EXPECTED.findall(line)
+        for announced in listed.split(", ")
+    ]
+    assert [(remark.span.line, remark.code) for remark in worse] == expected
+    assert code in {remark.code for remark in worse}
+    assert all(remark.severity == "remark" and remark.hint for remark in worse)
+    assert code not in {remark.code for remark in better}
 
 
 def long_kernel(count: int, size: int) -> Function:

@@ -59,7 +59,7 @@ def other_codes() -> dict[str, list[Code]]:
     """The codes that belong to no instruction, by the stage that reports them."""
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
-    from girih.facts.remarks import CPU_REMARKS, RUN_REMARKS
+    from girih.facts.remarks import CPU_REMARKS, OPENCL_REMARKS, RUN_REMARKS, VULKAN_REMARKS
     from girih.runtime.opencl.report import OPENCL_CODES
     from girih.runtime.spirv.report import SHADER_BIND_CODES
     from girih.runtime.vulkan.report import VULKAN_CODES
@@ -74,6 +74,8 @@ def other_codes() -> dict[str, list[Code]]:
         "Running a kernel": (RUN_CODES, "finding"),
         "After a launch in the interpreter": (RUN_REMARKS, "remark"),
         "Compiling for the CPU": (CPU_REMARKS, "remark"),
+        "Compiling for Vulkan": (VULKAN_REMARKS, "remark"),
+        "Compiling for OpenCL": (OPENCL_REMARKS, "remark"),
     }
     return {
         stage: [Code(c, "warning" if c in FRONT_WARNINGS else severity, says) for c, says in table.items()]

@@ -26,7 +26,8 @@ from girih.back.spirv.profiles.capabilities import FEATURE_OF_CAPABILITY
 from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
-from girih.facts.remarks import Remarks, RemarkWords
+from girih.facts.remarks import Remarks
+from girih.facts.remarks import sizes as open_sizes
 from girih.ir.core import Function, Op
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import CoopMatrix
@@ -291,8 +292,7 @@ def sizes_of(
         message = f"a work-group of {items} work-items; {profile.name} has at most {profile.work_group_items}"
         raise CompileError([Diagnostic("run.target", message, function.span)])
     if asked is None or function.subgroup_size is None:
-        words = f"compiled for subgroups of {size} and work-groups of {shape[0]} x {shape[1]} work-items"
-        remarks.note(RemarkWords("sizes", words, "`subgroup_size` and `work_group_size` ask for others"), function.span)
+        remarks.note(open_sizes(size, shape), function.span)
     device = _device_subgroup(size, profile)
     assert device is not None
     if items % device:
