@@ -18,7 +18,7 @@ layout(set = 0, binding = 1, std430) nonprivate buffer H_block { int H[]; };
 layout(push_constant, std430) uniform Parameters {
     int X_size0;
 };
-shared int local0[256];
+shared int counts[256];
 
 void work_group_barrier() {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
@@ -26,38 +26,28 @@ void work_group_barrier() {
 }
 
 void main() {
-    // func @histogram(%X: memref<$type x ?>, %H: memref<i32 x $bins>)
     int thread = int(gl_SubgroupInvocationID + gl_SubgroupID * 32u);
-    // %first = mul %group, %block : index
-    int64_t v1 = int64_t(gl_WorkGroupID.x) * 4096l;
-    // %left = sub %length, %first : index
-    int64_t v2 = int64_t(X_size0) - v1;
-    // %count = min %left, %block : index
-    // %end = add %first, %count : index
+    int64_t first = int64_t(gl_WorkGroupID.x) * 4096l;
+    int64_t left = int64_t(X_size0) - first;
     // foreach (%b) = (%zero), (%bins) {
-    for (int i = thread; i < 256; i += 128) {
+    for (int b = thread; b < 256; b += 128) {
         // store %none, %counts[%b]
-        local0[i] = 0;
+        counts[b] = 0;
     }
     work_group_barrier();
     // foreach (%i) = (%first), (%end) {
-    for (int64_t i = v1 + int64_t(uint(thread)); i < v1 + (v2 < 4096l ? v2 : 4096l); i += 128l) {
-        // %x = load %X[%i] : $type
-        int v3 = X[int(i)];
-        // %not_negative = greater_than_equal %bin, %zero : bool
-        // %not_large = less_than %bin, %bins : bool
-        // %counted = and %not_negative, %not_large : bool
+    for (int64_t i = first + int64_t(uint(thread)); i < first + min(left, 4096l); i += 128l) {
+        int x = X[int(i)];
         // if %counted {
-        if (v3 >= 0 && v3 < 256) {
+        if (x >= 0 && x < 256) {
             // %old = atomic_add.work_group %one, %counts[%bin] : i32
-            atomicAdd(local0[v3], 1);
+            atomicAdd(counts[x], 1);
         }
     }
     work_group_barrier();
     // foreach (%b) = (%zero), (%bins) {
-    for (int i = thread; i < 256; i += 128) {
-        // %n = load %counts[%b] : i32
+    for (int b = thread; b < 256; b += 128) {
         // %old = atomic_add.device %n, %H[%b] : i32
-        atomicAdd(H[i], local0[i]);
+        atomicAdd(H[b], counts[b]);
     }
 }

@@ -23,7 +23,6 @@ layout(push_constant, std430) uniform Parameters {
 };
 
 float girih_exp_f32(float v1) {
-    // %e = exp %below : $accumulator
     float v2 = -105.0 > v1 ? -105.0 : v1;
     float v3 = 89.0 < v2 ? 89.0 : v2;
     float v4 = fma(v3, 1.442695, 12583166.0);
@@ -36,126 +35,113 @@ float girih_exp_f32(float v1) {
     return v10;
 }
 
-float divide(float v11, float v12) {
-    // %share = div %one, %total : $accumulator
-    int v13 = floatBitsToInt(v11);
-    int v14 = v13 & 2147483647;
-    int v15 = int(uint(v14) >> 23);
-    bool v16 = v15 == 0;
-    int v17 = v13 & 8388607;
-    int v18 = v16 ? 31 - findMSB(uint(v17)) - 8 & 31 : 0;
-    bool v19 = v14 > 0 && v14 < 2139095040;
-    int v20 = v19 ? (v16 ? v17 << (v18 & 31) : v17 | 8388608) : 8388608;
-    int v21 = floatBitsToInt(v12);
-    int v22 = v21 & 2147483647;
-    int v23 = int(uint(v22) >> 23);
-    bool v24 = v23 == 0;
-    int v25 = v21 & 8388607;
-    int v26 = v24 ? 31 - findMSB(uint(v25)) - 8 & 31 : 0;
-    bool v27 = v22 > 0 && v22 < 2139095040;
-    int v28 = v27 ? (v24 ? v25 << (v26 & 31) : v25 | 8388608) : 8388608;
-    int v29 = int(float(v20) / float(v28) * 33554432.0);
-    int v30 = (v20 << 25) - v28 * v29;
-    int v31 = v30 / v28;
-    int v32 = v29 + v31;
-    int v33 = v30 - v28 * v31;
-    int v34 = (v33 < 0 ? v32 - 1 : v32) << 1 | int(v33 != 0);
-    int v35 = (v15 > 1 ? v15 : 1) - 127 - v18 - ((v23 > 1 ? v23 : 1) - 127 - v26);
-    bool v36 = v34 < 67108864;
-    int v37 = v36 ? v34 << 1 : v34;
-    int v38 = (v36 ? v35 - 1 : v35) + 127;
-    int v39 = v38 > 1 ? v38 : 1;
-    int v40 = v39 - v38 + 3;
-    int v41 = v40 < 29 ? v40 : 29;
-    int v42 = v41 & 31;
-    int v43 = int(uint(v37) >> v42);
-    int v44 = 1 << (v41 - 1 & 31);
-    int v45 = v43 + int(v37 - (v43 << v42) >= ((v43 & 1) == 0 ? v44 + 1 : v44)) + (v39 - 1 << 23);
-    float v46 = intBitsToFloat(v13 & 0x80000000 ^ v21 & 0x80000000 | (v39 > 254 ? 2139095040 : v45));
-    return v19 && v27 ? v46 : v11 / v12;
+float divide(float v1, float v2) {
+    int v3 = floatBitsToInt(v1);
+    int v4 = v3 & 2147483647;
+    int v5 = int(uint(v4) >> 23);
+    bool v6 = v5 == 0;
+    int v7 = v3 & 8388607;
+    int v8 = v6 ? 31 - findMSB(uint(v7)) - 8 & 31 : 0;
+    bool v9 = v4 > 0 && v4 < 2139095040;
+    int v10 = v9 ? (v6 ? v7 << (v8 & 31) : v7 | 8388608) : 8388608;
+    int v11 = floatBitsToInt(v2);
+    int v12 = v11 & 2147483647;
+    int v13 = int(uint(v12) >> 23);
+    bool v14 = v13 == 0;
+    int v15 = v11 & 8388607;
+    int v16 = v14 ? 31 - findMSB(uint(v15)) - 8 & 31 : 0;
+    bool v17 = v12 > 0 && v12 < 2139095040;
+    int v18 = v17 ? (v14 ? v15 << (v16 & 31) : v15 | 8388608) : 8388608;
+    int v19 = int(float(v10) / float(v18) * 33554432.0);
+    int v20 = (v10 << 25) - v18 * v19;
+    int v21 = v20 / v18;
+    int v22 = v19 + v21;
+    int v23 = v20 - v18 * v21;
+    int v24 = (v23 < 0 ? v22 - 1 : v22) << 1 | int(v23 != 0);
+    int v25 = max(v5, 1) - 127 - v8 - (max(v13, 1) - 127 - v16);
+    bool v26 = v24 < 67108864;
+    int v27 = v26 ? v24 << 1 : v24;
+    int v28 = (v26 ? v25 - 1 : v25) + 127;
+    int v29 = max(v28, 1);
+    int v30 = v29 - v28 + 3;
+    int v31 = min(v30, 29);
+    int v32 = v31 & 31;
+    int v33 = int(uint(v27) >> v32);
+    int v34 = 1 << (v31 - 1 & 31);
+    int v35 = v33 + int(v27 - (v33 << v32) >= ((v33 & 1) == 0 ? v34 + 1 : v34)) + (v29 - 1 << 23);
+    float v36 = intBitsToFloat(v3 & 0x80000000 ^ v11 & 0x80000000 | (v29 > 254 ? 2139095040 : v35));
+    return v9 && v17 ? v36 : v1 / v2;
 }
 
 void main() {
-    // func @softmax(%A: memref<$type x ? x ?>, %B: memref<$type x ? x ?>)
     int lane = int(gl_SubgroupInvocationID);
     int group_x = int(gl_WorkGroupID.x);
-    // %a = load %A[%i, %column] : $type
-    int v47 = group_x * A_stride1;
+    int v1 = group_x * A_stride1;
     // %mine = for %i = %first, %length, %lanes init (%m=%lowest) -> ($accumulator) {
-    float v48 = -1.0 / 0.0;
+    float m = -1.0 / 0.0;
     for (int i = lane; i < A_size0; i += 32) {
-        float v49 = A[i + v47];
-        // %larger = max %m, %x : $accumulator
-        v48 = v49 > v48 || isnan(v48) ? v49 : v48;
+        float a = A[i + v1];
+        m = a > m || isnan(m) ? a : m;
     }
+    int v2 = lane ^ 16;
     // %maximum = subgroup_reduce_max %mine : $accumulator
-    int v50 = lane ^ 16;
-    float v51 = subgroupShuffle(v48, uint(v50));
-    bool v52 = (lane & 16) != 0;
-    float v53 = v52 ? v51 : v48;
-    float v54 = v52 ? v48 : v51;
-    float v55 = v54 > v53 || isnan(v53) ? v54 : v53;
-    int v56 = lane ^ 8;
-    float v57 = subgroupShuffle(v55, uint(v56));
-    bool v58 = (lane & 8) != 0;
-    float v59 = v58 ? v57 : v55;
-    float v60 = v58 ? v55 : v57;
-    float v61 = v60 > v59 || isnan(v59) ? v60 : v59;
-    int v62 = lane ^ 4;
-    float v63 = subgroupShuffle(v61, uint(v62));
-    bool v64 = (lane & 4) != 0;
-    float v65 = v64 ? v63 : v61;
-    float v66 = v64 ? v61 : v63;
-    float v67 = v66 > v65 || isnan(v65) ? v66 : v65;
-    int v68 = lane ^ 2;
-    float v69 = subgroupShuffle(v67, uint(v68));
-    bool v70 = (lane & 2) != 0;
-    float v71 = v70 ? v69 : v67;
-    float v72 = v70 ? v67 : v69;
-    float v73 = v72 > v71 || isnan(v71) ? v72 : v71;
-    int v74 = lane ^ 1;
-    float v75 = subgroupShuffle(v73, uint(v74));
-    bool v76 = (lane & 1) != 0;
-    float v77 = v76 ? v75 : v73;
-    float v78 = v76 ? v73 : v75;
-    float v79 = v78 > v77 || isnan(v77) ? v78 : v77;
-    // %blank = equal %maximum, %lowest : bool
-    // %shift = if %blank -> ($accumulator) {
-    float v80 = v79 == -1.0 / 0.0 ? 0.0 : v79;
-    // store %b, %B[%i, %column]
-    int v81 = B_stride1 * group_x;
+    float v3 = subgroupShuffle(m, uint(v2));
+    bool v4 = (lane & 16) != 0;
+    float v5 = v4 ? v3 : m;
+    float v6 = v4 ? m : v3;
+    float v7 = v6 > v5 || isnan(v5) ? v6 : v5;
+    int v8 = lane ^ 8;
+    float v9 = subgroupShuffle(v7, uint(v8));
+    bool v10 = (lane & 8) != 0;
+    float v11 = v10 ? v9 : v7;
+    float v12 = v10 ? v7 : v9;
+    float v13 = v12 > v11 || isnan(v11) ? v12 : v11;
+    int v14 = lane ^ 4;
+    float v15 = subgroupShuffle(v13, uint(v14));
+    bool v16 = (lane & 4) != 0;
+    float v17 = v16 ? v15 : v13;
+    float v18 = v16 ? v13 : v15;
+    float v19 = v18 > v17 || isnan(v17) ? v18 : v17;
+    int v20 = lane ^ 2;
+    float v21 = subgroupShuffle(v19, uint(v20));
+    bool v22 = (lane & 2) != 0;
+    float v23 = v22 ? v21 : v19;
+    float v24 = v22 ? v19 : v21;
+    float v25 = v24 > v23 || isnan(v23) ? v24 : v23;
+    int v26 = lane ^ 1;
+    float v27 = subgroupShuffle(v25, uint(v26));
+    bool v28 = (lane & 1) != 0;
+    float v29 = v28 ? v27 : v25;
+    float v30 = v28 ? v25 : v27;
+    float maximum = v30 > v29 || isnan(v29) ? v30 : v29;
+    float shift = maximum == -1.0 / 0.0 ? 0.0 : maximum;
+    int v31 = B_stride1 * group_x;
     // %part = for %i = %first, %length, %lanes init (%s=%zero) -> ($accumulator) {
-    precise float v82 = 0.0;
+    precise float s = 0.0;
     for (int i = lane; i < A_size0; i += 32) {
-        // %a = load %A[%i, %column] : $type
-        // %below = sub %x, %shift : $accumulator
         // %e = exp %below : $accumulator
-        float v83 = girih_exp_f32(A[i + v47] - v80);
-        B[v81 + i] = v83;
-        // %sum = add %s, %e : $accumulator
-        v82 += v83;
+        float e = girih_exp_f32(A[i + v1] - shift);
+        // store %b, %B[%i, %column]
+        B[v31 + i] = e;
+        s += e;
     }
     // %weight = subgroup_reduce_add %part : $accumulator
-    float v84 = subgroupShuffle(v82, uint(v50));
-    precise float v85 = (v52 ? v84 : v82) + (v52 ? v82 : v84);
-    float v86 = subgroupShuffle(v85, uint(v56));
-    precise float v87 = (v58 ? v86 : v85) + (v58 ? v85 : v86);
-    float v88 = subgroupShuffle(v87, uint(v62));
-    precise float v89 = (v64 ? v88 : v87) + (v64 ? v87 : v88);
-    float v90 = subgroupShuffle(v89, uint(v68));
-    precise float v91 = (v70 ? v90 : v89) + (v70 ? v89 : v90);
-    float v92 = subgroupShuffle(v91, uint(v74));
-    precise float v93 = (v76 ? v92 : v91) + (v76 ? v91 : v92);
-    // %nothing = equal %weight, %zero : bool
-    // %total = if %nothing -> ($accumulator) {
+    float v32 = subgroupShuffle(s, uint(v2));
+    precise float v33 = (v4 ? v32 : s) + (v4 ? s : v32);
+    float v34 = subgroupShuffle(v33, uint(v8));
+    precise float v35 = (v10 ? v34 : v33) + (v10 ? v33 : v34);
+    float v36 = subgroupShuffle(v35, uint(v14));
+    precise float v37 = (v16 ? v36 : v35) + (v16 ? v35 : v36);
+    float v38 = subgroupShuffle(v37, uint(v20));
+    precise float v39 = (v22 ? v38 : v37) + (v22 ? v37 : v38);
+    float v40 = subgroupShuffle(v39, uint(v26));
+    precise float weight = (v28 ? v40 : v39) + (v28 ? v39 : v40);
     // %share = div %one, %total : $accumulator
-    float v94 = divide(1.0, v93 == 0.0 ? 1.0 : v93);
+    float share = divide(1.0, weight == 0.0 ? 1.0 : weight);
     // for %i = %first, %length, %lanes {
     for (int i = lane; i < A_size0; i += 32) {
-        // %kept = load %B[%i, %column] : $type
-        int v95 = i + v81;
-        // %y = mul %e, %share : $accumulator
+        int v41 = i + v31;
         // store %b, %B[%i, %column]
-        B[v95] = v94 * B[v95];
+        B[v41] = share * B[v41];
     }
 }

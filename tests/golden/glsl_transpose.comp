@@ -22,7 +22,7 @@ layout(push_constant, std430) uniform Parameters {
     int B_size1;
     int B_stride1;
 };
-shared float local0[1055];
+shared float tile[1055];
 
 void work_group_barrier() {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
@@ -30,42 +30,29 @@ void work_group_barrier() {
 }
 
 void main() {
-    // func @transpose(%A: memref<$type x ? x ?, strided<1, ?>>, %B: memref<$type x ? x ?, strided<1, ?>>)
     int thread = int(gl_SubgroupInvocationID + gl_SubgroupID * 32u);
-    // %row = mul %i, %size : index
-    int v1 = int(gl_WorkGroupID.x * 32u);
-    // %column = mul %j, %size : index
-    int v2 = int(gl_WorkGroupID.y * 32u);
-    // %rows_left = sub %rows, %row : index
-    int v3 = A_size0 - v1;
-    // %columns_left = sub %columns, %column : index
-    int v4 = A_size1 - v2;
-    // %height = min %rows_left, %size : index
-    int v5 = v3 < 32 ? v3 : 32;
-    // %width = min %columns_left, %size : index
-    int v6 = v4 < 32 ? v4 : 32;
+    int row = int(gl_WorkGroupID.x * 32u);
+    int column = int(gl_WorkGroupID.y * 32u);
+    int rows_left = A_size0 - row;
+    int columns_left = A_size1 - column;
+    int height = min(rows_left, 32);
+    int width = min(columns_left, 32);
     // foreach (%m, %n) = (%zero, %zero), (%height, %width) {
-    for (int i = 0; i < v6; i++) {
-        // %from_column = add %column, %n : index
-        // %x = load %A[%from_row, %from_column] : $type
-        int v7 = (v2 + i) * A_stride1;
-        // store %x, %tile[%m, %n]
-        int v8 = i * 33;
-        for (int j = thread; j < v5; j += 128) {
-            // %from_row = add %row, %m : index
-            local0[j + v8] = A[v1 + j + v7];
+    for (int n = 0; n < width; n++) {
+        int v1 = (column + n) * A_stride1;
+        int v2 = n * 33;
+        for (int m = thread; m < height; m += 128) {
+            // store %x, %tile[%m, %n]
+            tile[m + v2] = A[row + m + v1];
         }
     }
     work_group_barrier();
     // foreach (%n, %m) = (%zero, %zero), (%width, %height) {
-    for (int i = 0; i < v5; i++) {
-        // %to_column = add %row, %m : index
-        // store %x, %B[%to_row, %to_column]
-        int v9 = B_stride1 * (v1 + i);
-        for (int j = thread; j < v6; j += 128) {
-            // %x = load %tile[%m, %n] : $type
-            // %to_row = add %column, %n : index
-            B[v2 + j + v9] = local0[i + j * 33];
+    for (int m = 0; m < height; m++) {
+        int v3 = B_stride1 * (row + m);
+        for (int n = thread; n < width; n += 128) {
+            // store %x, %B[%to_row, %to_column]
+            B[column + n + v3] = tile[m + n * 33];
         }
     }
 }

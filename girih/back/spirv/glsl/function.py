@@ -15,13 +15,14 @@ from girih.back.spirv.code.memory import ShaderMemory
 from girih.back.spirv.code.nodes import ShaderNode
 from girih.back.spirv.glsl.expression import PRIMARY, Expression
 from girih.back.spirv.glsl.module import GlslModule
+from girih.back.spirv.glsl.names import Names
 from girih.back.spirv.glsl.together import overlaps
 from girih.back.spirv.glsl.types import as_type, constant, with_sign, word
 from girih.back.spirv.glsl.uses import Uses
 from girih.source import NOWHERE, Span
 
 LONGEST = 88
-"""So many characters an expression has at most, before its parts become variables."""
+"""So many characters an expression has at most, before its parts become variables, and a comment."""
 
 _SHORT = 24
 
@@ -33,6 +34,7 @@ class WrittenFunction:
         """A function without statements."""
         self.module = module
         self.uses = uses
+        self.names = Names(module.names)
         self.lines: list[str] = []
         self.loops = 0
         self.private: dict[ShaderMemory, None] = {}
@@ -59,6 +61,7 @@ class WrittenFunction:
             return
         self._told.add(place)
         text = "".join(c if c.isprintable() else " " for c in span.source.line(span.line)).strip()
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
         # A backslash at the end of a comment would continue it.
         self._comments.append(f"// {text}".rstrip("\\ "))
 
@@ -92,7 +95,7 @@ class WrittenFunction:
     def name(self, value: Val) -> str:
         """A name for a value: the word that readers have for it, or a short one."""
         wanted = self.module.code.names.get(value.text)
-        return self.module.names.take(wanted) if wanted else self.module.names.fresh()
+        return self.names.take(wanted) if wanted else self.names.fresh()
 
     def bind(self, value: Val, name: str, type: str, *, changes: bool = False) -> None:
         """Let a value be a variable, which `changes` if it is assigned more than once."""

@@ -329,7 +329,7 @@ def _decoded(function: WrittenFunction, routine: ShaderRoutine, dim: int) -> lis
     function.bind(block, name, type)
     listed = [f"const in {type} {name}"]
     for begin, wanted in ((0, "block_number"), (dim, "place_in_block")):
-        array = function.module.names.take(wanted)
+        array = function.names.take(wanted)
         listed.append(f"const in uint {array}[{dim}]")
         for position, one in enumerate(numbers[begin : begin + dim]):
             function.stand_for(one, Expression(f"{array}[{position}]", "uint"))

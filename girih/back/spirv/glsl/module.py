@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from girih.back.spirv.code.nodes import ShaderCode, ShaderNode, ShaderRoutine
 from girih.back.spirv.glsl.memory import MemoryNames
 from girih.back.spirv.glsl.names import Names
-from girih.back.spirv.glsl.operations import helper_text
+from girih.back.spirv.glsl.operations import HELPERS, helper_text
 from girih.back.spirv.glsl.together import BARRIERS, is_ordered
 from girih.back.spirv.glsl.types import EXTENSIONS, SIGNED
 from girih.back.spirv.glsl.uses import nodes_of
@@ -33,7 +33,7 @@ class GlslModule:
     def __post_init__(self) -> None:
         """Name what the shader declares."""
         self.ordered = is_ordered(self.code)
-        for name in BARRIERS.values():
+        for name in (*BARRIERS.values(), *HELPERS):
             self.names.take(name)
         self.memory = MemoryNames(self.code, self.names, self.ordered)
         for routine in self.code.routines:

@@ -34,12 +34,27 @@ _INDICES = ("i", "j", "k", "l", "m", "n")
 
 
 class Names:
-    """The names of a shader: each is given once."""
+    """The names of a shader, or of one of its functions: each is given once.
 
-    def __init__(self) -> None:
-        """No names yet."""
-        self._taken: set[str] = set(RESERVED)
+    Functions may use the same names, but none that the shader has for what stands outside of them, also later.
+    """
+
+    def __init__(self, outer: Names | None = None) -> None:
+        """No names yet but those of the shader, `outer`."""
+        self._outer = outer
+        self._taken: set[str] = set(RESERVED) if outer is None else set()
+        self._inside: set[str] = set()
         self._next = 0
+
+    def _is_free(self, name: str) -> bool:
+        others = self._inside if self._outer is None else self._outer._taken
+        return name not in self._taken and name not in others
+
+    def _took(self, name: str) -> str:
+        self._taken.add(name)
+        if self._outer is not None:
+            self._outer._inside.add(name)
+        return name
 
     def take(self, wanted: str) -> str:
         """A name like a word that is wanted: itself where it is free and GLSL permits it."""
@@ -49,20 +64,18 @@ class Names:
         if legal in RESERVED or _FUNCTIONS.match(legal):
             legal = f"{legal.rstrip('_')}_"
         name, number = legal, 1
-        while name in self._taken:
+        while not self._is_free(name):
             number += 1
             name = f"{legal}{'' if not legal[-1].isdigit() else '_'}{number}".replace("__", "_")
-        self._taken.add(name)
-        return name
+        return self._took(name)
 
     def fresh(self) -> str:
         """A short name for a value that no word is known for."""
         while True:
             self._next += 1
             name = f"v{self._next}"
-            if name not in self._taken:
-                self._taken.add(name)
-                return name
+            if self._is_free(name):
+                return self._took(name)
 
     def index(self, depth: int) -> str:
         """A name for the index of a loop that has `depth` loops around it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.code.nodes import ShaderNode, ShaderRoutine
@@ -24,6 +25,8 @@ from girih.back.spirv.glsl.together import (
     group_function,
 )
 from girih.back.spirv.glsl.types import SIGNED, as_type, with_sign, word
+from girih.back.spirv.glsl.uses import nodes_of
+from girih.back.spirv.passes.operations import PURE
 from girih.diagnostics import InternalError
 
 Expressed = Callable[[WrittenFunction, ShaderNode, Sequence[Expression]], Expression]
@@ -189,6 +192,10 @@ def _call(function: WrittenFunction, node: ShaderNode) -> None:
     signed = [as_type(one, with_sign(one.type, "signed")) for one in operands]
     type = word(node.result.type) if node.result is not None else "void"
     made = called(function.module.routines[routine], type, *signed)
+    if all(one.op in PURE for one in nodes_of(routine.body)) and node.result is not None:
+        if function.uses.count(node.result):
+            function.give(node.result, replace(made, exact=False))
+        return
     function.settle_all()
     if node.result is None or not function.uses.count(node.result):
         function.line(f"{made.text};")

@@ -7,6 +7,7 @@ shader where it is used.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -125,13 +126,16 @@ _BITS_OF = {
 }
 """The functions that give the bits of a float, and a float of its bits."""
 
+_FORMATS = {"float": ("<i", "<f"), "double": ("<q", "<d"), "half": ("<h", "<e")}
+"""The formats of the bits of a float, an integer with a sign, and of the float."""
+
 OPPOSITE = {
     "eq": "!=", "ne": "==", "slt": ">=", "sle": ">", "sgt": "<=", "sge": "<", "ult": ">=", "ule": ">", "ugt": "<=",
     "uge": "<", "oeq": "!=", "une": "==",
 }  # fmt: skip
 """The operator of the comparison that holds where one does not."""
 
-_HELPERS = {
+HELPERS = {
     "signed_remainder": "{T} signed_remainder({T} a, {T} b) {{\n    return a - a / b * b;\n}}",
     "float_remainder": "spirv_instruction(id = 140)\n{T} float_remainder({T} a, {T} b);",
     "ordered_not_equal": "bool ordered_not_equal({T} a, {T} b) {{\n    return a < b || a > b;\n}}",
@@ -150,7 +154,7 @@ _HELPERS = {
 
 def helper_text(name: str, type: str) -> str:
     """The text of a helper for operands of a type of shader code."""
-    return _HELPERS[name].format(T=word(type))
+    return HELPERS[name].format(T=word(type))
 
 
 def form_of(op: str, type: str) -> GlslForm:
@@ -237,8 +241,24 @@ def chosen(condition: Expression, yes: Expression, no: Expression) -> Expression
             return applied("and", "i1", (negated(condition), no))
     sign = _common_sign((yes, no))
     yes, no = _signed(yes, sign), _signed(no, sign)
+    if yes.type not in SIGNED and yes.type not in UNSIGNED:
+        return _choice(condition, yes, no)
+    if condition.sides == (yes.text, ">", no.text) or condition.sides == (no.text, "<", yes.text):
+        return _largest("max", yes, no, condition)
+    if condition.sides == (yes.text, "<", no.text) or condition.sides == (no.text, ">", yes.text):
+        return _largest("min", yes, no, condition)
+    return _choice(condition, yes, no)
+
+
+def _choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
     text = f"{condition.within(EITHER)} ? {yes.within(CHOICE - 1)} : {no.within(CHOICE)}"
     return composed(text, yes.type, CHOICE, (condition, yes, no))
+
+
+def _largest(function: str, yes: Expression, no: Expression, condition: Expression) -> Expression:
+    """The larger or the smaller one of two integers that a condition compared."""
+    made = called(function, yes.type, yes, no)
+    return replace(made, variables=made.variables | condition.variables)
 
 
 def converted(op: str, one: Expression, source: str, target: str) -> Expression:
@@ -294,6 +314,9 @@ def _same_bits(one: Expression, source: str, target: str) -> Expression:
         return _same_bits(_same_bits(one, source, whole), whole, target)
     if source in _BITS_OF:
         return called(_BITS_OF[source][0], word(target), one)
+    if target in _FORMATS and one.number is not None:
+        of_bits, of_float = _FORMATS[target]
+        return float_constant(struct.unpack(of_float, struct.pack(of_bits, one.number))[0], target)
     if target in _BITS_OF:
         return called(_BITS_OF[target][1], word(target), as_type(one, with_sign(one.type, "signed")))
     return one

@@ -58,7 +58,6 @@ def _node(function: WrittenFunction, node: ShaderNode) -> None:
     effect = EFFECTS.get(node.op) or MATRIX_EFFECTS.get(node.op)
     if expressed is not None and node.result is not None:
         if function.uses.count(node.result):
-            function.say(node.span)
             made = expressed(function, node, function.operands(node))
             function.give(node.result, replace(made, exact=made.exact or node.result.text in function.uses.combined))
     elif effect is not None:
@@ -188,7 +187,7 @@ def _continue_carried(function: WrittenFunction, carried: Sequence[CarriedValue]
         free = next((name for name, _ in waiting if not _is_read(name, waiting)), None)
         if free is None:
             name, following = waiting[0]
-            copy = function.module.names.fresh()
+            copy = function.names.fresh()
             function.line(f"{'precise ' if following.exact else ''}{following.type} {copy} = {following.text};")
             waiting[0] = name, Expression(copy, following.type)
             continue
@@ -240,7 +239,7 @@ def _loop(function: WrittenFunction, loop: LoopStatement) -> None:
     start, stop, step = (as_type(one, type) for one in (start, stop, step))
     _start_carried(function, loop.carried)
     wanted = function.module.code.names.get(loop.index.text)
-    name = function.module.names.take(wanted) if wanted else function.module.names.index(function.loops)
+    name = function.names.take(wanted) if wanted else function.names.index(function.loops)
     function.bind(loop.index, name, type)
     forward = _forward(name, type, stop, step, wraps=loop.wraps)
     function.line(f"for ({type} {name} = {start.text}; {name} < {stop.within(SUM)}; {forward}) {{")
@@ -252,7 +251,7 @@ def _loop(function: WrittenFunction, loop: LoopStatement) -> None:
         function.loops -= 1
     function.lines += body
     function.line("}")
-    function.module.names.free(name)
+    function.names.free(name)
 
 
 def _forward(name: str, type: str, stop: Expression, step: Expression, *, wraps: bool) -> str:

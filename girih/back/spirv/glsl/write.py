@@ -23,7 +23,7 @@ from girih.back.spirv.glsl.uses import Uses, nodes_of
 def write_glsl(code: ShaderCode) -> str:
     """The text of a shader. Raises `InternalError` for operations and types that GLSL has no form for."""
     module = GlslModule(code)
-    routines = [_routine(module, routine) for routine in code.routines]
+    routines = _routines(module)
     body = _body(module, code.body, Uses(code.body))
     declarations = list(module.memory.declarations())
     for types in module.memory.views.values():
@@ -49,7 +49,21 @@ def _body(module: GlslModule, block: ShaderBlock, uses: Uses) -> list[str]:
     return [*(f"    {one}" for one in module.memory.private(function.private)), *function.lines]
 
 
+def _routines(module: GlslModule) -> list[list[str]]:
+    """The functions of the shader; those that are the same are one."""
+    written: dict[tuple[str, ...], str] = {}
+    texts = []
+    for routine in module.code.routines:
+        type, *rest = _routine(module, routine)
+        name = written.setdefault((type, *rest), module.routines[routine])
+        if name == module.routines[routine]:
+            texts.append([f"{type} {name}({rest[0]}) {{", *rest[1:], "}"])
+        module.routines[routine] = name
+    return texts
+
+
 def _routine(module: GlslModule, routine: ShaderRoutine) -> list[str]:
+    """The type of a function, its parameters, and its lines."""
     function = WrittenFunction(module, Uses(routine.body, routine.result))
     listed = parameters_of(function, routine)
     write_block(function, routine.body)
@@ -59,7 +73,7 @@ def _routine(module: GlslModule, routine: ShaderRoutine) -> list[str]:
         given = function.kept(routine.result, function.value(routine.result))
         function.line(f"return {as_type(given, type).text};")
     private = [f"    {one}" for one in module.memory.private(function.private)]
-    return [f"{type} {module.routines[routine]}({', '.join(listed)}) {{", *private, *function.lines, "}"]
+    return [type, ", ".join(listed), *private, *function.lines]
 
 
 def _header(code: ShaderCode) -> Iterator[str]:

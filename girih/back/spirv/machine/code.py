@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Operand, Val, bits, integer
+from girih.back.llvm.lower.code import Held
 from girih.back.llvm.numbers.rounding import Features
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
 from girih.back.spirv.code.nodes import ShaderRoutine
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine import record
 from girih.back.spirv.matrix.code import MatrixCode
-from girih.ir.core import Op, RegionKind
+from girih.ir.core import Op, RegionKind, Value
 from girih.ops.tile.memory import Scope
 from girih.source import Span
 
@@ -52,6 +54,8 @@ class VulkanCode(MatrixCode):
     """The functions that report findings, by how many values they tell."""
     _arrays: dict[str, Val] = field(default_factory=dict)
     """The arrays that the work-group shares, by the type of their elements."""
+    _unnamed: set[str] = field(default_factory=set)
+    """The names of memory of the work-group that no value is known for yet."""
 
     @property
     def features(self) -> Features:
@@ -60,6 +64,28 @@ class VulkanCode(MatrixCode):
             fma=self.profile.has("fused"),
             narrows=not self.profile.has("folds_narrowing"),
         )
+
+    def set(self, value: Value, held: Held) -> None:
+        """Set what a value is in the code, which readers know by its name."""
+        self.env[value] = held
+        if value.name[:1].isdigit():
+            return
+        if isinstance(held, Val):
+            self.recorder.named(held, value.name)
+        elif isinstance(held, Scalar):
+            parts = ("_re", "_im") if len(held.parts) == 2 else ("",)
+            for part, ending in zip(held.parts, parts, strict=False):
+                self.recorder.named(part, value.name + ending)
+        elif isinstance(held, MemRefHeld):
+            self._name_shared(held, value.name)
+
+    def _name_shared(self, held: MemRefHeld, name: str) -> None:
+        """Give memory of the work-group the name of the value that it was made for."""
+        memory = self.recorder.place(held.pointer).memory
+        taken = {one.name for one in self.recorder.code.memories}
+        if memory.name in self._unnamed and name not in taken:
+            self._unnamed.discard(memory.name)
+            memory.name = name
 
     # --- together ------------------------------------------------------------------------
 
@@ -129,6 +155,7 @@ class VulkanCode(MatrixCode):
 
     def local(self, size: int, align: int) -> Val:
         number = sum(one.kind is MemoryKind.SHARED for one in self.recorder.code.memories)
+        self._unnamed.add(f"local{number}")
         return self._shared(f"local{number}", size, align)
 
     def shared(self, type: str, count: int) -> Val:

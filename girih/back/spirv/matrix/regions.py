@@ -31,7 +31,7 @@ LOWERINGS = Lowerings[MatrixCode]()
 
 def yielded_by(code: MatrixCode, region: Region, type: Number, arguments: Iterable[tuple[Value, Held]]) -> Val:
     """The component that a region yields, which is recorded in a routine."""
-    location, outer = code.w.location, dict(code.env)
+    location, outer, span = code.w.location, dict(code.env), code.recorder.span
     with code.at(kind=RegionKind.SPMD):
         for value, held in arguments:
             code.set(value, held)
@@ -41,7 +41,7 @@ def yielded_by(code: MatrixCode, region: Region, type: Number, arguments: Iterab
         found = component_of(code, type, code.scalar(last.values[0]).part)
     code.env.clear()
     code.env.update(outer)
-    code.w.location = location
+    code.w.location, code.recorder.span = location, span
     return found
 
 

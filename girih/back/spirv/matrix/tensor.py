@@ -71,14 +71,17 @@ def _pairs(first: Sequence[Extent], second: Sequence[Extent]) -> list[Extent]:
     return [one for pair in zip(first, second, strict=True) for one in pair]
 
 
-def layout_of(code: MatrixCode, held: LayoutHeld) -> Val:
-    """A layout of the device with some numbers."""
+def layout_of(code: MatrixCode, held: LayoutHeld, name: str) -> Val:
+    """A layout of the device with some numbers; readers know the tensor as `name`."""
     dim = held.type.dim
     type = layout_type(dim, CLAMP_MODES[held.mode])
     layout = code.node("layout_create", (), type)
 
     def set(operation: str, numbers: Sequence[Extent]) -> Val:
-        return code.node(operation, (layout, *_words(code, numbers)), type)
+        return code.recorder.named(
+            code.node(operation, (layout, *_words(code, numbers)), type),
+            f"{name}_{'tile' if operation == 'layout_slice' else 'layout'}",
+        )
 
     if any(size != 1 for size in held.block_size):
         layout = set("layout_set_block_size", held.block_size)
@@ -124,7 +127,7 @@ def _seen(code: MatrixCode, tensor: TensorTile, seen: Number) -> MatrixPlace:
 
 def _through(code: MatrixCode, tensor: TensorTile) -> tuple[Val, ...]:
     """The layout and the view of an access."""
-    layout = layout_of(code, tensor.layout)
+    layout = layout_of(code, tensor.layout, code.recorder.place(tensor.base).memory.name)
     return (layout,) if tensor.view is None else (layout, view_of(code, tensor.view))
 
 
