@@ -140,6 +140,16 @@ ROOMS = {
     "back.spirv.passes": Room(("source", "back.llvm.emit", "back.spirv.code")),
     "back.spirv.profiles": Room((*WORDS, "ir")),
     "back.spirv.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.spirv.code", "back.spirv.profiles")),
+    "back.spirv.collective": Room(
+        (
+            *KNOWN,
+            *LOWER,
+            "back.llvm.lower.one_lane",
+            "back.spirv.code",
+            "back.spirv.matrix",
+            "back.spirv.profiles",
+        )
+    ),
     "back.spirv.binary": Room(
         (*WORDS, "spirv", "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.profiles")
     ),

@@ -285,3 +285,21 @@ def software_matrices(reason: str) -> RemarkWords:
         f"matrices are arrays of each work-item, not the device's: {reason}",
         "matrices of a listed shape and type, in a subgroup or work-group of a listed size, are the device's",
     )
+
+
+def product_by_matrices(which: str) -> RemarkWords:
+    """A collective matrix product that the device's matrices compute."""
+    return RemarkWords(
+        "gemm",
+        f"the product is computed with {which}",
+        "sizes that are known, and strides and alignments that are promised, leave out what is asked at run time",
+    )
+
+
+def product_by_loops(reason: str) -> RemarkWords:
+    """A collective matrix product that all work-items compute number by number; the reason says why."""
+    return RemarkWords(
+        "gemm",
+        f"the product is computed by loops of all work-items: {reason}",
+        "factors of a listed type, with neighbours in memory along a mode, are multiplied by the device's matrices",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from girih.diagnostics import CompileError
@@ -45,9 +45,9 @@ def constant_leaves(t: Translation, id: int) -> tuple[Value, ...]:
         case "OpUndef":
             return tuple(t.undefined(leaf) for leaf in leaves(type))
         case "OpConstantComposite":
-            return composed(t, one, one.ids("constituents"))
+            return composed(t, one, one.ids("constituents"), t.ahead)
         case "OpConstantCompositeReplicateEXT":
-            return composed(t, one, (one.id("value"),) * (component_count(type) or 0))
+            return composed(t, one, (one.id("value"),) * (component_count(type) or 0), t.ahead)
         case "OpSpecConstantOp" | "OpSpecConstantComposite":
             expected = "constants that have a value, with the values of specialisation constants"
             hint = "give other values: SPIR-V leaves this one undefined, as it does a division by 0"
@@ -55,20 +55,23 @@ def constant_leaves(t: Translation, id: int) -> tuple[Value, ...]:
     raise Undetermined
 
 
-def composed(t: Translation, one: Instruction, parts: Sequence[int]) -> tuple[Value, ...]:
-    """The leaves of a composite of some parts; a matrix of work-items has its only part in every component."""
+def composed(t: Translation, one: Instruction, parts: Sequence[int], emit: Callable[..., Value]) -> tuple[Value, ...]:
+    """The leaves of a composite of some parts; a matrix of work-items has its only part in every component.
+
+    `emit` adds an instruction: `Translation.ahead` for constants, as they are made where they are first used.
+    """
     types = t.leaf_types(one)
     if len(types) == 1 and isinstance(types[0], CoopMatrix):
         (part,) = t.leaves(parts[0])
-        return (_matrix(t, part, types[0]),)
+        return (_matrix(t, part, types[0], emit),)
     return tuple(leaf for part in parts for leaf in t.leaves(part))
 
 
-def _matrix(t: Translation, part: Value, type: CoopMatrix) -> Value:
+def _matrix(t: Translation, part: Value, type: CoopMatrix, emit: Callable[..., Value]) -> Value:
     value = t.literals.get(part)
     if value is not None:
         return t.constant(value, type)
-    return t.one("cooperative_matrix_construct", type, a=part)
+    return emit("cooperative_matrix_construct", type, a=part)
 
 
 def null(t: Translation, type: IrType) -> Value:

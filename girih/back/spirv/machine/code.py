@@ -43,8 +43,6 @@ class VulkanCode(MatrixCode):
 
     addresses: dict[str, Val]
     """Where the caller's arrays are that checks compare, by the names of their memories."""
-    device_subgroup: int
-    """The size of the device's subgroups, a multiple of the kernel's."""
     device_lane: Val
     """The number of the invocation in the device's subgroup, an i32."""
     findings: ShaderMemory | None = None

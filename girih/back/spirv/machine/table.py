@@ -7,6 +7,7 @@ from typing import Any
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
+from girih.back.spirv.collective import gemm
 from girih.back.spirv.machine import functions
 from girih.back.spirv.machine.code import VulkanCode
 from girih.back.spirv.matrix.choice import MatrixChoice
@@ -21,4 +22,6 @@ def lowerings_of(choice: MatrixChoice, profile: Profile, remarks: Remarks) -> Lo
         for one in choice.software:
             remarks.note(software_matrices(one.reason), one.span)
     shared: Lowerings[VulkanCode] = ONE_LANE
+    if profile.has("matrices"):
+        shared = shared.replaced(gemm.LOWERINGS)
     return shared.replaced(functions.LOWERINGS).joined(matrix_lowerings(choice, SOFT_MATRICES))

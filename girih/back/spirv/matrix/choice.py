@@ -114,11 +114,11 @@ class _Asked:
 
     def lists(self, type: CoopMatrix) -> bool:
         """Whether a type is listed."""
-        return any(_fits(shape, type) for shape in self.shapes(type.scope.value))
+        return any(fits(shape, type) for shape in self.shapes(type.scope.value))
 
     def multiplies(self, a: CoopMatrix, b: CoopMatrix, c: CoopMatrix) -> bool:
         """Whether a product is listed."""
-        return any(all(_fits(shape, type) for type in (a, b, c)) for shape in self.shapes(a.scope.value))
+        return any(all(fits(shape, type) for type in (a, b, c)) for shape in self.shapes(a.scope.value))
 
     def listed(self, scope: str) -> str:
         """The products of a scope in words."""
@@ -145,7 +145,8 @@ class _Asked:
         return self.checks and any(_may_find(inner) for region in op.regions for inner in region.walk())
 
 
-def _fits(shape: MatrixShape, type: CoopMatrix) -> bool:
+def fits(shape: MatrixShape, type: CoopMatrix) -> bool:
+    """Whether a matrix type is that of a factor, an addend or a result of a listed product."""
     component = type.component.name
     wanted, rows, columns = {
         Use.A: ((shape.a,), shape.m, shape.k),

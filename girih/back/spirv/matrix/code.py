@@ -27,6 +27,8 @@ class MatrixCode(OneLaneCode):
     recorder: Recorder
     """The writer again, by its own type."""
     profile: Profile
+    device_subgroup: int
+    """The size of the device's subgroups, a multiple of the kernel's."""
     matrices: MatrixChoice = NO_MATRICES
     """Which matrices of the kernel are the device's."""
 

@@ -169,7 +169,7 @@ def load(code: MatrixCode, op: CooperativeMatrixLoad) -> None:
 
     def elements() -> list[Val]:
         nothing = splat(code, type, (zero(register(type.component)),))
-        return [_by_element(code, tile, nothing, _loaded)]
+        return [by_element(code, "load_element", tile, nothing, _loaded)]
 
     code.set(op.result, _chosen(code, _is_suitable(code, tile), whole, elements)[0])
 
@@ -187,7 +187,7 @@ def store(code: MatrixCode, op: CooperativeMatrixStore) -> None:
         return []
 
     def elements() -> list[Val]:
-        _by_element(code, tile, matrix, _stored)
+        by_element(code, "store_element", tile, matrix, _stored)
         return []
 
     _chosen(code, _is_suitable(code, tile), whole, elements)
@@ -195,7 +195,7 @@ def store(code: MatrixCode, op: CooperativeMatrixStore) -> None:
 
 # --- element by element ------------------------------------------------------------------------
 
-_AtElement = Callable[[MatrixCode, MatrixTile, Val, Val], Val]
+AtElement = Callable[[MatrixCode, MatrixTile, Val, Val], Val]
 """What is done with a component and the place of its element; it gives the component that the matrix has then."""
 
 
@@ -211,16 +211,16 @@ def _stored(code: MatrixCode, tile: MatrixTile, component: Val, place: Val) -> V
     return component
 
 
-def _by_element(code: MatrixCode, tile: MatrixTile, matrix: Val, access: _AtElement) -> Val:
+def by_element(code: MatrixCode, name: str, tile: MatrixTile, matrix: Val, access: AtElement) -> Val:
     """A matrix whose components a function of each element has accessed in memory, those in the tile's ranges."""
     w = code.w
     numbers: list[tuple[str, Operand]] = [
         ("place", tile.place.element), ("row_step", tile.steps[0]), ("column_step", tile.steps[1]),
     ]  # fmt: skip
-    for name, range in zip(("row", "column"), tile.ranges, strict=True):
+    for mode, range in zip(("row", "column"), tile.ranges, strict=True):
         if range is not None:
-            numbers += [(f"first_{name}", range[0]), (f"end_{name}", range[1])]
-    more = [(name, one) for name, one in numbers if isinstance(one, Val) and one.literal is None]
+            numbers += [(f"first_{mode}", range[0]), (f"end_{mode}", range[1])]
+    more = [(word, one) for word, one in numbers if isinstance(one, Val) and one.literal is None]
 
     def call(row: Val, column: Val, component: Val, given: tuple[Val, ...]) -> Val:
         known = dict(zip((name for name, _ in more), given, strict=True))
@@ -236,5 +236,4 @@ def _by_element(code: MatrixCode, tile: MatrixTile, matrix: Val, access: _AtElem
             return access(code, tile, component, place)
         return w.either(wanted, lambda: [access(code, tile, component, place)], lambda: [component])[0]
 
-    name = "load_element" if access is _loaded else "store_element"
     return per_element(code, name, matrix, more, call)

@@ -25,7 +25,7 @@ def undefined(t: Translation, one: Instruction) -> None:
 @translates("OpCompositeConstruct")
 def construct(t: Translation, one: Instruction) -> None:
     """The constituents one after the other; a vector may be made of smaller ones."""
-    t.give(one, composed(t, one, one.ids("constituents")))
+    t.give(one, composed(t, one, one.ids("constituents"), t.one))
 
 
 @translates("OpCompositeConstructReplicateEXT")
@@ -34,7 +34,7 @@ def replicate(t: Translation, one: Instruction) -> None:
     types = t.leaf_types(one)
     part = t.leaves(one.id("value"))
     if len(types) == 1 and isinstance(types[0], CoopMatrix):
-        t.give(one, composed(t, one, (one.id("value"),)))
+        t.give(one, composed(t, one, (one.id("value"),), t.one))
     else:
         t.give(one, part * (len(types) // max(len(part), 1)))
 

@@ -22,7 +22,7 @@ LOWERINGS = Lowerings[OneLaneCode]()
 """The lowerings of this file."""
 
 
-def _start(code: OneLaneCode, op: Any) -> tuple[ScaledTarget, list[View]]:
+def prepared(code: OneLaneCode, op: Any) -> tuple[ScaledTarget, list[View]]:
     """The target and the memory of all operands, checked; then the threads come together."""
     names = OPERANDS[op.__class__]
     for name in names:
@@ -40,7 +40,7 @@ def _start(code: OneLaneCode, op: Any) -> tuple[ScaledTarget, list[View]]:
 @LOWERINGS.of(Axpby)
 def axpby(code: OneLaneCode, op: Axpby) -> None:
     """b := alpha op(a) + beta b."""
-    target, (a, _) = _start(code, op)
+    target, (a, _) = prepared(code, op)
     products.scaled_copy(code, target, a.turned(op.transpose))
     code.barrier()
 
@@ -48,7 +48,7 @@ def axpby(code: OneLaneCode, op: Axpby) -> None:
 @LOWERINGS.of(Hadamard)
 def hadamard(code: OneLaneCode, op: Hadamard) -> None:
     """c := alpha a * b + beta c, entry by entry."""
-    target, (a, b, _) = _start(code, op)
+    target, (a, b, _) = prepared(code, op)
     products.entrywise(code, target, a, b)
     code.barrier()
 
@@ -56,7 +56,7 @@ def hadamard(code: OneLaneCode, op: Hadamard) -> None:
 @LOWERINGS.of(Ger)
 def ger(code: OneLaneCode, op: Ger) -> None:
     """c := alpha a b^T + beta c."""
-    target, (a, b, _) = _start(code, op)
+    target, (a, b, _) = prepared(code, op)
     products.outer(code, target, a, b)
     code.barrier()
 
@@ -64,7 +64,7 @@ def ger(code: OneLaneCode, op: Ger) -> None:
 @LOWERINGS.of(Sum)
 def sum_(code: OneLaneCode, op: Sum) -> None:
     """b := alpha op(a) 1 + beta b."""
-    target, (a, b) = _start(code, op)
+    target, (a, b) = prepared(code, op)
     if b.shape:
         sums.row_sums(code, target, a.turned(op.transpose), None)
     else:
@@ -75,7 +75,7 @@ def sum_(code: OneLaneCode, op: Sum) -> None:
 @LOWERINGS.of(Gemv)
 def gemv(code: OneLaneCode, op: Gemv) -> None:
     """c := alpha op1(a) b + beta c."""
-    target, (a, b, _) = _start(code, op)
+    target, (a, b, _) = prepared(code, op)
     sums.row_sums(code, target, a.turned(op.transpose), b)
     code.barrier()
 
@@ -83,7 +83,7 @@ def gemv(code: OneLaneCode, op: Gemv) -> None:
 @LOWERINGS.of(Cumsum)
 def cumsum(code: OneLaneCode, op: Cumsum) -> None:
     """b := alpha (cumulative sum of a along a mode) + beta b."""
-    target, (a, _) = _start(code, op)
+    target, (a, _) = prepared(code, op)
     sums.running_sums(code, target, a, op.mode)
     code.barrier()
 
@@ -91,7 +91,7 @@ def cumsum(code: OneLaneCode, op: Cumsum) -> None:
 @LOWERINGS.of(Gemm)
 def gemm(code: OneLaneCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
-    target, (a, b, c) = _start(code, op)
+    target, (a, b, c) = prepared(code, op)
     left, right, _ = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
     products.matrix_product(code, target, left, right)
     code.barrier()
