@@ -95,7 +95,7 @@ class TensorMatrix:
             type.shape[::turn],
             uniform(I32, integer(0, "i32")),
         )
-        layout = layout_of(code, held)
+        layout = layout_of(code, held, self.place.memory.name)
         if not lines.turned:
             return (layout,)
         return layout, code.node("view_create", (), view_type(2, False, (1, 0)))
