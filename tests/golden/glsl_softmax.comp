@@ -22,6 +22,10 @@ layout(push_constant, std430) uniform Parameters {
     int B_stride1;
 };
 
+float larger(float a, float b) {
+    return b > a || isnan(a) ? b : a;
+}
+
 float girih_exp_f32(float v1) {
     float v2 = -105.0 > v1 ? -105.0 : v1;
     float v3 = 89.0 < v2 ? 89.0 : v2;
@@ -31,7 +35,7 @@ float girih_exp_f32(float v1) {
     float v7 = fma(fma(fma(fma(0.008290151, v6, 0.04189885), v6, 0.16667643), v6, 0.49999142), v6, 0.9999997);
     int v8 = floatBitsToInt(v4);
     int v9 = int(uint(v8) >> 1);
-    precise float v10 = fma(v7, v6, 1.0) * intBitsToFloat(v9 << 23) * intBitsToFloat(v8 - v9 << 23);
+    precise float v10 = intBitsToFloat(v9 << 23) * fma(v7, v6, 1.0) * intBitsToFloat(v8 - v9 << 23);
     return v10;
 }
 
@@ -80,68 +84,57 @@ void main() {
     // %mine = for %i = %first, %length, %lanes init (%m=%lowest) -> ($accumulator) {
     float m = -1.0 / 0.0;
     for (int i = lane; i < A_size0; i += 32) {
-        float a = A[i + v1];
-        m = a > m || isnan(m) ? a : m;
+        m = larger(m, A[i + v1]);
     }
     int v2 = lane ^ 16;
     // %maximum = subgroup_reduce_max %mine : $accumulator
     float v3 = subgroupShuffle(m, uint(v2));
     bool v4 = (lane & 16) != 0;
-    float v5 = v4 ? v3 : m;
-    float v6 = v4 ? m : v3;
-    float v7 = v6 > v5 || isnan(v5) ? v6 : v5;
-    int v8 = lane ^ 8;
-    float v9 = subgroupShuffle(v7, uint(v8));
-    bool v10 = (lane & 8) != 0;
-    float v11 = v10 ? v9 : v7;
-    float v12 = v10 ? v7 : v9;
-    float v13 = v12 > v11 || isnan(v11) ? v12 : v11;
-    int v14 = lane ^ 4;
+    float v5 = larger(v4 ? v3 : m, v4 ? m : v3);
+    int v6 = lane ^ 8;
+    float v7 = subgroupShuffle(v5, uint(v6));
+    bool v8 = (lane & 8) != 0;
+    float v9 = larger(v8 ? v7 : v5, v8 ? v5 : v7);
+    int v10 = lane ^ 4;
+    float v11 = subgroupShuffle(v9, uint(v10));
+    bool v12 = (lane & 4) != 0;
+    float v13 = larger(v12 ? v11 : v9, v12 ? v9 : v11);
+    int v14 = lane ^ 2;
     float v15 = subgroupShuffle(v13, uint(v14));
-    bool v16 = (lane & 4) != 0;
-    float v17 = v16 ? v15 : v13;
-    float v18 = v16 ? v13 : v15;
-    float v19 = v18 > v17 || isnan(v17) ? v18 : v17;
-    int v20 = lane ^ 2;
-    float v21 = subgroupShuffle(v19, uint(v20));
-    bool v22 = (lane & 2) != 0;
-    float v23 = v22 ? v21 : v19;
-    float v24 = v22 ? v19 : v21;
-    float v25 = v24 > v23 || isnan(v23) ? v24 : v23;
-    int v26 = lane ^ 1;
-    float v27 = subgroupShuffle(v25, uint(v26));
-    bool v28 = (lane & 1) != 0;
-    float v29 = v28 ? v27 : v25;
-    float v30 = v28 ? v25 : v27;
-    float maximum = v30 > v29 || isnan(v29) ? v30 : v29;
+    bool v16 = (lane & 2) != 0;
+    float v17 = larger(v16 ? v15 : v13, v16 ? v13 : v15);
+    int v18 = lane ^ 1;
+    float v19 = subgroupShuffle(v17, uint(v18));
+    bool v20 = (lane & 1) != 0;
+    float maximum = larger(v20 ? v19 : v17, v20 ? v17 : v19);
     float shift = maximum == -1.0 / 0.0 ? 0.0 : maximum;
-    int v31 = B_stride1 * group_x;
+    int v21 = B_stride1 * group_x;
     // %part = for %i = %first, %length, %lanes init (%s=%zero) -> ($accumulator) {
     precise float s = 0.0;
     for (int i = lane; i < A_size0; i += 32) {
         // %e = exp %below : $accumulator
         float e = girih_exp_f32(A[i + v1] - shift);
         // store %b, %B[%i, %column]
-        B[v31 + i] = e;
+        B[v21 + i] = e;
         s += e;
     }
     // %weight = subgroup_reduce_add %part : $accumulator
-    float v32 = subgroupShuffle(s, uint(v2));
-    precise float v33 = (v4 ? v32 : s) + (v4 ? s : v32);
-    float v34 = subgroupShuffle(v33, uint(v8));
-    precise float v35 = (v10 ? v34 : v33) + (v10 ? v33 : v34);
-    float v36 = subgroupShuffle(v35, uint(v14));
-    precise float v37 = (v16 ? v36 : v35) + (v16 ? v35 : v36);
-    float v38 = subgroupShuffle(v37, uint(v20));
-    precise float v39 = (v22 ? v38 : v37) + (v22 ? v37 : v38);
-    float v40 = subgroupShuffle(v39, uint(v26));
-    precise float weight = (v28 ? v40 : v39) + (v28 ? v39 : v40);
+    float v22 = subgroupShuffle(s, uint(v2));
+    precise float v23 = (v4 ? v22 : s) + (v4 ? s : v22);
+    float v24 = subgroupShuffle(v23, uint(v6));
+    precise float v25 = (v8 ? v24 : v23) + (v8 ? v23 : v24);
+    float v26 = subgroupShuffle(v25, uint(v10));
+    precise float v27 = (v12 ? v26 : v25) + (v12 ? v25 : v26);
+    float v28 = subgroupShuffle(v27, uint(v14));
+    precise float v29 = (v16 ? v28 : v27) + (v16 ? v27 : v28);
+    float v30 = subgroupShuffle(v29, uint(v18));
+    precise float weight = (v20 ? v30 : v29) + (v20 ? v29 : v30);
     // %share = div %one, %total : $accumulator
     float share = divide(1.0, weight == 0.0 ? 1.0 : weight);
     // for %i = %first, %length, %lanes {
     for (int i = lane; i < A_size0; i += 32) {
-        int v41 = i + v31;
+        int v31 = i + v21;
         // store %b, %B[%i, %column]
-        B[v41] = share * B[v41];
+        B[v31] = share * B[v31];
     }
 }

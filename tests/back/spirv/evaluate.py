@@ -125,6 +125,8 @@ REALS: dict[str, Callable[..., np.floating]] = {
     "fmul": np.multiply,
     "fneg": np.negative,
     "fabs": np.abs,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
     "minnum": np.fmin,
     "maxnum": np.fmax,
 }

@@ -35,6 +35,8 @@ _FUNCTIONS = {
     "truncate": "trunc",
     "rint": "rint",
     "copysign": "copysign",
+    "fmax": "fmax",
+    "fmin": "fmin",
     "umin": "u_min",
     "umax": "u_max",
     "smin": "s_min",

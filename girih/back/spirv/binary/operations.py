@@ -68,6 +68,8 @@ FUNCTIONS = {
     "floor": "Floor",
     "truncate": "Trunc",
     "rint": "RoundEven",
+    "fmax": "NMax",
+    "fmin": "NMin",
     "umin": "UMin",
     "umax": "UMax",
     "smin": "SMin",

@@ -29,12 +29,6 @@ def _pattern(w: NumberRecording, a: Val) -> Val:
     return w.convert("bitcast", a, f"i{bits(a.type)}")
 
 
-def prefer_number(w: NumberRecording, name: str, a: Val, b: Val) -> Val:
-    """The larger or smaller of two floats, a number before NaN."""
-    better = w.compare("ogt" if name == "maxnum" else "olt", b, a)
-    return w.select(w.binary("or", better, w.compare("uno", a, a)), b, a)
-
-
 def with_sign(w: NumberRecording, size: Val, x: Val) -> Val:
     """The magnitude of one float with the sign of another."""
     word = f"i{bits(x.type)}"

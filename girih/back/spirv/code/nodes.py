@@ -15,6 +15,7 @@ The operations of nodes (with the meaning that LLVM gives to these names; operan
     trunc zext sext sitofp uitofp fptosi fptoui fptrunc fpext     conversions to the type of the result; zext, sext,
     bitcast                                                       sitofp, uitofp of i1, too
     fma sqrt fabs floor truncate rint                             functions of floats; fma is the device's own
+    fmax fmin                                                     of two floats, a number before NaN
     exp exp2                                                      the device's own, of f32: within 3 + 2 |x| ulp
     umin umax smin smax ctpop ctlz cttz bitreverse umulh          functions of integers; umulh is the high word of an
                                                                   unsigned product

@@ -27,6 +27,8 @@ _FUNCTIONS = {
     "roundeven": "rint",
     "ctpop": "ctpop",
     "bitreverse": "bitreverse",
+    "maxnum": "fmax",
+    "minnum": "fmin",
     "umin": "umin",
     "umax": "umax",
     "smin": "smin",
@@ -206,8 +208,6 @@ class NumberRecording(Recording):
         """The result of a function of numbers of one type, by LLVM's name of it."""
         type = operands[0].type
         match name:
-            case "maxnum" | "minnum":
-                return exact.prefer_number(self, name, *operands)
             case "copysign":
                 return exact.with_sign(self, *operands)
             case "sqrt":

@@ -93,6 +93,8 @@ FORMS: Mapping[str, GlslForm] = {
     "uno": GlslForm("isnan({0}) || isnan({1})", EITHER, (ANYTHING, ANYTHING), result="bool"),
     "fma": _function("fma", 3), "sqrt": _function("sqrt", 1), "exp": _function("exp", 1),
     "exp2": _function("exp2", 1), "fabs": _function("abs", 1),
+    # What `max` gives for NaN is open (GLSL 8.3).
+    "fmax": _function("larger", 2, helper="larger"), "fmin": _function("smaller", 2, helper="smaller"),
     "floor": _function("floor", 1), "truncate": _function("trunc", 1), "rint": _function("roundEven", 1),
     "umin": _function("min", 2, "unsigned"), "umax": _function("max", 2, "unsigned"),
     "smin": _function("min", 2, "signed"), "smax": _function("max", 2, "signed"),
@@ -139,6 +141,8 @@ HELPERS = {
     "signed_remainder": "{T} signed_remainder({T} a, {T} b) {{\n    return a - a / b * b;\n}}",
     "float_remainder": "spirv_instruction(id = 140)\n{T} float_remainder({T} a, {T} b);",
     "ordered_not_equal": "bool ordered_not_equal({T} a, {T} b) {{\n    return a < b || a > b;\n}}",
+    "larger": "{T} larger({T} a, {T} b) {{\n    return b > a || isnan(a) ? b : a;\n}}",
+    "smaller": "{T} smaller({T} a, {T} b) {{\n    return b < a || isnan(a) ? b : a;\n}}",
     "high_product": "int high_product(int a, int b) {{\n    uint high, low;\n"
     "    umulExtended(uint(a), uint(b), high, low);\n    return int(high);\n}}",
     "count_bits": "int count_bits(int64_t a) {{\n    return bitCount(uint(a)) + bitCount(uint(a >> 32));\n}}",

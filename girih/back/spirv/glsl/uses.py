@@ -18,7 +18,7 @@ from girih.back.spirv.code.nodes import (
 _ARITHMETIC = frozenset({"fadd", "fsub", "fmul"})
 _OF_MATRICES = frozenset({"matrix_binary", "matrix_scale"})
 _UNSIGNED = frozenset({"udiv", "urem", "ult", "ule", "ugt", "uge", "umin", "umax", "zext", "uitofp"})
-_MOVES = frozenset({"select", "fneg", "fabs", "fpext", "fptrunc"})
+_MOVES = frozenset({"select", "fneg", "fabs", "fmax", "fmin", "fpext", "fptrunc"})
 """What gives on one of its operands, changed so little that a compiler may still combine what made it."""
 
 

@@ -16,7 +16,7 @@ INTEGER_COMPARISONS = frozenset({"eq", "ne"}) | SIGNED | UNSIGNED
 
 OF_FLOATS = frozenset({
     "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "oeq", "one", "olt", "ole", "ogt", "oge", "une", "uno", "ord",
-    "fma", "sqrt", "exp", "exp2", "fabs", "floor", "truncate", "rint", "fptrunc", "fpext",
+    "fma", "sqrt", "exp", "exp2", "fabs", "floor", "truncate", "rint", "fmax", "fmin", "fptrunc", "fpext",
 })  # fmt: skip
 """Operations without an integer operand; comparisons give a condition."""
 
