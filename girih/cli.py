@@ -337,7 +337,8 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @click.option("--as", "form", required=True, type=click.Choice([PROGRAM_FORM, *FORMS]),
               help="The canonical text, or what a target compiles the kernels to.")  # fmt: skip
 @click.option("--target", default=None, metavar="TARGET",
-              help="What to compile for, such as `cpu:haswell`; `girih targets` lists the targets.")  # fmt: skip
+              help="What to compile for, such as `cpu:haswell`; `girih targets` lists the targets. GLSL without one is "
+                   "for the smallest kind of Vulkan device that accepts the kernel.")  # fmt: skip
 @_checks
 @_values
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")

@@ -153,7 +153,17 @@ ROOMS = {
     "back.spirv.binary": Room(
         (*WORDS, "spirv", "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.profiles")
     ),
-    "back.spirv.glsl": Room((*WORDS, "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.passes")),
+    "back.spirv.glsl": Room(
+        (
+            *WORDS,
+            "spirv",
+            "back.llvm.emit",
+            "back.spirv.code",
+            "back.spirv.matrix",
+            "back.spirv.passes",
+            "back.spirv.profiles",
+        )
+    ),
     "back.spirv.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "spirv", "back.spirv")),
     "back.spirv": Room(),
     "back": Room(),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import click
@@ -13,9 +14,10 @@ from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.targets import target_of
 from girih.commands.shader.translated import analyzed_file
 from girih.diagnostics import CompileError, errors, plural
-from girih.ir.core import Module
+from girih.ir.core import Function, Module
 from girih.runtime.targets import (
     ENVIRONMENT,
+    FORMS,
     PROGRAM_FORM,
     REMARKS_FORM,
     ResolvedTarget,
@@ -51,7 +53,7 @@ def emit_file(request: EmitRequest) -> int:
     try:
         if request.form == REMARKS_FORM and target is not None:
             return _remarks(module, target, request)
-        made = _compiled(module, target, request.form)
+        made = _compiled(module, target, request)
     except CompileError as error:
         print_items(error.diagnostics, to_stderr=True)
         click.echo(f"{request.path}: {counted(error.diagnostics)}", err=True)
@@ -86,7 +88,7 @@ def _target(request: EmitRequest) -> ResolvedTarget | None:
     form, others = request.form, emitters(request.form)
     name = request.target
     if name is None and named_by_environment() is None:
-        name = next(iter(others), None)
+        name = next(iter((*FORMS[form].targets, *others)), None)
     target = target_of(name, request.checks)
     if form in target.row.emits:
         return target
@@ -111,17 +113,29 @@ def _remarks(module: Module, target: ResolvedTarget, request: EmitRequest) -> in
     return 0
 
 
-def _compiled(module: Module, target: ResolvedTarget | None, form: str) -> str | bytes:
+def _compiled(module: Module, target: ResolvedTarget | None, request: EmitRequest) -> str | bytes:
     """The text of all kernels in a form, one after the other, or the bytes of one; they are not made ready to run."""
+    form = request.form
     if target is None or form == PROGRAM_FORM:
         return str(module)
-    made = [target.emit(function, form) for function in module.functions]
+    targets = [target]
+    if request.target is None and named_by_environment() is None:
+        targets += [target_of(name, request.checks) for name in FORMS[form].targets[1:]]
+    made = [_emitted(function, targets, form) for function in module.functions]
     if made and isinstance(made[0], bytes):
         if len(made) > 1:
             names = ", ".join(function.name for function in module.functions)
             raise click.UsageError(f"--as {form} writes one kernel to a file; name one of them: {names}")
         return made[0]
     return "\n".join(str(one) for one in made)
+
+
+def _emitted(function: Function, targets: Sequence[ResolvedTarget], form: str) -> str | bytes:
+    """A kernel in a form for the first target that accepts it. Raises the `CompileError` of the last one."""
+    for target in targets[:-1]:
+        with suppress(CompileError):
+            return target.emit(function, form)
+    return targets[-1].emit(function, form)
 
 
 def write_bytes(content: bytes, output: str | None) -> None:

@@ -40,6 +40,8 @@ class EmittedForm:
     says: str
     attribute: str
     """The property of `girih.Kernel` that gives the form."""
+    targets: tuple[str, ...] = ()
+    """The targets of which `girih emit` takes the first that accepts the kernel, where none is named."""
 
 
 REMARKS_FORM = "remarks"
@@ -52,7 +54,7 @@ FORMS = {
         EmittedForm("asm", "assembly", "assembly"),
         EmittedForm("ptx", "PTX", "ptx"),
         EmittedForm("spirv", "SPIR-V", "spirv"),
-        EmittedForm("glsl", "GLSL", "glsl"),
+        EmittedForm("glsl", "GLSL", "glsl", ("vulkan:minimal", "vulkan:lavapipe", "vulkan:nvidia-hopper")),
         EmittedForm(REMARKS_FORM, "remarks of the compiler", "remarks"),
     )
 }

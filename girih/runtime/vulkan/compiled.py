@@ -61,6 +61,9 @@ def emitted_spirv(kernel: EmittedKernel) -> bytes:
 def emitted_glsl(function: Function, profile: Profile, limits: DeviceLimits, *, checks: bool) -> str:
     """A kernel as GLSL. Raises `CompileError` for one that the devices of a profile cannot execute."""
     from girih.back.spirv.glsl.write import write_glsl
-    from girih.back.spirv.machine.compile import recorded_kernel
+    from girih.back.spirv.machine.compile import recorded_kernel, written_module
 
-    return write_glsl(recorded_kernel(function, profile, checks=checks, limits=limits).code)
+    recorded = recorded_kernel(function, profile, checks=checks, limits=limits)
+    # What a module needs of a device, the shader needs: it is refused alike.
+    written_module(recorded)
+    return write_glsl(recorded.code, profile)

@@ -44,7 +44,7 @@ def through_glsl(function: Function, profile: Profile, *, checks: bool = False, 
     """A kernel whose module glslang makes, judged. Raises `CompileError` for what the profile refuses."""
     emitted = compile_kernel(function, profile, checks=checks, wide=wide)
     recorded = recorded_kernel(function, profile, checks=checks, wide=wide)
-    made = replace(emitted, module=compiled(write_glsl(recorded.code)), entry="main")
+    made = replace(emitted, module=compiled(write_glsl(recorded.code, profile)), entry="main")
     assert_valid(made)
     return made
 

@@ -60,6 +60,20 @@ def test_a_kernel_is_written_as_glsl(tmp_path: Path) -> None:
         _ = girih.loads(TEXT, "cpu")["f"].glsl
 
 
+WIDE = "func @f(%A: memref<f64x?>, %x: f64) {\n  %i = constant 0 : index\n  store %x, %A[%i]\n}\n"
+
+
+def test_glsl_without_a_target_is_for_the_smallest_device_that_accepts_the_kernel(tmp_path: Path) -> None:
+    small = command("emit", write(tmp_path, TEXT), "f", "--as", "glsl").output
+    assert small == girih.loads(TEXT, TARGET)["f"].glsl and "// Made for minimal:" in small
+    path = write(tmp_path, WIDE)
+    assert "// Made for lavapipe:" in command("emit", path, "--as", "glsl").output
+    refused = command("emit", path, "--as", "glsl", "--target", TARGET)
+    assert refused.status == 1 and "needs floats of 64 bits (float64), which minimal has not" in refused.errors
+    hopper = girih.loads(WIDE, "vulkan:nvidia-hopper")["f"].glsl
+    assert "spirv_execution_mode(capabilities = [4467], 4462, 64); // RoundingModeRTE" in hopper
+
+
 def test_what_breaks_a_rule_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     from girih.runtime.vulkan import compiled
 

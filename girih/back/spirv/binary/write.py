@@ -9,13 +9,11 @@ from girih.back.spirv.binary.memory import VulkanMemory
 from girih.back.spirv.binary.statements import StatementWriter
 from girih.back.spirv.code.memory import MemoryKind
 from girih.back.spirv.code.nodes import ShaderCode
+from girih.back.spirv.profiles.features import FLOAT_CONTROLS
 from girih.back.spirv.profiles.profile import Profile
 from girih.spirv.module import Module
 
 __all__ = ["VERSION", "write_module"]
-
-_CONTROLS = {"round": "RoundingModeRTE", "denormals": "DenormPreserve", "special": "SignedZeroInfNanPreserve"}
-"""Execution modes for floats by the features that permit them; the capability has the mode's name."""
 
 
 def write_module(code: ShaderCode, profile: Profile) -> Module:
@@ -31,7 +29,7 @@ def write_module(code: ShaderCode, profile: Profile) -> Module:
     a.mode(entry, "LocalSize", code.local_size, 1, 1)
     for width in (16, 32, 64):
         if a.has_float(width):
-            for feature, mode in _CONTROLS.items():
+            for feature, mode in FLOAT_CONTROLS.items():
                 if profile.has(f"{feature}{width}"):
                     a.capability(mode)
                     a.mode(entry, mode, width)

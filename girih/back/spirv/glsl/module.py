@@ -18,12 +18,13 @@ class GlslModule:
     """The shader: names, memory, extensions, and functions that are written before the others.
 
     `ordered` says that it is in the memory model of Vulkan; `helpers` are texts of functions by what they are for.
-    `asked_by` has the instructions on matrices that call routines.
+    `types` are the scalar types of values. `asked_by` has the instructions on matrices that call routines.
     """
 
     code: ShaderCode
     names: Names = field(default_factory=Names)
     extensions: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
     helpers: dict[tuple[str, str], str] = field(default_factory=dict)
     routines: dict[ShaderRoutine, str] = field(default_factory=dict)
     asked_by: dict[ShaderRoutine, ShaderNode] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class GlslModule:
 
     def type(self, glsl: str) -> str:
         """A type, with a note of the extension that it needs."""
+        self.types.add(glsl)
         extension = EXTENSIONS.get(SIGNED.get(glsl, glsl))
         if extension is not None:
             self.need(extension)

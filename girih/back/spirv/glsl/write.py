@@ -18,10 +18,16 @@ from girih.back.spirv.glsl.module import GlslModule
 from girih.back.spirv.glsl.statements import write_block
 from girih.back.spirv.glsl.types import as_type, word
 from girih.back.spirv.glsl.uses import Uses, nodes_of
+from girih.back.spirv.profiles.features import FLOAT_CONTROLS
+from girih.back.spirv.profiles.profile import Profile
+from girih.spirv.grammar import grammar
 
 
-def write_glsl(code: ShaderCode) -> str:
-    """The text of a shader. Raises `InternalError` for operations and types that GLSL has no form for."""
+def write_glsl(code: ShaderCode, profile: Profile | None = None) -> str:
+    """The text of a shader; for a profile it names it, and asks for the controls of floats that it has.
+
+    Raises `InternalError` for operations and types that GLSL has no form for.
+    """
     module = GlslModule(code)
     routines = _routines(module)
     body = _body(module, code.body, Uses(code.body))
@@ -31,9 +37,11 @@ def write_glsl(code: ShaderCode) -> str:
             module.type(type)
     for one in code.members:
         module.type(word(one.type))
+    modes = [] if profile is None else list(_modes(module, profile))
     parts = [
-        list(_header(code)),
+        list(_header(code, profile)),
         list(_beginning(module)),
+        modes,
         [f"layout(local_size_x = {code.local_size}) in;"],
         declarations,
         *([text] for text in module.helpers.values()),
@@ -76,10 +84,25 @@ def _routine(module: GlslModule, routine: ShaderRoutine) -> list[str]:
     return [type, ", ".join(listed), *private, *function.lines]
 
 
-def _header(code: ShaderCode) -> Iterator[str]:
+def _modes(module: GlslModule, profile: Profile) -> Iterator[str]:
+    """How floats are rounded and kept: execution modes, for which GLSL has no words of its own."""
+    for type, width in (("float16_t", 16), ("float", 32), ("double", 64)):
+        if type not in module.types:
+            continue
+        for feature, name in FLOAT_CONTROLS.items():
+            if profile.has(f"{feature}{width}"):
+                module.need("GL_EXT_spirv_intrinsics")
+                kinds = grammar().kinds
+                capability, mode = kinds["Capability"].value(name), kinds["ExecutionMode"].value(name)
+                yield f"spirv_execution_mode(capabilities = [{capability}], {mode}, {width}); // {name}"
+
+
+def _header(code: ShaderCode, profile: Profile | None) -> Iterator[str]:
     """The version, and comments for those who launch the shader."""
     yield "#version 460"
     yield f"// The kernel @{code.name}: a work-group of {code.local_size} work-items for each of the grid's."
+    if profile is not None:
+        yield f"// Made for {profile.name}: {profile.says}."
     if _has_subgroups(code):
         yield f"// Its pipeline has full subgroups of {code.subgroup_size} work-items, which it has to require."
     buffers: dict[int, list[ShaderMemory]] = {}

@@ -66,7 +66,7 @@ def compile_kernel(
     Raises `CompileError` for what the profile's devices cannot do.
     """
     recorded = recorded_kernel(function, profile, checks=checks, wide=wide, even=even, limits=limits)
-    module = _written(recorded)
+    module = written_module(recorded)
     # Members of which only the low bits are read have become narrow.
     types = {one.name: one.type for one in recorded.code.members}
     members = tuple(replace(one, type=types.get(one.name, one.type)) for one in recorded.members)
@@ -89,7 +89,7 @@ def compile_kernel(
     )
 
 
-def _written(recorded: RecordedKernel) -> Module:
+def written_module(recorded: RecordedKernel) -> Module:
     """The module for what the profile's devices take. Raises `CompileError` for what it needs and they have not."""
     if recorded.profile.environment == "opencl":
         from girih.back.spirv.binary.opencl import write_opencl_module

@@ -81,3 +81,10 @@ FEATURES = {
     )
 }  # fmt: skip
 """The features by their words."""
+
+FLOAT_CONTROLS = {
+    "round": "RoundingModeRTE",
+    "denormals": "DenormPreserve",
+    "special": "SignedZeroInfNanPreserve",
+}
+"""Execution modes for floats by the features that permit them, without the width; capabilities have the same names."""
