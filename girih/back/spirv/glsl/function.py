@@ -37,6 +37,8 @@ class WrittenFunction:
         self.names = Names(module.names)
         self.lines: list[str] = []
         self.loops = 0
+        self.filled: dict[str, str] = {}
+        """The variables, there already, that statements fill with matrices which a branch gives."""
         self.private: dict[ShaderMemory, None] = {}
         self._depth = 1
         self._values: dict[str, Expression] = {}

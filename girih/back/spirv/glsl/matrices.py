@@ -80,8 +80,14 @@ def _result_type(function: WrittenFunction, node: ShaderNode) -> str:
 
 
 def _variable(function: WrittenFunction, value: Val, first: Expression | None = None) -> str:
-    """The name of a new variable for a value, which has `first` at the beginning."""
-    name, type = function.name(value), type_of(function.module, value.type)
+    """The name of a variable for a value, which has `first` at the beginning; a new one unless a branch gives it."""
+    type, name = type_of(function.module, value.type), function.filled.get(value.text, "")
+    if name:
+        function.bind(value, name, type)
+        if first is not None:
+            function.line(f"{name} = {first.text};")
+        return name
+    name = function.name(value)
     function.line(f"{type} {name};" if first is None else f"{type} {name} = {first.text};")
     function.bind(value, name, type)
     return name

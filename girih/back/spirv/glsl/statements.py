@@ -19,6 +19,7 @@ from girih.back.spirv.code.nodes import (
     ShaderNode,
     Statement,
 )
+from girih.back.spirv.code.types import is_opaque
 from girih.back.spirv.glsl.expression import SUM, Expression, negated
 from girih.back.spirv.glsl.function import LONGEST, WrittenFunction
 from girih.back.spirv.glsl.matrices import MATRIX_EFFECTS, MATRIX_EXPRESSIONS, type_of
@@ -77,6 +78,10 @@ def _branch(function: WrittenFunction, branch: BranchStatement) -> None:
     results = [one for one in branch.results if function.uses.count(one[0])]
     blocks: list[list[str]] = [[], []]
     given: list[list[Expression]] = []
+    known = {value.text: function.name(value) for value, _, _ in results if is_opaque(value.type)}
+    for value, *sources in results:
+        if value.text in known:
+            function.filled.update({one.text: known[value.text] for one in sources})
     for number, block in enumerate((branch.then, branch.otherwise)):
         with function.inside(blocks[number]):
             write_block(function, block)
@@ -85,7 +90,8 @@ def _branch(function: WrittenFunction, branch: BranchStatement) -> None:
         return
     names = []
     for value, _, _ in results:
-        name, type = function.name(value), function.module.type(type_of(function.module, value.type))
+        name = known.get(value.text) or function.name(value)
+        type = function.module.type(type_of(function.module, value.type))
         function.line(f"{_precise(function, value)}{type} {name};")
         function.bind(value, name, type)
         names.append(name)
@@ -93,7 +99,8 @@ def _branch(function: WrittenFunction, branch: BranchStatement) -> None:
         with function.inside(blocks[number]):
             for (value, *sources), name, one in zip(results, names, given[number], strict=True):
                 made = one if value.text in function.uses.precise else function.kept(sources[number], one)
-                function.line(f"{name} = {as_type(made, type_of(function.module, value.type)).text};")
+                if made.text != name:
+                    function.line(f"{name} = {as_type(made, type_of(function.module, value.type)).text};")
     _write_branches(function, condition, *blocks)
 
 
