@@ -39,44 +39,6 @@ float girih_exp_f32(float v1) {
     return v10;
 }
 
-float divide(float v1, float v2) {
-    int v3 = floatBitsToInt(v1);
-    int v4 = v3 & 2147483647;
-    int v5 = int(uint(v4) >> 23);
-    bool v6 = v5 == 0;
-    int v7 = v3 & 8388607;
-    int v8 = v6 ? 31 - findMSB(uint(v7)) - 8 & 31 : 0;
-    bool v9 = v4 > 0 && v4 < 2139095040;
-    int v10 = v9 ? (v6 ? v7 << (v8 & 31) : v7 | 8388608) : 8388608;
-    int v11 = floatBitsToInt(v2);
-    int v12 = v11 & 2147483647;
-    int v13 = int(uint(v12) >> 23);
-    bool v14 = v13 == 0;
-    int v15 = v11 & 8388607;
-    int v16 = v14 ? 31 - findMSB(uint(v15)) - 8 & 31 : 0;
-    bool v17 = v12 > 0 && v12 < 2139095040;
-    int v18 = v17 ? (v14 ? v15 << (v16 & 31) : v15 | 8388608) : 8388608;
-    int v19 = int(float(v10) / float(v18) * 33554432.0);
-    int v20 = (v10 << 25) - v18 * v19;
-    int v21 = v20 / v18;
-    int v22 = v19 + v21;
-    int v23 = v20 - v18 * v21;
-    int v24 = (v23 < 0 ? v22 - 1 : v22) << 1 | int(v23 != 0);
-    int v25 = max(v5, 1) - 127 - v8 - (max(v13, 1) - 127 - v16);
-    bool v26 = v24 < 67108864;
-    int v27 = v26 ? v24 << 1 : v24;
-    int v28 = (v26 ? v25 - 1 : v25) + 127;
-    int v29 = max(v28, 1);
-    int v30 = v29 - v28 + 3;
-    int v31 = min(v30, 29);
-    int v32 = v31 & 31;
-    int v33 = int(uint(v27) >> v32);
-    int v34 = 1 << (v31 - 1 & 31);
-    int v35 = v33 + int(v27 - (v33 << v32) >= ((v33 & 1) == 0 ? v34 + 1 : v34)) + (v29 - 1 << 23);
-    float v36 = intBitsToFloat(v3 & 0x80000000 ^ v11 & 0x80000000 | (v29 > 254 ? 2139095040 : v35));
-    return v9 && v17 ? v36 : v1 / v2;
-}
-
 void main() {
     int lane = int(gl_SubgroupInvocationID);
     int group_x = int(gl_WorkGroupID.x);
@@ -129,8 +91,7 @@ void main() {
     precise float v29 = (v16 ? v28 : v27) + (v16 ? v27 : v28);
     float v30 = subgroupShuffle(v29, uint(v18));
     precise float weight = (v20 ? v30 : v29) + (v20 ? v29 : v30);
-    // %share = div %one, %total : $accumulator
-    float share = divide(1.0, weight == 0.0 ? 1.0 : weight);
+    float share = 1.0 / (weight == 0.0 ? 1.0 : weight);
     // for %i = %first, %length, %lanes {
     for (int i = lane; i < A_size0; i += 32) {
         int v31 = i + v21;

@@ -22,9 +22,10 @@ HARDWARE: Mapping[str, Callable[[PhysicalDevice], bool]] = {
     # No query tells it: the shader cores of these vendors have a fused multiply-add. Mesa's driver for the CPU has one
     # only where the processor does, and does not say so.
     "fused": lambda device: device.vendor in (_NVIDIA, _AMD, _INTEL),
-    # Vulkan leaves 2.5 ulps to division and more to roots; no query tells who is exact (docs/design/vulkan.md).
-    "exact_quotients": lambda device: device.kind == vk.DEVICE_TYPES[4],
+    # Vulkan leaves 2.5 ulps to division and more to roots; no query tells who is exact. An H200 was measured.
+    "exact_quotients": lambda device: device.kind == vk.DEVICE_TYPES[4] or device.vendor == _NVIDIA,
     "exact_roots": lambda device: device.kind == vk.DEVICE_TYPES[4],
+    "exact_double_roots": lambda device: device.kind == vk.DEVICE_TYPES[4] or device.vendor == _NVIDIA,
     # An H200 of driver 580.159.04 computes (float(float16_t(x))) as x.
     "folds_narrowing": lambda device: device.vendor == _NVIDIA,
     # SPV_ARM_cooperative_matrix_layouts has no feature of Vulkan yet.

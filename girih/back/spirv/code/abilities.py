@@ -10,10 +10,11 @@ class Abilities:
     """The abilities that decide how numbers are written out.
 
     `float64`: there are doubles, whose sums and products are rounded right. `fused`: a fused multiplication and
-    addition is one. `quotients`, `roots`: those of f32 are rounded right.
+    addition is one. `quotients`, `roots`: those of f32 are rounded right; `double_roots`: those of f64 are.
     """
 
     float64: bool = True
     fused: bool = False
     quotients: bool = False
     roots: bool = False
+    double_roots: bool = False

@@ -67,7 +67,14 @@ def root(w: NumberRecording, x: Val) -> Val:
     """The square root of x, rounded once."""
     if x.type == "double" or w.abilities.roots:
         return w.computed("sqrt", (x,), x.type)
+    if w.abilities.double_roots:
+        return w.routine("square_root", (x.type,), (x,), lambda y: _root_by_doubles(w, y))
     return w.routine("square_root", (x.type,), (x,), lambda y: root_in_words(w, y))
+
+
+def _root_by_doubles(w: NumberRecording, x: Val) -> Val:
+    """Rounded twice, which is rounding once: a double has more than twice the bits."""
+    return w.convert("fptrunc", w.computed("sqrt", (w.convert("fpext", x, "double"),), "double"), x.type)
 
 
 def fused(w: NumberRecording, a: Val, b: Val, c: Val) -> Val:

@@ -265,6 +265,7 @@ def abilities_of(profile: Profile) -> Abilities:
         fused=profile.has("fused"),
         quotients=profile.has("exact_quotients"),
         roots=profile.has("exact_roots"),
+        double_roots=profile.has("exact_double_roots"),
     )
 
 

@@ -42,6 +42,7 @@ FEATURES = {
         Feature("fused", "a GLSL.std.450 Fma that rounds once, in f32 and f64", "none: what the hardware does"),
         Feature("exact_quotients", "quotients of f32 that are rounded right", "none: what the hardware does"),
         Feature("exact_roots", "roots of f32 that are rounded right", "none: what the hardware does"),
+        Feature("exact_double_roots", "roots of f64 that are rounded right", "none: what the hardware does"),
         Feature("folds_narrowing", "what to beware of: a conversion to f16 and back that does not round",
                 "none: what NVIDIA's compiler does (580.159.04)"),
         Feature("round16", "rounding to nearest even of 16 bits on demand", "shaderRoundingModeRTEFloat16"),

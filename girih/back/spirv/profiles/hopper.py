@@ -46,6 +46,7 @@ HOPPER = Profile(
         "vote", "ballot", "shuffle", "arithmetic", "extended_subgroups",
         "buffer_int64_atomics", "shared_int64_atomics", "float32_atomic_add", "fused",
         "round16", "round32", "round64", "denormals16", "folds_narrowing",
+        "exact_quotients", "exact_double_roots",
         "special16", "special32", "special64", "explicit_shared", "bfloat16",
         "matrices", "matrix_work_group", "matrix_flexible", "matrix_reductions", "matrix_conversions",
         "matrix_per_element", "matrix_tensors", "matrix_blocks",
@@ -53,4 +54,5 @@ HOPPER = Profile(
     matrices=tuple(_shapes()),
     source="NVIDIA H200, driver 580.159.04, Vulkan 1.4, 2026-11-23",
 )  # fmt: skip
-"""What Hopper GPUs have; this driver lists no matrices of 8-bit floats, and makes no promise on subnormal f32."""
+"""What Hopper GPUs have. Of 2^20 quotients of f32, and roots of f64, none was rounded wrong; of roots of f32 one in six
+was, by one ulp. This driver lists no matrices of 8-bit floats, and makes no promise on subnormal f32."""

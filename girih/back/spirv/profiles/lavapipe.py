@@ -19,7 +19,8 @@ LAVAPIPE = Profile(
         "int8", "int16", "int64", "float16", "float64", "storage8", "storage16", "addresses",
         "vote", "ballot", "shuffle", "arithmetic", "extended_subgroups",
         "buffer_int64_atomics", "shared_int64_atomics", "float32_atomic_add",
-        "exact_quotients", "exact_roots", "round16", "round32", "round64", "special16", "special32", "special64",
+        "exact_quotients", "exact_roots", "exact_double_roots",
+        "round16", "round32", "round64", "special16", "special32", "special64",
     }),
     source="Mesa 22.3.6, llvmpipe (LLVM 15.0.6, 256 bits), 2026-11-23",
 )  # fmt: skip
