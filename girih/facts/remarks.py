@@ -49,6 +49,8 @@ _DEVICE_REMARKS = {
 
 VULKAN_REMARKS = {f"vulkan.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "vulkan.matrix": "matrices are arrays of each work-item, as the device has no such matrices",
+    "vulkan.gemm": "a collective product goes by loops of all work-items, as the device has no matrices for it",
+    "vulkan.lines": "the shader asks whether lines of a matrix begin at multiples of 16 bytes, and has two ways",
 }
 """The codes of what the compiler to SPIR-V for Vulkan remarks, each with its meaning."""
 
@@ -287,12 +289,13 @@ def software_matrices(reason: str) -> RemarkWords:
     )
 
 
-def product_by_matrices(which: str) -> RemarkWords:
-    """A collective matrix product that the device's matrices compute."""
+def uneven_lines(names: Sequence[str]) -> RemarkWords:
+    """Matrices in memory whose lines begin where only a launch knows; all names are of memrefs."""
+    which = " and ".join(f"`{name}`" for name in dict.fromkeys(names))
     return RemarkWords(
-        "gemm",
-        f"the product is computed with {which}",
-        "sizes that are known, and strides and alignments that are promised, leave out what is asked at run time",
+        "lines",
+        f"the shader asks whether lines of {which} begin at multiples of 16 bytes",
+        "strides that are known, or that `stride_gcd` of a parameter promises, need no question, and no second way",
     )
 
 

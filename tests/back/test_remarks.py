@@ -25,6 +25,9 @@ from tests.cases import every_case
 
 FILES = sorted((Path(__file__).parent / "remarks").glob("*.tl"))
 EXPECTED = re.compile(r"; remark: (.*)")
+OF_MATRICES = {"vulkan.matrix", "vulkan.gemm", "vulkan.lines"}
+"""The codes of what concerns devices with matrices."""
+
 LONG = {"cpu.cut", "cpu.stack"}
 """The codes of very long kernels, whose programs are made here."""
 
@@ -39,7 +42,7 @@ def remarks_for(function: Function, profile: Profile) -> tuple[Diagnostic, ...]:
 
 def test_a_program_gets_a_remark_and_its_twin_does_not() -> None:
     assert {path.stem for path in FILES} | LONG == {*CPU_REMARKS, *VULKAN_REMARKS}
-    assert {code.replace("opencl", "vulkan") for code in OPENCL_REMARKS} == {*VULKAN_REMARKS} - {"vulkan.matrix"}
+    assert {code.replace("opencl", "vulkan") for code in OPENCL_REMARKS} == {*VULKAN_REMARKS} - OF_MATRICES
     with every_case() as case:
         for path in FILES:
             with case(path.stem):

@@ -14,6 +14,7 @@ import pytest
 import girih
 from girih.back.spirv.machine.compile import compile_kernel, recorded_kernel
 from girih.back.spirv.machine.emitted import EmittedKernel
+from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.profiles.hopper import HOPPER
 from girih.back.spirv.profiles.lavapipe import LAVAPIPE
 from girih.diagnostics import CompileError
@@ -159,3 +160,38 @@ def test_matrices_that_are_not_listed_are_told_with_what_is() -> None:
     # Where there are no matrices at all, other shapes would not help.
     open_sizes = SMALL.replace(SUBGROUP, "")
     assert [one.code for one in compile_kernel(function_of(open_sizes, "small"), LAVAPIPE).remarks] == ["vulkan.sizes"]
+
+
+# --- what places are multiples of --------------------------------------------------------------
+
+PLACES = """
+func @places(%A: memref<f16x?x?x48> {stride_gcd=[1, 8, 24], shape_gcd=[4]}, %g: group<memref<f32x?>x?> {alignment=32},
+             %n: index) {
+    %c0 = constant 0 : index
+    %c24 = constant 24 : index
+    %six = constant 6 : index
+    %twelve = mul %n, %c24 : index
+    %more = add %twelve, %six : index
+    %rows = size %A[0] : index
+    %a = subview %A[%twelve:%rows, %six:%c24, %n] : memref<f16x?x?, strided<1, ?>>
+    %b = expand %A[2 -> 4 x %n x 2] : memref<f16x?x?x4x?x2, strided<1, ?, ?, ?, ?>>
+    %m = load %g[%n] : memref<f32x?>
+    for %k = %c24, %n, %six {
+        %d = subview %A[%k:%c24, %c0:%c24, %c0] : memref<f16x?x?, strided<1, ?>>
+    }
+}
+"""
+
+
+def test_multiples_of_places_follow_from_promises_and_constants() -> None:
+    function = parse(PLACES).function("places")
+    assert function is not None
+    multiples = Multiples(function)
+    by_name = {value.name: value for op in function.walk() for value in op.results}
+    assert [multiples.of(by_name[name]) for name in ("twelve", "more", "rows")] == [8, 2, 4]
+    found = {name: multiples.memref(by_name[name]) for name in ("a", "b", "m", "d")}
+    assert (found["a"].begin, found["a"].shape, found["a"].strides) == (16, (4, 8), (1, 8))
+    assert found["b"].strides == (1, 8, 8, 32, 32)
+    assert found["m"].begin == 32
+    assert found["d"].begin == 4
+    assert Multiples(function, even=16).memref(by_name["a"]).strides == (1, 16)

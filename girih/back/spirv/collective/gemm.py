@@ -1,23 +1,25 @@
 """The collective matrix product on a device with matrices (003 "GEMM").
 
 The factors and the sums must be a product that the profile lists; `plan` says which tiles. Where layouts may turn out
-not to describe the memory when the kernel runs, the shader has loops of all threads as well. What goes by loops in any
-case, and why, is said by the remark `vulkan.gemm`.
+not to describe the memory when the kernel runs, the shader has loops of all threads as well, and the remark
+`vulkan.lines` says what would be good to know. What goes by loops in any case, and why, is told by `vulkan.gemm`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from girih.back.llvm.emit.text import Val
-from girih.back.llvm.lower.collective.views import View, known_extents
+from girih.back.llvm.lower.collective.views import known_extents
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.linalg import products
 from girih.back.llvm.lower.one_lane.linalg.lowerings import prepared
 from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
-from girih.back.spirv.collective.lines import LineMatrix, line_matrix
+from girih.back.spirv.collective.lines import CollectiveMatrix, LineMatrix, line_matrix
 from girih.back.spirv.collective.plan import Holders, flexible_plan
 from girih.back.spirv.collective.tensors import TensorMatrix, TensorProduct
 from girih.back.spirv.matrix.code import MatrixCode
-from girih.facts.remarks import product_by_loops, product_by_matrices
+from girih.facts.remarks import product_by_loops, uneven_lines
 from girih.ops.tile.linalg import Gemm
 
 LOWERINGS = Lowerings[MatrixCode]()
@@ -29,7 +31,12 @@ def gemm(code: MatrixCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
     target, (a, b, c) = prepared(code, op)
     left, right, result = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
-    product = _product(code, op, target, (left, right, result))
+    transposes = (op.transpose_a, op.transpose_b, False)
+    matrices = [
+        CollectiveMatrix(view, code.multiples.memref(value).turned(transpose))
+        for view, value, transpose in zip((left, right, result), (op.a, op.b, op.c), transposes, strict=True)
+    ]
+    product = _product(code, op, target, matrices)
 
     def loops() -> list[Val]:
         products.matrix_product(code, target, left, right)
@@ -43,7 +50,8 @@ def gemm(code: MatrixCode, op: Gemm) -> None:
         code.remarks.note(product_by_loops(product), op.span)
         loops()
     else:
-        code.remarks.note(product_by_matrices(str(product.plan)), op.span)
+        if product.unknown:
+            code.remarks.note(uneven_lines(product.unknown), op.span)
         suits = product.suits
         if suits.literal == 1:
             tiles(product)
@@ -52,32 +60,35 @@ def gemm(code: MatrixCode, op: Gemm) -> None:
     code.barrier()
 
 
-def _product(code: MatrixCode, op: Gemm, target: ScaledTarget, views: tuple[View, View, View]) -> TensorProduct | str:
+def _product(
+    code: MatrixCode, op: Gemm, target: ScaledTarget, matrices: Sequence[CollectiveMatrix]
+) -> TensorProduct | str:
     """The product by the device's matrices; else the reason why it goes by loops."""
     if op.atomic:
         return "the elements of the result are updated one by one, so that each update is atomic"
-    if views[0].element != views[1].element:
-        return f"the factors have elements of two types, {views[0].element} and {views[1].element}"
+    a, b = (one.view.element for one in matrices[:2])
+    if a != b:
+        return f"the factors have elements of two types, {a} and {b}"
     if not code.profile.has("matrix_tensors", "matrix_per_element"):
         return f"{code.profile.name} has no loads and stores through tensor layouts"
-    lines = _oriented(views)
+    lines = _oriented(matrices)
     if isinstance(lines, str):
         return lines
     left, right, result = lines
     subgroup = code.geometry.subgroup_size if code.geometry.subgroup_size == code.device_subgroup else 0
     holders = Holders(code.geometry.subgroups * code.geometry.subgroup_size, subgroup)
-    plan = flexible_plan(code.profile, holders, left.view, right.view, result.view)
+    plan = flexible_plan(code.profile, holders, *(one.matrix.view for one in (left, right, result)))
     if isinstance(plan, str):
         return plan
-    matrices = (TensorMatrix.of(code, one, written=one is result) for one in lines)
-    return TensorProduct(code, target, plan, *matrices)
+    tensors = (TensorMatrix.of(code, one, written=one is result) for one in lines)
+    return TensorProduct(code, target, plan, *tensors)
 
 
-def _oriented(views: tuple[View, View, View]) -> tuple[LineMatrix, LineMatrix, LineMatrix] | str:
+def _oriented(matrices: Sequence[CollectiveMatrix]) -> tuple[LineMatrix, LineMatrix, LineMatrix] | str:
     """L, R and X with X = L R, where X is the target, or its transpose; its rows are lines if they can be."""
-    a, b, c = views
+    a, b, c = matrices
     straight, turned = (a, b, c), (b.turned(True), a.turned(True), c.turned(True))
-    both = [[line_matrix(view) for view in order] for order in (turned, straight)]
+    both = [[line_matrix(one) for one in order] for order in (turned, straight)]
     for name, found in zip(("b", "a", "c"), both[0], strict=True):
         if found is None:
             return f"no elements of `{name}` are known to be neighbours in memory, by rows or by columns"

@@ -21,8 +21,8 @@ from girih.back.spirv.collective.lines import LineMatrix
 from girih.back.spirv.collective.plan import TilePlan
 from girih.back.spirv.collective.scaling import scaled
 from girih.back.spirv.matrix.code import MatrixCode, component_of, matrix_word, register_of
+from girih.back.spirv.matrix.lines import ALIGNMENT
 from girih.back.spirv.matrix.memory import (
-    ALIGNMENT,
     MOST_STRIDE,
     MatrixPlace,
     MatrixTile,
@@ -30,7 +30,6 @@ from girih.back.spirv.matrix.memory import (
     matrix_place,
     seen_as,
 )
-from girih.back.spirv.matrix.multiples import power_of_two_in
 from girih.back.spirv.matrix.operations import view_type
 from girih.back.spirv.matrix.tensor import layout_of
 from girih.back.spirv.matrix.values import SIGNED, converted, splat
@@ -50,7 +49,7 @@ class TensorMatrix:
     @staticmethod
     def of(code: MatrixCode, lines: LineMatrix, *, written: bool = False) -> TensorMatrix:
         """A matrix of lines."""
-        view = lines.view
+        view = lines.matrix.view
         type = seen_as(view.element)
         return TensorMatrix(
             lines, matrix_place(code, view.pointer, integer(0), type, view.element.size, written=written)
@@ -60,7 +59,7 @@ class TensorMatrix:
         """The conditions on which layouts describe it, as far as they are not known to hold."""
         w, lines = code.w, self.lines
         conditions: list[Val] = []
-        if power_of_two_in(code.recorder, self.place.bytes) < ALIGNMENT:
+        if lines.matrix.known.begin < ALIGNMENT:
             conditions.append(w.compare("eq", w.binary("and", self.place.bytes, ALIGNMENT - 1), 0))
         if not lines.surely_apart:
             apart = w.compare("sge", lines.distance, lines.length)
@@ -72,11 +71,17 @@ class TensorMatrix:
     @property
     def _unit(self) -> int:
         """How many elements 16 bytes are."""
-        return ALIGNMENT // self.lines.view.element.size
+        return ALIGNMENT // self.lines.matrix.view.element.size
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is asked when the kernel runs if lines begin at multiples of 16 bytes."""
+        open = isinstance(self.lines.distance, Val) and self.lines.distance_multiple < self._unit
+        return open or self.lines.matrix.known.begin < ALIGNMENT
 
     def is_even(self, code: MatrixCode) -> Val | None:
         """Whether all lines begin at multiples of 16 bytes; None where that is known."""
-        if power_of_two_in(code.recorder, self.lines.distance) >= self._unit:
+        if self.lines.distance_multiple >= self._unit:
             return None
         return code.w.compare("eq", code.w.binary("and", self.lines.distance, self._unit - 1), 0)
 
@@ -129,6 +134,11 @@ class TensorProduct:
     result: TensorMatrix
 
     @property
+    def unknown(self) -> list[str]:
+        """The matrices whose lines are not known to begin at multiples of 16 bytes, or elsewhere."""
+        return [matrix.lines.matrix.view.name for matrix in (self.left, self.right, self.result) if matrix.is_open]
+
+    @property
     def suits(self) -> Val:
         """Whether layouts describe all matrices."""
         found = integer(1, "i1")
@@ -140,7 +150,7 @@ class TensorProduct:
     def write(self) -> None:
         """Write the code of all tiles."""
         w, plan = self.code.w, self.plan
-        rows, columns = self.result.lines.view.shape
+        rows, columns = self.result.lines.matrix.view.shape
         even = None
         for matrix in (self.left, self.right, self.result):
             even = w.both(even, matrix.is_even(self.code))
@@ -173,7 +183,9 @@ class TensorProduct:
         """Compute a tile: clamped at the edges, and where lines are not even."""
         w, plan = self.code.w, self.plan
         inside = even
-        for first, size, extent in zip(corner, (plan.rows, plan.columns), self.result.lines.view.shape, strict=True):
+        for first, size, extent in zip(
+            corner, (plan.rows, plan.columns), self.result.lines.matrix.view.shape, strict=True
+        ):
             inside = w.both(inside, self._ends_inside(first, size, extent))
 
         def computed(*, inside: bool) -> list[Val]:
@@ -194,7 +206,7 @@ class TensorProduct:
     def _sums(self, corner: Corner, *, inside: bool) -> Val:
         """The sums of products of a tile; of one `inside` only the last step may reach outside, along the depth."""
         w, plan = self.code.w, self.plan
-        depth, step = self.left.lines.view.shape[1], plan.depth
+        depth, step = self.left.lines.matrix.view.shape[1], plan.depth
         nothing = splat(self.code, plan.result(plan.sums), (zero(register(plan.sums)),))
         end = depth if not inside else self._whole_steps(depth)
         if isinstance(end, int) and end <= step:
@@ -246,15 +258,15 @@ class TensorProduct:
 
     def _by_element(self, corner: Corner, type: CoopMatrix, *, inside: bool) -> MatrixTile:
         """A tile of the target whose components are accessed one by one, as its elements are in memory."""
-        w, view = self.code.w, self.result.lines.view
+        w, view = self.code.w, self.result.lines.matrix.view
         size, distance = view.element.size, integer(0)
         for first, stride in zip(corner, view.strides, strict=True):
             distance = w.add(distance, w.mul(w.mul(first, stride), size))
         place = matrix_place(self.code, view.pointer, distance, memory_type(view.element), size, written=True)
         if inside:
-            return MatrixTile(type, place, (view.strides[0], view.strides[1]), (None, None), None)
+            return MatrixTile(type, view.name, place, (view.strides[0], view.strides[1]), (None, None), None)
         rows, columns = ((integer(0), w.sub(extent, first)) for extent, first in zip(view.shape, corner, strict=True))
-        return MatrixTile(type, place, (view.strides[0], view.strides[1]), (rows, columns), None)
+        return MatrixTile(type, view.name, place, (view.strides[0], view.strides[1]), (rows, columns), None)
 
     def _old(self, tile: MatrixTile) -> Val:
         nothing = splat(self.code, tile.type, (zero(register(tile.type.component)),))

@@ -16,10 +16,11 @@ from girih.back.spirv.code.nodes import ShaderBlock, ShaderCode, ShaderNode, Sta
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine.code import RecordedSpans, VulkanCode
 from girih.back.spirv.machine.emitted import EmittedBinding, EmittedKernel, EmittedMember
-from girih.back.spirv.machine.parameters import Interval, ParameterBinder, bound_values
+from girih.back.spirv.machine.parameters import EVEN, Interval, ParameterBinder, bound_values
 from girih.back.spirv.machine.record import RECORD_WORDS
 from girih.back.spirv.machine.table import lowerings_of
 from girih.back.spirv.matrix.choice import MatrixSizes, choose_matrices
+from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.passes.improve import improved
 from girih.back.spirv.passes.operations import PURE
 from girih.back.spirv.profiles.capabilities import FEATURE_OF_CAPABILITY
@@ -142,7 +143,8 @@ def _recorded(
     items = geometry.subgroups * geometry.subgroup_size
     constants = constants_of(function)
     sizes = MatrixSizes(items, geometry.subgroup_size, device_subgroup)
-    choice = choose_matrices(function, profile, sizes, constants, checks=checks)
+    multiples = Multiples(function, EVEN if even else 1)
+    choice = choose_matrices(function, profile, sizes, constants, multiples, checks=checks)
     lowerings = lowerings_of(choice, profile, remarks)
     refuse_unknown(function, lowerings, profile.environment)
     code = ShaderCode(_entry_name(function), items, device_subgroup)
@@ -177,6 +179,7 @@ def _recorded(
         subgroup=built.subgroup,
         lane=built.lane,
         profile=profile,
+        multiples=multiples,
         matrices=choice,
         device_subgroup=device_subgroup,
         device_lane=built.device_lane,

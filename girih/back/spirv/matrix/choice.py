@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from girih.back.spirv.matrix.lines import TileAccess, is_aligned
+from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.profiles.profile import MatrixShape, Profile
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Value
@@ -31,7 +33,6 @@ from girih.ops.tile.coopmatrix import (
     CooperativeMatrixScale,
     CooperativeMatrixStore,
     CooperativeMatrixTranspose,
-    MatrixAccess,
     Reduce,
 )
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
@@ -103,6 +104,7 @@ class _Asked:
     sizes: MatrixSizes
     checks: bool
     constants: dict[Value, int]
+    multiples: Multiples
 
     # --- types and products --------------------------------------------------------------
 
@@ -258,12 +260,17 @@ def sums_of(c: CoopMatrix, result: CoopMatrix) -> CoopMatrix:
 
 
 def _load_or_store(asked: _Asked, op: Op) -> str | None:
-    assert isinstance(op, MatrixAccess)
+    assert isinstance(op, TileAccess)
     if asked.profile.has("matrix_per_element"):
         return None
     if op.checked is not Checked.NONE:
         return f"elements outside are left out, for which {asked.profile.name} has no {_PER_ELEMENT}"
-    return f"whether the elements are aligned to 16 bytes is not known, and {asked.profile.name} has no {_PER_ELEMENT}"
+    if is_aligned(asked.multiples, op):
+        return None
+    return (
+        f"lines of `{op.memory.name}` are not known to begin at multiples of 16 bytes, as `stride_gcd` of a parameter "
+        f"could promise, and {asked.profile.name} has no {_PER_ELEMENT}"
+    )
 
 
 def _tensor(asked: _Asked, op: Op) -> str | None:
@@ -414,10 +421,11 @@ def _met(op: Op) -> Iterator[list[Value]]:
 
 
 def choose_matrices(
-    function: Function, profile: Profile, sizes: MatrixSizes, constants: dict[Value, int], *, checks: bool
-) -> MatrixChoice:
+    function: Function, profile: Profile, sizes: MatrixSizes, constants: dict[Value, int], multiples: Multiples,
+    *, checks: bool,
+) -> MatrixChoice:  # fmt: skip
     """The matrices of a function that a device has; `constants` are the values that are known."""
-    asked = _Asked(function, profile, sizes, checks, constants)
+    asked = _Asked(function, profile, sizes, checks, constants, multiples)
     meeting = _Meeting()
     refused: list[tuple[Value, Span, str]] = []
     for op in function.walk():

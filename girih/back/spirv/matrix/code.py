@@ -15,6 +15,7 @@ from girih.back.spirv.code.nodes import ShaderRoutine
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.code.types import MatrixWords
 from girih.back.spirv.matrix.choice import NO_MATRICES, MatrixChoice
+from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.profiles.profile import Profile
 from girih.ir.core import Op, Value
 from girih.ir.types import BF16, F8E4M3, F8E5M2, F16, F32, F64, CoopMatrix, Number
@@ -29,6 +30,8 @@ class MatrixCode(OneLaneCode):
     profile: Profile
     device_subgroup: int
     """The size of the device's subgroups, a multiple of the kernel's."""
+    multiples: Multiples
+    """What the numbers and places of the kernel are known to be multiples of."""
     matrices: MatrixChoice = NO_MATRICES
     """Which matrices of the kernel are the device's."""
 

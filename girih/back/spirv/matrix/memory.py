@@ -2,7 +2,8 @@
 
 A tile whose rows, or columns, begin at multiples of 16 bytes and that is all there is one instruction (KHR); Vulkan
 allows that instruction for no other tile. Any other one goes element by element: a function of each element finds its
-place, and leaves out what lies outside. Where it is not known which way is right, the shader asks.
+place, and leaves out what lies outside. Where it is not known which way is right, the shader asks, and a remark says
+so (`lines`).
 """
 
 from __future__ import annotations
@@ -24,18 +25,17 @@ from girih.back.spirv.matrix.code import (
     matrix_word,
     per_element,
 )
+from girih.back.spirv.matrix.lines import ALIGNMENT, TileAccess, is_aligned, wanted_alignment
 from girih.back.spirv.matrix.operations import Order
 from girih.back.spirv.matrix.tile import checked_tile
 from girih.back.spirv.matrix.values import splat
+from girih.facts.remarks import uneven_lines
 from girih.ir.core import Value
 from girih.ir.types import F16, CoopMatrix, Number
-from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore, MatrixAccess
+from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
 
 LOWERINGS = Lowerings[MatrixCode]()
 """The lowerings of this file."""
-
-ALIGNMENT = 16
-"""The bytes to which long rows or columns are aligned that are loaded and stored as wholes (VUID 08986)."""
 
 MOST_STRIDE = 2**31 - 1
 """Strides of loads and stores as wholes have 32 bits."""
@@ -90,6 +90,7 @@ class MatrixTile:
     """
 
     type: CoopMatrix
+    name: str
     place: MatrixPlace
     steps: tuple[Operand, Operand]
     ranges: tuple[tuple[Val, Val] | None, tuple[Val, Val] | None]
@@ -111,7 +112,7 @@ def _is_one(step: Operand) -> bool:
 
 
 def _tile(
-    code: MatrixCode, op: MatrixAccess, memory: Value, place: tuple[Value, Value], type: CoopMatrix, *, written: bool
+    code: MatrixCode, op: TileAccess, memory: Value, place: tuple[Value, Value], type: CoopMatrix, *, written: bool
 ) -> MatrixTile:
     """The tile that an instruction accesses, checked."""
     bounds: TileBounds = checked_tile(code, op, memory, place, type)
@@ -124,22 +125,35 @@ def _tile(
         None if whole is None or not checked else range
         for checked, range in zip(bounds.checked, bounds.wanted(), strict=True)
     ]
-    return MatrixTile(type, found, (bounds.strides[0], bounds.strides[1]), (ranges[0], ranges[1]), whole)
+    return MatrixTile(
+        type, bounds.memref.name, found, (bounds.strides[0], bounds.strides[1]), (ranges[0], ranges[1]), whole
+    )
 
 
-def _is_suitable(code: MatrixCode, tile: MatrixTile) -> Val:
+def _is_suitable(code: MatrixCode, op: TileAccess, tile: MatrixTile) -> Val:
     """Whether one instruction accesses the tile."""
     w = code.w
     if tile.order is None:
         return integer(0, "i1")
-    size = tile.type.component.size
-    line = tile.type.columns if tile.order == "row" else tile.type.rows
-    wanted = min(ALIGNMENT, 1 << (line * size).bit_length() - 1)
-    misplaced = w.binary("and", w.binary("or", tile.place.bytes, w.mul(tile.stride, size)), wanted - 1)
+    suitable = _begins_right(code, op, tile, tile.order)
+    if tile.place.memory.kind is MemoryKind.ADDRESS:
+        # The lines of a tile in a buffer, or in shared memory, lie closer: those have less than 2^32 bytes.
+        suitable = w.both(suitable, w.compare("ule", tile.stride, MOST_STRIDE))
+    suitable = w.both(suitable, tile.whole)
+    return integer(1, "i1") if suitable is None else suitable
+
+
+def _begins_right(code: MatrixCode, op: TileAccess, tile: MatrixTile, order: Order) -> Val | None:
+    """Whether all lines of the tile begin at multiples of 16 bytes; None where that is known."""
+    if is_aligned(code.multiples, op):
+        return None
+    w = code.w
+    distance = w.mul(tile.stride, tile.type.component.size)
+    misplaced = w.binary("and", w.binary("or", tile.place.bytes, distance), wanted_alignment(tile.type, order) - 1)
     aligned = w.compare("eq", misplaced, 0)
-    near = w.compare("ule", tile.stride, MOST_STRIDE)
-    aligned = w.binary("and", aligned, near)
-    return aligned if tile.whole is None else w.binary("and", aligned, tile.whole)
+    if aligned.literal is None:
+        code.remarks.note(uneven_lines([tile.name]), op.span)
+    return aligned
 
 
 def _stride(code: MatrixCode, tile: MatrixTile) -> Val:
@@ -171,7 +185,7 @@ def load(code: MatrixCode, op: CooperativeMatrixLoad) -> None:
         nothing = splat(code, type, (zero(register(type.component)),))
         return [by_element(code, "load_element", tile, nothing, _loaded)]
 
-    code.set(op.result, _chosen(code, _is_suitable(code, tile), whole, elements)[0])
+    code.set(op.result, _chosen(code, _is_suitable(code, op, tile), whole, elements)[0])
 
 
 @LOWERINGS.of(CooperativeMatrixStore)
@@ -190,7 +204,7 @@ def store(code: MatrixCode, op: CooperativeMatrixStore) -> None:
         by_element(code, "store_element", tile, matrix, _stored)
         return []
 
-    _chosen(code, _is_suitable(code, tile), whole, elements)
+    _chosen(code, _is_suitable(code, op, tile), whole, elements)
 
 
 # --- element by element ------------------------------------------------------------------------
