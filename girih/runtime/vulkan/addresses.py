@@ -31,6 +31,6 @@ class DeviceAddress:
 
     @staticmethod
     def _free(device: Device, buffer: DeviceBuffer) -> None:
-        if not device.lost:
+        if device.usable:
             with device.lock:
                 device.memory.give_back([buffer])

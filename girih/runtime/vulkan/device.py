@@ -5,6 +5,7 @@ All features that launches may need are enabled when it is opened, so that one d
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from ctypes import addressof, byref, c_char_p, c_float, c_uint64, c_void_p
@@ -49,7 +50,10 @@ class LaunchTimeoutError(Exception):
 
 @dataclass(eq=False)
 class Device:
-    """A device of a driver, ready for launches. `lost` says that it can no longer be used."""
+    """A device of a driver, ready for launches. `lost` says that it can no longer be used.
+
+    It belongs to the process that opened it: one that is forked from it must leave it alone.
+    """
 
     physical: PhysicalDevice
     commands: VulkanCommands
@@ -57,6 +61,7 @@ class Device:
     queue: int
     lost: bool = False
     lock: RLock = field(default_factory=RLock, repr=False)
+    process: int = field(default_factory=os.getpid)
     memory: DeviceMemory = field(init=False, repr=False)
     _pool: int = 0
     _recorded: c_void_p = field(default_factory=c_void_p)
@@ -101,6 +106,11 @@ class Device:
             self._times = self.made("vkCreateQueryPool", VkQueryPoolCreateInfo(queryType=vk.TIMESTAMPS, queryCount=2))
 
     @property
+    def usable(self) -> bool:
+        """Whether the device is not lost, and this process's own."""
+        return not self.lost and self.process == os.getpid()
+
+    @property
     def name(self) -> str:
         """The device in words."""
         return self.physical.name
@@ -112,15 +122,15 @@ class Device:
         return made.value
 
     def ended(self, command: str, handle: int) -> None:
-        """Destroy an object by a command of the form vkDestroy; nothing of a device that is lost."""
-        if handle and not self.lost:
+        """Destroy an object by a command of the form vkDestroy; nothing of a device that is not `usable`."""
+        if handle and self.usable:
             self.commands(command, self.handle, handle, None)
 
     def submit(self, record: Callable[[c_void_p], None], seconds: float = DEFAULT_SECONDS) -> None:
         """Record commands, submit them and wait until they have ended.
 
-        Raises `VulkanFault`; after a lost device, and after `LaunchTimeoutError`, the device is `lost`. What a signal
-        handler raises comes when the commands have ended.
+        Raises `VulkanFault`, after which the device is `lost` unless nothing was submitted, and `LaunchTimeoutError`,
+        after which it is, too. What a signal handler raises comes when the commands have ended.
         """
         self.commands("vkResetCommandPool", self.handle, self._pool, 0)
         begin = VkCommandBufferBeginInfo(flags=vk.SUBMITTED_ONCE)
@@ -128,14 +138,15 @@ class Device:
         record(self._recorded)
         self.commands("vkEndCommandBuffer", self._recorded)
         submitted = VkSubmitInfo(commandBufferCount=1, pCommandBuffers=addressof(self._recorded))
+        self.commands("vkQueueSubmit", self.queue, 1, byref(submitted), self._fence)
         try:
-            self.commands("vkQueueSubmit", self.queue, 1, byref(submitted), self._fence)
             self._wait(seconds)
-        except VulkanFault as fault:
-            self.lost = self.lost or fault.result == vk.DEVICE_LOST
+            fence = c_uint64(self._fence)
+            self.commands("vkResetFences", self.handle, 1, byref(fence))
+        except VulkanFault:
+            # Whatever the fault is: the device may still work on memory that would be used again.
+            self.lost = True
             raise
-        fence = c_uint64(self._fence)
-        self.commands("vkResetFences", self.handle, 1, byref(fence))
 
     def _wait(self, seconds: float) -> None:
         fence, end = c_uint64(self._fence), time.monotonic() + seconds

@@ -25,7 +25,6 @@ from girih.runtime.emitted.members import claims_of, group_records, member_block
 from girih.runtime.emitted.narrow import are_even, suits_narrow
 from girih.runtime.emitted.record import RECORD_BYTES, finding_in
 from girih.runtime.vulkan.device import Device
-from girih.runtime.vulkan.driver.faults import VulkanFault
 from girih.runtime.vulkan.kept import KeptPipelines
 from girih.runtime.vulkan.launch import (
     ONCE,
@@ -40,7 +39,6 @@ from girih.runtime.vulkan.memory import Piece
 from girih.runtime.vulkan.needs import beyond_limits, lacking
 from girih.runtime.vulkan.opened import current_device
 from girih.runtime.vulkan.pipeline import BoundRange, Pipeline, PipelineDescription, Slot, can_require
-from girih.runtime.vulkan.report import refuse
 from girih.runtime.vulkan.shader import code_of
 
 __all__ = ["Compile", "VulkanExecutor", "VulkanKernel"]
@@ -135,22 +133,15 @@ class VulkanKernel:
         if known is not None:
             return known
         self._check(device, kernel, description)
-        try:
-            return self._kept.made(device, description)
-        except VulkanFault as fault:
-            if device.lost:
-                raise
-            refuse("bind.vulkan_pipeline", f"the driver of {device.name} makes no pipeline of @{kernel.entry}: {fault}",
-                   "the module is valid by girih's rules: try another driver (GIRIH_VULKAN_DRIVER), or target='cpu'",
-                   self.function.span)  # fmt: skip
+        advice = "try another driver (GIRIH_VULKAN_DRIVER), or target='cpu'"
+        return self._kept.made(device, description, advice, self.function.span)
 
     def _check(self, device: Device, kernel: EmittedKernel, description: PipelineDescription) -> None:
         span, physical = self.function.span, device.physical
         problems = lacking(kernel.module, physical, span)
         problems += beyond_limits(
-            physical, local_size=(kernel.local_size, 1, 1), shared_bytes=kernel.shared_bytes,
-            push_bytes=description.push_bytes, span=span,
-        )  # fmt: skip
+            physical, description, local_size=(kernel.local_size, 1, 1), shared_bytes=kernel.shared_bytes, span=span
+        )
         own = physical.value("VkPhysicalDeviceVulkan11Properties", "subgroupSize")
         if kernel.subgroup_size != own and not can_require(physical, kernel.subgroup_size):
             message = f"@{kernel.entry} is compiled for subgroups of {kernel.subgroup_size} work-items, and " \

@@ -100,7 +100,7 @@ class Placement:
 
     def release(self) -> None:
         """Give the buffers back. Those of a lost device go with it."""
-        if not self.device.lost:
+        if self.device.usable:
             self.device.memory.give_back(self._taken)
         self._taken.clear()
         self._regions.clear()
@@ -252,10 +252,11 @@ def _barrier(device: Device, recorded: c_void_p, *, before: bool) -> None:
 
 @contextmanager
 def faults_in_words(device: Device, name: str, seconds: float, span: Span = NOWHERE) -> Iterator[None]:
-    """Turn faults of the driver in the block into `LaunchError`."""
+    """Turn faults of the driver in the block into `LaunchError`; after some of them the device is `lost`."""
     try:
         yield
     except VulkanFault as fault:
+        device.lost = device.lost or fault.result == vk.DEVICE_LOST
         refuse_fault(fault, device.name, name, span)
     except LaunchTimeoutError:
         refuse("run.vulkan_timeout", f"@{name} did not end within {seconds:g} s on {device.name}, which is given up",

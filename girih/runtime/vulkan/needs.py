@@ -5,6 +5,7 @@ The table is that of Vulkan, appendix "Vulkan Environment for SPIR-V" (`girih.ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from typing import Any
 from girih.diagnostics import Diagnostic
 from girih.runtime.vulkan.driver.features import feature_table
 from girih.runtime.vulkan.driver.physical import PhysicalDevice
+from girih.runtime.vulkan.pipeline import PipelineDescription
 from girih.source import NOWHERE, Span
 from girih.spirv.grammar import grammar
 from girih.spirv.module import Module
@@ -88,17 +90,24 @@ def lacking(module: Module, device: PhysicalDevice, span: Span = NOWHERE) -> lis
 
 
 def beyond_limits(
-    device: PhysicalDevice, *, local_size: Iterable[int], shared_bytes: int, push_bytes: int, span: Span = NOWHERE
+    device: PhysicalDevice,
+    pipeline: PipelineDescription,
+    *,
+    local_size: Iterable[int],
+    shared_bytes: int,
+    span: Span = NOWHERE,
 ) -> list[Diagnostic]:
-    """What a module has more of than a device, a diagnostic each."""
-    limits, sizes = device.limits, tuple(local_size)
-    items = 1
-    for size in sizes:
-        items *= size
+    """What a module, or the pipeline that it becomes, has more of than a device, a diagnostic each."""
+    limits, sizes, slots = device.limits, tuple(local_size), pipeline.slots
+    buffers, uniform = (sum(one.count for one in slots if one.uniform or every) for every in (True, False))
     asked = [
-        ("work-items in a work-group", items, limits.maxComputeWorkGroupInvocations),
+        ("work-items in a work-group", math.prod(sizes), limits.maxComputeWorkGroupInvocations),
         ("bytes of shared memory", shared_bytes, limits.maxComputeSharedMemorySize),
-        ("bytes of push constants", push_bytes, limits.maxPushConstantsSize),
+        ("bytes of push constants", pipeline.push_bytes, limits.maxPushConstantsSize),
+        ("storage buffers", buffers - uniform, limits.maxPerStageDescriptorStorageBuffers),
+        ("uniform buffers", uniform, limits.maxPerStageDescriptorUniformBuffers),
+        ("buffers", buffers, limits.maxPerStageResources),
+        ("sets of buffers", 1 + max((one.set for one in slots), default=-1), limits.maxBoundDescriptorSets),
     ]
     asked += [
         (f"work-items along {axis}", size, most)
@@ -106,8 +115,9 @@ def beyond_limits(
     ]
     return [
         Diagnostic("bind.vulkan_limit", f"the module has {found} {what}, and {device.name} at most {most}", span)
-        for what, found, most in asked if found > most
-    ]  # fmt: skip
+        for what, found, most in asked
+        if found > most
+    ]
 
 
 def _has(device: PhysicalDevice, way: Mapping[str, Any]) -> bool:

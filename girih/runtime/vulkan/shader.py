@@ -11,7 +11,6 @@ from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.runtime.device import ShaderArguments, ShaderBuffer, ShaderEntry
 from girih.runtime.vulkan.addresses import DeviceAddress
 from girih.runtime.vulkan.device import Device
-from girih.runtime.vulkan.driver.faults import VulkanFault
 from girih.runtime.vulkan.kept import KeptPipelines
 from girih.runtime.vulkan.launch import (
     ONCE,
@@ -29,6 +28,10 @@ from girih.runtime.vulkan.report import refuse
 from girih.spirv.module import Module
 
 __all__ = ["VulkanShader"]
+
+_ADVICE = (
+    "the fault may be the driver's; try another driver (GIRIH_VULKAN_DRIVER), or the module without debug information"
+)
 
 
 class VulkanShader:
@@ -83,7 +86,7 @@ class VulkanShader:
         pipeline = self._kept.known(device, description)
         if pipeline is None:
             self._check(device, description)
-            pipeline = made_or_refused(self._kept, device, description, self.entry)
+            pipeline = self._kept.made(device, description, _ADVICE, self.entry.function.span)
         spans = [
             _span(device, one, written=binding.written) for binding in arguments.bindings for one in binding.buffers
         ]
@@ -105,23 +108,10 @@ class VulkanShader:
         entry, span = self.entry, self.entry.function.span
         problems = lacking(entry.module, device.physical, span)
         problems += beyond_limits(
-            device.physical, local_size=entry.local_size, shared_bytes=entry.shared_bytes,
-            push_bytes=description.push_bytes, span=span,
-        )  # fmt: skip
+            device.physical, description, local_size=entry.local_size, shared_bytes=entry.shared_bytes, span=span
+        )
         if problems:
             raise LaunchError(problems)
-
-
-def made_or_refused(kept: KeptPipelines, device: Device, description: PipelineDescription, entry: ShaderEntry) -> Any:
-    """The new pipeline of an entry point. Raises `LaunchError` where the driver makes none."""
-    try:
-        return kept.made(device, description)
-    except VulkanFault as fault:
-        if device.lost:
-            raise
-        refuse("bind.vulkan_pipeline", f"the driver of {device.name} makes no pipeline of @{entry.name}: {fault}",
-               "the module is valid by girih's rules: the fault may be the driver's; try another driver "
-               "(GIRIH_VULKAN_DRIVER), or the module without debug information", entry.function.span)  # fmt: skip
 
 
 def code_of(module: Module) -> bytes:
@@ -136,8 +126,9 @@ def _span(device: Device, buffer: ShaderBuffer, *, written: bool, by_address: bo
         refuse("bind.vulkan_address", f"{buffer.place} has no address on {device.name}: it is a buffer of another "
                "target", "make it for this target: girih.Buffer(array, target='vulkan')")  # fmt: skip
     if isinstance(home, DeviceAddress) and home.device is not device:
-        refuse("bind.vulkan_address", f"{buffer.place} belongs to a device that was lost, and has no address on "
-               f"{device.name}", "make the buffer anew, and write its address anew where it stands")  # fmt: skip
+        refuse("bind.vulkan_address", f"{buffer.place} has no address on {device.name}: it belongs to a device that "
+               "was lost, or that another process opened",
+               "make the buffer anew, and write its address anew where it stands")  # fmt: skip
     own = home.buffer if isinstance(home, DeviceAddress) else None
     return HostSpan(address(buffer.bytes), buffer.bytes.size, written, buffer.place, by_address, own)
 

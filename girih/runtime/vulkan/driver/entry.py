@@ -77,10 +77,13 @@ def open_driver() -> Driver:
         except _NotOpened as refused:
             tried.append(f"{library}: {refused}")
             continue
-        if driver.devices:
-            return driver
+        try:
+            if driver.devices:
+                return driver
+            tried.append(f"{library}: it has no device with Vulkan {'.'.join(map(str, OLDEST))}")
+        except VulkanFault as fault:
+            tried.append(f"{library}: {fault}")
         driver.close()
-        tried.append(f"{library}: it has no device with Vulkan {'.'.join(map(str, OLDEST))}")
     raise NoDriverError(tried)
 
 
