@@ -54,7 +54,9 @@ FORMS = {
         EmittedForm("asm", "assembly", "assembly"),
         EmittedForm("ptx", "PTX", "ptx"),
         EmittedForm("spirv", "SPIR-V", "spirv"),
-        EmittedForm("glsl", "GLSL", "glsl", ("vulkan:minimal", "vulkan:lavapipe", "vulkan:nvidia-hopper")),
+        EmittedForm(
+            "glsl", "GLSL", "glsl", ("vulkan:minimal", "vulkan:lavapipe", "vulkan:khr", "vulkan:nvidia-hopper")
+        ),
         EmittedForm(REMARKS_FORM, "remarks of the compiler", "remarks"),
     )
 }

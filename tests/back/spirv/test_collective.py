@@ -14,6 +14,7 @@ import girih
 from girih.back.llvm.lower.one_lane.linalg import products
 from girih.back.spirv.machine.compile import compile_kernel, recorded_kernel
 from girih.back.spirv.profiles.hopper import HOPPER
+from girih.back.spirv.profiles.table import profile_named
 from girih.ir.core import Function
 from tests.back.spirv.circle import CircleKernel, assert_valid
 from tests.cases import every_case, long
@@ -37,6 +38,8 @@ class Case:
     gap: int | None = None
     items: int = 32
     checks: bool = False
+    profile: str = "nvidia-hopper"
+    promised: str = ""
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
@@ -49,7 +52,7 @@ class Case:
         layout = "" if self.gap is None else ", strided<1, ?>"
         types = (self.factor, self.factor, self.result)
         memrefs = [
-            f"%{name}: memref<{type}x{'x'.join('?' if self.open else str(n) for n in shape)}{layout}>"
+            f"%{name}: memref<{type}x{'x'.join('?' if self.open else str(n) for n in shape)}{layout}>{self.promised}"
             for name, type, shape in zip("ABC", types, self.shapes, strict=True)
         ]
         numbers = [("alpha", self.factor, self.alpha), ("beta", self.result, self.beta)]
@@ -91,16 +94,16 @@ def hold(case: Case) -> None:
     """Hold a valid module against the meaning of its kernel."""
     expected, found = case.arguments(), case.arguments()
     girih.loads(case.text, target="interpreter")["product"][1](*expected)
-    kernel = CircleKernel(case.function, HOPPER, checks=case.checks)
+    kernel = CircleKernel(case.function, profile_named(case.profile), checks=case.checks)
     assert_valid(kernel.emitted)
     kernel((1, 1, 1), *found)
     assert np.array_equal(expected[-1], found[-1])
 
 
-def told(function: Function) -> str:
-    """The only remark on a product."""
-    (one,) = [one for one in compile_kernel(function, HOPPER).remarks if one.code == "vulkan.gemm"]
-    return one.message
+def told(function: Function, profile: str = "nvidia-hopper") -> str:
+    """Why a product goes by loops; nothing if it does not."""
+    remarks = compile_kernel(function, profile_named(profile)).remarks
+    return " ".join(one.message for one in remarks if one.code == "vulkan.gemm")
 
 
 TRANSPOSES = ("n.n", "n.t", "t.n", "t.t")
@@ -112,6 +115,9 @@ CASES = (
     Case("i8", "i32", transposes="t.t", open=True, gap=11),
     # No matrices of work-groups of this size.
     Case("f16", "f32", 70, 33, 40, items=96, beta=1.0),
+    # Matrices of subgroups as wholes; a promise of strides that only a launch knows.
+    Case("f16", "f16", 32, 64, 48, "t.n", gap=8, items=128, profile="khr", promised=" {stride_gcd=[1, 8]}"),
+    Case("i8", "i32", 48, 16, 32, beta=0, items=128, profile="khr"),
 )
 
 
@@ -138,8 +144,25 @@ def test_products_of_all_kinds_by_matrices(types: tuple[str, str], transposes: s
             one = Case(*types, m, n, k, transposes, alpha, beta, open=True, gap=gap, items=64, checks=checks)
             for each in (one, replace(one, open=False)) if m and k else (one,):
                 with case(str(each)):
-                    if each.open or "loops" not in told(each.function):
+                    if each.open or not told(each.function):
                         hold(each)
+
+
+KHR_TYPES = (("f16", "f32"), ("f16", "f16"), ("i8", "i32"))
+
+
+@pytest.mark.usefixtures("no_loops")
+@pytest.mark.parametrize(("types", "transposes", "checks"), long(product(KHR_TYPES, TRANSPOSES, (False, True))))
+def test_products_by_matrices_of_subgroups(types: tuple[str, str], transposes: str, checks: bool) -> None:
+    with every_case() as case:
+        for (alpha, beta), (m, n, k), gap in product(FACTORS, ((16, 16, 16), (64, 48, 32), (128, 64, 48)), (None, 16)):
+            if types[1][0] == "i":
+                alpha, beta = (value if value is None else int(value) for value in (alpha, beta))
+            promised = "" if gap is None else " {stride_gcd=[1, 16]}"
+            one = Case(*types, m, n, k, transposes, alpha, beta, False, gap, 256, checks, "khr", promised)
+            with case(str(one)):
+                assert not told(one.function, "khr")
+                hold(one)
 
 
 def test_what_is_known_is_not_asked_when_the_kernel_runs() -> None:
@@ -177,12 +200,17 @@ def test_tiles_that_begin_elsewhere_than_at_16_bytes_go_by_loops(monkeypatch: py
 LOOPS = {
     "nvidia-hopper has no product of f32 and f32 with sums of f32": Case("f32", "f32"),
     "a product of 3x4x5 fills too little of a tile": Case("f16", "f32", 4, 3, 5),
+    "khr has no product of bf16 and bf16": Case("bf16", "f32", 32, 32, 32, profile="khr"),
+    "the sizes of the product are not known": Case("f16", "f32", open=True, profile="khr"),
+    "a product of 37x21x50 is no multiple of what khr has": Case("f16", "f32", profile="khr"),
+    "lines of `A` are not known to begin": Case("f16", "f32", 32, 32, 32, gap=8, profile="khr"),
+    "no functions of elements, which would round sums of i32 to i8": Case("i8", "i8", 32, 32, 32, profile="khr"),
 }
 
 
 def test_products_by_loops_are_told_with_the_reason() -> None:
     for reason, one in LOOPS.items():
-        assert reason in told(one.function)
+        assert reason in told(one.function, one.profile)
     text = CASES[1].text
     for old, new, reason in (
         ("gemm.n.n", "gemm.atomic.n.n", "updated one by one"),

@@ -84,7 +84,7 @@ def listed_products(profile: Profile, holders: Holders, factor: Number, sums: Nu
         for shape in profile.matrices:
             types = shape.a == shape.b == factor.name and shape.c == shape.result == sums.name
             suits = not shape.work_items or holders.work_items in shape.work_items
-            if types and suits and shape.scope == scope.value and holders.of(scope):
+            if types and suits and not shape.saturating and shape.scope == scope.value and holders.of(scope):
                 yield shape
 
 

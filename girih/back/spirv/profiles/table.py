@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from girih.back.spirv.profiles.hopper import HOPPER
+from girih.back.spirv.profiles.khr import KHR
 from girih.back.spirv.profiles.lavapipe import LAVAPIPE
 from girih.back.spirv.profiles.minimal import MINIMAL
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import nearest
 
-PROFILES = {one.name: one for one in (HOPPER, LAVAPIPE, MINIMAL)}
+PROFILES = {one.name: one for one in (HOPPER, KHR, LAVAPIPE, MINIMAL)}
 """The profiles by their names."""
 
 
