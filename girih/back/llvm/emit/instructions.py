@@ -5,11 +5,14 @@ They are folded if their operands are constants.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from girih.back.llvm.emit.folding import COMMUTES, COMPARES, FOLDS, combined, compared, converted, neutral
 from girih.back.llvm.emit.function import FunctionText
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangled, poison, scalar, wide
+
+ROUND_F16 = "round_f16"
+"""The name of what `once_written` writes to round a `float` to f16."""
 
 
 class Instructions(FunctionText):
@@ -136,6 +139,10 @@ class Instructions(FunctionText):
         `unit` are the first `known` bits of one unit in turns.
         """
         return None
+
+    def once_written(self, name: str, x: Val, body: Callable[[Val], Val]) -> Val:
+        """What a body gives for a value; writers that have functions write it once."""
+        return body(x)
 
     # --- calls ---------------------------------------------------------------------------
 

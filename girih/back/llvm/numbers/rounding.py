@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from girih.back.llvm.emit.instructions import ROUND_F16
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern
@@ -80,6 +81,10 @@ def _round_bf16(w: Writer, x: Val) -> Val:
 def _round_f16(w: Writer, features: Features, x: Val) -> Val:
     if features.f16 and features.narrows:
         return w.convert("fpext", w.convert("fptrunc", x, "half"), "float")
+    return w.once_written(ROUND_F16, x, lambda y: _rounded_by_sums(w, y))
+
+
+def _rounded_by_sums(w: Writer, x: Val) -> Val:
     size = magnitude(w, x)
     small = _larger_or_nan(w, _real(2.0**-14, x), size)
     exponent = w.binary("and", pattern(w, small), _same(0x7F800000, x))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from girih.back.llvm.emit.folding import COMMUTES, COMPARES, FOLDS, neutral
+from girih.back.llvm.emit.instructions import ROUND_F16
 from girih.back.llvm.emit.text import Operand, Val, bits, integer
 from girih.back.spirv.code import exact
 from girih.back.spirv.code.memory import ShaderPlace
@@ -140,6 +143,8 @@ class NumberRecording(Recording):
         """The result of a conversion."""
         if a.type == type:
             return a
+        if opcode == "fptrunc" and type == "half":
+            a = self._before_rounding(a)
         held = a.literal
         if held is not None and opcode in ("sext", "trunc"):
             return integer(-held if a.type == "i1" and opcode == "sext" else held, type)
@@ -151,6 +156,12 @@ class NumberRecording(Recording):
             if shorter is not None:
                 return shorter
         return self.computed(opcode, (a,), type)
+
+    def _before_rounding(self, a: Val) -> Val:
+        """What a number was before it was rounded to f16: a conversion to `half` rounds it in the same way."""
+        made = self.maker(a)
+        known = self.known_routine(ROUND_F16, a.type)
+        return made.operands[0] if made is not None and known is not None and made.details == (known,) else a
 
     def _of_conversion(self, opcode: str, made: ShaderNode, type: str) -> Val | None:
         """A conversion of what another one made, by one or none."""
@@ -167,6 +178,9 @@ class NumberRecording(Recording):
         if opcode == "trunc" and made.op == "trunc":
             return self.convert("trunc", inner, type)
         return None
+
+    def once_written(self, name: str, x: Val, body: Callable[[Val], Val]) -> Val:
+        return self.routine(name, (x.type,), (x,), body)
 
     def negative(self, a: Val) -> Val:
         """The float with the opposite sign."""

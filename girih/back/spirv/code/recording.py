@@ -141,6 +141,10 @@ class Recording(Writer):
         assert made.result is not None
         return self.computed("call", arguments, made.result.type, (made,))
 
+    def known_routine(self, name: str, *key: object) -> ShaderRoutine | None:
+        """The function that `routine` recorded for a key; None where it has not."""
+        return self._routines.get((name, *key))
+
     def function(self, name: str, types: Sequence[str], body: Callable[..., Val | None]) -> ShaderRoutine:
         """A function of the shader, recorded now; it sees its parameters and nothing else."""
         parameters = [self.fresh(type) for type in types]

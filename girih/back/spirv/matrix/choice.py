@@ -43,7 +43,13 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixStoreBlockedInterleaved,
     CooperativeMatrixStoreTensor,
 )
-from girih.ops.tile.tensor_layout import TensorLayoutSetBlockSize, TensorLayoutSetStride
+from girih.ops.tile.tensor_layout import (
+    TensorLayoutCreate,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+)
 from girih.source import Span
 
 NATIVE = frozenset({"add", "sub", "mul"})
@@ -283,11 +289,27 @@ def _tensor(asked: _Asked, op: Op) -> str | None:
     for one in asked.function.walk():
         if isinstance(one, TensorLayoutSetStride) and _number(asked, one.numbers[-1]) != 1:
             return "the innermost stride of a layout is not known to be 1"
-        if isinstance(op, CooperativeMatrixStoreTensor) and isinstance(one, TensorLayoutSetBlockSize):
-            return "a layout with blocks may be stored through"
+    if isinstance(op, CooperativeMatrixStoreTensor) and _may_have_blocks(asked, op.layout):
+        return "a layout with blocks may be stored through"
     if isinstance(op, CooperativeMatrixLoadTensor) and op.body is not None:
         return asked.lacks("matrix_blocks", "functions that decode blocks")
     return None
+
+
+def _may_have_blocks(asked: _Asked, layout: Value) -> bool:
+    """Whether a block size may have been set on the way to a layout; one that comes out of a branch may have any."""
+    made = {value: one for one in asked.function.walk() for value in one.results}
+    while True:
+        one = made.get(layout)
+        match one:
+            case TensorLayoutCreate():
+                return False
+            case (
+                TensorLayoutSetDimension() | TensorLayoutSetStride() | TensorLayoutSlice() | TensorLayoutSetClampValue()
+            ):
+                layout = one.layout
+            case _:
+                return True
 
 
 def _number(asked: _Asked, operand: Value | int) -> int | None:
