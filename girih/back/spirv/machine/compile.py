@@ -111,8 +111,9 @@ def written_module(recorded: RecordedKernel) -> Module:
 
 def _needs(recorded: RecordedKernel, module: Module) -> list[str]:
     """The features that a module needs, in the order of the list of them."""
-    used = {one.get("capability") for one in module.instructions if one.name == "OpCapability"}
-    known = grammar().kinds["Capability"]
+    # The words alone: to read all instructions takes longer than to write them.
+    declares, known = grammar().codes["OpCapability"], grammar().kinds["Capability"]
+    used = {words[0] for opcode, words in module.raw if opcode == declares}
     needs = {name for word, name in FEATURE_OF_CAPABILITY.items() if known.value(word) in used}
     atomic = [one for one in recorded.code.memories if one.atomic and one.kind is MemoryKind.SHARED]
     if any(bits(type) == 64 for one in atomic for type in one.types):
