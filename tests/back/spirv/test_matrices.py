@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import girih
+from girih import kernels
 from girih.back.spirv.machine.compile import compile_kernel, recorded_kernel
 from girih.back.spirv.machine.emitted import EmittedKernel
 from girih.back.spirv.matrix.multiples import Multiples
@@ -20,10 +22,12 @@ from girih.back.spirv.profiles.lavapipe import LAVAPIPE
 from girih.diagnostics import CompileError
 from girih.ir.core import Function
 from girih.ir.types import MemRef
+from girih.kernels import quantize
 from girih.program import parse
 from tests.back.spirv.circle import assert_valid, run_back
 from tests.back.spirv.matrices import EVERY_SHAPE, KERNELS, SUBGROUP
-from tests.cases import every_case, one_in
+from tests.cases import every_case, long, one_in
+from tests.kernels.arrays import random, zeros
 from tests.ops import corpus, vectors
 
 DTYPES = {"f16": np.float16, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "i32": np.int32}
@@ -195,3 +199,39 @@ def test_multiples_of_places_follow_from_promises_and_constants() -> None:
     assert found["m"].begin == 32
     assert found["d"].begin == 4
     assert Multiples(function, even=16).memref(by_name["a"]).strides == (1, 16)
+
+
+# --- the library -------------------------------------------------------------------------------
+
+HALVES: dict[str, tuple[dict[str, object], tuple[int, int, int], list[Any]]] = {
+    "gemm_work_group": (
+        {"rows": 32, "columns": 32, "depth": 16, "items": 128},
+        (2, 2, 1),
+        [random("f16", 40, 24), random("f16", 24, 35), zeros("f16", 40, 35)],
+    ),
+    "gemm_q4_0_work_group": (
+        {"rows": 32, "columns": 32, "depth": 32, "items": 128},
+        (2, 2, 1),
+        [quantize(random("f32", 40, 64), "q4_0"), random("f16", 64, 35), zeros("f32", 40, 35)],
+    ),
+    "attention_work_group": (
+        {"headdim": 16, "queries": 32, "keys": 32, "items": 128, "causal": True},
+        (2, 1, 1),
+        [random("f16", 16, 40, 1), random("f16", 16, 70, 1), random("f16", 16, 70, 1), zeros("f16", 16, 40, 1), 0.25],
+    ),
+}
+"""Sizes of tiles that Hopper lists, grids and arguments."""
+
+
+@pytest.mark.parametrize("name", ["gemm_work_group", *long(["gemm_q4_0_work_group", "attention_work_group"])])
+def test_kernels_of_the_library_have_matrices_of_the_work_group(name: str) -> None:
+    definitions, grid, arguments = HALVES[name]
+    loaded = girih.load(kernels.path(name), "interpreter", definitions)[name]
+    emitted = compile_kernel(loaded.ir, HOPPER)
+    assert_valid(emitted)
+    assert [told.message for told in emitted.remarks if told.code == "vulkan.matrix"] == []
+    expected, found = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    loaded[grid](*expected)
+    run_back(emitted, grid, found)
+    for wanted, came in zip(expected, found, strict=True):
+        np.testing.assert_allclose(came, wanted, rtol=2e-2, atol=2e-3)
