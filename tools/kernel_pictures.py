@@ -13,7 +13,7 @@ from functools import partial
 
 from girih import draw
 from girih.addressing import BlockedInterleaved, TensorLayout, TensorMap, TensorView, plan_convolution
-from girih.kernels.table import entry
+from girih.kernels.texts import parts
 from tools.picture import Picture
 
 READ, STEP, WRITTEN = "read", "read in one turn of the loop", "written"
@@ -107,7 +107,7 @@ def _column(column: int, rows: Sequence[int]) -> Places:
 
 def _per_group(name: str) -> str:
     """The sizes of a work-group's part, in words: `32 x 32`."""
-    return " x ".join(str(many) for _, many in entry(name).grid)
+    return " x ".join(str(many) for _, many in parts(name))
 
 
 def product(name: str) -> str:
@@ -217,7 +217,7 @@ def product_of_work_group() -> str:
             Operand("A, M x K", m, k, {READ: _row(1, k), STEP: [(1, 1)]}, ":="),
             Operand("B, K x N", k, n, {READ: _column(2, k), STEP: [(1, 2)]}, "·"),
         ),
-        "The loop walks along K, 64 at a time. Tiles at the edge are as large, and clamped: zeros lie outside.",
+        "The loop walks along K. Tiles at the edge are as large, and clamped: zeros lie outside.",
     )
 
 
@@ -284,7 +284,7 @@ def attention(name: str, keys_at_once: int) -> str:
     """Some queries against all keys of a head."""
     n, keys = (26,) * 4, (26,) * 4
     return access(
-        f"{name}: work-group (1, head) takes {entry(name).grid[0][1]} queries",
+        f"{name}: work-group (1, head) takes {parts(name)[0][1]} queries",
         (
             Operand("O, headdim x queries", (64,), n, {WRITTEN: [(0, 1)]}),
             Operand("Q, the same", (64,), n, {READ: [(0, 1)]}, ":="),
@@ -402,7 +402,7 @@ def rotary() -> str:
     """The halves of some vectors of a head."""
     n = (46,) * 4
     return access(
-        f"rotary: work-group (2, head) takes {entry('rotary').grid[0][1]} vectors",
+        f"rotary: work-group (2, head) takes {parts('rotary')[0][1]} vectors",
         (
             Operand("Y, size x places", (40, 40), n, {WRITTEN: [(0, 2), (1, 2)]}),
             Operand("X, the same", (40, 40), n, {READ: [(0, 2), (1, 2)]}, ":="),
@@ -520,7 +520,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "inverse": partial(small_matrices, "inverse", "B", "I"),
     "lu": partial(small_matrices, "lu", "F", "P", "I"),
     "attention": partial(attention, "attention", 32),
-    "attention_work_group": partial(attention, "attention_work_group", 64),
+    "attention_work_group": partial(attention, "attention_work_group", 32),
     "blocked_interleaved": blocked_interleaved,
     "convolution": convolution,
     "convolution_im2col": convolution_im2col,

@@ -7,7 +7,7 @@ import click
 from girih.commands.parts.calls import unknown
 from girih.commands.parts.report import print_json
 from girih.kernels.table import TABLE, choices
-from girih.kernels.texts import defaults, path
+from girih.kernels.texts import defaults, parts, path
 
 
 def list_kernels(*, as_json: bool) -> int:
@@ -48,7 +48,7 @@ def _described(name: str) -> dict[str, object]:
         "says": entry.says,
         "path": str(path(name)),
         "functions": list(entry.functions or (name,)),
-        "grid": [{"of": of, "to_a_work_group": count} for of, count in entry.grid],
+        "grid": [{"of": of, "to_a_work_group": count} for of, count in parts(name)],
         "definitions": [
             {"name": key, "default": value, "choices": choices(entry.definitions[key])}
             for key, value in defaults(name).items()

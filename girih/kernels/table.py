@@ -69,8 +69,11 @@ class LibraryEntry:
 
     says: str
     definitions: Mapping[str, Choice]
-    grid: tuple[tuple[str, int], ...]
-    """For each mode of the grid, the size that it follows from, and how much of that a work-group takes."""
+    grid: tuple[tuple[str, int | str], ...]
+    """For each mode of the grid, the size that it follows from, and how much of that a work-group takes.
+
+    A word is the definition that says so.
+    """
     functions: tuple[str, ...] = ()
     """The functions of the text; empty stands for one with the name of the kernel."""
 
@@ -123,7 +126,7 @@ TABLE: dict[str, LibraryEntry] = {
             "keys": TILE,
             "items": WORK_ITEMS,
         },
-        (("queries", 64), ("heads", 1)),
+        (("queries", "queries"), ("heads", 1)),
     ),
     "axpby": LibraryEntry("y := alpha x + beta y", _TYPED, (("elements", 1024),)),
     "blocked_interleaved": LibraryEntry(
@@ -222,7 +225,7 @@ TABLE: dict[str, LibraryEntry] = {
     "gemm_q4_0_work_group": LibraryEntry(
         "C := W X with 4-bit weights and matrices of the work-group, for GPUs with tensor cores",
         {"type": _HALF, **_TILES_OF_PRODUCTS, "depth": TILE[1:]},
-        (("rows of the result", 128), ("columns of the result", 256)),
+        (("rows of the result", "rows"), ("columns of the result", "columns")),
     ),
     "gemm_q8_0": LibraryEntry(
         "C := W X with 8-bit weights in blocks of 32 with a common scale",
@@ -237,7 +240,7 @@ TABLE: dict[str, LibraryEntry] = {
     "gemm_work_group": LibraryEntry(
         "C := A B for f16 or bf16 with matrices of the work-group, for GPUs with tensor cores",
         {"type": _HALF, "result": ("f16", "bf16", "f32"), **_TILES_OF_PRODUCTS},
-        (("rows of the result", 128), ("columns of the result", 256)),
+        (("rows of the result", "rows"), ("columns of the result", "columns")),
     ),
     "gemv": LibraryEntry(
         "y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)

@@ -28,6 +28,12 @@ def defaults(name: str) -> dict[str, str]:
     return {key: value for key, value in re.findall(r"^\$(\w+) = (.+)$", text, re.M) if key in offered}
 
 
+def parts(name: str) -> tuple[tuple[str, int], ...]:
+    """For each mode of the grid, the size that it follows from, and how much of that a work-group takes by default."""
+    known = defaults(name)
+    return tuple((of, int(known[part]) if isinstance(part, str) else part) for of, part in entry(name).grid)
+
+
 def grid_for(name: str, *sizes: SupportsIndex) -> tuple[int, ...]:
     """The grid of a kernel for sizes, which its documentation names: `grid_for("gemm", M, N)`.
 
@@ -36,7 +42,7 @@ def grid_for(name: str, *sizes: SupportsIndex) -> tuple[int, ...]:
     Raises `KeyError` for a name that is not in `names()`, `ValueError` for the wrong number of sizes, or one that is
     negative or not a whole number.
     """
-    modes = entry(name).grid
+    modes = parts(name)
     whole = [int(size) for size in sizes if is_whole(size)]
     if len(sizes) != len(modes) or len(whole) != len(modes) or min(whole) < 0:
         wanted = ", ".join(what for what, _ in modes)

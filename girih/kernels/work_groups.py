@@ -1,7 +1,8 @@
 """Functions for the kernels with matrices of the work-group, which GPUs with tensor cores have; as those of `library`.
 
 A device lists the sizes of such matrices for each number of work-items (VK_NV_cooperative_matrix2); it refuses others
-when the kernel is loaded for it. On other targets every size computes the same.
+when the kernel is loaded for it. On other targets every size computes the same. Sizes that are left out are those of
+the text, which are fast on the GPUs that were measured.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ def gemm_work_group(
     *,
     type: str = "f16",
     result: str | None = None,
-    rows: int = 128,
-    columns: int = 256,
-    depth: int = 64,
-    items: int = 256,
+    rows: int | None = None,
+    columns: int | None = None,
+    depth: int | None = None,
+    items: int | None = None,
     order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
@@ -34,18 +35,17 @@ def gemm_work_group(
     001 "Cooperative matrix scope".
     """
     stored = type if result is None else result
-    return loaded_kernel(
-        "gemm_work_group", target, order, type=type, result=stored, rows=rows, columns=columns, depth=depth, items=items
-    )
+    sizes = given(rows=rows, columns=columns, depth=depth, items=items)
+    return loaded_kernel("gemm_work_group", target, order, type=type, result=stored, **sizes)
 
 
 def gemm_q4_0_work_group(
     *,
     type: str = "f16",
-    rows: int = 128,
-    columns: int = 256,
-    depth: int = 64,
-    items: int = 256,
+    rows: int | None = None,
+    columns: int | None = None,
+    depth: int | None = None,
+    items: int | None = None,
     order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
@@ -56,9 +56,8 @@ def gemm_q4_0_work_group(
     `rows` x `columns`, with `depth` summands at a time: sizes that a device lists. Grid: ceil(M / rows) x
     ceil(N / columns). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return loaded_kernel(
-        "gemm_q4_0_work_group", target, order, type=type, rows=rows, columns=columns, depth=depth, items=items
-    )
+    sizes = given(rows=rows, columns=columns, depth=depth, items=items)
+    return loaded_kernel("gemm_q4_0_work_group", target, order, type=type, **sizes)
 
 
 def attention_work_group(
@@ -67,9 +66,9 @@ def attention_work_group(
     type: str = "f16",
     causal: bool = False,
     fast: bool = False,
-    queries: int = 64,
-    keys: int = 64,
-    items: int = 128,
+    queries: int | None = None,
+    keys: int | None = None,
+    items: int | None = None,
     order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
@@ -81,7 +80,12 @@ def attention_work_group(
     `keys` keys at a time: sizes that a device lists. Grid: ceil(queries / `queries`) x heads.
     001 "Cooperative matrix scope".
     """
+    sizes = given(queries=queries, keys=keys, items=items)
     return loaded_kernel(
-        "attention_work_group", target, order, type=type, headdim=headdim, causal=causal, fast=fast, queries=queries,
-        keys=keys, items=items,
-    )  # fmt: skip
+        "attention_work_group", target, order, type=type, headdim=headdim, causal=causal, fast=fast, **sizes
+    )
+
+
+def given(**sizes: int | None) -> dict[str, int]:
+    """The sizes that are not left out."""
+    return {name: size for name, size in sizes.items() if size is not None}
