@@ -129,6 +129,10 @@ class Lowerings(Generic[C]):
         """The carrier of a value."""
         return self._carriers[type(value.type)](code, value)
 
+    def reason_against(self, op: type[Op]) -> str | None:
+        """Why the target cannot execute an instruction, whatever its operands; None if it can."""
+        return self._refused.get(op)
+
     def refusals(self, function: Function) -> Iterator[tuple[Op, str]]:
         """The instructions of a function that the target refuses or has no lowering for, with the reason."""
         for op in function.walk():
