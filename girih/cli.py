@@ -339,7 +339,8 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @click.option("--target", default=None, metavar="TARGET",
               help="What to compile for, such as `cpu:haswell`; `girih targets` lists the targets. GLSL without one is "
                    "for the smallest kind of Vulkan device that accepts the kernel.")  # fmt: skip
-@_checks
+@click.option("--checks", type=click.Choice(CHECKS), default=CHECKS[0],
+              help="Which checks the code makes.  [default: bounds; for spirv and glsl off]")  # fmt: skip
 @_values
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
