@@ -177,6 +177,12 @@ func @places(%A: memref<f16x?x?x48> {stride_gcd=[1, 8, 24], shape_gcd=[4]}, %g: 
     %twelve = mul %n, %c24 : index
     %more = add %twelve, %six : index
     %rows = size %A[0] : index
+    %less = less_than %n, %six : bool
+    %some = if %less -> (index) {
+        yield (%twelve)
+    } else {
+        yield (%rows)
+    }
     %a = subview %A[%twelve:%rows, %six:%c24, %n] : memref<f16x?x?, strided<1, ?>>
     %b = expand %A[2 -> 4 x %n x 2] : memref<f16x?x?x4x?x2, strided<1, ?, ?, ?, ?>>
     %m = load %g[%n] : memref<f32x?>
@@ -192,7 +198,7 @@ def test_multiples_of_places_follow_from_promises_and_constants() -> None:
     assert function is not None
     multiples = Multiples(function)
     by_name = {value.name: value for op in function.walk() for value in op.results}
-    assert [multiples.of(by_name[name]) for name in ("twelve", "more", "rows")] == [8, 2, 4]
+    assert [multiples.of(by_name[name]) for name in ("twelve", "more", "rows", "some")] == [8, 2, 4, 4]
     found = {name: multiples.memref(by_name[name]) for name in ("a", "b", "m", "d")}
     assert (found["a"].begin, found["a"].shape, found["a"].strides) == (16, (4, 8), (1, 8))
     assert found["b"].strides == (1, 8, 8, 32, 32)

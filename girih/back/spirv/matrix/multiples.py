@@ -12,7 +12,7 @@ from functools import cached_property
 from girih.ir.core import Function, Op, Parameter, Value
 from girih.ir.types import GroupType, MemRef
 from girih.ops.tile.arith import Binary, Cast, Constant
-from girih.ops.tile.control import For
+from girih.ops.tile.control import For, If, Yield
 from girih.ops.tile.memory import Alloca, Expand, Fuse, Load, Size, Subview
 
 MOST = 2**20
@@ -82,6 +82,9 @@ class Multiples:
                 return self.of(op.a)
             case Size() if isinstance(op.tensor.type, MemRef):
                 return self.memref(op.tensor).shape[op.mode]
+            case If():
+                ends = [region.terminator for region in op.regions if isinstance(region.terminator, Yield)]
+                return min((self.of(tuple(end.operands)[op.results.index(value)]) for end in ends), default=1)
             case For() if value is op.variable:
                 return min(self.of(op.start), 1 if op.step is None else self.of(op.step))
         return 1
