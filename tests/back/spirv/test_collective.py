@@ -138,7 +138,9 @@ SIZES = ((37, 21, 50, None), (64, 128, 96, None), (48, 72, 56, 8), (0, 5, 7, Non
 @pytest.mark.parametrize(("types", "transposes", "checks"), long(product(TYPES, TRANSPOSES, (False, True))))
 def test_products_of_all_kinds_by_matrices(types: tuple[str, str], transposes: str, checks: bool) -> None:
     with every_case() as case:
-        for (alpha, beta), (m, n, k, gap) in product(FACTORS, SIZES):
+        # Each size with one pair of factors, another one for each way of transposing.
+        for number, (m, n, k, gap) in enumerate(SIZES, TRANSPOSES.index(transposes)):
+            alpha, beta = FACTORS[number % len(FACTORS)]
             if types[1][0] == "i":
                 alpha, beta = (value if value is None else int(value) for value in (alpha, beta))
             one = Case(*types, m, n, k, transposes, alpha, beta, open=True, gap=gap, items=64, checks=checks)
@@ -155,7 +157,8 @@ KHR_TYPES = (("f16", "f32"), ("f16", "f16"), ("i8", "i32"))
 @pytest.mark.parametrize(("types", "transposes", "checks"), long(product(KHR_TYPES, TRANSPOSES, (False, True))))
 def test_products_by_matrices_of_subgroups(types: tuple[str, str], transposes: str, checks: bool) -> None:
     with every_case() as case:
-        for (alpha, beta), (m, n, k), gap in product(FACTORS, ((16, 16, 16), (64, 48, 32), (128, 64, 48)), (None, 16)):
+        for (alpha, beta), (m, n, k) in product(FACTORS, ((16, 16, 16), (64, 48, 32))):
+            gap = None if alpha is None else 16
             if types[1][0] == "i":
                 alpha, beta = (value if value is None else int(value) for value in (alpha, beta))
             promised = "" if gap is None else " {stride_gcd=[1, 16]}"
