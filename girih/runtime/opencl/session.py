@@ -64,12 +64,12 @@ class SharedMemory:
         self._copy("copy results from the device", target, self.address + offset, size)
 
     def put_bytes(self, content: bytes) -> None:
-        """Copy bytes to the begin."""
+        """Copy bytes to the beginning."""
         kept = ctypes.create_string_buffer(content, len(content))
         self.put(ctypes.addressof(kept), len(content))
 
     def get_bytes(self, size: int) -> bytes:
-        """The bytes at the begin."""
+        """The bytes at the beginning."""
         kept = ctypes.create_string_buffer(size)
         self.get(ctypes.addressof(kept), size)
         return kept.raw

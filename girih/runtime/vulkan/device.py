@@ -45,7 +45,7 @@ NOT_ENABLED = frozenset({
 
 
 class LaunchTimeoutError(Exception):
-    """VulkanCommands that did not end in time; the device is given up."""
+    """Commands that did not end in time; the device is given up."""
 
 
 @dataclass(eq=False)
