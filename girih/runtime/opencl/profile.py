@@ -27,7 +27,7 @@ def profile_of(device: OpenClDevice) -> Profile:
     sizes = sorted(device.subgroup_sizes)
     usual = 16 if 16 in sizes else sizes[-1]
     return Profile(
-        name="opencl",
+        name="this machine's device",
         says=device.name,
         subgroup_size=usual,
         least_subgroup_size=sizes[0],

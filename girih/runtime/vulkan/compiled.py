@@ -8,6 +8,7 @@ from girih.diagnostics import CompileError, Diagnostic, InternalError, errors
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.runtime.vulkan.driver.faults import NoDriverError
+from girih.runtime.vulkan.report import NO_DRIVER_HINT
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def chosen_profile(name: str, span: Span = NOWHERE) -> Profile:
         return profile_of(current_driver().best)
     except NoDriverError as error:
         message = f"no Vulkan driver opens; tried: {'; '.join(error.tried)}"
-        hint = f"name a kind of device to compile for: {', '.join(f'vulkan:{one}' for one in PROFILES)}"
+        kinds = ", ".join(f"vulkan:{one}" for one in PROFILES)
+        hint = f"{NO_DRIVER_HINT}; what is emitted needs none with a kind of device: {kinds}"
         raise CompileError([Diagnostic("bind.vulkan_driver", message, span, hint=hint)]) from None
 
 

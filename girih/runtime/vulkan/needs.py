@@ -40,7 +40,7 @@ class ModuleNeed:
     @property
     def in_words(self) -> str:
         """The ways in words."""
-        return " or ".join(dict.fromkeys(_words(way) for way in self.ways)) or "nothing that Vulkan 1.4 or girih knows"
+        return " or ".join(dict.fromkeys(_words(way) for way in self.ways)) or "what no feature of Vulkan is known for"
 
 
 def needs_of(module: Module) -> Iterator[ModuleNeed]:

@@ -42,7 +42,7 @@ def profile_of(device: PhysicalDevice) -> Profile:
     fixed = fixed or not device.value(_PROPERTIES_13, "requiredSubgroupSizeStages") & _COMPUTE_STAGE
     limits = device.limits
     return Profile(
-        name="vulkan",
+        name="this machine's device",
         says=device.name,
         subgroup_size=own,
         least_subgroup_size=own if fixed or not least else least,

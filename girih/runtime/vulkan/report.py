@@ -24,6 +24,11 @@ VULKAN_CODES: dict[str, str] = {
 }
 """What is asked of a launch on a Vulkan driver."""
 
+NO_DRIVER_HINT = (
+    "install a driver, such as Mesa's for the CPU (mesa-vulkan-drivers), name one by GIRIH_VULKAN_DRIVER, or load for "
+    "target='cpu'"
+)
+
 
 def refuse(code: str, message: str, hint: str | None = None, span: Span = NOWHERE) -> NoReturn:
     """Raise `LaunchError` with one diagnostic, `InternalError` for a code outside `VULKAN_CODES`."""
@@ -47,6 +52,4 @@ def refuse_fault(fault: VulkanFault, device: str, name: str, span: Span = NOWHER
 def refuse_no_driver(error: NoDriverError, span: Span = NOWHERE) -> NoReturn:
     """Raise `LaunchError` where no driver opens."""
     tried = "; ".join(error.tried)
-    hint = "install a driver, such as Mesa's for the CPU (mesa-vulkan-drivers), name one by GIRIH_VULKAN_DRIVER, or " \
-           "load for target='cpu'"  # fmt: skip
-    refuse("bind.vulkan_driver", f"no Vulkan driver opens; tried: {tried}", hint, span)
+    refuse("bind.vulkan_driver", f"no Vulkan driver opens; tried: {tried}", NO_DRIVER_HINT, span)
