@@ -26,10 +26,12 @@ from girih.back.spirv.glsl.names import Names
 from girih.back.spirv.glsl.types import float_constant, integer_constant
 from girih.back.spirv.glsl.write import write_glsl
 from girih.back.spirv.machine.compile import recorded_kernel
+from girih.back.spirv.profiles.hopper import HOPPER
 from girih.back.spirv.profiles.table import profile_named
 from girih.diagnostics import InternalError
 from girih.kernels import texts
 from girih.spirv import validate
+from tests.back.spirv.matrices import KERNELS
 from tests.back.spirv.through_glsl import compiled
 from tests.cases import every_case
 
@@ -280,3 +282,34 @@ def test_what_glsl_has_no_form_for_is_a_defect() -> None:
 def test_golden_texts(name: str, golden: Callable[[str, str], None]) -> None:
     function = girih.parse(texts.path(name).read_text(encoding="utf-8")).functions[0]
     golden(f"glsl_{name}.comp", write_glsl(recorded_kernel(function, profile_named("nvidia-hopper")).code))
+
+
+def test_matrices_of_the_device(golden: Callable[[str, str], None]) -> None:
+    function = girih.parse(KERNELS).function("clamped")
+    assert function is not None
+    golden("glsl_clamped.comp", write_glsl(recorded_kernel(function, HOPPER).code, HOPPER))
+
+
+def test_integers_that_are_compared_and_chosen_are_min_and_max() -> None:
+    code = Code()
+    x, y = code.load(INTEGERS, "i32", 0), code.load(INTEGERS, "i32", 1)
+    code.store(INTEGERS, code("select", "i32", code("slt", "i1", x, y), x, y), 2)
+    a, b = code.load(FLOATS, "float", 0), code.load(FLOATS, "float", 1)
+    code.store(FLOATS, code("select", "float", code("olt", "i1", a, b), a, b), 2)
+    assert code.body[2] == "B[2] = min(v1, v2);"
+    assert code.body[-1] == "A[2] = v3 < v4 ? v3 : v4;", "of numbers that are none, GLSL may give either"
+
+
+def test_functions_may_use_the_same_names_but_none_of_the_shader() -> None:
+    shader = Names()
+    shader.take("A")
+    first, second = Names(shader), Names(shader)
+    assert [first.take("row"), second.take("row"), second.take("A"), second.take("row")] == ["row", "row", "A2", "row2"]
+    assert shader.take("row") == "row3", "what is declared later is seen in functions, too"
+
+
+def test_matrices_of_64_bits_are_refused() -> None:
+    code = Code()
+    code("matrix_splat", "matrix double 16x16 matrix_acc subgroup", floating(1.0, "double"))
+    with pytest.raises(girih.CompileError, match="GLSL has no cooperative matrices of f64"):
+        write_glsl(code.shader)

@@ -125,10 +125,11 @@ def test_run_vectors_on_a_device_with_every_shape(path: Path) -> None:
             with case(f"line {line}"):
                 emitted = emitted_for_every_shape(path, launch.function)
                 if emitted is not None:
-                    _run(emitted, launch)
+                    run_launch(emitted, launch)
 
 
-def _run(emitted: EmittedKernel, launch: vectors.Launch) -> None:
+def run_launch(emitted: EmittedKernel, launch: vectors.Launch) -> None:
+    """Run a vector, and hold that what it says comes out."""
     if any(one.kind == "group" for one in emitted.bindings):
         return
     marked = vectors.bind(emitted.function, launch.arguments)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.memory import MemoryKind
-from girih.back.spirv.code.nodes import ShaderNode, ShaderRoutine
+from girih.back.spirv.code.nodes import ShaderCode, ShaderNode, ShaderRoutine
 from girih.back.spirv.code.types import LAYOUT, MATRIX, VIEW, matrix_words
 from girih.back.spirv.glsl.expression import PRIMARY, PRODUCT, SUM, UNARY, Expression, called, composed
 from girih.back.spirv.glsl.function import WrittenFunction
@@ -20,8 +20,9 @@ from girih.back.spirv.glsl.module import GlslModule
 from girih.back.spirv.glsl.nodes import Effect, Expressed
 from girih.back.spirv.glsl.together import SCOPED, SCOPES
 from girih.back.spirv.glsl.types import SIGNED, as_type, with_sign, word
+from girih.back.spirv.glsl.uses import nodes_of
 from girih.back.spirv.matrix.operations import BLOCK, layout_words, view_words
-from girih.diagnostics import InternalError
+from girih.diagnostics import CompileError, Diagnostic, InternalError
 
 MATRICES, SECOND = "GL_KHR_cooperative_matrix", "GL_NV_cooperative_matrix2"
 
@@ -55,6 +56,17 @@ def type_of(module: GlslModule, type: str) -> str:
             return module.memory.block(type)
         case _:
             return word(type)
+
+
+def refuse_matrices(code: ShaderCode) -> None:
+    """Raise `CompileError` for matrices whose components glslang takes for none."""
+    for node in (node for block in code.blocks() for node in nodes_of(block)):
+        for value in (*node.operands, *([] if node.result is None else [node.result])):
+            if value.type.startswith((f"{MATRIX} i64 ", f"{MATRIX} double ")):
+                message = f"GLSL has no cooperative matrices of {'i64' if 'i64' in value.type else 'f64'}"
+                raise CompileError(
+                    [Diagnostic("run.target", message, node.span, hint="`--as spirv` writes the module")]
+                )
 
 
 def _matrix(module: GlslModule, type: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.code.nodes import ShaderBlock, ShaderCode, ShaderRoutine
 from girih.back.spirv.glsl.function import WrittenFunction
-from girih.back.spirv.glsl.matrices import parameters_of, type_of
+from girih.back.spirv.glsl.matrices import parameters_of, refuse_matrices, type_of
 from girih.back.spirv.glsl.memory import described
 from girih.back.spirv.glsl.module import GlslModule
 from girih.back.spirv.glsl.statements import write_block
@@ -26,8 +26,10 @@ from girih.spirv.grammar import grammar
 def write_glsl(code: ShaderCode, profile: Profile | None = None) -> str:
     """The text of a shader; for a profile it names it, and asks for the controls of floats that it has.
 
-    Raises `InternalError` for operations and types that GLSL has no form for.
+    Raises `CompileError` for matrices of components that GLSL's have not, and `InternalError` for operations and types
+    that it has no form for.
     """
+    refuse_matrices(code)
     module = GlslModule(code)
     routines = _routines(module)
     body = _body(module, code.body, Uses(code.body))

@@ -91,6 +91,7 @@ def layout_of(code: MatrixCode, held: LayoutHeld, name: str) -> Val:
         layout = set("layout_slice", _pairs(held.offset, held.span))
     if held.mode is ClampMode.CONSTANT and held.clamp_value.part.literal != 0:
         layout = code.node("layout_set_clamp_value", (layout, held.clamp_value.part), type)
+        code.recorder.named(layout, f"{name}_tile")
     return layout
 
 
