@@ -21,7 +21,7 @@ from girih.commands.parts.reference import PSEUDO, codes_of_rules, group_of
 from girih.interpreter.machine.machine import MEANINGS
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.specifications import SPECIFICATIONS
-from girih.specifications.name import Specification, SpecificationName
+from girih.specifications.name import SPIRV, Specification, SpecificationName
 from tools.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,7 +83,9 @@ def evidence_of(name: SpecificationName) -> list[str]:
     found = [f"tests/ops/{op}/" for op in name.ops if op in LANGUAGE.rules]
     for public in name.python:
         found += _using(*public.split("."))
-    if name.spelling and not found:
+    if name.spelling == SPIRV:
+        found += [test for one in name.names for test in _modules(one)]
+    elif name.spelling and not found:
         found += _spelling(name.spelling.strip("`"))
     if name.kind == "grammar" and not found:
         found = ["tests/front/"]
@@ -96,6 +98,14 @@ def _using(owner: str, *members: str) -> list[str]:
     pattern = "|".join(rf"\.{one}\b|\b{one}=|\"{one}\"" for one in members)
     return [name for name, text in texts().items() if name.startswith("tests/addressing/test_")
             and re.search(rf"\b{owner}\b", text) and re.search(pattern, text)]  # fmt: skip
+
+
+@cache
+def _modules(name: str) -> list[str]:
+    """Tests of modules and shaders that have a name."""
+    folders = ("tests/spirv/", "tests/front/", "tests/shaders/", "tests/back/spirv/", "tests/runtime/")
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return [path for path, text in texts().items() if path.startswith(folders) and word.search(text)]
 
 
 @cache
@@ -164,7 +174,7 @@ def _instructions() -> list[str]:
     named = {op for one in SPECIFICATIONS for name in one for op in name.ops}
     rows = [_instruction(op, op in named) for op in sorted(LANGUAGE.rules)]
     heads = ["instruction", "source", "rules", "tests", "targets"]
-    words = "SPIR-V and NVIDIA GPUs are planned targets of all of them."
+    words = "NVIDIA GPUs by PTX are a planned target of all of them."
     return ["## Instructions", "", words, "", *table(heads, rows)]
 
 

@@ -23,7 +23,7 @@ BLOCKED_LAYOUTS = specification(
             "extension",
             "Cooperative matrices in SPIR-V: loads, stores and products, which the specifications 000 to 002 extend.",
             ops="cooperative_matrix_load cooperative_matrix_mul_add",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section("Overview", "What the layouts are for."),
@@ -36,13 +36,13 @@ BLOCKED_LAYOUTS = specification(
             "Two memory layouts in which blocks of 64 bytes are interleaved.",
             ops=_BOTH,
             python="BlockedInterleaved",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpExtension",
             "instruction",
             "The instruction with which a module names an extension that it uses.",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -54,7 +54,7 @@ BLOCKED_LAYOUTS = specification(
             "Loads a matrix from memory in a layout that an operand names.",
             ops=f"cooperative_matrix_load {_LOAD}",
             python="BlockedInterleaved",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpCooperativeMatrixStoreKHR",
@@ -62,7 +62,7 @@ BLOCKED_LAYOUTS = specification(
             "Stores a matrix to memory in a layout that an operand names.",
             ops=f"cooperative_matrix_store {_STORE}",
             python="BlockedInterleaved",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "MemoryLayout",
@@ -109,13 +109,13 @@ BLOCKED_LAYOUTS = specification(
             "CooperativeMatrixLayoutsARM",
             "capability",
             "The capability (4201) that the two layouts need.",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "CooperativeMatrixKHR",
             "capability",
             "The capability of cooperative matrices, which the other one implies.",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -128,7 +128,6 @@ BLOCKED_LAYOUTS = specification(
             ops=_BOTH,
             python="BlockedInterleaved",
             spelling="`.row_blocked_interleaved`",
-            planned=SPIRV,
         ),
         row(
             "ColumnBlockedInterleavedARM",
@@ -137,7 +136,6 @@ BLOCKED_LAYOUTS = specification(
             ops=_BOTH,
             python="BlockedInterleaved",
             spelling="`.column_blocked_interleaved`",
-            planned=SPIRV,
         ),
     ),
 )

@@ -27,7 +27,7 @@ COOPERATIVE_MATRIX2 = specification(
             "extension",
             "Cooperative matrices in GLSL, which 001 extends.",
             ops="cooperative_matrix_load cooperative_matrix_store cooperative_matrix_mul_add",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -38,7 +38,7 @@ COOPERATIVE_MATRIX2 = specification(
             "extension",
             "The extension, and the macro that a shader finds defined as 1.",
             ops=f"{_BOTH} cooperative_matrix_combine cooperative_matrix_apply cooperative_matrix_transpose",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -50,7 +50,7 @@ COOPERATIVE_MATRIX2 = specification(
             "Loads a matrix through a layout, and perhaps a view and a decode function.",
             ops=_LOAD,
             python="load_tensor",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpCooperativeMatrixStoreTensorNV",
@@ -58,7 +58,7 @@ COOPERATIVE_MATRIX2 = specification(
             "Stores a matrix through a layout, and perhaps a view.",
             ops=_STORE,
             python="store_tensor",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpCooperativeMatrixReduceNV",
@@ -66,7 +66,7 @@ COOPERATIVE_MATRIX2 = specification(
             "Combines rows, columns, 2 x 2 blocks or all of a matrix with a "
             "function. Newer headers end its name in EXT.",
             ops="cooperative_matrix_combine",
-            planned=SPIRV,
+            spelling=SPIRV,
             also="OpCooperativeMatrixReduceEXT",
         ),
         row(
@@ -75,7 +75,7 @@ COOPERATIVE_MATRIX2 = specification(
             "Converts the components of a matrix, or an accumulator to another "
             "use. Newer headers call it OpCooperativeMatrixConvertUseEXT.",
             ops="cast",
-            planned=SPIRV,
+            spelling=SPIRV,
             also="OpCooperativeMatrixConvertUseEXT",
         ),
         row(
@@ -83,7 +83,7 @@ COOPERATIVE_MATRIX2 = specification(
             "instruction",
             "Calls a function for each component. Newer headers end its name in EXT.",
             ops="cooperative_matrix_apply",
-            planned=SPIRV,
+            spelling=SPIRV,
             also="OpCooperativeMatrixPerElementOpEXT",
         ),
         row(
@@ -91,7 +91,7 @@ COOPERATIVE_MATRIX2 = specification(
             "instruction",
             "Transposes an accumulator into a matrix of use B.",
             ops="cooperative_matrix_transpose",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -423,7 +423,7 @@ COOPERATIVE_MATRIX2 = specification(
             "instruction",
             "SPIR-V's remainder with the sign of the divisor: that of repeat and mirror_repeat.",
             python="TensorLayout.access",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row("blockCoord", "variable", "The coordinate of an element's block.", python="Access.block", ops=_LOAD),
         row(

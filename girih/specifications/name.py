@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SPIRV = "SPIR-V modules that run"
-"""Planned. Modules are read, written and checked already (`girih.spirv`)."""
+SPIRV = '`girih.load("shader.spv")`'
+"""The spelling of what stands in modules: they are checked, run, and written (`girih.spirv`, `kernel.spirv`)."""
 NVIDIA = "NVIDIA GPUs"
 """Planned: kernels are compiled for them."""
 

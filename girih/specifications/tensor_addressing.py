@@ -21,7 +21,7 @@ TENSOR_ADDRESSING = specification(
             "extension",
             "The extension that loads and stores matrices through layouts; 001 is its GLSL side.",
             ops="cooperative_matrix_load_tensor cooperative_matrix_store_tensor",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -36,13 +36,13 @@ TENSOR_ADDRESSING = specification(
             "extension",
             "Tensor layouts and views as SPIR-V types, and the instructions that make and change them.",
             python="TensorLayout TensorView",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpExtension",
             "instruction",
             "The instruction with which a module names an extension that it uses.",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -55,7 +55,6 @@ TENSOR_ADDRESSING = specification(
             ops="tensor_layout_create",
             python="TensorLayout",
             spelling="`tensor_layout<2,constant>`",
-            planned=SPIRV,
         ),
         row(
             "Tensor View",
@@ -64,7 +63,6 @@ TENSOR_ADDRESSING = specification(
             ops="tensor_view_create",
             python="TensorView",
             spelling="`tensor_view<2,false,1,0>`",
-            planned=SPIRV,
         ),
     ),
     section(
@@ -74,7 +72,7 @@ TENSOR_ADDRESSING = specification(
             "TensorAddressingNV",
             "capability",
             "The capability (5439) that tensor layouts and views need.",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
     ),
     section(
@@ -268,7 +266,6 @@ TENSOR_ADDRESSING = specification(
             "Declares a layout type (5370): number of dimensions and clamp mode, both constants.",
             spelling="`tensor_layout<2,constant>`",
             python="TensorLayout",
-            planned=SPIRV,
         ),
         row(
             "OpTypeTensorViewNV",
@@ -277,7 +274,6 @@ TENSOR_ADDRESSING = specification(
             "its own, and the permutation, all constants.",
             spelling="`tensor_view<2,false,1,0>`",
             python="TensorView",
-            planned=SPIRV,
         ),
         row(
             "ClampMode",
@@ -317,7 +313,7 @@ TENSOR_ADDRESSING = specification(
             "Makes a layout (5372): sizes, strides, offsets and clamp value 0, blocks of 1.",
             ops="tensor_layout_create",
             python="TensorLayout",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorLayoutSetBlockSizeNV",
@@ -325,7 +321,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the block size (5384); strides then count blocks.",
             ops="tensor_layout_set_block_size",
             python="TensorLayout.set_block_size",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorLayoutSetDimensionNV",
@@ -333,7 +329,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the sizes (5373), resets the slice to the whole tensor, and computes dense strides.",
             ops="tensor_layout_set_dimension",
             python="TensorLayout.set_dimension",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorLayoutSetStrideNV",
@@ -341,7 +337,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the strides (5374), each at least what the dimension within takes.",
             ops="tensor_layout_set_stride",
             python="TensorLayout.set_stride",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorLayoutSliceNV",
@@ -349,7 +345,7 @@ TENSOR_ADDRESSING = specification(
             "Selects the region (5375): offsets add up, spans are replaced.",
             ops="tensor_layout_slice",
             python="TensorLayout.slice",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorLayoutSetClampValueNV",
@@ -357,7 +353,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the clamp value (5376).",
             ops="tensor_layout_set_clamp_value",
             python="TensorLayout.set_clamp_value",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpCreateTensorViewNV",
@@ -365,7 +361,7 @@ TENSOR_ADDRESSING = specification(
             "Makes a view (5377): sizes and strides 0, nothing clipped.",
             ops="tensor_view_create",
             python="TensorView",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorViewSetDimensionNV",
@@ -373,7 +369,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the sizes of a view (5378), and dense strides.",
             ops="tensor_view_set_dimension",
             python="TensorView.set_dimension",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorViewSetStrideNV",
@@ -381,7 +377,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the strides of a view (5379).",
             ops="tensor_view_set_stride",
             python="TensorView.set_stride",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "OpTensorViewSetClipNV",
@@ -389,7 +385,7 @@ TENSOR_ADDRESSING = specification(
             "Sets the rows and columns of the matrix that are accessed (5382).",
             ops="tensor_view_set_clip",
             python="TensorView.set_clip",
-            planned=SPIRV,
+            spelling=SPIRV,
         ),
         row(
             "TensorLayout",

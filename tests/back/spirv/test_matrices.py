@@ -242,3 +242,9 @@ def test_kernels_of_the_library_have_matrices_of_the_work_group(name: str) -> No
     run_back(emitted, grid, found)
     for wanted, came in zip(expected, found, strict=True):
         np.testing.assert_allclose(came, wanted, rtol=2e-2, atol=2e-3)
+
+
+def test_modules_with_layouts_declare_tensor_addressing() -> None:
+    kernel = kernels.gemm_work_group(target="vulkan:nvidia-hopper")
+    text = girih.spirv.Module.from_bytes(kernel.spirv).to_text()
+    assert "OpCapability TensorAddressingNV" in text and "OpCapability CooperativeMatrixTensorAddressingNV" in text
