@@ -151,11 +151,12 @@ ROOMS = {
         )
     ),
     "back.spirv.binary": Room(
-        (*WORDS, "spirv", "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.profiles")
+        (*WORDS, "facts", "spirv", "back.llvm.emit", "back.spirv.code", "back.spirv.matrix", "back.spirv.profiles")
     ),
     "back.spirv.glsl": Room(
         (
             *WORDS,
+            "facts",
             "spirv",
             "back.llvm.emit",
             "back.spirv.code",

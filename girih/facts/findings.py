@@ -72,9 +72,15 @@ class FindingWords:
 # Memory.
 
 
+NOT_ON_TARGET = "run.target"
+"""The code of what a target cannot do."""
+AT_ADDRESS = "run.address"
+"""The code of an access by an address to which nothing lies."""
+
+
 def refused(op: Op, target: str, reason: str) -> FindingWords:
     """The words for an instruction that a target cannot execute."""
-    return FindingWords("run.target", f"the target {target} cannot execute {op.spec.called}: {reason}")
+    return FindingWords(NOT_ON_TARGET, f"the target {target} cannot execute {op.spec.called}: {reason}")
 
 
 def null(name: str) -> FindingWords:

@@ -39,6 +39,11 @@ def integers(*shape: int, type: Any = np.int32) -> Any:
     return np.zeros(shape, type, order="F")
 
 
+def halves(*shape: int) -> Any:
+    """Random floats of 16 bits."""
+    return numbers(*shape).astype(np.float16)
+
+
 def small(*shape: int) -> Any:
     """Random integers that take a byte."""
     return np.asfortranarray(RANDOM.integers(-9, 10, shape).astype(np.int8))
@@ -53,6 +58,10 @@ LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
     ("attention", "attention"): (
         (2, 2, 1),
         [numbers(64, 40, 2), numbers(64, 33, 1), numbers(64, 33, 1), zeros(64, 40, 2), 0.125],
+    ),
+    ("attention_work_group", "attention_work_group"): (
+        (1, 2, 1),
+        [halves(64, 40, 2), halves(64, 33, 1), halves(64, 33, 1), np.zeros((64, 40, 2), np.float16, order="F"), 0.125],
     ),
     ("axpby", "axpby"): ((2, 1, 1), [0.5, numbers(1100), 2.0, numbers(1100)]),
     **{
@@ -122,6 +131,14 @@ LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
         (1, 2, 1),
         [small(20, 40), small(40, 33), integers(20, 33)],
     ),
+    ("gemm_work_group", "gemm_work_group"): (
+        (1, 1, 1),
+        [halves(40, 33), halves(33, 24), np.zeros((40, 24), np.float16, order="F")],
+    ),
+    ("gemm_q4_0_work_group", "gemm_q4_0_work_group"): (
+        (1, 1, 1),
+        [kernels.quantize(numbers(35, 64), "q4_0"), halves(64, 3), zeros(35, 3)],
+    ),
     ("histogram", "histogram"): ((2, 1, 1), [RANDOM.integers(-9, 300, 5000).astype(np.int32), np.zeros(256, np.int32)]),
     ("inverse", "inverse"): ((3, 1, 1), [matrices(3), zeros(4, 4, 3), integers(3)]),
     ("layernorm", "layernorm"): ((3, 1, 1), [numbers(70, 3), numbers(70), numbers(70), 1e-5, zeros(70, 3)]),
@@ -149,7 +166,8 @@ def test_kernels_run_as_on_the_interpreter(name: str, function: str) -> None:
     kernel[grid](*expected)
     OneLaneKernel(kernel.ir)(grid, *found)
     for mine, wanted in zip(found, expected, strict=True):
-        same(mine, wanted, 1e-5)
+        half = isinstance(wanted, np.ndarray) and wanted.dtype == np.float16
+        same(mine, wanted, 2e-3 if half else 1e-5)
 
 
 def test_only_tensor_copies_are_refused() -> None:

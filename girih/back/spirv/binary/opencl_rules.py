@@ -10,6 +10,7 @@ from girih.back.spirv.code.memory import MemoryKind
 from girih.back.spirv.code.nodes import ShaderNode
 from girih.back.spirv.code.types import is_float
 from girih.diagnostics import CompileError, Diagnostic
+from girih.facts.findings import NOT_ON_TARGET
 
 _SCOPES = {"subgroup": "Subgroup", "work_group": "Workgroup", "device": "Device"}
 
@@ -82,7 +83,7 @@ def atomic(s: StatementWriter, node: ShaderNode) -> None:
     if bits(type) < 32:
         message = f"OpenCL has no atomic accesses to elements of {bits(type)} bits"
         hint = "let the element have 32 or 64 bits"
-        raise CompileError([Diagnostic("run.target", message, node.span, hint=hint)])
+        raise CompileError([Diagnostic(NOT_ON_TARGET, message, node.span, hint=hint)])
     element, *values = node.operands
     as_bits = is_float(type) and operation != "fadd"
     # Drivers move integers atomically, and doubles not.

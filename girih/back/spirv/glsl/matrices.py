@@ -23,6 +23,7 @@ from girih.back.spirv.glsl.types import SIGNED, as_type, with_sign, word
 from girih.back.spirv.glsl.uses import nodes_of
 from girih.back.spirv.matrix.operations import BLOCK, layout_words, view_words
 from girih.diagnostics import CompileError, Diagnostic, InternalError
+from girih.facts.findings import NOT_ON_TARGET
 
 MATRICES, SECOND = "GL_KHR_cooperative_matrix", "GL_NV_cooperative_matrix2"
 
@@ -65,7 +66,7 @@ def refuse_matrices(code: ShaderCode) -> None:
             if value.type.startswith((f"{MATRIX} i64 ", f"{MATRIX} double ")):
                 message = f"GLSL has no cooperative matrices of {'i64' if 'i64' in value.type else 'f64'}"
                 raise CompileError(
-                    [Diagnostic("run.target", message, node.span, hint="`--as spirv` writes the module")]
+                    [Diagnostic(NOT_ON_TARGET, message, node.span, hint="`--as spirv` writes the module")]
                 )
 
 

@@ -27,6 +27,7 @@ from girih.back.spirv.profiles.capabilities import FEATURE_OF_CAPABILITY
 from girih.back.spirv.profiles.features import FEATURES
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
+from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
 from girih.facts.remarks import sizes as open_sizes
 from girih.ir.core import Function, Op
@@ -105,7 +106,7 @@ def written_module(recorded: RecordedKernel) -> Module:
     if missing:
         words = ", ".join(f"{one.says} ({one.name})" for one in missing)
         message = f"@{recorded.function.name} needs {words}, which {recorded.profile.name} has not"
-        raise CompileError([Diagnostic("run.target", message, recorded.function.span)])
+        raise CompileError([Diagnostic(NOT_ON_TARGET, message, recorded.function.span)])
     return module
 
 
@@ -295,7 +296,7 @@ def sizes_of(
     items = shape[0] * shape[1]
     if items > profile.work_group_items:
         message = f"a work-group of {items} work-items; {profile.name} has at most {profile.work_group_items}"
-        raise CompileError([Diagnostic("run.target", message, function.span)])
+        raise CompileError([Diagnostic(NOT_ON_TARGET, message, function.span)])
     if asked is None or function.subgroup_size is None:
         remarks.note(open_sizes(size, shape), function.span)
     device = _device_subgroup(size, profile)
@@ -320,7 +321,7 @@ def _no_device_subgroup(function: Function, possible: list[int], profile: Profil
     wanted = ", ".join(map(str, possible))
     message = f"subgroups of {wanted} work-items suit @{function.name}; those of {profile.name} have {there}"
     return Diagnostic(
-        "run.target", message, function.span, hint="a kernel that names no subgroup size takes the device's"
+        NOT_ON_TARGET, message, function.span, hint="a kernel that names no subgroup size takes the device's"
     )
 
 
@@ -339,7 +340,7 @@ def _check_shared(function: Function, code: ShaderCode, profile: Profile) -> Non
     total = sum(_bytes(one) for one in taken)
     if total > profile.shared_bytes:
         message = f"@{function.name} takes {total} bytes of shared memory; {profile.name} has {profile.shared_bytes}"
-        raise CompileError([Diagnostic("run.target", message, function.span)])
+        raise CompileError([Diagnostic(NOT_ON_TARGET, message, function.span)])
 
 
 def _bytes(memory: ShaderMemory) -> int:

@@ -8,6 +8,7 @@ from girih.analysis.sources import source_at
 from girih.back.llvm.lower.sites import MEMBER, Site
 from girih.diagnostics import Finding, in_words
 from girih.facts.elements import in_the_array
+from girih.facts.findings import AT_ADDRESS
 from girih.ir.core import Function
 from girih.source import Span
 
@@ -20,7 +21,7 @@ def finding_of(
     `values` are those that were kept of the site's index, shape and number, as words with a sign; `group` is the
     work-group, `subgroup` and `lane` are -1 where none is meant.
     """
-    if site.code == "run.address":
+    if site.code == AT_ADDRESS:
         values = [value & 2**64 - 1 for value in values]
     end = site.index_count + site.shape_count
     index = tuple(values[: site.index_count]) if site.index_count else None
