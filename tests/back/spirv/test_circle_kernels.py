@@ -44,12 +44,16 @@ def test_kernels(name: str, profile: str) -> None:
     launch(name, profile)
 
 
+ONCE_WRONG = (130354, 180601, 180703)
+"""Seeds that came back wrong: one name for two values, shared memories over each other, too small a stride."""
+
+
 def test_a_few_kernels_and_random_programs() -> None:
     with every_case() as case:
         for name in QUICK:
             with case(name):
                 launch(name, "nvidia-hopper")
-        for seed in range(6):
+        for seed in (*range(3), *ONCE_WRONG):
             with case(f"seed {seed}"):
                 built = random_program(seed)
                 agrees(str(built.module), built)

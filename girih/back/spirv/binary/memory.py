@@ -46,6 +46,10 @@ class ModuleMemory(Protocol):
         """What a member of the parameters is: for Vulkan a pointer, for OpenCL its value."""
 
 
+_SHARED_ALIGNMENT = 16
+"""What shared memory with an explicit layout begins at a multiple of, in bytes."""
+
+
 class VulkanMemory:
     """The variables of a module for Vulkan, declared when they are first needed."""
 
@@ -151,14 +155,14 @@ class VulkanMemory:
         a.decorate(array, "ArrayStride", size_of(type))
         return array
 
-    def _block(self, memory: ShaderMemory, type: str, array: int) -> int:
-        """A block of its own with one array."""
+    def _block(self, memory: ShaderMemory, type: str, array: int, offset: int = 0) -> int:
+        """A block of its own with one array, which begins at a byte of it."""
         a = self._a
         block = a.declare("OpTypeStruct", array, key=(memory, type))
         a.name(block, f"{memory.name}_{type}_block")
         a.name_member(block, 0, "data")
         a.decorate(block, "Block")
-        a.decorate_member(block, 0, "Offset", 0)
+        a.decorate_member(block, 0, "Offset", offset)
         return block
 
     def _global(self, storage: str, type: int) -> int:
@@ -180,9 +184,20 @@ class VulkanMemory:
         a.extension("SPV_KHR_workgroup_memory_explicit_layout")
         if bits(type) in (8, 16):
             a.capability(f"WorkgroupMemoryExplicitLayout{bits(type)}BitAccessKHR")
-        variable = self._global("Workgroup", self._block(memory, type, self._array("OpTypeArray", type, length)))
+        array = self._array("OpTypeArray", type, length)
+        variable = self._global("Workgroup", self._block(memory, type, array, self._begin(memory)))
         a.decorate(variable, "Aliased")
         return variable
+
+    def _begin(self, memory: ShaderMemory) -> int:
+        """The byte where shared memory with an explicit layout begins: all blocks lie over each other."""
+        begin = 0
+        for one in self._code.memories:
+            if one is memory:
+                break
+            if one.kind is MemoryKind.SHARED:
+                begin += -(-one.size // _SHARED_ALIGNMENT) * _SHARED_ALIGNMENT
+        return begin
 
     def _private(self, memory: ShaderMemory, type: str) -> int:
         a = self._a

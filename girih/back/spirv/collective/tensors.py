@@ -89,6 +89,9 @@ class TensorMatrix:
         """The layout, and for turned matrices the view, of a tile; lines of one `inside` are known to be even."""
         lines, turn = self.lines, -1 if self.lines.turned else 1
         distance: Operand = lines.distance
+        if isinstance(lines.count, int) and lines.count <= 1:
+            # There is no second line; but a stride that is less than a line is none that layouts may have.
+            distance = lines.length
         if inside and isinstance(distance, Val):
             distance = code.w.binary("and", distance, -self._unit)
         held = LayoutHeld(

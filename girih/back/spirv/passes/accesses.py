@@ -21,7 +21,7 @@ from girih.back.spirv.code.nodes import (
     ShaderNode,
 )
 from girih.back.spirv.passes.operations import is_name, reached
-from girih.back.spirv.passes.rewriting import Body, Rewriter, bodies, first_free, with_bodies
+from girih.back.spirv.passes.rewriting import Body, Rewriter, bodies, first_free_of, with_bodies
 
 _PAIRS = {"i16": "half", "i32": "float", "i64": "double", "half": "i16", "float": "i32", "double": "i64"}
 """Types of the same bits as which memory may be seen."""
@@ -38,9 +38,11 @@ def with_direct_accesses(code: ShaderCode) -> ShaderCode:
         accesses.read(block, result)
     memories = _Memories(code, accesses)
     changed: list[Body] = []
-    for block, parameters, result in bodies(code):
-        direct = _Direct(first_free(block, parameters), accesses=accesses, memories=memories)
+    free = first_free_of(code)
+    for block, _, result in bodies(code):
+        direct = _Direct(free, accesses=accesses, memories=memories)
         new = direct.block(block)
+        free = direct.free
         changed.append((new, None if result is None else direct.value(result)))
     return replace(with_bodies(code, changed), memories=memories.kept())
 

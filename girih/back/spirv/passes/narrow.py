@@ -34,7 +34,7 @@ from girih.back.spirv.passes.operations import (
     reached,
 )
 from girih.back.spirv.passes.ranges import KnownRanges, Ranges, known_ranges
-from girih.back.spirv.passes.rewriting import Rewriter, bodies, first_free, with_bodies, with_operands
+from girih.back.spirv.passes.rewriting import Rewriter, bodies, first_free_of, with_bodies, with_operands
 from girih.source import NOWHERE, Span
 
 WIDE, NARROW = "i64", "i32"
@@ -62,8 +62,7 @@ def narrowed(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -
     kept = {name for one in needs for name in one.members_in_full()}
     cut = {member.name for member in code.members if member.type == WIDE} - kept
     changed = []
-    # Names are those of the whole module.
-    free = max(first_free(block, parameters) for block, parameters, _ in bodies(code))
+    free = first_free_of(code)
     for one, (block, parameters, result) in zip(needs, bodies(code), strict=True):
         narrowing = _Narrowing(free, needs=one, cut=cut)
         new = narrowing.body(block, parameters)

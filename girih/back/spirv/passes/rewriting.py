@@ -86,6 +86,11 @@ def defined(one: Statement) -> Iterator[Val]:
             yield from (c.value for c in one.carried)
 
 
+def first_free_of(code: ShaderCode) -> int:
+    """A number from which on no value of the whole shader has a name such as `%v12`."""
+    return max(first_free(block, parameters) for block, parameters, _ in bodies(code))
+
+
 def first_free(block: ShaderBlock, parameters: list[Val]) -> int:
     """A number from which on no value has a name such as `%v12`."""
     highest = -1

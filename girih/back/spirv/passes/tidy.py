@@ -26,7 +26,7 @@ from girih.back.spirv.code.types import is_opaque
 from girih.back.spirv.passes.intervals import Interval, limits
 from girih.back.spirv.passes.operations import DIVISIONS, TOTAL, is_integer, is_name, is_pure
 from girih.back.spirv.passes.ranges import KnownRanges, Ranges, known_ranges, leaves
-from girih.back.spirv.passes.rewriting import Body, Rewriter, bodies, first_free, with_bodies
+from girih.back.spirv.passes.rewriting import Body, Rewriter, bodies, first_free_of, with_bodies
 from girih.back.spirv.passes.simpler import Operation, Simpler
 from girih.source import Span
 
@@ -43,9 +43,11 @@ def tidied(code: ShaderCode, members: Mapping[str, Interval], *, wide: bool) -> 
     """The code without detours. `members` has what is known of integer members, by their names."""
     known = known_ranges(code, members, wide=wide)
     changed: list[Body] = []
-    for block, parameters, result in bodies(code):
-        tidying = _Tidying.of(block, parameters, known)
+    free = first_free_of(code)
+    for block, _, result in bodies(code):
+        tidying = _Tidying.of(block, free, known)
         new = tidying.block(block)
+        free = tidying.free
         changed.append((new, None if result is None else tidying.value(result)))
     return with_bodies(code, changed)
 
@@ -75,11 +77,11 @@ class _Tidying(Rewriter):
     """Values that were moved to where conditions do not say any more what they are."""
 
     @classmethod
-    def of(cls, block: ShaderBlock, parameters: list[Val], known: KnownRanges) -> _Tidying:
-        """What tidies a body."""
+    def of(cls, block: ShaderBlock, free: int, known: KnownRanges) -> _Tidying:
+        """What tidies a body, whose new values have numbers from `free` on."""
         ranges = Ranges(known)
         ranges.block(block)
-        one = cls(first_free(block, parameters), ranges=ranges)
+        one = cls(free, ranges=ranges)
         one.rules = Simpler(one._interval)
         return one
 
