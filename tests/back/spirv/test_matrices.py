@@ -14,6 +14,7 @@ import pytest
 
 import girih
 from girih import kernels
+from girih.back.spirv.code.nodes import ShaderNode
 from girih.back.spirv.machine.compile import compile_kernel, recorded_kernel
 from girih.back.spirv.machine.emitted import EmittedKernel
 from girih.back.spirv.matrix.multiples import Multiples
@@ -71,6 +72,29 @@ def test_kernels_on_hopper_have_its_matrices_and_mean_the_same(name: str) -> Non
     run_back(emitted, (1, 1, 1), found)
     for wanted, came in zip(expected, found, strict=True):
         assert np.array_equal(wanted, came)
+
+
+def test_a_barrier_stays_behind_a_matrix_that_is_loaded() -> None:
+    text = f"""
+    func @hand_over(%a: memref<f16x16x16>, %b: memref<f16x16x16>) {SUBGROUP} {{
+        %zero = constant 0 : index
+        %shared = alloca : memref<f16x16x16,local>
+        parallel {{
+            %x = cooperative_matrix_load %a[%zero,%zero] : coopmatrix<f16x16x16,matrix_acc>
+            cooperative_matrix_store %x, %shared[%zero,%zero]
+            barrier.local
+            %y = cooperative_matrix_load %shared[%zero,%zero] : coopmatrix<f16x16x16,matrix_acc>
+            barrier.local
+            %z = cooperative_matrix_load %b[%zero,%zero] : coopmatrix<f16x16x16,matrix_acc>
+            cooperative_matrix_store %z, %shared[%zero,%zero]
+            cooperative_matrix_store %y, %b[%zero,%zero]
+        }}
+    }}
+    """
+    code = recorded_kernel(function_of(text, "hand_over"), HOPPER).code
+    ops = [node.op for node in code.body.walk() if isinstance(node, ShaderNode)]
+    met = [op for op in ops if op in ("barrier", "matrix_load", "matrix_store")]
+    assert met[2:5] == ["barrier", "matrix_load", "barrier"]
 
 
 def test_a_tile_at_a_known_place_is_one_instruction() -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 from girih.back.llvm.emit.text import ModuleText, Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.spirv.code.abilities import Abilities
-from girih.back.spirv.code.memory import ShaderPlace
+from girih.back.spirv.code.memory import ShaderMemory, ShaderPlace
 from girih.back.spirv.code.nodes import (
     ShaderBlock,
     ShaderCode,
@@ -27,8 +27,8 @@ from girih.source import NOWHERE, Span
 Key = tuple[object, ...]
 
 
-_BETWEEN_WORK_ITEMS = frozenset(("load", "store", "atomic", "fence", "shuffle", "broadcast", "vote", "group"))
-"""Operations that tell of other work-items, or them."""
+_OF_SUBGROUP = frozenset(("shuffle", "broadcast", "vote", "group"))
+"""Operations that give what other work-items have."""
 
 
 @dataclass(slots=True)
@@ -37,6 +37,11 @@ class _Level:
 
     known: dict[Key, Val]
     noted: set[tuple[str, ...]]
+
+
+def _concerns_others(one: ShaderNode) -> bool:
+    """Whether an instruction tells of other work-items, or them: by memory, of matrices too, or in the subgroup."""
+    return one.result is None or one.op in _OF_SUBGROUP or any(isinstance(a, ShaderMemory) for a in one.details)
 
 
 class Recording(Writer):
@@ -91,7 +96,7 @@ class Recording(Writer):
                 return False
             if one.op == "barrier":
                 return one.details == details
-            if one.result is None or one.op in _BETWEEN_WORK_ITEMS:
+            if _concerns_others(one):
                 return False
         return self._here is self.code.body
 
