@@ -64,7 +64,7 @@ def is_ordered(code: ShaderCode) -> bool:
     """Whether a shader needs Vulkan's memory model: for matrices, or to make writes to buffers visible on its way."""
     outside = (MemoryKind.BUFFER, MemoryKind.ADDRESS)
     written = any(one.kind in outside and (one.written or one.atomic) for one in code.memories)
-    for node in nodes_of(code.body):
+    for node in (node for block in code.blocks() for node in nodes_of(block)):
         if (node.op == "barrier" and written) or node.op == "fence" or node.op.startswith("matrix"):
             return True
         if node.op == "atomic" and node.details[4]:

@@ -123,7 +123,7 @@ def _header(code: ShaderCode, profile: Profile | None) -> Iterator[str]:
 
 def _has_subgroups(code: ShaderCode) -> bool:
     named = ("shuffle", "broadcast", "vote", "group")
-    for node in nodes_of(code.body):
+    for node in (node for block in code.blocks() for node in nodes_of(block)):
         if node.op in named or node.op.startswith("matrix"):
             return True
         if node.op in ("built_in", "barrier") and str(node.details[0]).startswith("subgroup"):
