@@ -9,7 +9,7 @@ from pathlib import Path
 from girih import addressing
 from girih.ops.tile import TILE_LANGUAGE
 from girih.specifications import SPECIFICATIONS
-from tools.coverage import PAGE, evidence_of, missing_names, state_of
+from tools.pages.coverage import PAGE, evidence_of, missing_names, state_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = [name for specification in SPECIFICATIONS for name in specification]

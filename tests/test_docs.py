@@ -71,7 +71,7 @@ def test_the_pages_of_spirv_have_every_rule(pages: Mapping[str, str]) -> None:
 
 def test_a_page_of_a_kernel_shows_its_text_its_picture_and_its_figures(pages: Mapping[str, str]) -> None:
     drawn = cast("Mapping[str, object]", runpy.run_path(str(ROOT / "tools" / "kernel_pictures.py"))["PICTURES"])
-    measured = tool("kernel_pages.py", "measured")
+    measured = tool("pages/kernels.py", "measured")
     for name in TABLE:
         page = pages[f"docs/kernels/{name}.md"]
         text = (ROOT / "girih" / "kernels" / f"{name}.tl").read_text(encoding="utf-8")

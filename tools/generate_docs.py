@@ -1,8 +1,7 @@
 """Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; the pages
-on the coverage of the specifications (tools/coverage.py), on the suite of bugs (tools/bugs_page.py), of litmus tests
-(tools/litmus_page.py) and on profiles of devices (tools/profiles_page.py); those of the rules of SPIR-V
-(tools/spirv_pages.py); and the generated parts of the pages of kernels and of the page on speed (tools/kernel_pages.py,
-tools/speed_pictures.py).
+that tools/pages/ makes, on the coverage of the specifications, on the suite of bugs, of litmus tests, on profiles of devices
+and on the rules of SPIR-V; and the generated parts of the pages of kernels (tools/pages/kernels.py) and of the page on speed
+(tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """
@@ -33,9 +32,8 @@ from girih.ir.syntax import syntax
 from girih.ir.types import NUMBERS, PARTS, SCALARS, Boolean, Number, promotable
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
-from tools import bugs_page, coverage, litmus_page, profiles_page, spirv_pages
-from tools.kernel_pages import pages as kernel_pages
 from tools.markdown import table
+from tools.pages import bugs, coverage, kernels, litmus, profiles, spirv
 from tools.speed_pictures import pages as speed_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -310,9 +308,9 @@ def pages() -> dict[str, str]:
     """The text of every generated page by its path in the repository."""
     groups = {group_of(LANGUAGE, mnemonic) for mnemonic in LANGUAGE.ops}
     assert groups == set(TITLES), "every instruction stands under a heading"
-    found = {"docs/errors.md": errors_page(), coverage.PAGE: coverage.page(), bugs_page.PAGE: bugs_page.page()}
-    found |= {litmus_page.PAGE: litmus_page.page(), profiles_page.PAGE: profiles_page.page(), **spirv_pages.pages()}
-    return {**found, **language_pages(), **kernel_pages(), **speed_page()}
+    found = {"docs/errors.md": errors_page(), coverage.PAGE: coverage.page(), bugs.PAGE: bugs.page()}
+    found |= {litmus.PAGE: litmus.page(), profiles.PAGE: profiles.page(), **spirv.pages()}
+    return {**found, **language_pages(), **kernels.pages(), **speed_page()}
 
 
 if __name__ == "__main__":

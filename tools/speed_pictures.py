@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tools.kernel_pages import PEERS, in_words, newest
+from tools.pages.kernels import PEERS, in_words, newest
 from tools.picture import Picture
 
 ROOT = Path(__file__).resolve().parent.parent

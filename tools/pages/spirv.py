@@ -16,7 +16,7 @@ from tools.markdown import table
 RULES = "docs/spirv/rules.md"
 PEER = "docs/spirv/spirv-val.md"
 
-WRITTEN = "<!-- Written by tools/spirv_pages.py from the rows of rules; do not edit. -->"
+WRITTEN = "<!-- Written by tools/pages/spirv.py from the rows of rules; do not edit. -->"
 
 ABOUT_RULES = """\
 # Every rule of SPIR-V modules

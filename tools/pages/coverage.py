@@ -2,7 +2,7 @@
 
 The names are those of girih.specifications; rules, targets and tests are looked up, so that the page says what there
 is. `make generate` calls it through tools/generate_docs.py. With the texts of the specifications,
-`python tools/coverage.py FILE...` says which of their names have no row.
+`python tools/pages/coverage.py FILE...` says which of their names have no row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from girih.specifications import SPECIFICATIONS
 from girih.specifications.name import SPIRV, Specification, SpecificationName
 from tools.markdown import table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/coverage.md"
 MOST_TESTS = 3
 """Files of tests that a row names."""
@@ -32,7 +32,7 @@ MOST_TESTS = 3
 ABOUT = """\
 # Coverage of the specifications
 
-<!-- Written by tools/coverage.py from girih.specifications; do not edit. -->
+<!-- Written by tools/pages/coverage.py from girih.specifications; do not edit. -->
 
 Every section, instruction, enumerant, function, constant, type, state and pseudo-code function of the five
 specifications, with what girih has for it and where that is tested, or the reason why it has nothing.

@@ -21,7 +21,7 @@ PAGE = "docs/spirv/profiles.md"
 ABOUT = """\
 # Profiles
 
-<!-- Written by tools/profiles_page.py from girih/back/spirv/profiles; do not edit. -->
+<!-- Written by tools/pages/profiles.py from girih/back/spirv/profiles; do not edit. -->
 
 A profile is a device, or a kind of them, as a table: what [a kernel that is compiled for it](vulkan.md) may use.
 `vulkan` and `opencl` without a profile are the device of this machine, whose driver says the same of itself:

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from tests.bugs.reader import Pair, read
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "interpreter" / "order"
 PAGE = "docs/litmus.md"
 
 ABOUT = """\
 # Litmus tests
 
-<!-- Written by tools/litmus_page.py from tests/interpreter/order; do not edit. -->
+<!-- Written by tools/pages/litmus.py from tests/interpreter/order; do not edit. -->
 
 A kernel for each rule of [order in the execution model](execution.md#order). Each has two variants that differ in one
 line. As it stands here, no two accesses race. In the other variant, the line that ends in `; or:` is replaced by what

@@ -16,7 +16,7 @@ from tests.bugs import launching, reader
 from tests.bugs.reader import Pair
 from tools.markdown import table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = "docs/bugs.md"
 
@@ -40,7 +40,7 @@ SHOWN = {
 ABOUT = """\
 # Bugs that are found
 
-<!-- Written by tools/bugs_page.py from tests/bugs; do not edit. -->
+<!-- Written by tools/pages/bugs.py from tests/bugs; do not edit. -->
 
 {count} kernels, each as it should be and with one line that a bug replaces. Of the right ones the tests demand that
 nothing is said, neither by `girih check` nor in a launch, and of the wrong ones exactly what their files expect, with

@@ -20,7 +20,7 @@ from typing import Any
 from girih.kernels.table import ROW_MAJOR, TABLE
 from tools.kernel_pictures import PICTURES
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PART = re.compile(r"<!-- (orders|access|figures|text) -->\n.*?<!-- end -->", re.S)
 PEERS = {"numpy": "NumPy", "torch": "torch", "libxsmm": "libxsmm"}
