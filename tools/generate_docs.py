@@ -1,7 +1,7 @@
 """Write docs/errors.md and docs/language/ from the tables of the checker, so that they are never out of date; the pages
-that tools/pages/ makes, on the coverage of the specifications, on the suite of bugs, of litmus tests, on profiles of devices
-and on the rules of SPIR-V; and the generated parts of the pages of kernels (tools/pages/kernels.py) and of the page on speed
-(tools/speed_pictures.py).
+that tools/pages/ makes, on the coverage of the specifications, on the suite of bugs, of litmus tests, on profiles of
+devices and on the rules of SPIR-V; and the generated parts of the pages of kernels (tools/pages/kernels.py) and of the
+page on speed (tools/speed_pictures.py).
 
 `make generate` calls it, after tools/generate_examples.py; a test holds that the committed pages are what it writes.
 """

@@ -51,6 +51,7 @@ def environment(threads: int) -> dict[str, Any]:
     from girih import __version__
     from girih.back.llvm.assemble.assembler import Cpu, llvm_version
     from girih.bench.peers import libxsmm, openblas
+    from girih.runtime.cpu.machine import amx_permitted, host_description
 
     host = Cpu.host()
     library = libxsmm.find()
@@ -59,6 +60,8 @@ def environment(threads: int) -> dict[str, Any]:
         "cpu": cpu_name(),
         "llvm_cpu": str(host),
         "vector_bits": host.vector_bits,
+        "description": str(host_description()),
+        "amx": host.has("amx-tile") and amx_permitted(),
         "cpus": usable_cpus(),
         "threads": threads,
         "load": load(),

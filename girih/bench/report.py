@@ -128,7 +128,7 @@ def cells(rows: Sequence[Measurement]) -> dict[str, list[str]]:
 
 
 def head(results: Results) -> str:
-    """The description of the machine in two lines."""
+    """The description of the machine in three lines."""
     e, m = results.environment, results.machine
     if not e:
         return ""
@@ -141,6 +141,7 @@ def head(results: Results) -> str:
         busy = f"\nother processes are running (load {e['load']:.1f}): several threads and whole processes are slowed"
     return (
         f"{e['cpu']} ({e['llvm_cpu']}), LLVM {e['llvm']}, {', '.join(peers)}\n"
+        f"compiled for a processor {e['description']}{'; AMX' if e['amx'] else ''}\n"
         f"one thread measured: {peaks} GFLOP/s of multiply-adds, {m['gigabytes_per_second']:.1f} GB/s from memory{busy}"
     )
 

@@ -12,6 +12,7 @@ from girih.bench import machine
 from girih.bench.machine import environment
 from girih.bench.measuring import peak
 from girih.bench.peers import libxsmm, openblas
+from girih.runtime.cpu.rates import multiply_adds
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from girih.bench.peers import libxsmm, openblas
 )
 def test_the_loop_of_multiply_adds(cpu: str, type: str, operations: int) -> None:
     target = Cpu.named(cpu)
-    text, counted = peak.peak_text(type, target)
+    text, counted = multiply_adds(type, target)
     assert counted == operations
     assert assemble(text, target)
 

@@ -14,7 +14,8 @@ ROWS = [
         figures={"of_peak": 0.95}),
     Measurement("calls", "call", 4e-7, figures={"us": 0.4}),
 ]  # fmt: skip
-ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "llvm": "22.1.0", "numpy": "2.4", "openblas_kernels": "SkylakeX",
+ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "description": "like znver4", "amx": False,
+               "llvm": "22.1.0", "numpy": "2.4", "openblas_kernels": "SkylakeX",
                "torch": None, "libxsmm": None, "load": 0.1}  # fmt: skip
 MACHINE = {"gflops": {"f32": 110.4, "f64": 55.0}, "gigabytes_per_second": 40.0}
 

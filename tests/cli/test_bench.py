@@ -151,7 +151,8 @@ ROW = Measurement(
     type="f32",
     against={"numpy": Versus(0.01, 0.8)},
 )
-ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "llvm": "22", "numpy": "2", "openblas_kernels": None, "torch": "2",
+ENVIRONMENT = {"cpu": "A CPU", "llvm_cpu": "znver4", "description": "like znver4", "amx": False,
+               "llvm": "22", "numpy": "2", "openblas_kernels": None, "torch": "2",
                "libxsmm": "1.17 interface", "load": 0.0}  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly, llvm_version
 from girih.back.llvm.assemble.intrinsics import GENERAL, SPECIAL
-from girih.back.llvm.assemble.processors import KNOWN, PROBES
+from girih.back.llvm.assemble.processors import FEATURES, KNOWN
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
@@ -25,7 +25,7 @@ EMPTY = "define void @f() { ret void }"
 def test_this_machine() -> None:
     host = Cpu.host()
     assert Cpu.named("native") == host
-    assert host.known <= set(PROBES[host.family])
+    assert host.known <= FEATURES
     assert host.vector_bits in (128, 256, 512)
     assert host.missing_on(host) == ()
     assert llvm_version().count(".") == 2
@@ -56,6 +56,13 @@ def test_features_that_look_like_others() -> None:
     assert not Cpu.named("x86_64-linux-gnu:sandybridge").has("avx2")
     lunar = Cpu.named("x86_64-linux-gnu:lunarlake")
     assert lunar.has("avxneconvert") and not lunar.has("avx512bf16")
+
+
+def test_tiles_are_known_by_name() -> None:
+    rapids, granite = (Cpu.named(f"x86_64-linux-gnu:{name}") for name in ("sapphirerapids", "graniterapids"))
+    assert rapids.has("amx-bf16") and not rapids.has("amx-fp16") and granite.has("amx-fp16")
+    assert not Cpu.named("x86_64-linux-gnu:znver5").has("amx-tile")
+    assert "amx-tile" in rapids.missing_on(Cpu.named("x86_64-linux-gnu:icelake-server"))
 
 
 OF_ITS_OWN = {
@@ -259,7 +266,7 @@ def test_intrinsics_that_would_end_the_process(processor: str, text: str, says: 
 
 
 def test_special_intrinsics_name_features_that_are_probed() -> None:
-    assert all(not feature or feature in PROBES[family] for family, feature in SPECIAL.values())
+    assert all(not feature or feature in FEATURES for _, feature in SPECIAL.values())
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from girih.program import compile_source, read_source
 from girih.runtime.cache import Cache, kernel_key
 from girih.runtime.cpu.executor import lowered
 from girih.runtime.cpu.kernel import CpuKernel
+from girih.runtime.cpu.machine import code_identity
 
 _COMPILED: tuple[tuple[str, str, str, dict[str, object]], ...] = (
     ("small kernel", "gemm_batched", "gemm_batched_nn", {"M": 16, "N": 16, "K": 16}),
@@ -171,13 +172,13 @@ def from_cache(context: MeasuringContext) -> list[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o700)
         cache = Cache(Path(folder))
-        key = kernel_key(function, checks, cpu.identity)
+        key = kernel_key(function, checks, code_identity(function, cpu))
         cache.put(key, compiled.to_bytes())
         CpuKernel(function, compiled)
         held: list[CpuKernel] = []
         figures = {
             "ms": milliseconds(lambda: _cached(function, cache, checks, cpu, held), 5 if context.quick else 51),
-            "key_ms": milliseconds(lambda: kernel_key(function, checks, cpu.identity), 9),
+            "key_ms": milliseconds(lambda: kernel_key(function, checks, code_identity(function, cpu)), 9),
             "read_ms": milliseconds(lambda: cache.get(key), 9),
             "link_ms": milliseconds(lambda: held.append(CpuKernel(function, compiled)), 9),
         }
@@ -195,7 +196,7 @@ def from_cache(context: MeasuringContext) -> list[Measurement]:
 
 
 def _cached(function: Function, cache: Cache, checks: str, cpu: Cpu, held: list[CpuKernel]) -> None:
-    kept = cache.get(kernel_key(function, checks, cpu.identity))
+    kept = cache.get(kernel_key(function, checks, code_identity(function, cpu)))
     if kept is None:
         raise RuntimeError("the cache has lost what was put into it")
     held.append(CpuKernel(function, CompiledKernel.from_bytes(kept)))

@@ -16,8 +16,8 @@ import numpy as np
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.bench.measuring.timing import Call
 from girih.bench.peers.native import Native
+from girih.runtime.cpu.rates import multiply_adds
 
-UNROLLED = 4
 STEPS = 2000
 STREAM_ELEMENTS = 1 << 24
 """Elements of f32 in each vector that is streamed: 64 MiB."""
@@ -31,75 +31,10 @@ class Meter:
     amount: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Multiply:
-    """A multiply-add on a vector register: its declaration, its call, and the operations of one lane."""
-
-    accumulator: str
-    factor: str
-    function: str
-    factors_first: bool
-    operations: int
-
-    def declaration(self) -> str:
-        return f"declare {self.accumulator} {self.function}({', '.join(self._types())})"
-
-    def _types(self) -> tuple[str, str, str]:
-        if self.factors_first:
-            return self.factor, self.factor, self.accumulator
-        return self.accumulator, self.factor, self.factor
-
-    def written(self, result: str, accumulator: str) -> str:
-        values = ("%x", "%y", accumulator) if self.factors_first else (accumulator, "%x", "%y")
-        listed = ", ".join(f"{type} {value}" for type, value in zip(self._types(), values, strict=True))
-        return f"  {result} = call {self.accumulator} {self.function}({listed})"
-
-
-def _multiply(type: str, cpu: Cpu) -> _Multiply:
-    """The multiply-add of a type; bf16 without an instruction of its own is computed in f32."""
-    if type == "bf16" and cpu.has("avx512bf16"):
-        return _Multiply("<16 x float>", "<32 x bfloat>", "@llvm.x86.avx512bf16.dpbf16ps.512", False, 64)
-    bits = 64 if type == "f64" else 32
-    lanes = cpu.vector_bits // bits
-    vector = f"<{lanes} x {'double' if bits == 64 else 'float'}>"
-    return _Multiply(vector, vector, f"@llvm.fma.v{lanes}f{bits}", True, 2 * lanes)
-
-
-def peak_text(type: str, cpu: Cpu) -> tuple[str, int]:
-    """The loop `peak(steps, memory)` in LLVM IR, and the operations of one step."""
-    multiply = _multiply(type, cpu)
-    # Enough chains to hide the latency of two units, but not so many that a register is spilled.
-    chains = 24 if cpu.vector_registers == 32 else 10
-    vector = multiply.accumulator
-    lines = [
-        multiply.declaration(),
-        'define void @peak(i64 %steps, ptr %memory) "prefer-vector-width"="512" {',
-        "entry:",
-        f"  %x = load {multiply.factor}, ptr %memory, align 4",
-        "  %second = getelementptr i8, ptr %memory, i64 64",
-        f"  %y = load {multiply.factor}, ptr %second, align 4",
-        "  br label %loop",
-        "loop:",
-        "  %i = phi i64 [0, %entry], [%next, %loop]",
-    ]
-    lines += [f"  %a{j}.0 = phi {vector} [zeroinitializer, %entry], [%a{j}.{UNROLLED}, %loop]" for j in range(chains)]
-    lines += [multiply.written(f"%a{j}.{u + 1}", f"%a{j}.{u}") for u in range(UNROLLED) for j in range(chains)]
-    lines += [
-        "  %next = add i64 %i, 1",
-        "  %more = icmp slt i64 %next, %steps",
-        "  br i1 %more, label %loop, label %end",
-        "end:",
-    ]
-    for j in range(chains):
-        lines += [f"  %p{j} = getelementptr i8, ptr %memory, i64 {64 * (j + 2)}",
-                  f"  store {vector} %a{j}.{UNROLLED}, ptr %p{j}, align 4"]  # fmt: skip
-    return "\n".join([*lines, "  ret void", "}"]), multiply.operations * chains * UNROLLED
-
-
 @lru_cache(maxsize=4)
 def peak(type: str) -> Meter:
     """The meter of multiply-adds of a type on one thread."""
-    text, operations = peak_text(type, Cpu.host())
+    text, operations = multiply_adds(type, Cpu.host())
     native = Native.of(text, "peak")
     memory = np.zeros(4096, np.uint8)
     call = partial(_run_peak, native, native.function("peak", "ip"), memory)

@@ -40,7 +40,7 @@ class CpuExecutor:
         self._function, self._name, self._cpu, self._checks = function, name, cpu, checks
         self._limits = limits
         self.subgroup_size: int | None = None
-        missing = cpu.missing_on(Cpu.host())
+        missing = _missing_here(function, cpu)
         if missing:
             lowered(function, cpu, checks, limits)
             self.call: Callable[..., object] = lambda *_: missing
@@ -74,6 +74,16 @@ def _executor_here(function: Function, name: str, checks: str, limits: DeviceLim
     return CpuExecutor(function, name, processor(name), checks, limits)
 
 
+def _missing_here(function: Function, cpu: Cpu) -> tuple[str, ...]:
+    """The needs of a function's code for a processor that this machine lacks, or that its system refuses."""
+    from girih.runtime.cpu.machine import amx_permitted, target_of
+
+    missing = cpu.missing_on(Cpu.host())
+    if missing or not target_of(function, cpu).amx or amx_permitted():
+        return missing
+    return ("amx-tile, which the system refuses",)
+
+
 def assembled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
     """The kernel as assembly. Raises `CompileError` for a kernel that the target refuses."""
     made = lowered(function, cpu, checks, limits)
@@ -86,11 +96,11 @@ def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DE
     Raises `CompileError` for a kernel that the target refuses, and `InternalError` for a defect of girih.
     """
     from girih.back.llvm.cpu.compile import lower
-    from girih.back.llvm.cpu.machine.target import CpuTarget
+    from girih.runtime.cpu.machine import target_of
 
     try:
         with recursion_room():
-            return lower(function, CpuTarget.of(cpu), checks=checks == "bounds", limits=limits)
+            return lower(function, target_of(function, cpu), checks=checks == "bounds", limits=limits)
     except (GirihError, MemoryError):
         raise
     except Exception as error:
@@ -102,9 +112,10 @@ def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEF
     """The kernel in memory, compiled now or before. Raises `CompileError` for a kernel that the target refuses."""
     from girih.runtime.cache import Cache, kernel_key
     from girih.runtime.cpu.kernel import CpuKernel
+    from girih.runtime.cpu.machine import code_identity
 
     cache = Cache.standard()
-    key = kernel_key(function, checks, cpu.identity, limits)
+    key = kernel_key(function, checks, code_identity(function, cpu), limits)
     kept = _kept(function, cache, key)
     if kept is not None:
         return kept

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from girih.back.llvm.assemble.intrinsics import COROUTINES, refusal
-from girih.back.llvm.assemble.processors import KNOWN, PROBES, Family, Triple, without_unprobed
+from girih.back.llvm.assemble.processors import FEATURES, KNOWN, PROBES, STATED, Family, Triple, without_unprobed
 from girih.diagnostics import InternalError
 
 __all__ = ["LLVM", "Cpu", "assemble", "assembly", "llvm", "llvm_version"]
@@ -66,7 +66,7 @@ def llvm_version() -> str:
 class Cpu:
     """A processor to compile for: LLVM's name for it, features beyond those of the name, and the target triple.
 
-    `known` has those features by which code is chosen, in LLVM's words: of those that `PROBES` lists.
+    `known` has those features by which code is chosen, in LLVM's words: of those that are in `FEATURES`.
     """
 
     name: str
@@ -93,8 +93,8 @@ class Cpu:
 
     def has(self, feature: str) -> bool:
         """Whether the processor has a feature, such as `avx512f`. Raises `ValueError` for one that is not probed."""
-        if all(feature not in probes for probes in PROBES.values()):
-            listed = ", ".join(sorted(name for probes in PROBES.values() for name in probes))
+        if feature not in FEATURES:
+            listed = ", ".join(sorted(FEATURES))
             raise ValueError(f"it is not known which processors have {feature!r}; known are: {listed}")
         return feature in self.known
 
@@ -146,7 +146,7 @@ def _detected() -> Cpu:
     if host.family == "aarch64":
         return _probed(host.name, host.features, triple)
     # What LLVM says of this machine has the same names as the probes, and is at hand.
-    return replace(host, known=frozenset(feature for feature in PROBES["x86_64"] if features.get(feature)))
+    return replace(host, known=frozenset(feature for feature in FEATURES if features.get(feature)))
 
 
 @lru_cache(maxsize=64)
@@ -186,7 +186,8 @@ def _probed(name: str, features: str, triple: str) -> Cpu:
     known = frozenset(
         feature for k, (feature, (_, pattern)) in enumerate(probes.items()) if re.search(pattern, code.get(k, ""))
     )
-    return Cpu(name, features, triple, known)
+    stated = (feature for feature, names in STATED.items() if blank.family == "x86_64" and name in names)
+    return Cpu(name, features, triple, known.union(stated))
 
 
 def assemble(ir_text: str, cpu: Cpu, optimize: bool = False) -> bytes:

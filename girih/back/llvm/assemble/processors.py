@@ -168,6 +168,19 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
 }
 """By feature: a function in LLVM IR, and the instruction by which its assembly shows the feature."""
 
+# A function that calls these would end the process on a processor without them, so that no function can tell.
+_AMX_PROCESSORS = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"))
+STATED: Mapping[str, frozenset[str]] = {
+    "amx-tile": _AMX_PROCESSORS,
+    "amx-int8": _AMX_PROCESSORS,
+    "amx-bf16": _AMX_PROCESSORS,
+    "amx-fp16": frozenset(("graniterapids", "graniterapids-d")),
+}
+"""Features of x86-64 that LLVM's code generator does not choose by itself, and the processors that have them."""
+
+FEATURES = frozenset((*STATED, *(feature for probes in PROBES.values() for feature in probes)))
+"""All features by which code is chosen."""
+
 # Features of LLVM 22.1 by which its code generator chooses instructions of its own accord, and that have no probe.
 _UNPROBED: Mapping[Family, str] = {
     "x86_64": "sse4a tbm avx512ifma avxifma avx512vnni avxvnni avxvnniint8 avxvnniint16 cmpccxadd raoint",

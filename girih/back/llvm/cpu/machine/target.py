@@ -1,11 +1,16 @@
-"""The facts of a CPU that its code depends on: the width of its vectors and the instructions that it has."""
+"""The facts of a CPU that its code depends on: its vectors, the instructions that it has, and what is fast on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from girih.back.llvm.assemble.assembler import Cpu
+from girih.back.llvm.cpu.machine.description import GENERIC, MachineDescription, described
 from girih.back.llvm.numbers.rounding import Features
+from girih.ir.types import BF16, F16, I8, Number
+
+_AMX: dict[str, Number] = {"amx-bf16": BF16, "amx-int8": I8, "amx-fp16": F16}
+"""The types whose products a feature of AMX computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +21,30 @@ class CpuTarget:
     registers: int
     features: Features
     dot_bf16: bool = False
-    """Whether there is AVX-512's dot product of bf16 pairs."""
+    """Whether AVX-512's dot product of bf16 pairs is there, and worth using."""
+    machine: MachineDescription = GENERIC
+    amx: frozenset[Number] = frozenset()
+    """The types of factors that AMX multiplies."""
 
     def lanes_of(self, bytes: int) -> int:
         """The number of elements of `bytes` bytes that fit a vector register."""
         return self.vector_bytes // bytes
 
     @staticmethod
-    def of(cpu: Cpu) -> CpuTarget:
-        """The facts of a processor."""
+    def of(cpu: Cpu, machine: MachineDescription | None = None, *, amx: bool = False) -> CpuTarget:
+        """The facts of a processor, with a description other than that of its name, and AMX if that is permitted."""
         always = cpu.family == "aarch64"
+        machine = machine or described(cpu.name)
         return CpuTarget(
             vector_bytes=cpu.vector_bits // 8,
             registers=cpu.vector_registers,
             features=Features(f16=always or cpu.has("f16c"), fma=always or cpu.has("fma")),
-            dot_bf16=cpu.has("avx512bf16"),
+            dot_bf16=cpu.has("avx512bf16") and machine.dot_bf16 >= 1.0,
+            machine=machine,
+            amx=frozenset(type for feature, type in _AMX.items() if amx and cpu.has(feature)),
         )
+
+    @property
+    def identity(self) -> str:
+        """A text of what code depends on beyond the processor's own identity."""
+        return f"{self.machine.identity}:{','.join(sorted(map(str, self.amx)))}"
