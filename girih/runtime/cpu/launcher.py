@@ -108,7 +108,8 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
         "PAUSE_DECLARATION": declaration,
         "PAUSE": pause,
     }
-    texts = ["cpu_serial.ll", "cpu_threads.ll" if platform == "linux" else "cpu_alone.ll", "cpu_entry.ll"]
+    pool_texts = ["cpu_threads.ll", "cpu_linux.ll"] if platform == "linux" else ["cpu_alone.ll"]
+    texts = ["cpu_serial.ll", *pool_texts, "cpu_entry.ll"]
     folder = files("girih.runtime.cpu")
     whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in texts)
     return _declared_once(Template(whole).substitute(numbers))
