@@ -91,17 +91,25 @@ def large(context: MeasuringContext, type: str, n: int, width: int | None = None
     return [measure(context, "gemm", f"gemm {type} n={n}", work)]
 
 
+def blocks(threads: int) -> tuple[int, int]:
+    """The blocks down and across of a square matrix, one for each thread: as square as their number allows."""
+    down = max(k for k in range(1, threads + 1) if threads % k == 0 and k * k <= threads)
+    return down, threads // down
+
+
 def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
     """The row for a product on several threads, with its speed-up over one thread."""
     threads = context.threads
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
     expected, norms = exact(a, b)
-    panel = -(-n // threads)
     definitions = {"type": type, "accumulator": summed}
-    calls = context.calls(text("gemm_panel"), "gemm_panel", threads, (1.0, a, b, 0.0, c, panel), **definitions)
+    down, across = blocks(threads)
+    high, broad = -(-n // down), -(-n // across)
+    calls = context.calls(text("gemm_block"), "gemm_block", (down, across), (1.0, a, b, 0.0, c, high, broad),
+                          **definitions)  # fmt: skip
     # A launch of one work-group stays on the calling thread.
-    alone = context.calls(text("gemm_panel"), "gemm_panel", 1, (1.0, a, b, 0.0, c, n), **definitions)
+    alone = context.calls(text("gemm_block"), "gemm_block", 1, (1.0, a, b, 0.0, c, n, n), **definitions)
     work = Work(calls, c, expected, EPSILON[summed] * norms, zeros(summed, n, n),
                 product_peers(context, a, b, expected), 2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
     row = measure(context, "threads", f"gemm {type} n={n}, {threads} threads", work)
