@@ -19,7 +19,7 @@ from girih.commands.parts.report import print_items, print_json
 from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run, request_against
 from girih.commands.parts.save import Save, checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary, arrays_of
-from girih.commands.parts.targets import target_of
+from girih.commands.parts.targets import known_other, target_of
 from girih.commands.shader.against import (
     FoundByOtherTarget,
     TargetComparison,
@@ -43,6 +43,7 @@ _GROUP_HINTS = {
 
 def run_kernel(request: RunRequest) -> int:
     """Run a kernel and print a summary; 1 if the program or an argument is wrong, or if the run has findings."""
+    known_other(request.against)
     if is_module(request.file):
         from girih.commands.shader.run import run_shader
 

@@ -1,4 +1,4 @@
-"""The target that the options `--target` and `--checks` name."""
+"""The targets that the options `--target`, `--checks` and `--against` name."""
 
 from __future__ import annotations
 
@@ -16,3 +16,13 @@ def target_of(name: str | None, checks: str | None = None) -> ResolvedTarget:
         given = {"target": name, **settings}[error.blames]
         blamed = "" if given is None else f"--{error.blames} {given}: "
         raise click.UsageError(f"{blamed}{error}") from None
+
+
+def known_other(name: str | None) -> None:
+    """Raise `click.UsageError` where `--against` names a target that there is not, before anything runs."""
+    if name is None:
+        return
+    try:
+        resolve(name)
+    except TargetError as error:
+        raise click.UsageError(f"--against {name}: {error}") from None

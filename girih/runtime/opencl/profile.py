@@ -6,7 +6,7 @@ from girih.back.spirv.profiles.opencl import ALWAYS, OPENCL_PROFILES
 from girih.back.spirv.profiles.profile import Profile
 from girih.diagnostics import CompileError, nearest
 from girih.runtime.opencl.devices import OpenClDevice, devices
-from girih.runtime.opencl.report import no_device
+from girih.runtime.opencl.report import INSTALL, no_device
 from girih.source import NOWHERE, Span
 
 _POINTER_BYTES = 32 * 8
@@ -45,7 +45,8 @@ def able_device(span: Span = NOWHERE) -> OpenClDevice:
     """The first device on which kernels can run. Raises `CompileError` where there is none."""
     able = next((one for one in devices() if one.flaw is None), None)
     if able is None:
-        hint = f"name a kind of device to compile for: {', '.join(f'opencl:{one}' for one in OPENCL_PROFILES)}"
+        named = ", ".join(f"opencl:{one}" for one in OPENCL_PROFILES)
+        hint = f"{INSTALL}; to compile for another machine, name a kind of device: {named}"
         raise CompileError([no_device([f"{one.name}: {one.flaw}" for one in devices()], hint, span)])
     return able
 

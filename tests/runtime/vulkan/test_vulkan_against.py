@@ -44,7 +44,8 @@ def test_the_same_on_two_targets(tmp_path: Path) -> None:
     assert (told.status, against["target"], against["agrees"]) == (0, "interpreter", True)
     assert [one["elements"] for one in against["arrays"]] == [100, 6], "complex numbers are compared by their parts"
     wrong = girih("run", path, "scale", "factor=1", "A=ones:f32:2", "B=ones", "--against", "abacus")
-    assert wrong.status == 2 and "there is no target 'abacus'" in wrong.message
+    assert wrong.status == 2 and "--against abacus: there is no target 'abacus'" in wrong.message
+    assert "ran" not in wrong.output and "equal" not in wrong.output
 
 
 def test_what_is_wrong_is_wrong_on_both(tmp_path: Path) -> None:

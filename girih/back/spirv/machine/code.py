@@ -18,6 +18,7 @@ from girih.back.spirv.code.nodes import ShaderRoutine
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine import record
 from girih.back.spirv.matrix.code import MatrixCode
+from girih.diagnostics import InternalError
 from girih.ir.core import Op, RegionKind, Value
 from girih.ops.tile.memory import Scope
 from girih.source import Span
@@ -187,7 +188,7 @@ class VulkanCode(MatrixCode):
         return None if begin is None else self.recorder.add(begin, place.offset)
 
     def scratch(self, size: int, align: int = 64) -> Val:
-        raise NotImplementedError("with one lane nothing is put aside for the others")
+        raise InternalError("a lowering puts values aside for other lanes, of which a shader has none")
 
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
         return "work_group" if local else _SCOPES.get(scope, "device")
