@@ -70,7 +70,7 @@ class LoadRows(RowCopy):
         wide = w.select(inside, self.wide_last, none)
         with w.loop(first, wide, WIDE) as loop:
             held = w.load(f"<{WIDE} x i8>", w.at(source, loop.index), 1)
-            w.store(held, self.place(number, loop.index), CHUNK)
+            w.store(held, self.unswizzled(number, loop.index), CHUNK)
         with w.loop(wide, last, CHUNK) as loop:
             self._put(number, loop.index, self._converted(w.load(BYTES, w.at(source, loop.index), 1)))
         rest = w.sub(self.high, self.last)

@@ -13,6 +13,15 @@ from girih.ir.types import Number
 CHUNK = 16
 """The bytes that are moved at a time; a swizzle moves them together."""
 
+AHEAD = 8
+"""So many rows ahead of the one that is moved, memory is fetched: each lies elsewhere, where no processor expects it."""
+
+_LINE = 64
+"""The bytes from one fetch to the next. Where lines of the cache are longer, some are fetched twice."""
+
+_LONG = 1024
+"""Rows of more bytes are streams that processors fetch ahead by themselves."""
+
 
 class RowCopy(ABC):
     """A routine that is being written: its parameters, and what is the same for all rows.
@@ -55,6 +64,15 @@ class RowCopy(ABC):
         """A byte of a row, brought into the range of the row."""
         return self.w.smaller(self.w.larger(byte, integer(0)), self.row_bytes)
 
+    def fetch(self, offset: Val) -> None:
+        """Fetch a row of global memory, which need not be one that the tensor has, ahead of its use."""
+        w = self.w
+        target = w.at(self.base, w.add(offset, self.start))
+        short = w.compare("sle", self.row_bytes, integer(_LONG))
+        with w.loop(0, w.select(short, self.row_bytes, integer(0)), _LINE) as loop:
+            w.prefetch(w.at(target, loop.index), write=self.stores)
+        w.prefetch(w.at(target, w.sub(self.row_bytes, 1)), write=self.stores)
+
     def place(self, number: Val, byte: Val) -> Val:
         """The address in local memory of a byte of a row, which is a multiple of 16 bytes before it is swizzled."""
         w = self.w
@@ -63,6 +81,11 @@ class RowCopy(ABC):
         moved = w.binary("shl", w.binary("and", line, self.mask), self.shift)
         swizzled = w.sub(w.binary("xor", w.add(self.address, linear), moved), self.address)
         return w.at(self.local, swizzled)
+
+    def unswizzled(self, number: Val, byte: Val) -> Val:
+        """The address in local memory of a byte of a row, where there is no swizzle."""
+        w = self.w
+        return w.at(w.at(self.local, w.mul(number, self.pitch)), byte)
 
     def line(self, number: Val, byte: Val) -> Val:
         """The number of the line of local memory in which a byte of a row lies."""
@@ -94,7 +117,18 @@ def each_tiled_row(rows: RowCopy) -> None:
             rows.row(row, offset, inside)
             return
         one = dimensions[number]
+        last = w.sub(one.count, 1)
+
+        def ahead(index: Val) -> None:
+            step = w.smaller(index, last)
+            rows.fetch(w.add(offset, w.mul(w.add(one.coordinate, w.mul(step, one.step)), one.stride)))
+
+        if number == 0:
+            with w.loop(0, w.smaller(one.count, integer(AHEAD))) as loop:
+                ahead(loop.index)
         with w.loop(0, one.count) as loop:
+            if number == 0:
+                ahead(w.add(loop.index, AHEAD))
             position = w.add(one.coordinate, w.mul(loop.index, one.step))
             here = w.binary("and", inside, w.compare("ult", position, one.size))
             further = w.add(offset, w.mul(position, one.stride))
@@ -107,6 +141,8 @@ def each_gathered_row(rows: RowCopy) -> None:
     """Write a loop over four rows of a matrix (004 5.5.3.4)."""
     w = rows.w
     one = _Dimension(rows, 1)
+    with w.loop(0, 4) as loop:
+        rows.fetch(w.mul(rows.operand(w.add(loop.index, 1)), one.stride))
     with w.loop(0, 4) as loop:
         position = rows.operand(w.add(loop.index, 1))
         rows.row(loop.index, w.mul(position, one.stride), w.compare("ult", position, one.size))

@@ -46,7 +46,7 @@ class StoreRows(RowCopy):
     def _plain(self, number: Val, target: Val) -> None:
         w = self.w
         with w.loop(self.first, self.wide_last, WIDE) as loop:
-            w.store(w.load(f"<{WIDE} x i8>", self.place(number, loop.index), CHUNK), w.at(target, loop.index), 1)
+            w.store(w.load(f"<{WIDE} x i8>", self.unswizzled(number, loop.index), CHUNK), w.at(target, loop.index), 1)
         with w.loop(self.wide_last, self.last, CHUNK) as loop:
             w.store(w.load(BYTES, self.place(number, loop.index), CHUNK), w.at(target, loop.index), 1)
 
