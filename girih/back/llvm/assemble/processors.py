@@ -127,6 +127,11 @@ _GREATER = (
     "define <2 x i64> @{name}(<2 x i64> %a, <2 x i64> %b) "
     "{{ %c = icmp sgt <2 x i64> %a, %b %r = sext <2 x i1> %c to <2 x i64> ret <2 x i64> %r }}"
 )
+_EXCHANGED = (
+    "define i1 @{name}(ptr %a, i128 %b, i128 %c) "
+    "{{ %p = cmpxchg ptr %a, i128 %b, i128 %c monotonic monotonic, align 16 "
+    "%r = extractvalue {{ i128, i1 }} %p, 1 ret i1 %r }}"
+)
 
 PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
     "x86_64": {
@@ -134,6 +139,7 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
         "ssse3": (_call("llvm.abs.v4i32", "<4 x i32>", "i1 false"), "pabsd"),
         "sse4.1": (_call("llvm.floor.v4f32", "<4 x float>"), "roundps"),
         "sse4.2": (_GREATER, "pcmpgtq"),
+        "cx16": (_EXCHANGED, "cmpxchg16b"),
         "popcnt": (_call("llvm.ctpop.i32", "i32"), r"\bpopcnt"),
         "lzcnt": (_call("llvm.ctlz.i32", "i32", "i1 false"), "lzcnt"),
         "movbe": (_SWAPPED, "movbe"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from girih.back.llvm.emit.text import Val, bits, integer, is_pointer, scalar, wide, zero
+from girih.back.llvm.emit.text import Val, bits, integer, is_pointer, poison, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.access import address, full_mask, locate, part_count, part_type, read, write
 from girih.back.llvm.lower.code import KernelCode
@@ -169,6 +169,23 @@ def compare_and_swap(
     """The value before a replacement that is tried until no other thread has written in between."""
     whole = f"i{8 * size}"
     first = w.atomic_load(whole, pointer, size, scope)
+    return _replaced(w, stored, size, pointer, first, combined, scope)
+
+
+def exchange_halves(w: Writer, stored: str, pointer: Val, combined: Callable[[Val], Val], scope: str) -> None:
+    """Replace 16 bytes, tried until no other thread has written in between; for machines that can exchange as many.
+
+    What is there at first is read as two halves: where another thread writes between them, the exchange fails.
+    """
+    low, high = (w.atomic_load("i64", w.at(pointer, half), 8, scope) for half in (0, 8))
+    pair = w.insert(w.insert(poison("<2 x i64>"), low, 0), high, 1)
+    _replaced(w, stored, 16, pointer, w.convert("bitcast", pair, "i128"), combined, scope)
+
+
+def _replaced(
+    w: Writer, stored: str, size: int, pointer: Val, first: Val, combined: Callable[[Val], Val], scope: str
+) -> Val:
+    whole = f"i{8 * size}"
 
     def again(values: tuple[Val, ...]) -> list[Val]:
         guess, _ = values

@@ -25,6 +25,8 @@ class CpuTarget:
     machine: MachineDescription = GENERIC
     amx: frozenset[Number] = frozenset()
     """The types of factors that AMX multiplies."""
+    exchanges_16_bytes: bool = False
+    """Whether an atomic compare-and-exchange may be of 16 bytes."""
 
     def lanes_of(self, bytes: int) -> int:
         """The number of elements of `bytes` bytes that fit a vector register."""
@@ -41,6 +43,7 @@ class CpuTarget:
             features=Features(f16=always or cpu.has("f16c"), fma=always or cpu.has("fma")),
             dot_bf16=cpu.has("avx512bf16") and machine.dot_bf16 >= 1.0,
             machine=machine,
+            exchanges_16_bytes=cpu.has("cx16"),
             amx=frozenset(type for feature, type in _AMX.items() if amx and cpu.has(feature)),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.tensor_map.rows import CHUNK, RowCopy
+from girih.back.llvm.cpu.tensor_map.rows import CHUNK, WIDE, RowCopy
 from girih.back.llvm.emit.text import Val, integer, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.launch.descriptor import MapField, Packing
@@ -11,8 +11,6 @@ from girih.ir.types import F32, I8, Number
 BYTES = "<16 x i8>"
 WORDS = "<4 x i32>"
 HALVES = "<2 x i64>"
-WIDE = 64
-"""The bytes that are moved at a time where nothing but their place changes."""
 
 
 class LoadRows(RowCopy):
@@ -37,6 +35,13 @@ class LoadRows(RowCopy):
         self.wide_last = w.add(self.first, w.binary("and", w.sub(self.last, self.first), -WIDE))
         self.wide_last = w.select(plain, self.wide_last, self.first)
         self.packing = self.field(MapField.PACKING)
+        self._unchanged = w.binary("and", self.full, plain)
+
+    @property
+    def unchanged(self) -> Val:
+        w = self.w
+        packed = w.compare("ne", self.packing, integer(Packing.NONE))
+        return w.binary("and", self._unchanged, w.negated(packed)) if self.element == I8 else self._unchanged
 
     def _rounded_up(self, byte: Val) -> Val:
         return self.w.binary("and", self.w.add(byte, CHUNK - 1), -CHUNK)

@@ -1,16 +1,22 @@
-"""Rows of tensor reductions on the CPU: each element of the tensor is combined by an atomic update of its own."""
+"""Rows of tensor reductions on the CPU: elements of the tensor are combined by atomic updates.
+
+Where the processor can exchange 16 bytes atomically, and their elements are combined alike, one update is of so many;
+else each element has an update of its own.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.cpu.tensor_map.rows import RowCopy
-from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.cpu.tensor_map.loads import BYTES
+from girih.back.llvm.cpu.tensor_map.rows import CHUNK, RowCopy
+from girih.back.llvm.emit.text import Val, integer, wide
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.atomics import update
+from girih.back.llvm.lower.atomics import exchange_halves, update
 from girih.back.llvm.lower.launch.descriptor import MapField
-from girih.back.llvm.numbers.rounding import from_memory
+from girih.back.llvm.numbers import arith
+from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.ir.types import Number
 from girih.ops.tile.tensor_map import CopyReduction
@@ -24,6 +30,9 @@ _WORDS = {
     CopyReduction.DEC: "udec_wrap",
 }
 """The words of LLVM for atomic updates of integers, whatever their sign."""
+
+_ALIKE = frozenset((CopyReduction.ADD, CopyReduction.AND, CopyReduction.OR, CopyReduction.XOR))
+"""The reductions of integers that are one instruction for vectors, whatever their sign."""
 
 EVERYWHERE = ""
 """Other threads may combine the same elements."""
@@ -48,9 +57,25 @@ class ReduceRows(RowCopy):
         self.signed = w.compare("ne", self.field(MapField.SIGNED), integer(0))
 
     def row(self, number: Val, offset: Val, inside: Val) -> None:
-        w, size = self.w, self.element.size
+        w = self.w
         target = w.at(self.base, w.add(offset, self.start))
-        with w.when(inside), w.loop(self.low, self.high, size) as loop:
+        with w.when(inside):
+            if not self._by_pieces:
+                self._one_by_one(number, target, self.low, self.high)
+                return
+            first, last = self._pieces(target)
+            self._one_by_one(number, target, self.low, first)
+            with w.loop(first, last, CHUNK) as loop:
+                held = w.load(BYTES, self.place(number, loop.index), self.element.size)
+                self._combine_piece(w.at(target, loop.index), held)
+            self._one_by_one(number, target, last, self.high)
+
+    # --- element by element --------------------------------------------------------------
+
+    def _one_by_one(self, number: Val, target: Val, start: Val, stop: Val) -> None:
+        """Combine the elements of some bytes of a row."""
+        w, size = self.w, self.element.size
+        with w.loop(start, stop, size) as loop:
             held = w.load(memory_type(self.element), self.place(number, loop.index), size)
             self._combine(w.at(target, loop.index), held)
 
@@ -75,3 +100,40 @@ class ReduceRows(RowCopy):
             return []
 
         w.either(self.signed, signed, unsigned)
+
+    # --- by pieces of 16 bytes -----------------------------------------------------------
+
+    @property
+    def _by_pieces(self) -> bool:
+        """Whether 16 bytes can be combined by one update."""
+        alike = self.element.family != "integer" or self.reduction in _ALIKE
+        return self.code.target.exchanges_16_bytes and self.element.size < CHUNK and alike
+
+    def _pieces(self, target: Val) -> tuple[Val, Val]:
+        """The bytes of a row between which pieces lie: multiples of 16 in global memory, side by side in local memory.
+
+        There are none where a swizzle would take their bytes apart.
+        """
+        w = self.w
+        address = w.add(w.convert("ptrtoint", target, "i64"), self.low)
+        first = w.add(self.low, w.binary("and", w.sub(integer(0), address), CHUNK - 1))
+        swizzled = w.compare("ne", self.mask, integer(0))
+        apart = w.binary("and", swizzled, w.compare("ne", w.binary("and", first, CHUNK - 1), integer(0)))
+        first = w.select(apart, self.high, w.smaller(first, self.high))
+        return first, w.add(first, w.binary("and", w.sub(self.high, first), -CHUNK))
+
+    def _combine_piece(self, pointer: Val, held: Val) -> None:
+        """Combine 16 bytes of the tensor with as many of local memory, by one atomic update."""
+        w, element = self.w, self.element
+        type = wide(memory_type(element), CHUNK // element.size)
+        given = w.convert("bitcast", held, type)
+
+        def combined(old: Val) -> Val:
+            if element.family == "integer":
+                return w.binary(_WORDS[self.reduction], old, given)
+            features = self.code.features
+            values = [(from_memory(w, features, element, one),) for one in (old, given)]
+            (new,) = arith.binary(w, features, self.reduction.value, element, *values)
+            return to_memory(w, features, element, new)
+
+        exchange_halves(w, type, pointer, combined, EVERYWHERE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.launch import descriptor as layout
 from girih.back.llvm.lower.launch.descriptor import CHANNEL_SLICE, DIMENSIONS, FIRST_OFFSET, IMAGE, SPATIAL, MapField
@@ -14,10 +14,10 @@ CHUNK = 16
 """The bytes that are moved at a time; a swizzle moves them together."""
 
 AHEAD = 8
-"""So many rows ahead of the one that is moved, memory is fetched: each lies elsewhere, where no processor expects it."""
+"""So many rows ahead of the one that is moved, memory is fetched: they lie where no processor expects an access."""
 
-_LINE = 64
-"""The bytes from one fetch to the next. Where lines of the cache are longer, some are fetched twice."""
+WIDE = 64
+"""The bytes that are moved, and fetched, at a time where nothing but their place changes."""
 
 _LONG = 1024
 """Rows of more bytes are streams that processors fetch ahead by themselves."""
@@ -46,11 +46,44 @@ class RowCopy(ABC):
         self.high = w.larger(self.low, self.within(w.sub(self.extent, self.start)))
         self.mask = self.field(MapField.SWIZZLE_MASK)
         self.shift = self.field(MapField.SWIZZLE_SHIFT)
+        full = w.binary("and", w.compare("eq", self.low, integer(0)), w.compare("eq", self.high, self.row_bytes))
+        pieces = w.compare("eq", w.binary("and", self.row_bytes, CHUNK - 1), integer(0))
+        self.full = w.binary("and", full, pieces)
+        """Whether the tensor has whole rows, which are whole pieces."""
 
     @abstractmethod
     def row(self, number: Val, offset: Val, inside: Val) -> None:
         """Write the copy of a row: its number, the byte of global memory where dimension 0 begins, and whether the
         tensor has it."""
+
+    @property
+    def unchanged(self) -> Val | None:
+        """Whether whole rows are copied as they are; None if they never are."""
+        return None
+
+    def between(self, there: Val, here: Val, count: int) -> None:
+        """Write the copy of some bytes between an address in global memory and one in local memory."""
+        w = self.w
+        type = f"<{count} x i8>"
+        if self.stores:
+            w.store(w.load(type, here, CHUNK), there, 1)
+        else:
+            w.store(w.load(type, there, 1), here, CHUNK)
+
+    def simple_rows(self, number: Val, offset: Val, count: Val, stride: Val) -> None:
+        """Write the copy of rows that are copied as they are, from the one with this number and offset on."""
+        w = self.w
+        wide = w.binary("and", self.row_bytes, -WIDE)
+        distance = w.select(w.compare("sle", self.row_bytes, integer(_LONG)), w.mul(stride, AHEAD), integer(0))
+        with w.loop(0, count) as rows:
+            there = w.at(self.base, w.add(w.add(offset, self.start), w.mul(rows.index, stride)))
+            here = w.at(self.local, w.mul(w.add(number, rows.index), self.pitch))
+            with w.loop(0, wide, WIDE) as loop:
+                byte = w.at(there, loop.index)
+                w.prefetch(w.at(byte, distance), write=self.stores)
+                self.between(byte, w.at(here, loop.index), WIDE)
+            with w.loop(wide, self.row_bytes, CHUNK) as loop:
+                self.between(w.at(there, loop.index), w.at(here, loop.index), CHUNK)
 
     def field(self, number: int) -> Val:
         """A word of the descriptor."""
@@ -69,7 +102,7 @@ class RowCopy(ABC):
         w = self.w
         target = w.at(self.base, w.add(offset, self.start))
         short = w.compare("sle", self.row_bytes, integer(_LONG))
-        with w.loop(0, w.select(short, self.row_bytes, integer(0)), _LINE) as loop:
+        with w.loop(0, w.select(short, self.row_bytes, integer(0)), WIDE) as loop:
             w.prefetch(w.at(target, loop.index), write=self.stores)
         w.prefetch(w.at(target, w.sub(self.row_bytes, 1)), write=self.stores)
 
@@ -113,28 +146,49 @@ def each_tiled_row(rows: RowCopy) -> None:
     dimensions = [_Dimension(rows, number) for number in range(DIMENSIONS)]
 
     def along(number: int, row: Val, offset: Val, inside: Val) -> None:
-        if number < 0:
-            rows.row(row, offset, inside)
-            return
         one = dimensions[number]
-        last = w.sub(one.count, 1)
-
-        def ahead(index: Val) -> None:
-            step = w.smaller(index, last)
-            rows.fetch(w.add(offset, w.mul(w.add(one.coordinate, w.mul(step, one.step)), one.stride)))
-
         if number == 0:
-            with w.loop(0, w.smaller(one.count, integer(AHEAD))) as loop:
-                ahead(loop.index)
+            _innermost(rows, one, w.mul(row, one.count), offset, inside)
+            return
         with w.loop(0, one.count) as loop:
-            if number == 0:
-                ahead(w.add(loop.index, AHEAD))
             position = w.add(one.coordinate, w.mul(loop.index, one.step))
             here = w.binary("and", inside, w.compare("ult", position, one.size))
             further = w.add(offset, w.mul(position, one.stride))
             along(number - 1, w.add(w.mul(row, one.count), loop.index), further, here)
 
     along(DIMENSIONS - 1, integer(0), integer(0), integer(1, "i1"))
+
+
+def _innermost(rows: RowCopy, one: _Dimension, number: Val, offset: Val, inside: Val) -> None:
+    """Write the loop over rows side by side in local memory, which is a simple one where it can be."""
+    w = rows.w
+    last = w.add(one.coordinate, w.mul(w.sub(one.count, 1), one.step))
+
+    def beginning(index: Operand) -> Val:
+        return w.add(offset, w.mul(w.add(one.coordinate, w.mul(index, one.step)), one.stride))
+
+    def ahead(index: Val) -> None:
+        rows.fetch(beginning(w.smaller(index, w.sub(one.count, 1))))
+
+    def simple() -> list[Val]:
+        rows.simple_rows(number, beginning(integer(0)), one.count, w.mul(one.step, one.stride))
+        return []
+
+    def general() -> list[Val]:
+        with w.loop(0, one.count) as loop:
+            ahead(w.add(loop.index, AHEAD))
+            position = w.add(one.coordinate, w.mul(loop.index, one.step))
+            here = w.binary("and", inside, w.compare("ult", position, one.size))
+            rows.row(w.add(number, loop.index), w.add(offset, w.mul(position, one.stride)), here)
+        return []
+
+    with w.loop(0, w.smaller(one.count, integer(AHEAD))) as loop:
+        ahead(loop.index)
+    if rows.unchanged is None:
+        general()
+        return
+    whole = w.binary("and", w.compare("ult", one.coordinate, one.size), w.compare("ult", last, one.size))
+    w.either(w.binary("and", w.binary("and", rows.unchanged, inside), whole), simple, general)
 
 
 def each_gathered_row(rows: RowCopy) -> None:

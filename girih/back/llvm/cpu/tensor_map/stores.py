@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.tensor_map.loads import BYTES, WIDE
-from girih.back.llvm.cpu.tensor_map.rows import CHUNK, RowCopy
+from girih.back.llvm.cpu.tensor_map.loads import BYTES
+from girih.back.llvm.cpu.tensor_map.rows import CHUNK, WIDE, RowCopy
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.launch.descriptor import MapField, Packing
@@ -23,6 +23,13 @@ class StoreRows(RowCopy):
         wide = w.add(self.first, w.binary("and", w.sub(self.last, self.first), -WIDE))
         self.wide_last = w.select(w.compare("eq", self.mask, integer(0)), wide, self.first)
         self.packing = self.field(MapField.PACKING)
+
+    @property
+    def unchanged(self) -> Val:
+        w = self.w
+        unchanged = w.binary("and", self.full, w.compare("eq", self.mask, integer(0)))
+        packed = w.compare("eq", self.packing, integer(Packing.SIX_BITS))
+        return w.binary("and", unchanged, w.negated(packed)) if self.element == I8 else unchanged
 
     def row(self, number: Val, offset: Val, inside: Val) -> None:
         w = self.w
