@@ -9,13 +9,13 @@ import ctypes
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest
 from girih.runtime.cpu import entry, pool
 from girih.runtime.cpu.jit import Linked, is_exported, keep_forever, link
@@ -82,7 +82,8 @@ def _linked(text: str, cpu: Cpu) -> Linked:
             if not _offered(text):
                 raise
             cache.drop(key, error.message)
-    code = assemble(text, cpu, optimize=True)
+    # The text is written as it should be executed: passes would take twice as long as the rest and gain nothing.
+    code = assemble(text, cpu)
     cache.put(key, code)
     return link(code, SYMBOLS)
 
